@@ -1,0 +1,3 @@
+from veriscene.cli import main
+
+main()

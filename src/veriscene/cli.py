@@ -1,0 +1,306 @@
+"""The commands: parse, call, print. No logic lives here.
+
+Heavy imports are inside the commands, so that `--help` and the data commands answer at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from veriscene import __version__
+from veriscene.cli_data import data
+from veriscene.errors import InputError
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+app = typer.Typer(help="Is this statement true of this scene?", no_args_is_help=True, pretty_exceptions_enable=False)
+app.add_typer(data, name="data")
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
+
+Model = Annotated[
+    str, typer.Argument(help="A folder that `veriscene train` wrote, or the name of a shipped checkpoint.")
+]
+Examples = Annotated[Path, typer.Argument(help="An NLVR file: JSON lines.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option("--data", help="Corpus folder with train/train.json and dev/dev.json. Default: the embedded corpus."),
+]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="Folder of the run. Default: a new one below runs/.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, order of examples, dropout and sampling.")]
+
+
+def main() -> None:
+    """The command line: bad input is one line and exit status 1, wrong usage is 2."""
+    try:
+        app()
+    except InputError as error:
+        errors.print(f"veriscene: {error}", markup=False, style="red" if errors.is_terminal else "")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader (head, less) has gone; what Python would flush at exit has nowhere to go either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if show:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def train(
+    preset: Annotated[str | None, typer.Argument(help="quick, bienc, biatt or biatt-pointer.")] = None,
+    data: DataFolder = None,
+    changes: Changes = None,
+    seed: Seed = None,
+    out: Out = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on exactly where this run stopped.")] = None,
+) -> None:
+    """Train a model. Ctrl-C finishes the step, saves, and says how to go on."""
+    from veriscene.config import load_preset
+    from veriscene.training import run
+
+    accelerator = _accelerator()
+    say = _say(accelerator)
+    if resume is not None:
+        if preset or data or changes or out or seed is not None:
+            raise typer.BadParameter("--resume goes on with the run's own settings; give nothing beside it")
+        trainer = run.resume(resume, accelerator=accelerator)
+    elif preset is None:
+        raise typer.BadParameter("name a PRESET (quick, bienc, biatt, biatt-pointer), or --resume RUN")
+    else:
+        config = load_preset(preset, [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])])
+        with _progress("making the corpus") as progress:
+            trainer = run.start(
+                config, preset=preset, data=data, folder=out, accelerator=accelerator, progress=progress
+            )
+    say(
+        f"{trainer.config.model.name} on {len(trainer.corpus):,} examples, {len(trainer.vocabulary)} words,"
+        f" {accelerator.device}, run {trainer.run}"
+    )
+    outcome = trainer.fit()
+    if outcome.interrupted:
+        say(
+            f"interrupted at step {outcome.position.step} of {outcome.steps_planned} and saved;"
+            f" go on with: veriscene train --resume {trainer.run}"
+        )
+        raise typer.Exit(INTERRUPTED)
+    say(f"best dev accuracy {outcome.position.best_accuracy:.1%} at step {outcome.position.best_step}")
+    if accelerator.is_main_process:
+        print(trainer.run)
+
+
+@app.command()
+def evaluate(
+    model: Model,
+    file: Examples,
+    predictions: Annotated[Path | None, typer.Option(help="Also write the verdicts, in the official CSV form.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Accuracy with its 95 % interval, consistency, and a breakdown, on a labelled NLVR file."""
+    from veriscene.evaluation import metrics
+    from veriscene.evaluation.evaluate import probabilities
+    from veriscene.scenes import nlvr
+    from veriscene.training import checkpoint as checkpoints
+
+    accelerator = _accelerator()
+    checkpoint, examples = checkpoints.load(model), nlvr.read(file)
+    with _progress("judging") as progress:
+        judged = probabilities(checkpoint, examples, accelerator, progress)
+    if not accelerator.is_main_process:
+        return
+    verdicts = {identifier: probability > 0.5 for identifier, probability in judged.items()}
+    if predictions is not None:
+        nlvr.write_predictions(predictions, verdicts)
+    if all(example.label is None for example in examples):
+        raise InputError(f"{file}: has no labels, so nothing can be scored{_written(predictions)}")
+    _print_scores(metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts), as_json)
+
+
+@app.command()
+def score(
+    file: Examples,
+    predictions: Annotated[Path, typer.Argument(help="Lines `identifier,true|false`.")],
+    as_json: AsJson = False,
+) -> None:
+    """Score a prediction file, of any system, as the official scripts do."""
+    from veriscene.evaluation import metrics
+    from veriscene.scenes import nlvr
+
+    examples, verdicts = nlvr.read(file), nlvr.read_predictions(predictions)
+    _print_scores(metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts), as_json)
+
+
+@app.command()
+def predict(
+    model: Model,
+    statement: Annotated[str | None, typer.Option(help="The statement to judge.")] = None,
+    scene: Annotated[
+        Path | None, typer.Option(help="JSON file: three boxes, or an object with `structured_rep`.")
+    ] = None,
+    as_json: AsJson = False,
+    attention: Annotated[bool, typer.Option(help="With --json or on lines: both attention maps too.")] = False,
+) -> None:
+    """Judge one statement of one scene; without --statement, JSON lines on standard input, a verdict line for each."""
+    from veriscene.serving import lines, predictor
+
+    if (statement is None) != (scene is None):
+        raise typer.BadParameter("--statement and --scene go together")
+    judge = predictor.load(model)
+    if statement is None or scene is None:
+        for answer in lines.answers(judge, sys.stdin.buffer, attention=attention):
+            print(json.dumps(answer), flush=True)
+        return
+    verdict = judge(statement, lines.read_scene_file(scene))
+    if as_json:
+        print(json.dumps(verdict.to_json(attention=attention)))
+        return
+    print(f"{'true' if verdict.verdict else 'false'} (probability {verdict.probability:.3f})")
+    for number, (probability, order) in enumerate(zip(verdict.per_box, verdict.order, strict=True), 1):
+        print(f"  box {number}: {probability:.3f}, items read in the order {' '.join(str(i + 1) for i in order)}")
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(help="A folder that `veriscene train` wrote.")],
+    out: Annotated[Path | None, typer.Option(help="Default: report.html in the run.")] = None,
+) -> None:
+    """Write one self-contained HTML page: learning curve, scores, judged examples with the order of reading."""
+    from veriscene.serving.judged_run import judge_run
+
+    print(judge_run(run, _accelerator(), out=out).report)
+
+
+@app.command()
+def models(as_json: AsJson = False) -> None:
+    """The models, the presets, and the checkpoints that ship with the package."""
+    from veriscene.config import presets
+    from veriscene.models import MODELS
+    from veriscene.training.checkpoint import shipped_checkpoints
+
+    listing = {
+        "models": sorted(MODELS),
+        "presets": sorted(presets()),
+        "checkpoints": {name: str(path) for name, path in shipped_checkpoints().items()},
+    }
+    if as_json:
+        print(json.dumps(listing))
+        return
+    for kind, names in listing.items():
+        print(f"{kind}: {', '.join(names) or 'none'}")
+
+
+@app.command()
+def quickstart(
+    data: DataFolder = None,
+    changes: Changes = None,
+    seed: Seed = None,
+    out: Out = None,
+) -> None:
+    """Make a corpus, train a small BiATT-Pointer, judge unseen statements, write a report. A few minutes."""
+    from veriscene.config import load_preset
+    from veriscene.serving.quickstart import quickstart as run_quickstart
+
+    accelerator = _accelerator()
+    config = load_preset("quick", [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])])
+    with _progress("making the corpus") as progress:
+        result = run_quickstart(
+            config, data=data, folder=out, accelerator=accelerator, say=_say(accelerator), progress=progress
+        )
+    if result is None:
+        raise typer.Exit(INTERRUPTED)
+    print(json.dumps(result))
+
+
+# ---------------------------------------------------------------- printing
+
+
+def _accelerator() -> Accelerator:
+    import torch
+    from accelerate import Accelerator
+
+    # Several processes without a GPU are told apart only if the CPU is asked for by name.
+    return Accelerator(cpu=not torch.cuda.is_available())
+
+
+def _say(accelerator: Accelerator) -> Callable[[str], None]:
+    def say(text: str) -> None:
+        if accelerator.is_main_process:
+            errors.print(text, markup=False)
+
+    return say
+
+
+def _written(predictions: Path | None) -> str:
+    return f"; the predictions are in {predictions}" if predictions is not None else ""
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar that appears with the first report and goes when its total is reached."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal)
+    task = None
+
+    def progress(done: int, total: int) -> None:
+        nonlocal task
+        if task is None:
+            bar.start()
+            task = bar.add_task(what, total=total)
+        bar.update(task, completed=done)
+        if done >= total:
+            bar.stop()
+
+    try:
+        yield progress
+    finally:
+        bar.stop()
+
+
+def _print_scores(scores: Any, slices: Any, as_json: bool) -> None:
+    if as_json:
+        record = {
+            "accuracy": scores.accuracy,
+            "interval": list(scores.interval),
+            "consistency": scores.consistency,
+            "examples": scores.examples,
+            "presentations": scores.presentations,
+            "breakdown": [
+                {"group": s.group, "name": s.name, "examples": s.scores.examples, "accuracy": s.scores.accuracy}
+                for s in slices
+            ],
+        }
+        print(json.dumps(record))
+        return
+    low, high = scores.interval
+    print(f"accuracy     {scores.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%}, {scores.examples:,} examples)")
+    print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
+    table = Table(box=None)
+    for name, justify in (("", "left"), ("", "left"), ("examples", "right"), ("accuracy", "right"), ("95 %", "right")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for s in slices:
+        low, high = s.scores.interval
+        table.add_row(s.group, s.name, f"{s.scores.examples:,}", f"{s.scores.accuracy:.1%}", f"{low:.1%} – {high:.1%}")
+    Console(highlight=False).print(table)

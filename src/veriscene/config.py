@@ -1,0 +1,151 @@
+"""What a run is made of: frozen dataclasses, TOML presets, and `--set a.b=c`. Unknown keys are errors."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from importlib import resources
+from typing import Any, get_type_hints
+
+from veriscene.errors import InputError
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes as in appendix A.3.1."""
+
+    name: str = "biatt-pointer"
+    embedding: int = 128
+    hidden: int = 256
+    item: int = 64
+    joint: int = 512
+    mlp: int = 512
+    dropout: float = 0.3
+    pooling: str = "max"
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    order: str = "random"  # in which items are read where no pointer chooses: random | file | sorted
+    minimum_count: int = 3  # words that occur in fewer statements become UNK
+    statements: int = 4000  # of the embedded corpus, when no folder is named
+    level: str = "full"  # of the embedded corpus: simple | full
+    corpus_seed: int = 1  # of the embedded corpus
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    seed: int = 1
+    batch: int = 64
+    epochs: int = 100
+    learning_rate: float = 1e-4
+    warmup: int = 0  # steps over which the learning rate rises from zero; then it is fixed
+    cooldown: float = 0.0  # the share of the run, at its end, over which the learning rate falls to zero
+    clip: float = 5.0  # the gradient's largest norm
+    patience: int = 20  # dev scores without a better one before it stops
+    evaluate_every: int = 0  # steps between dev scores; 0: once an epoch
+    minutes: float = 0.0  # stop after so long; 0: no limit
+
+
+@dataclass(frozen=True)
+class Config:
+    model: ModelConfig = field(default_factory=ModelConfig)
+    data: DataConfig = field(default_factory=DataConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def presets() -> dict[str, str]:
+    """The presets that ship with the package, name -> TOML text."""
+    folder = resources.files("veriscene") / "presets"
+    files = (file for file in folder.iterdir() if file.name.endswith(".toml"))
+    return {file.name.removesuffix(".toml"): file.read_text(encoding="utf-8") for file in files}
+
+
+def load_preset(name: str, changes: Iterable[str] = ()) -> Config:
+    """The preset of that name with `section.key=value` changes on top."""
+    known = presets()
+    if name not in known:
+        raise InputError(f"unknown preset {name!r}; choose from {', '.join(sorted(known))}")
+    tree = tomllib.loads(known[name])
+    for change in changes:
+        _apply(tree, change)
+    return from_json(tree, where=f"preset {name}")
+
+
+def from_json(tree: object, *, where: str) -> Config:
+    """A configuration out of nested mappings; errors name the key, its value and what is allowed."""
+    config: Config = _build(Config, tree, where, "")
+    _check_ranges(config, where)
+    return config
+
+
+def _apply(tree: dict[str, Any], change: str) -> None:
+    path, equals, text = change.partition("=")
+    section, dot, key = path.strip().partition(".")
+    if not equals or not dot or not key:
+        raise InputError(f"--set {change}: write it as section.key=value, for example training.batch=128")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()  # a bare word, as people type it: data.order=file
+    tree.setdefault(section, {})
+    if isinstance(tree[section], dict):
+        tree[section][key] = value
+
+
+def _build(kind: type[Any], tree: object, where: str, prefix: str) -> Any:
+    if not isinstance(tree, Mapping):
+        raise InputError(f"{where}: {prefix.rstrip('.') or 'the configuration'} must be a table of keys and values")
+    hints = get_type_hints(kind)
+    names = [f.name for f in fields(kind)]
+    values: dict[str, Any] = {}
+    for key, value in tree.items():
+        if key not in names:
+            raise InputError(f"{where}: unknown key {prefix}{key}; choose from {', '.join(prefix + n for n in names)}")
+        expected = hints[key]
+        if is_dataclass(expected) and isinstance(expected, type):
+            values[key] = _build(expected, value, where, f"{prefix}{key}.")
+        else:
+            values[key] = _typed(expected, value, where, prefix + key)
+    return kind(**values)
+
+
+def _typed(expected: type, value: object, where: str, key: str) -> object:
+    if expected is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not expected:
+        kinds = {int: "a whole number", float: "a number", str: "text"}
+        raise InputError(f"{where}: {key}={value!r} must be {kinds[expected]}")
+    return value
+
+
+_AT_LEAST_ONE = {
+    "model": ("embedding", "hidden", "item", "joint", "mlp"),
+    "data": ("minimum_count", "statements"),
+    "training": ("batch", "epochs", "patience"),
+}
+_NOT_NEGATIVE = {"training": ("seed", "warmup", "evaluate_every", "minutes"), "data": ("corpus_seed",)}
+
+
+def _check_ranges(config: Config, where: str) -> None:
+    def demand(holds: bool, section: str, key: str, allowed: str) -> None:
+        if not holds:
+            value = getattr(getattr(config, section), key)
+            raise InputError(f"{where}: {section}.{key}={value!r} must be {allowed}")
+
+    for section, keys in _AT_LEAST_ONE.items():
+        for key in keys:
+            demand(getattr(getattr(config, section), key) >= 1, section, key, "at least 1")
+    for section, keys in _NOT_NEGATIVE.items():
+        for key in keys:
+            demand(getattr(getattr(config, section), key) >= 0, section, key, "0 or more")
+    demand(0 <= config.model.dropout < 1, "model", "dropout", "at least 0 and below 1")
+    demand(config.data.order in ("random", "file", "sorted"), "data", "order", "random, file or sorted")
+    demand(config.data.level in ("simple", "full"), "data", "level", "simple or full")
+    demand(0 < config.training.learning_rate < 1, "training", "learning_rate", "above 0 and below 1")
+    demand(config.training.clip > 0, "training", "clip", "above 0")
+    demand(0 <= config.training.cooldown <= 1, "training", "cooldown", "between 0 and 1")

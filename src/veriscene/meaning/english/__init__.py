@@ -1,0 +1,1 @@
+"""The words of the grammar, each paired with what it means."""

@@ -1,0 +1,90 @@
+"""The determiners of the grammar: "a", "no", "exactly two" …, each with its meaning as a test of a set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from veriscene.meaning.english.phrases import Phrase, Things
+from veriscene.meaning.english.wording import Voice, Weighted
+from veriscene.meaning.scene_drawing import SceneKind
+
+ALL_BOXES = "all_boxes"
+ALL_ITEMS = "all_items"
+ITEMS_OF_BOX = "b.all_items_in_box()"
+ITEMS_OF_SAME_BOX = "x.box.all_items_in_box()"
+
+# How many there are, about; numbers are drawn around it, so that statements are neither always true nor always false.
+USUAL_COUNT: Mapping[SceneKind, Mapping[str, float]] = {
+    "tower": {ALL_BOXES: 3.0, ALL_ITEMS: 7.5, ITEMS_OF_BOX: 2.5, ITEMS_OF_SAME_BOX: 2.5},
+    "scatter": {ALL_BOXES: 3.0, ALL_ITEMS: 11.5, ITEMS_OF_BOX: 3.8, ITEMS_OF_SAME_BOX: 3.8},
+}
+
+
+@dataclass(frozen=True)
+class Quantifier:
+    """`least`: the smallest number that makes sense. `plural`: None when the number decides."""
+
+    words: str
+    meaning: str
+    least: int = 1
+    plural: bool | None = None
+
+
+A = Quantifier("a {things}", "exist({all})", plural=False)
+NUMBER = Quantifier("{n} {things}", "count({all}) == {n}")
+EXACTLY = Quantifier("exactly {n} {things}", "count({all}) == {n}")
+ONLY = Quantifier("only {n} {things}", "count({all}) == {n}")
+AT_LEAST = Quantifier("at least {n} {things}", "count({all}) >= {n}")
+AT_MOST = Quantifier("at most {n} {things}", "count({all}) <= {n}")
+NUMBER_AT_MOST = Quantifier("{n} {things} at most", "count({all}) <= {n}")
+NOT_MORE_THAN = Quantifier("not more than {n} {things}", "count({all}) <= {n}")
+MORE_THAN = Quantifier("more than {n} {things}", "count({all}) > {n}")
+LESS_THAN = Quantifier("less than {n} {things}", "count({all}) < {n}", least=2)
+NO = Quantifier("no {things}", "not exist({all})", plural=False)
+NO_PLURAL = Quantifier("no {things}", "not exist({all})", plural=True)
+MULTIPLE = Quantifier("multiple {things}", "count({all}) >= 2", plural=True)
+MANY = Quantifier("many {things}", "count({all}) >= 3", plural=True)
+A_LOT_OF = Quantifier("a lot of {things}", "count({all}) >= 3", plural=True)
+A_SINGLE = Quantifier("a single {things}", "count({all}) == 1", plural=False)
+
+COUNTS: Weighted[Quantifier] = (
+    (24, NUMBER),
+    (22, EXACTLY),
+    (22, AT_LEAST),
+    (7, ONLY),
+    (6, AT_MOST),
+    (1, NUMBER_AT_MOST),
+    (2, NOT_MORE_THAN),
+    (5, MORE_THAN),
+    (4, LESS_THAN),
+)
+OF_ITEMS: Weighted[Quantifier] = (*COUNTS, (24, A), (8, NO), (3, NO_PLURAL))
+OF_BOXES: Weighted[Quantifier] = (
+    (60, A),
+    (22, NUMBER),
+    (16, AT_LEAST),
+    (14, EXACTLY),
+    (7, ONLY),
+    (7, NO),
+    (2, AT_MOST),
+)
+INSIDE: Weighted[Quantifier] = (*COUNTS, (26, A), (2, MULTIPLE), (1, MANY), (1, A_LOT_OF))
+NUMBER_INSIDE: Weighted[Quantifier] = (*COUNTS, (2, MULTIPLE), (2, MANY), (3, A_SINGLE))
+SIMPLE: Weighted[Quantifier] = ((3, A), (4, NUMBER), (3, AT_LEAST), (2, NO))
+SIMPLE_INSIDE: Weighted[Quantifier] = ((3, A), (4, NUMBER), (3, AT_LEAST))
+
+
+def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Quantifier]) -> Phrase:
+    quantifier = voice.weighted(quantifiers)
+    number = _likely_number(voice, USUAL_COUNT[voice.kind][where] * things.share, quantifier.least)
+    plural = number > 1 if quantifier.plural is None else quantifier.plural
+    words = quantifier.words.format(n=voice.number(number), things=things.plural if plural else things.singular)
+    return Phrase(words, quantifier.meaning.format(all=things.among(where), n=number), plural)
+
+
+def _likely_number(voice: Voice, usual: float, least: int) -> int:
+    lowest = max(least, math.floor(usual * 0.6))
+    highest = max(lowest, math.ceil(usual * 1.4))
+    return voice.rng.randint(lowest, highest)

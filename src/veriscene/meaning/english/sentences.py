@@ -1,0 +1,260 @@
+"""Whole sentences about a scene. Each function gives the words and the program that they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from veriscene.meaning.english.about_boxes import SCATTER_CONTENTS, compared, holds_number, holds_some
+from veriscene.meaning.english.about_items import items_are
+from veriscene.meaning.english.about_towers import TOWER_CLAUSES, TOWER_CONTENTS, holds_block_at
+from veriscene.meaning.english.phrases import (
+    COLORS,
+    Attribute,
+    Phrase,
+    Things,
+    anything,
+    as_tower_end,
+    at_border,
+    at_tower_end,
+    both,
+    in_between,
+    neighboured,
+    some_things,
+)
+from veriscene.meaning.english.quantifiers import (
+    ALL_BOXES,
+    ALL_ITEMS,
+    COUNTS,
+    ITEMS_OF_BOX,
+    ITEMS_OF_SAME_BOX,
+    OF_BOXES,
+    OF_ITEMS,
+    SIMPLE,
+    quantified,
+)
+from veriscene.meaning.english.wording import Voice, Weighted, agree
+from veriscene.meaning.scene_drawing import SceneKind
+
+# ---------------------------------------------------------------- boxes
+
+LINKS: Mapping[SceneKind, Weighted[str]] = {
+    "tower": ((60, "with"), (10, "that {has}"), (10, "which {has}"), (6, "having")),
+    "scatter": (
+        (60, "with"),
+        (8, "that {has}"),
+        (8, "which {has}"),
+        (3, "having"),
+        (4, "containing"),
+        (4, "that {contains}"),
+        (4, "which {contains}"),
+    ),
+}
+
+
+def any_box(voice: Voice) -> Things:
+    """Boxes, or towers: a meaning only for the latter."""
+    is_tower = "b.is_tower()" if voice.box == "tower" else ""
+    return Things(voice.box, voice.boxes, is_tower, variable="b")
+
+
+def content(voice: Voice) -> Phrase:
+    return voice.weighted(TOWER_CONTENTS if voice.kind == "tower" else SCATTER_CONTENTS)(voice)
+
+
+def box_with(voice: Voice, held: Phrase) -> Things:
+    link = "with" if voice.simple else voice.weighted(LINKS[voice.kind])
+    return any_box(voice).that(Attribute(f"{link} {held.words}", held.meaning, 0.45))
+
+
+def box_where(voice: Voice) -> Things:
+    """ "box where all the items are blue", "tower where the base is yellow"."""
+    if voice.box == "tower" and voice.chance(0.8):
+        clause = voice.weighted(TOWER_CLAUSES)(voice)
+    else:
+        clause = items_are(voice, ITEMS_OF_BOX)
+    where = voice.one_of(("where", "where", "in which"))
+    return any_box(voice).that(Attribute(f"{where} {clause.words}", clause.meaning, 0.45))
+
+
+def box_without(voice: Voice) -> Things:
+    things = some_things(voice)
+    held = f"not exist({things.among(ITEMS_OF_BOX)})"
+    return any_box(voice).that(Attribute(f"without a {things.singular}", held, 0.4))
+
+
+def tower_of_color(voice: Voice) -> Things:
+    """ "yellow tower with two blocks"."""
+    color = voice.one_of(tuple(COLORS))
+    all_of_it = f"All({ITEMS_OF_BOX}, lambda x: {COLORS[color]})"
+    tower = Things(f"{color} tower", f"{color} towers", both("b.is_tower()", all_of_it), 0.15, variable="b")
+    if voice.chance(0.4):
+        return tower
+    held = holds_number(voice)
+    return tower.that(Attribute(f"with {held.words}", held.meaning, 0.4))
+
+
+# ---------------------------------------------------------------- sentences
+
+
+def there_is(phrase: Phrase) -> Phrase:
+    return Phrase(f"there {'are' if phrase.plural else 'is'} {phrase.words}", phrase.meaning)
+
+
+def there_is_box(voice: Voice) -> Phrase:
+    box = voice.weighted(((88, lambda v: box_with(v, content(v))), (10, box_where), (2, box_without)))(voice)
+    return there_is(quantified(voice, box, ALL_BOXES, OF_BOXES))
+
+
+def there_is_colored_tower(voice: Voice) -> Phrase:
+    return there_is(quantified(voice, tower_of_color(voice), ALL_BOXES, OF_BOXES))
+
+
+def there_are_items(voice: Voice) -> Phrase:
+    return there_is(quantified(voice, some_things(voice), ALL_ITEMS, SIMPLE if voice.simple else OF_ITEMS))
+
+
+def there_are_items_at_border(voice: Voice) -> Phrase:
+    things, attribute = voice.weighted(((9, some_things), (1, anything)))(voice), at_border(voice)
+    if not voice.simple:
+        attribute = attribute.negated() if voice.chance(0.25) else attribute
+        which = voice.weighted(((8, ""), (1, "that {is} "), (1, "which {is} ")))
+        attribute = Attribute(which + attribute.words, attribute.meaning, attribute.share)
+    return there_is(quantified(voice, things.that(attribute), ALL_ITEMS, SIMPLE if voice.simple else OF_ITEMS))
+
+
+def there_are_neighbours(voice: Voice) -> Phrase:
+    relation = neighboured if voice.kind == "scatter" else voice.weighted(((9, neighboured), (1, in_between)))
+    return there_is(quantified(voice, some_things(voice).that(relation(voice)), ALL_ITEMS, OF_ITEMS))
+
+
+def there_are_tower_ends(voice: Voice) -> Phrase:
+    """ "there is a blue block as the base of a tower with at least two blocks"."""
+    end = voice.weighted(((3, as_tower_end), (1, at_tower_end)))(voice)
+    if voice.chance(0.5):
+        size = quantified(voice, anything(voice), ITEMS_OF_SAME_BOX, COUNTS)
+        end = Attribute(f"{end.words} with {size.words}", both(end.meaning, size.meaning), end.share * 0.4)
+    return there_is(quantified(voice, some_things(voice).that(end), ALL_ITEMS, OF_ITEMS))
+
+
+def the_tower_has(voice: Voice) -> Phrase:
+    """ "the tower with three blocks has a blue block at the top": some tower of that height does."""
+    size, held = quantified(voice, anything(voice), ITEMS_OF_BOX, COUNTS[:2]), holds_block_at(voice)
+    box = any_box(voice)
+    meaning = f"exist(filter_obj(all_boxes, lambda b: {both(box.meaning, size.meaning, held.meaning)}))"
+    return Phrase(f"the {box.singular} with {size.words} has {held.words}", meaning)
+
+
+def the_tower_end_is(voice: Voice) -> Phrase:
+    """ "the top of a tower with three blocks is blue"."""
+    end = at_tower_end(voice)
+    size = quantified(voice, anything(voice), ITEMS_OF_SAME_BOX, COUNTS[:3])
+    color = voice.one_of(tuple(COLORS))
+    name = end.words.removeprefix("at ")
+    meaning = both(COLORS[color], end.meaning, size.meaning)
+    return Phrase(f"{name} with {size.words} is {color}", f"exist(filter_obj(all_items, lambda x: {meaning}))")
+
+
+SHARES: Weighted[tuple[str, bool, str]] = (
+    # Words before the verb, whether the verb is plural, and the test of the boxes that fit.
+    (8, ("{n1} of the {boxes}", False, "count({all}) >= 1")),  # NLVR's raters do not mind if there are more.
+    (10, ("each {box}", False, "count({all}) == 3")),
+    (6, ("every {box}", False, "count({all}) == 3")),
+    (6, ("all the {boxes}", True, "count({all}) == 3")),
+    (4, ("all {n3} {boxes}", True, "count({all}) == 3")),
+    (3, ("all of the {boxes}", True, "count({all}) == 3")),
+    (8, ("at least {n1} {box}", False, "count({all}) >= 1")),
+    (6, ("at least {n2} {boxes}", True, "count({all}) >= 2")),
+    (5, ("exactly {n1} {box}", False, "count({all}) == 1")),
+    (4, ("exactly {n2} {boxes}", True, "count({all}) == 2")),
+    (6, ("only {n1} {box}", False, "count({all}) == 1")),
+    (5, ("{n2} of the {n3} {boxes}", True, "count({all}) == 2")),
+    (4, ("none of the {boxes}", True, "count({all}) == 0")),
+    (4, ("no {box}", False, "count({all}) == 0")),
+)
+
+
+def boxes_have(voice: Voice) -> Phrase:
+    """ "each box contains a blue circle", "two of the three towers have a yellow base"."""
+    numbers = {f"n{number}": voice.number(number) for number in (1, 2, 3)}
+    words, plural, test = voice.weighted(SHARES)
+    verb = "{has}" if voice.kind == "tower" or voice.chance(0.6) else "{contains}"
+    held = content(voice)
+    fitting = box_with(voice, held).among(ALL_BOXES)
+    subject = words.format(box=voice.box, boxes=voice.boxes, **numbers)
+    return Phrase(f"{subject} {agree(verb, plural)} {held.words}", test.format(all=fitting))
+
+
+def in_each_box(voice: Voice) -> Phrase:
+    """ "there is at least one blue item in each box"."""
+    held = holds_some(voice)
+    each = f"{voice.one_of(('each', 'every'))} {voice.box}"
+    meaning = f"count({box_with(voice, held).among(ALL_BOXES)}) == 3"
+    return there_is(Phrase(f"{held.words} in {each}", meaning, held.plural))
+
+
+def items_sentence(voice: Voice) -> Phrase:
+    return items_are(voice, ALL_ITEMS)
+
+
+def comparison(voice: Voice) -> Phrase:
+    return there_is(compared(voice, ALL_ITEMS))
+
+
+def two_facts(voice: Voice) -> Phrase:
+    """ "there is a blue circle and at least one black item"."""
+    one, other = some_things(voice), some_things(voice)
+    while other.meaning == one.meaning:
+        other = some_things(voice)
+    first, second = (quantified(voice, things, ALL_ITEMS, OF_ITEMS) for things in (one, other))
+    return there_is(Phrase(f"{first.words} and {second.words}", both(first.meaning, second.meaning), first.plural))
+
+
+def equal_numbers(voice: Voice) -> Phrase:
+    """ "all the boxes have the same number of items", "at least two towers have the same height"."""
+    what = f"number of {anything(voice).plural}"
+    if voice.box == "tower" and voice.chance(0.5):
+        what = "height"
+    pairs, counts = "combinations(all_boxes, 2)", "count(p[0].all_items_in_box()) {} count(p[1].all_items_in_box())"
+    same, different = counts.format("=="), counts.format("!=")
+    words, meaning = voice.weighted(
+        (
+            (3, ("at least {n} {boxes} have the same", f"exist(filter_obj({pairs}, lambda p: {same}))")),
+            (2, ("all the {boxes} have the same", f"All({pairs}, lambda p: {same})")),
+            (2, ("each {box} has a different", f"All({pairs}, lambda p: {different})")),
+        )
+    )
+    return Phrase(f"{words.format(n=voice.number(2), box=voice.box, boxes=voice.boxes)} {what}", meaning)
+
+
+def equal_ends(voice: Voice) -> Phrase:
+    """ "all the towers have the same base color"."""
+    end, bases, test = voice.one_of((("base", "bases", "is_bottom(x)"), ("top", "tops", "is_top(x)")))
+    ends = f"filter_obj(all_items, lambda x: x.box.is_tower() and {test})"
+    colors = f"count(get_set_colors({ends}))"
+    color = voice.one_of(tuple(COLORS))
+    words, meaning = voice.one_of(
+        (
+            (f"all the towers have the same {end} {voice.color}", f"{colors} == 1"),
+            (f"the {bases} of the {voice.number(3)} towers are the same in {voice.color}", f"{colors} == 1"),
+            (f"all the {bases} of the towers are {color}", f"All({ends}, lambda x: {COLORS[color]})"),
+            (f"the {bases} of the towers are of {voice.number(3)} different {voice.color}s", f"{colors} == 3"),
+            (f"none of the {bases} are {color}", f"All({ends}, lambda x: not {COLORS[color]})"),
+        )
+    )
+    return Phrase(words, meaning)
+
+
+# ---------------------------------------------------------------- the simple level
+
+
+def simple_content(voice: Voice) -> Phrase:
+    return holds_block_at(voice) if voice.kind == "tower" and voice.chance(0.6) else holds_some(voice)
+
+
+def simple_box(voice: Voice) -> Phrase:
+    return there_is(quantified(voice, box_with(voice, simple_content(voice)), ALL_BOXES, SIMPLE))
+
+
+def simple_each_box(voice: Voice) -> Phrase:
+    held = simple_content(voice)
+    return Phrase(f"each {voice.box} has {held.words}", f"count({box_with(voice, held).among(ALL_BOXES)}) == 3")

@@ -1,0 +1,46 @@
+"""BiENC (appendix A.3.3): the similarity of a statement's and a box's last hidden outputs, without attention."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from veriscene.errors import InputError
+from veriscene.models.judgement import Judgement
+from veriscene.models.layers import BiLSTM, last_outputs, xavier_
+from veriscene.models.pooling import SCORE_COMBINATIONS
+from veriscene.tensors.batch import Batch
+from veriscene.tensors.features import ITEM_FEATURES
+from veriscene.tensors.vocabulary import PADDING
+
+
+class BiENC(nn.Module):
+    def __init__(
+        self,
+        *,
+        vocabulary: int,
+        embedding: int = 128,
+        hidden: int = 256,
+        item: int = 64,
+        dropout: float = 0.3,
+        pooling: str = "max",
+    ) -> None:
+        super().__init__()
+        if pooling not in SCORE_COMBINATIONS:
+            allowed = " or ".join(SCORE_COMBINATIONS)
+            raise InputError(f"pooling {pooling!r} needs box vectors, which bienc has not; choose {allowed}")
+        self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
+        self.embed_items = nn.Linear(ITEM_FEATURES, item)
+        self.lang_lstm = BiLSTM(embedding, hidden, dropout)
+        self.obj_lstm = BiLSTM(item, hidden, dropout)
+        self.similarity = nn.Linear(2 * hidden, 2 * hidden, bias=False)
+        self.combine = SCORE_COMBINATIONS[pooling]
+        xavier_(self)
+
+    def forward(self, batch: Batch) -> Judgement:
+        h = last_outputs(self.lang_lstm(self.embed_words(batch.words), batch.lengths), batch.lengths)
+        counts = batch.counts.flatten()
+        e = self.embed_items(batch.items).flatten(0, 1)
+        g = last_outputs(self.obj_lstm(e, counts), counts).view(*batch.counts.shape, -1)
+        scores = torch.einsum("bd,bjd->bj", self.similarity(h), g)
+        return Judgement(logits=self.combine(scores), scores=scores, order=batch.as_they_come)

@@ -1,0 +1,54 @@
+"""A scene as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from veriscene.scenes.scene import BOX_EXTENT, Color, Item, Scene, Shape
+
+BOX_PITCH = 150  # from one box's left edge to the next one's, as in the corpus's pictures
+WIDTH = 2 * BOX_PITCH + BOX_EXTENT
+_FILL = {Color.YELLOW: "#ffff00", Color.BLACK: "#000000", Color.BLUE: "#0099ff"}
+
+
+def svg(scene: Scene, order: Sequence[Sequence[int]] | None = None, *, scale: float = 1.0) -> str:
+    """An SVG element; with `order` (per box, item numbers in the order read) red arrows from each to the next."""
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {BOX_EXTENT}"'
+        f' width="{WIDTH * scale:g}" height="{BOX_EXTENT * scale:g}" role="img">',
+        '<defs><marker id="head" viewBox="0 0 10 10" refX="8" refY="5" markerWidth="5" markerHeight="5"'
+        ' orient="auto"><path d="M0 0L10 5L0 10z" fill="#d11"/></marker></defs>',
+        f'<rect width="{WIDTH}" height="{BOX_EXTENT}" fill="#808080"/>',
+    ]
+    for number, box in enumerate(scene.boxes):
+        parts.append(f'<g transform="translate({number * BOX_PITCH} 0)">')
+        parts.append(f'<rect width="{BOX_EXTENT}" height="{BOX_EXTENT}" fill="#d3d3d3"/>')
+        parts.extend(_shape(item) for item in box.items)
+        if order is not None:
+            parts.extend(_arrows([box.items[index] for index in order[number]]))
+        parts.append("</g>")
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def _shape(item: Item) -> str:
+    size, fill = item.size.value, _FILL[item.color]
+    if item.shape is Shape.SQUARE:
+        return f'<rect x="{item.x}" y="{item.y}" width="{size}" height="{size}" fill="{fill}"/>'
+    if item.shape is Shape.CIRCLE:
+        radius = size / 2
+        return f'<circle cx="{item.x + radius:g}" cy="{item.y + radius:g}" r="{radius:g}" fill="{fill}"/>'
+    base = item.y + size
+    points = f"{item.x + size / 2:g},{item.y} {item.x},{base} {item.x + size},{base}"
+    return f'<polygon points="{points}" fill="{fill}"/>'
+
+
+def _arrows(items: Sequence[Item]) -> list[str]:
+    centers = [(item.x + item.size.value / 2, item.y + item.size.value / 2) for item in items]
+    first = [f'<circle cx="{x:g}" cy="{y:g}" r="2.5" fill="#d11"/>' for x, y in centers[:1]]
+    return first + [
+        f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke="#d11" stroke-width="1.6"'
+        ' marker-end="url(#head)"/>'
+        for (x1, y1), (x2, y2) in pairwise(centers)
+    ]

@@ -1,0 +1,56 @@
+"""What a person wants to know of a corpus."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+
+from veriscene.errors import InputError
+from veriscene.scenes.nlvr import Example
+
+SPLITS = ("train", "dev", "test", "hidden")
+
+
+def files_of(given: Path) -> list[Path]:
+    """A file itself; of a corpus folder, the files of its splits."""
+    if not given.is_dir():
+        return [given]
+    found = [path for split in SPLITS for path in (given / split / f"{split}.json", given / f"{split}.json")]
+    there = [path for path in found if path.is_file()]
+    if not there:
+        raise InputError(f"{given}: holds no corpus; looked for train/train.json, dev/dev.json, test/test.json")
+    return there
+
+
+def describe(examples: Sequence[Example]) -> dict[str, object]:
+    """Named facts, ready to print or to write as JSON."""
+    labels = [example.label for example in examples if example.label is not None]
+    statements = Counter(" ".join(example.statement.split()).lower() for example in examples)
+    words = [re.findall(r"\w+", statement) for statement in statements]
+    boxes = [box for example in examples for box in example.scene.boxes]
+    items = [item for box in boxes for item in box.items]
+    towers = sum(example.scene.is_towers for example in examples)
+    vocabulary = Counter(word for statement in words for word in statement)
+    return {
+        "examples": len(examples),
+        "labelled": len(labels),
+        "true": f"{sum(labels) / len(labels):.1%}" if labels else "unknown",
+        "presentations": len({example.presentation for example in examples}),
+        "directories": len({example.directory for example in examples} - {None}),
+        "different statements": len(statements),
+        "words in a statement": {
+            "least": min(map(len, words)),
+            "mean": mean(map(len, words)),
+            "most": max(map(len, words)),
+        },
+        "vocabulary": len(vocabulary),
+        "frequent words": " ".join(word for word, _ in vocabulary.most_common(20)),
+        "pictures": {"towers": towers, "scatter": len(examples) - towers},
+        "items in a box": {str(n): count for n, count in sorted(Counter(len(box.items) for box in boxes).items())},
+        "shapes": dict(Counter(item.shape.value for item in items).most_common()),
+        "sizes": {str(size): n for size, n in sorted(Counter(item.size.value for item in items).items())},
+        "colours": {name.lower(): n for name, n in Counter(item.color.name for item in items).most_common()},
+    }

@@ -1,0 +1,1 @@
+"""A model at work for a person or a program."""

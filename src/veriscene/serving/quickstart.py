@@ -1,0 +1,46 @@
+"""The main job: make a corpus, train on it, judge unseen statements, write the report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+
+from veriscene.config import Config
+from veriscene.serving.judged_run import judge_run
+from veriscene.training import run
+
+
+def quickstart(
+    config: Config,
+    *,
+    data: Path | None,
+    folder: Path | None,
+    accelerator: Accelerator,
+    say: Callable[[str], None],
+    progress: run.Progress,
+) -> dict[str, Any] | None:
+    """What design names `make run`'s last line; None if it was interrupted."""
+    started = time.monotonic()
+    where = "a corpus that the package makes itself" if data is None else str(data)
+    say(f"1. data: {where}")
+    trainer = run.start(config, preset="quick", data=data, folder=folder, accelerator=accelerator, progress=progress)
+    say(f"   {len(trainer.corpus):,} train and {len(trainer.dev):,} dev examples, {len(trainer.vocabulary)} words")
+    say(f"2. training {config.model.name} in {trainer.run} (Ctrl-C stops, saves and says how to go on)")
+    if trainer.fit().interrupted:
+        say(f"interrupted and saved; go on with: veriscene train --resume {trainer.run}")
+        return None
+    say("3. judging statements that it has never seen, and writing the report")
+    judged = judge_run(trainer.run, accelerator)
+    low, high = judged.scores.interval
+    say(f"   accuracy {judged.scores.accuracy:.1%} (95 % interval {low:.1%} to {high:.1%}; chance is 50 %)")
+    say(f"   open {judged.report} in a browser")
+    return {
+        "accuracy": round(judged.scores.accuracy, 4),
+        "examples": judged.scores.examples,
+        "seconds": round(time.monotonic() - started, 1),
+        "report": str(judged.report),
+    }

@@ -1,0 +1,1 @@
+"""Text and scenes as tensors."""

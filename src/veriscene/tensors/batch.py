@@ -1,0 +1,135 @@
+"""Examples as tensors. A whole corpus is one large Batch; indexing it gives a smaller one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import torch
+from torch import Tensor
+
+from veriscene.errors import InputError
+from veriscene.scenes.nlvr import Example
+from veriscene.tensors.features import ITEM_FEATURES, item_features
+from veriscene.tensors.vocabulary import PADDING, Vocabulary
+
+
+class ItemOrder(Enum):
+    """The order in which a model without a pointer reads items, and in which a pointer network first sees them."""
+
+    RANDOM = "random"
+    FILE = "file"
+    SORTED = "sorted"
+
+
+@dataclass(frozen=True)
+class Batch:
+    words: Tensor  # (batch, word), int64; PADDING beyond a statement's end
+    lengths: Tensor  # (batch,), int64
+    items: Tensor  # (batch, box, item, ITEM_FEATURES); zeros beyond a box's last item
+    counts: Tensor  # (batch, box), int64: items in each box
+    positions: Tensor  # (batch, box, item), int64: where each item stands in its box in the file
+    labels: Tensor | None = None  # (batch,), 1.0 true, 0.0 false
+
+    def __len__(self) -> int:
+        return self.words.size(0)
+
+    @property
+    def word_mask(self) -> Tensor:
+        return torch.arange(self.words.size(1), device=self.words.device) < self.lengths[:, None]
+
+    @property
+    def item_mask(self) -> Tensor:
+        return torch.arange(self.items.size(2), device=self.items.device) < self.counts[:, :, None]
+
+    @property
+    def as_they_come(self) -> Tensor:
+        """The order (batch, box, item) of a reader who takes the items as they come."""
+        return torch.arange(self.items.size(2), device=self.items.device).expand(self.items.shape[:3])
+
+    def __getitem__(self, which: slice | Tensor) -> Batch:
+        """Some of the examples, without the padding that they do not need."""
+        lengths, counts = self.lengths[which], self.counts[which]
+        longest, fullest = (int(lengths.max()), int(counts.max())) if len(lengths) else (1, 1)
+        return Batch(
+            words=self.words[which, :longest],
+            lengths=lengths,
+            items=self.items[which, :, :fullest],
+            counts=counts,
+            positions=self.positions[which, :, :fullest],
+            labels=None if self.labels is None else self.labels[which],
+        )
+
+    def to(self, device: torch.device | str) -> Batch:
+        moved = {name: value.to(device) for name, value in vars(self).items() if value is not None}
+        return replace(self, **moved)
+
+    def reordered(self, order: Tensor) -> Batch:
+        """Items read in another order: `order` (batch, box, item) holds, for each place, the item that comes there."""
+        return replace(
+            self,
+            items=take_items(self.items, order),
+            positions=self.positions.gather(2, order),
+        )
+
+    def in_order(self, order: ItemOrder, generator: torch.Generator | None = None) -> Batch:
+        """Items read in the given kind of order.
+
+        RANDOM draws from `generator`. Without one it takes a fixed scramble that depends on each item's looks and on
+        nothing else, so that a verdict depends neither on the other examples nor on the order of the file.
+        """
+        if order is ItemOrder.FILE:
+            return self
+        if order is ItemOrder.SORTED:
+            keys = _left_to_right_then_upwards(self.items)
+        elif generator is None:
+            keys = _scramble(self.items)
+        else:
+            keys = torch.rand(self.counts.shape + self.items.shape[2:3], generator=generator, device=generator.device)
+            keys = keys.to(self.items.device, torch.float64)
+        return self.reordered(keys.masked_fill(~self.item_mask, torch.inf).argsort(dim=2, stable=True))
+
+
+def take_items(items: Tensor, order: Tensor) -> Tensor:
+    """items (batch, box, item, dim) in the given order (batch, box, item)."""
+    return items.gather(2, order[..., None].expand(-1, -1, -1, items.size(-1)))
+
+
+def encode(examples: Sequence[Example], vocabulary: Vocabulary) -> Batch:
+    """Examples as one batch, items in the order of the file. Labels are there only if every example has one."""
+    sentences = [vocabulary.encode(example.statement) for example in examples]
+    for example, sentence in zip(examples, sentences, strict=True):
+        if not sentence:
+            raise InputError(f"example {example.identifier!r}: the statement is blank; it must hold at least one word")
+    longest = max(map(len, sentences), default=1)
+    boxes = [box for example in examples for box in example.scene.boxes]
+    fullest = max((len(box.items) for box in boxes), default=1)
+    blank = (0.0,) * ITEM_FEATURES
+    rows = [[item_features(item) for item in box.items] + [blank] * (fullest - len(box.items)) for box in boxes]
+    items = torch.tensor(rows, dtype=torch.float32).view(len(examples), 3, fullest, ITEM_FEATURES)
+    truths = [example.label for example in examples]
+    labels = None if None in truths else torch.tensor(truths, dtype=torch.float32)
+    return Batch(
+        words=torch.tensor([s + [PADDING] * (longest - len(s)) for s in sentences], dtype=torch.int64).view(
+            len(examples), longest
+        ),
+        lengths=torch.tensor([len(s) for s in sentences], dtype=torch.int64),
+        items=items,
+        counts=torch.tensor([len(box.items) for box in boxes], dtype=torch.int64).view(len(examples), 3),
+        positions=torch.arange(fullest).expand(len(examples), 3, fullest).contiguous(),
+        labels=labels,
+    )
+
+
+def _left_to_right_then_upwards(items: Tensor) -> Tensor:
+    x, y = items[..., 0].double(), items[..., 1].double()
+    return 1000 * x - y
+
+
+def _scramble(items: Tensor) -> Tensor:
+    """A number per item that is spread evenly and says nothing of how the item looks (Fibonacci hashing)."""
+    place_and_size = ((items[..., :3].double() + 1) * 50).round().long()
+    looks = (items[..., 3:].long() * torch.tensor([1, 2, 3, 4, 8, 12], device=items.device)).sum(-1)
+    code = ((place_and_size[..., 0] * 101 + place_and_size[..., 1]) * 101 + place_and_size[..., 2]) * 16 + looks
+    return ((code * 2654435761) % 2**32).double()

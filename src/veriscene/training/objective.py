@@ -1,0 +1,35 @@
+"""What training minimises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from veriscene.models.judgement import Judgement
+
+
+@dataclass(frozen=True)
+class Loss:
+    surrogate: Tensor  # (batch,): its gradient is the gradient to follow
+    comprehension: Tensor  # (batch,), detached: L(s, o, y) of equation 16, the figure to report
+
+
+def objective(judgement: Judgement, labels: Tensor) -> Loss:
+    """Cross entropy; and, where an order was sampled, the policy gradient of section 3.2.
+
+    With R = -L(s, o[π*], y) and b the same at the order and weights of inference (self-critical), the gradient is
+    -(R - b) ∇ log p(π* | s, o) + ∇ L(s, o[π*], y).
+    """
+    loss = _cross_entropy(judgement.logits, labels)
+    surrogate = loss
+    if judgement.log_probability is not None and judgement.baseline_logits is not None:
+        reward = -loss.detach()
+        baseline = -_cross_entropy(judgement.baseline_logits, labels).detach()
+        surrogate = loss - (reward - baseline) * judgement.log_probability
+    return Loss(surrogate=surrogate, comprehension=loss.detach())
+
+
+def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    return binary_cross_entropy_with_logits(logits, labels, reduction="none")

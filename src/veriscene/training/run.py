@@ -1,0 +1,117 @@
+"""A run is a folder: run.json (how it was started), corpus/ (where none was named), best/, last/, log.jsonl."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
+
+from veriscene.config import Config, from_json
+from veriscene.errors import InputError
+from veriscene.meaning import corpus as embedded
+from veriscene.scenes import nlvr
+from veriscene.training.checkpoint import BEST
+from veriscene.training.trainer import LAST, Trainer
+
+RUN = "run.json"
+CORPUS = "corpus"
+Progress = Callable[[int, int], None]
+
+
+def start(
+    config: Config,
+    *,
+    preset: str,
+    data: Path | None,
+    folder: Path | None,
+    accelerator: Accelerator,
+    progress: Progress = lambda done, total: None,
+    quiet: bool = False,
+) -> Trainer:
+    """A trainer in a new run folder, on the corpus in `data` or on one that the package makes itself."""
+    if data is not None:
+        nlvr.split_file(data, "train"), nlvr.split_file(data, "dev")  # a wrong folder must not leave a run behind
+    folder = _agreed(folder or _fresh_name(preset, config), accelerator)
+    if accelerator.is_main_process:
+        _create(folder)
+        if data is None:
+            settings = config.data
+            made = embedded.build(
+                settings.statements, seed=settings.corpus_seed, level=settings.level, progress=progress
+            )
+            embedded.write(folder / CORPUS, made)
+        record = {"preset": preset, "data": None if data is None else str(data.resolve()), "config": config.to_json()}
+        nlvr.write_text(folder / RUN, json.dumps(record, indent=1) + "\n")
+    accelerator.wait_for_everyone()
+    return _trainer(config, folder, data, accelerator, quiet)
+
+
+def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> Trainer:
+    """The trainer of an earlier run, exactly where it stood."""
+    config, data = _read(folder)
+    trainer = _trainer(config, folder, data, accelerator, quiet)
+    if (folder / LAST).exists():  # absent if the run ended before it first saved: then it starts again
+        trainer.resume()
+    return trainer
+
+
+def scored_split(folder: Path) -> tuple[str, Path]:
+    """The split on which a run may be shown to a person, and its file: (name, path).
+
+    Of the embedded corpus that is its test split. Of a real corpus it is dev: test is for final figures alone.
+    """
+    _, data = _read(folder)
+    split = "test" if data is None else "dev"
+    return split, nlvr.split_file(folder / CORPUS if data is None else data, split)
+
+
+def _trainer(config: Config, folder: Path, data: Path | None, accelerator: Accelerator, quiet: bool) -> Trainer:
+    corpus = folder / CORPUS if data is None else data
+    return Trainer(
+        config,
+        folder,
+        train=nlvr.read(nlvr.split_file(corpus, "train")),
+        dev=nlvr.read(nlvr.split_file(corpus, "dev")),
+        accelerator=accelerator,
+        supervision="synthetic" if data is None else "labels",
+        quiet=quiet,
+    )
+
+
+def _read(folder: Path) -> tuple[Config, Path | None]:
+    if not (folder / RUN).is_file():
+        raise InputError(f"{folder}: not a run of `veriscene train`, {RUN} is missing")
+    try:
+        record = json.loads(nlvr.read_text(folder / RUN))
+        data = record["data"]
+        config = from_json(record["config"], where=str(folder / RUN))
+    except (json.JSONDecodeError, KeyError, TypeError):
+        raise InputError(f"{folder / RUN}: damaged; start a new run") from None
+    return config, None if data is None else Path(data)
+
+
+def _create(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        go_on = f"go on with --resume {folder}, or " if (folder / RUN).exists() or (folder / BEST).exists() else ""
+        raise InputError(f"{folder}: is there already; {go_on}name another folder with --out")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror})") from None
+
+
+def _fresh_name(preset: str, config: Config) -> Path:
+    return Path("runs") / f"{preset}-seed{config.training.seed}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def _agreed(folder: Path, accelerator: Accelerator) -> Path:
+    """The first process's choice: clocks of several processes may differ."""
+    if accelerator.num_processes == 1:
+        return folder
+    names = [str(folder)]
+    broadcast_object_list(names)
+    return Path(names[0])

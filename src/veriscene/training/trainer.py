@@ -1,0 +1,303 @@
+"""The training loop: exact to resume, the same in one process and in many."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+from torch import Tensor, nn
+
+from veriscene import models
+from veriscene.config import Config, TrainingConfig
+from veriscene.errors import InputError
+from veriscene.models.inference import judge_in_batches
+from veriscene.scenes.nlvr import Example
+from veriscene.tensors.batch import Batch, ItemOrder, encode
+from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training.checkpoint import BEST, Checkpoint
+from veriscene.training.interruption import interruptible
+from veriscene.training.objective import objective
+from veriscene.training.progress import Display, RunLog
+
+LAST = "last"
+STATE = "trainer.pt"
+SECONDS_BETWEEN_SAVES = 60.0
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a run stands; with weights, optimiser and generators, all that is needed to go on exactly."""
+
+    step: int = 0
+    best_accuracy: float = -1.0
+    best_step: int = 0
+    scores_since_best: int = 0
+    seconds: float = 0.0
+    loss_sum: float = 0.0  # since the last dev score
+    loss_count: int = 0
+    training_seconds: float = 0.0  # since the last dev score, scoring and saving left out
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    position: Position
+    interrupted: bool
+    steps_planned: int
+
+
+class Trainer:
+    def __init__(
+        self,
+        config: Config,
+        run: Path,
+        *,
+        train: Sequence[Example],
+        dev: Sequence[Example],
+        accelerator: Accelerator,
+        supervision: str,
+        quiet: bool = False,
+    ) -> None:
+        for name, examples in (("train", train), ("dev", dev)):
+            if not examples or any(example.label is None for example in examples):
+                raise InputError(f"the {name} split must hold examples, and each must have a label")
+        self.config, self.run, self.accelerator = config, run, accelerator
+        self.supervision, self.quiet = supervision, quiet
+        self.vocabulary = Vocabulary.of((e.statement for e in train), minimum_count=config.data.minimum_count)
+        self.order = ItemOrder(config.data.order)
+        self.corpus = encode(train, self.vocabulary).to(accelerator.device)
+        self.dev = encode(dev, self.vocabulary).to(accelerator.device).in_order(self.order)
+        torch.manual_seed(config.training.seed)
+        self.model: nn.Module = models.build(config.model, vocabulary=len(self.vocabulary))
+        self.model = accelerator.prepare(self.model)
+        # Processes must draw different dropout and different orders, or they would learn the same thing twice.
+        torch.manual_seed(config.training.seed + 7919 * accelerator.process_index)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=config.training.learning_rate)
+        self.position = Position()
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return math.ceil(len(self.corpus) / self.config.training.batch)
+
+    @property
+    def total_steps(self) -> int:
+        return self.config.training.epochs * self.steps_per_epoch
+
+    # ------------------------------------------------------------ the loop
+
+    def fit(self) -> Outcome:
+        """Trains to the end, to patience, to the time limit or to Ctrl-C, and leaves `best` and `last` in the run."""
+        if self.position.finished:
+            raise InputError(f"{self.run}: this run is finished; start a new one to train longer")
+        log = RunLog(self.run, up_to_step=self.position.step) if self.accelerator.is_main_process else None
+        display = Display(self.total_steps, self.position.step, quiet=self.quiet or log is None)
+        interrupted = False
+        saved_at = time.monotonic()
+        with display, interruptible() as asked_to_stop:
+            for batch, share in self._batches():
+                self._step(batch, share, display)
+                interrupted, out_of_time, save_due = self._agree(
+                    asked_to_stop.is_set(),
+                    0 < self.config.training.minutes * 60 <= self.position.seconds,
+                    time.monotonic() - saved_at > SECONDS_BETWEEN_SAVES,
+                )
+                if self._due_for_score() or (out_of_time and not interrupted):
+                    self._score(log, display)
+                if self._is_over(out_of_time, interrupted):
+                    self.position = replace(self.position, finished=True)
+                    break
+                if interrupted:
+                    break
+                if save_due:
+                    self._save_last()
+                    saved_at = time.monotonic()
+            self._save_last()
+        if log is not None:
+            log.close()
+        stopped_early = interrupted and not self.position.finished
+        return Outcome(self.position, interrupted=stopped_early, steps_planned=self.total_steps)
+
+    def _batches(self) -> Iterator[tuple[Batch, Tensor]]:
+        """From the present position on: this process's examples, and each one's share in the mean over the batch.
+
+        Everything about an epoch follows from (seed, epoch), so a resumed run sees what an unbroken one sees.
+        """
+        size, rank, world = self.config.training.batch, self.accelerator.process_index, self.accelerator.num_processes
+        first_epoch, first_batch = divmod(self.position.step, self.steps_per_epoch)
+        for epoch in range(first_epoch, self.config.training.epochs):
+            generator = torch.Generator().manual_seed(self.config.training.seed * 1_000_003 + epoch)
+            numbers = torch.randperm(len(self.corpus), generator=generator)
+            corpus = self.corpus.in_order(self.order, generator)
+            for whole in torch.split(numbers, size)[first_batch:]:
+                mine = whole[rank::world]
+                share = torch.full((len(mine),), world / len(whole))
+                if not len(mine):  # fewer examples than processes: one that does not count keeps all in step
+                    mine, share = whole[:1], torch.zeros(1)
+                yield corpus[mine.to(self.corpus.words.device)], share.to(self.corpus.words.device)
+            first_batch = 0
+
+    def _step(self, batch: Batch, share: Tensor, display: Display) -> None:
+        started = time.monotonic()
+        position, settings = self.position, self.config.training
+        assert batch.labels is not None
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(settings, position.step, self.total_steps)
+        self.model.train()
+        loss = objective(self.model(batch), batch.labels)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.accelerator.backward((loss.surrogate * share).sum())
+        self.accelerator.clip_grad_norm_(self.model.parameters(), settings.clip)
+        self.optimizer.step()
+        mean = float(loss.comprehension.mean())
+        if not math.isfinite(mean):
+            raise InputError(
+                f"the loss is no longer finite at step {position.step + 1}; lower training.learning_rate"
+                f" (it is {settings.learning_rate}) or training.clip"
+            )
+        spent = time.monotonic() - started
+        self.position = replace(
+            position,
+            step=position.step + 1,
+            seconds=position.seconds + spent,
+            training_seconds=position.training_seconds + spent,
+            loss_sum=position.loss_sum + mean,
+            loss_count=position.loss_count + 1,
+        )
+        display.step(
+            self.position.step,
+            loss=self.position.loss_sum / self.position.loss_count,
+            speed=self._examples_per_second(),
+            seconds_left=self._seconds_left(),
+        )
+
+    # ------------------------------------------------------------ dev scores
+
+    def _score(self, log: RunLog | None, display: Display) -> None:
+        started = time.monotonic()
+        accuracy = self.dev_accuracy()
+        position = self.position
+        best = accuracy > position.best_accuracy
+        line = {
+            "step": position.step,
+            "epoch": position.step / self.steps_per_epoch,
+            "loss": self._mean_over_processes(position.loss_sum / max(1, position.loss_count)),
+            "dev_accuracy": accuracy,
+            "learning_rate": learning_rate(self.config.training, position.step - 1, self.total_steps),
+            "examples_per_second": self._examples_per_second(),
+            "seconds": position.seconds,
+        }
+        self.position = replace(
+            position,
+            best_accuracy=accuracy if best else position.best_accuracy,
+            best_step=position.step if best else position.best_step,
+            scores_since_best=0 if best else position.scores_since_best + 1,
+            seconds=position.seconds + time.monotonic() - started,
+            loss_sum=0.0,
+            loss_count=0,
+            training_seconds=0.0,
+        )
+        if best and self.accelerator.is_main_process:
+            checkpoints.save(self.run / BEST, self._checkpoint({**line, "supervision": self.supervision}))
+        if log is not None:
+            log.write(line)
+        display.scored(line, total_steps=self.total_steps, seconds_left=self._seconds_left(), best=best)
+
+    def dev_accuracy(self) -> float:
+        """Every dev example judged once, by one process or another."""
+        labels = self.dev.labels
+        assert labels is not None
+        right: list[tuple[int, bool]] = []
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        for numbers, _, judgement in judge_in_batches(self._bare_model(), self.dev, rank=rank, world=world):
+            correct = (judgement.logits > 0) == (labels[numbers] > 0.5)
+            right.extend(zip(numbers.tolist(), correct.tolist(), strict=True))
+        gathered: dict[int, bool] = dict(gather_object(right) if world > 1 else right)
+        return sum(gathered.values()) / len(gathered)
+
+    def _due_for_score(self) -> bool:
+        every = self.config.training.evaluate_every or self.steps_per_epoch
+        return self.position.step % every == 0 or self.position.step == self.total_steps
+
+    def _is_over(self, out_of_time: bool, interrupted: bool) -> bool:
+        patience_gone = self.position.scores_since_best >= self.config.training.patience
+        return self.position.step == self.total_steps or patience_gone or (out_of_time and not interrupted)
+
+    def _examples_per_second(self) -> float:
+        steps, seconds = self.position.loss_count, self.position.training_seconds
+        return steps * self.config.training.batch / seconds if seconds else 0.0
+
+    def _seconds_left(self) -> float:
+        steps_left = self.total_steps - self.position.step
+        by_steps = self.position.seconds / max(1, self.position.step) * steps_left
+        minutes = self.config.training.minutes
+        return min(by_steps, minutes * 60 - self.position.seconds) if minutes else by_steps
+
+    def _mean_over_processes(self, value: float) -> float:
+        if self.accelerator.num_processes == 1:
+            return value
+        return float(self.accelerator.reduce(torch.tensor(value, device=self.accelerator.device), reduction="mean"))
+
+    def _agree(self, *wishes: bool) -> tuple[bool, ...]:
+        """What any process wishes, all do: they must leave the loop at the same step."""
+        if self.accelerator.num_processes == 1:
+            return wishes
+        votes = torch.tensor([float(wish) for wish in wishes], device=self.accelerator.device)
+        return tuple(bool(count > 0) for count in self.accelerator.reduce(votes))
+
+    # ------------------------------------------------------------ saving and resuming
+
+    def _bare_model(self) -> nn.Module:
+        model: nn.Module = self.accelerator.unwrap_model(self.model)
+        return model
+
+    def _checkpoint(self, metrics: dict[str, Any]) -> Checkpoint:
+        return Checkpoint(self._bare_model(), self.config, self.vocabulary, metrics)
+
+    def _save_last(self) -> None:
+        generators = [{"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all()}]
+        if self.accelerator.num_processes > 1:
+            generators = gather_object(generators)
+        if not self.accelerator.is_main_process:
+            return
+        state = {
+            "position": asdict(self.position),
+            "optimizer": self.optimizer.state_dict(),
+            "generators": generators,
+        }
+        checkpoints.save(self.run / LAST, self._checkpoint({}), also=lambda folder: torch.save(state, folder / STATE))
+
+    def resume(self) -> None:
+        """Takes up weights, optimiser, generators and position of the run's last state."""
+        folder = self.run / LAST
+        saved = checkpoints.load(folder)
+        if saved.vocabulary != self.vocabulary:
+            raise InputError(f"{self.run}: its data has changed since; resume with the corpus it was started on")
+        try:
+            state = torch.load(folder / STATE, map_location="cpu", weights_only=True)
+            self.position = Position(**state["position"])
+            self._bare_model().load_state_dict(saved.model.state_dict())
+            self.optimizer.load_state_dict(state["optimizer"])
+            mine = state["generators"][self.accelerator.process_index]
+        except IndexError:
+            raise InputError(f"{self.run}: was trained with fewer processes; resume with as many") from None
+        except Exception as error:
+            raise InputError(f"{folder / STATE}: damaged ({type(error).__name__}); it cannot be resumed") from None
+        torch.set_rng_state(mine["cpu"])
+        if torch.cuda.is_available() and mine["cuda"]:
+            torch.cuda.set_rng_state_all(mine["cuda"])
+
+
+def learning_rate(settings: TrainingConfig, step: int, total_steps: int) -> float:
+    """Fixed, as in the paper; with warm-up and cool-down where a preset asks for them."""
+    up = min(1.0, (step + 1) / settings.warmup) if settings.warmup else 1.0
+    cooling = settings.cooldown * total_steps
+    down = min(1.0, (total_steps - step) / cooling) if cooling else 1.0
+    return settings.learning_rate * min(up, down)

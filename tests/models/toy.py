@@ -1,0 +1,94 @@
+"""Small examples and small models. Every size differs from every other, so that no mix-up of two goes unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from veriscene.models.biatt import BiATT
+from veriscene.models.bienc import BiENC
+from veriscene.models.pointer import BiATTPointer
+from veriscene.models.pooling import POOLINGS
+from veriscene.tensors.batch import Batch
+from veriscene.tensors.features import ITEM_FEATURES
+
+VOCABULARY = 11
+SIZES = {"vocabulary": VOCABULARY, "embedding": 5, "hidden": 4, "item": 3}
+KINDS = (
+    *(("bienc", pooling) for pooling in ("max", "mean")),
+    *(("biatt", pooling) for pooling in POOLINGS),
+    ("biatt-pointer", "max"),
+)
+
+
+@dataclass(frozen=True)
+class Toy:
+    """An example without padding: word numbers, and for each box the features of its items."""
+
+    words: list[int]
+    boxes: list[np.ndarray]  # three times (item, ITEM_FEATURES)
+    label: bool
+
+    @property
+    def counts(self) -> list[int]:
+        return [len(box) for box in self.boxes]
+
+
+def toys(seed: int, *, counts: Sequence[Sequence[int]], lengths: Sequence[int]) -> list[Toy]:
+    rng = np.random.default_rng(seed)
+    return [
+        Toy(
+            words=rng.integers(1, VOCABULARY, length).tolist(),
+            boxes=[rng.uniform(-1, 1, (count, ITEM_FEATURES)) for count in of_boxes],
+            label=bool(rng.integers(2)),
+        )
+        for of_boxes, length in zip(counts, lengths, strict=True)
+    ]
+
+
+def mixed_toys(seed: int = 0) -> list[Toy]:
+    """Lengths and counts that differ between and within the examples; the shortest and the longest among them."""
+    counts = [(1, 4, 2), (3, 3, 1), (5, 1, 1), (2, 2, 3), (1, 1, 1)]
+    return toys(seed, counts=counts, lengths=[4, 7, 1, 2, 5])
+
+
+def batch_of(examples: Sequence[Toy], *, more_words: int = 0, more_items: int = 0) -> Batch:
+    """One batch in float64. The padding holds rubbish, which no model may see."""
+    rubbish = np.random.default_rng(99)
+    longest = max(len(example.words) for example in examples) + more_words
+    fullest = max(max(example.counts) for example in examples) + more_items
+    words = rubbish.integers(0, VOCABULARY, (len(examples), longest))
+    items = rubbish.normal(0, 5, (len(examples), 3, fullest, ITEM_FEATURES))
+    for row, example in enumerate(examples):
+        words[row, : len(example.words)] = example.words
+        for box, features in enumerate(example.boxes):
+            items[row, box, : len(features)] = features
+    return Batch(
+        words=torch.from_numpy(words),
+        lengths=torch.tensor([len(example.words) for example in examples]),
+        items=torch.from_numpy(items),
+        counts=torch.tensor([example.counts for example in examples]),
+        positions=torch.arange(fullest).expand(len(examples), 3, fullest),
+        labels=torch.tensor([float(example.label) for example in examples], dtype=torch.float64),
+    )
+
+
+def toy_model(name: str, pooling: str = "max", *, dropout: float = 0.0, seed: int = 0) -> nn.Module:
+    """A model in float64 whose every parameter, biases included, is random and large enough to matter."""
+    model: nn.Module
+    if name == "bienc":
+        model = BiENC(**SIZES, dropout=dropout, pooling=pooling)
+    else:
+        model = BiATT(**SIZES, joint=7, mlp=6, dropout=dropout, pooling=pooling)
+    if name == "biatt-pointer":
+        model = BiATTPointer(comprehension=model, hidden=SIZES["hidden"], dropout=dropout)
+    model.double()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(0.7 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
+    return model

@@ -1,0 +1,53 @@
+"""Two processes give the scores of one, and count each identifier once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from samples import write_corpus, yellow_circle_examples
+from veriscene.scenes import nlvr
+from veriscene.training.progress import read_log
+
+SMALL = ["model.hidden=6", "model.embedding=8", "model.item=5", "model.joint=10", "model.mlp=8", "model.dropout=0.0"]
+# Without dropout and with items as in the file, nothing is left to chance that processes would draw differently.
+SETTINGS = [*SMALL, "data.order=file", "training.batch=10", "training.epochs=2", "training.learning_rate=0.01"]
+
+
+def veriscene(*arguments: str, processes: int) -> str:
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    command = [sys.executable, *(launcher if processes > 1 else []), "-m", "veriscene", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+def test_two_processes_train_and_score_as_one(tmp_path: Path) -> None:
+    # 41 examples in batches of 10: the last batch holds one example, fewer than there are processes.
+    corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(41), yellow_circle_examples(13, seed=1))
+    settings = [part for change in SETTINGS for part in ("--set", change)]
+    for processes in (1, 2):
+        out = str(tmp_path / str(processes))
+        veriscene("train", "biatt", "--data", str(corpus), "--out", out, *settings, processes=processes)
+    single, double = read_log(tmp_path / "1"), read_log(tmp_path / "2")
+    assert [line["dev_accuracy"] for line in double] == [line["dev_accuracy"] for line in single]
+
+    dev = corpus / "dev" / "dev.json"
+    scores = {}
+    for processes in (1, 2):
+        csv = tmp_path / f"{processes}.csv"
+        arguments = ("evaluate", str(tmp_path / "1"), str(dev), "--predictions", str(csv), "--json")
+        scores[processes] = json.loads(veriscene(*arguments, processes=processes))
+    assert scores[1] == scores[2]
+    assert scores[2]["examples"] == 13
+    assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "2.csv").read_bytes()
+    assert list(nlvr.read_predictions(tmp_path / "2.csv")) == [example.identifier for example in nlvr.read(dev)]
+
+
+@pytest.mark.parametrize("processes", [2])
+def test_bad_input_under_several_processes_is_still_one_line_of_ours(tmp_path: Path, processes: int) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        veriscene("evaluate", str(tmp_path), str(tmp_path / "none.json"), processes=processes)
+    assert "not a checkpoint" in error.value.stderr
