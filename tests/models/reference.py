@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from toy import Toy
 from torch import nn
+from toy import Toy
 
 Vector = np.ndarray
 Weights = dict[str, np.ndarray]
@@ -113,9 +113,7 @@ def joint(own: Vector, context: Vector, matrix: np.ndarray) -> Vector:
     return np.array([max(0.0, row @ joined) for row in matrix])
 
 
-def box_vector(
-    weights: Weights, h: list[Vector], e: list[Vector], drop: Drop
-) -> tuple[Vector, np.ndarray, np.ndarray]:
+def box_vector(weights: Weights, h: list[Vector], e: list[Vector], drop: Drop) -> tuple[Vector, np.ndarray, np.ndarray]:
     """[h̄; ḡ] of one box, alpha and beta. A linear layer multiplies from the left, so B is its matrix transposed."""
     g = bilstm(under(weights, "obj_lstm"), e, drop)  # equation 3
     alpha, beta, h_hat, g_hat = [], [], [], []

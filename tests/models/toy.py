@@ -89,6 +89,7 @@ def toy_model(name: str, pooling: str = "max", *, dropout: float = 0.0, seed: in
     model.double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(0.7 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
+        for key, parameter in model.named_parameters():
+            scale = 2.0 if key.startswith("pointer.") else 0.7  # a pointer that has preferences
+            parameter.copy_(scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
     return model

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from veriscene.errors import InputError
 from veriscene.meaning.english import sentences
@@ -18,9 +18,8 @@ from veriscene.meaning.notation import parse
 from veriscene.meaning.program import Program
 from veriscene.meaning.scene_drawing import SceneKind
 
-Level = Literal["simple", "full"]
 Pattern = Callable[[Voice], Phrase]
-LEVELS: tuple[str, ...] = get_args(Level)
+LEVELS = ("simple", "full")
 KINDS: tuple[SceneKind, ...] = get_args(SceneKind)
 
 
@@ -70,7 +69,6 @@ def _simple_voice(rng: random.Random, kind: SceneKind) -> Voice:
 
 
 # ---------------------------------------------------------------- levels
-
 
 SIMPLE_PATTERNS: Mapping[SceneKind, Weighted[Pattern]] = {
     "tower": ((2, sentences.there_are_items), (6, sentences.simple_box), (2, sentences.simple_each_box)),

@@ -6,7 +6,8 @@ import random
 from bisect import bisect_left
 
 from veriscene.meaning.grammar import Statement
-from veriscene.meaning.scene_drawing import draw_scene, edit_scene
+from veriscene.meaning.scene_drawing import draw_scene
+from veriscene.meaning.scene_editing import edit_scene
 from veriscene.scenes.scene import Scene
 
 WALKS = 10

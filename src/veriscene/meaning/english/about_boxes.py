@@ -1,28 +1,25 @@
-"""What a box or a tower can hold, worded to follow "with" or "has"; and sentences about its items.
+"""What a box or a tower can hold, worded to follow "with" or "has".
 
-Meanings are about the box `b`.
+Meanings are about the box `b`; {it} and {its} in the words become "them" and "their" after several boxes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from veriscene.meaning.english.phrases import (
+from veriscene.meaning.english.attributes import at_border, neighboured, next_to
+from veriscene.meaning.english.nouns import (
     COLORS,
     SHAPES,
-    Phrase,
-    Things,
     anything,
-    at_border,
-    both,
     colored,
-    neighboured,
-    next_to,
+    different_things,
     some_things,
+    some_things_alone,
 )
+from veriscene.meaning.english.phrases import Phrase, Things, both
 from veriscene.meaning.english.quantifiers import (
     AT_LEAST,
-    COUNTS,
     EXACTLY,
     INSIDE,
     ITEMS_OF_BOX,
@@ -35,37 +32,33 @@ from veriscene.meaning.english.quantifiers import (
     quantified,
 )
 from veriscene.meaning.english.wording import Voice, Weighted, listed
+from veriscene.meaning.scene_drawing import SceneKind
 
 Content = Callable[[Voice], Phrase]
 
 
 def holds_some(voice: Voice) -> Phrase:
-    """ "exactly two blue circles"."""
-    return quantified(voice, some_things(voice), ITEMS_OF_BOX, SIMPLE_INSIDE if voice.simple else INSIDE)
+    """As in "exactly two blue circles"."""
+    quantifiers = SIMPLE_INSIDE if voice.simple else INSIDE
+    return quantified(voice, some_things_alone(voice), ITEMS_OF_BOX, quantifiers)
 
 
 def holds_number(voice: Voice) -> Phrase:
-    """ "at least three items"."""
+    """As in "at least three items"."""
     number = quantified(voice, anything(voice), ITEMS_OF_BOX, NUMBER_INSIDE)
-    return Phrase(f"{number.words} in it", number.meaning) if voice.chance(0.08) else number
+    return Phrase(f"{number.words} in {{it}}", number.meaning) if voice.chance(0.08) else number
 
 
 def holds_several(voice: Voice) -> Phrase:
-    """ "a yellow square, a black circle and at least one blue triangle"."""
-    parts: list[Phrase] = []
-    wanted = voice.weighted(((7, 2), (2, 3)))
+    """As in "a yellow square, a black circle and at least one blue triangle"."""
     few: Weighted[Quantifier] = ((5, A), (3, AT_LEAST), (3, NUMBER), (2, EXACTLY), (1, ONLY))
-    seen: list[str] = []
-    while len(parts) < wanted:
-        things = some_things(voice)
-        if things.meaning not in seen:
-            seen.append(things.meaning)
-            parts.append(quantified(voice, things, ITEMS_OF_BOX, few))
+    several = different_things(voice, voice.weighted(((7, 2), (2, 3))))
+    parts = [quantified(voice, things, ITEMS_OF_BOX, few) for things in several]
     return Phrase(listed([part.words for part in parts]), both(*(part.meaning for part in parts)))
 
 
 def holds_two_colors(voice: Voice) -> Phrase:
-    """ "two blue and one yellow item"."""
+    """As in "two blue and one yellow item"."""
     one, other = voice.two_of(tuple(COLORS))
     few, many = voice.rng.randint(1, 2), voice.rng.randint(1, 3)
     noun = anything(voice).plural if many > 1 else anything(voice).singular
@@ -77,36 +70,36 @@ def holds_two_colors(voice: Voice) -> Phrase:
 
 
 def holds_at_border(voice: Voice) -> Phrase:
-    """ "a blue circle touching the wall"."""
-    return quantified(voice, some_things(voice).that(at_border(voice)), ITEMS_OF_BOX, INSIDE)
+    """As in "a blue circle touching the wall"."""
+    return quantified(voice, some_things(voice).that(at_border(voice, of_a_box=False)), ITEMS_OF_BOX, INSIDE)
 
 
 def holds_neighbours(voice: Voice) -> Phrase:
-    """ "a blue block over a black block", "a circle touching a blue item"."""
+    """As in "a blue block over a black block", "a circle touching a blue item"."""
     return quantified(voice, some_things(voice).that(neighboured(voice)), ITEMS_OF_BOX, ((6, A), (1, AT_LEAST)))
 
 
+TOUCHING_PAIRS: Mapping[SceneKind, tuple[tuple[str, str], ...]] = {
+    "tower": (("stacked together", "get_touching"), ("touching each other", "get_touching")),
+    "scatter": (("touching each other", "get_touching"), ("closely touching each other", "get_closely_touching")),
+}
+
+
 def holds_touching_pair(voice: Voice) -> Phrase:
-    """ "two blue blocks touching each other": a pair that touches, whatever else there is."""
+    """As in "two blue blocks touching each other": a pair that touches, whatever else there is."""
     things = some_things(voice)
-    ways: Weighted[tuple[str, str]] = (
-        (3, ("touching each other", "get_touching")),
-        (2, ("closely touching each other", "get_closely_touching")),
-    )
-    if voice.kind == "tower":
-        ways = ((3, ("stacked together", "get_touching")), (2, ("touching each other", "get_touching")))
-    words, neighbours = voice.weighted(ways)
-    pair = things.that(next_to("", neighbours, things))
+    words, neighbours = voice.one_of(TOUCHING_PAIRS[voice.kind])
+    pair = things.that(next_to(words, neighbours, things))
     at_least = "at least " if voice.chance(0.4) else ""
     return Phrase(f"{at_least}{voice.number(2)} {things.plural} {words}", f"exist({pair.among(ITEMS_OF_BOX)})")
 
 
 def holds_only(voice: Voice) -> Phrase:
-    """ "only blue and black items": both colours, and no other."""
+    """As in "only blue and black items": both colours, and no other."""
     one, other = voice.two_of(tuple(COLORS))
     things = anything(voice).plural
     if voice.chance(0.4):
-        words = voice.one_of((f"only {one} {things}", f"{things} of {one} {voice.color} only", f"only {one} {things}"))
+        words = voice.one_of((f"only {one} {things}", f"{things} of {one} {voice.color} only"))
         return Phrase(words, _all_of(COLORS[one]))
     words = voice.one_of((f"only {one} and {other} {things}", f"{things} of only {one} and {other} {voice.color}"))
     colors = f"{{{_member(one)}, {_member(other)}}}"
@@ -114,17 +107,18 @@ def holds_only(voice: Voice) -> Phrase:
 
 
 def holds_either(voice: Voice) -> Phrase:
-    """ "items of either blue or black color": every item is one of the two."""
+    """As in "items of either blue or black color": every item is one of the two."""
     one, other = voice.two_of(tuple(COLORS))
     words = f"{anything(voice).plural} of either {one} or {other} {voice.color}"
     return Phrase(words, _all_of(f"{COLORS[one]} or {COLORS[other]}"))
 
 
 def holds_variety(voice: Voice) -> Phrase:
-    """ "three items of two different colors", "items of the same shape"."""
-    total = quantified(voice, anything(voice), ITEMS_OF_BOX, ((3, NUMBER), (2, AT_LEAST), (1, EXACTLY)))
-    if voice.chance(0.5) or not total.plural:
-        total = Phrase(anything(voice).plural, "")
+    """As in "three items of two different colors", "items of the same shape"."""
+    total = Phrase(anything(voice).plural, "")
+    if voice.chance(0.5):
+        few: Weighted[Quantifier] = ((3, NUMBER), (2, AT_LEAST), (1, EXACTLY))
+        total = quantified(voice, anything(voice), ITEMS_OF_BOX, few, least=2)
     what, values = (voice.color, "get_set_colors")
     if voice.kind == "scatter":
         what, values = voice.weighted(
@@ -143,26 +137,27 @@ def holds_variety(voice: Voice) -> Phrase:
 
 
 def holds_of_which(voice: Voice) -> Phrase:
-    """ "four items of which two are blue", "three blocks including a yellow one"."""
-    total = quantified(voice, anything(voice), ITEMS_OF_BOX, COUNTS)
-    if not total.plural:
-        return total
+    """As in "four items of which two are blue", "three blocks including a yellow one"."""
     color = voice.one_of(tuple(COLORS))
-    number = voice.weighted(((3, 1), (3, 2), (1, 3)))
-    colored_ones = colored(voice, color).among(ITEMS_OF_BOX)
-    are = "are" if number > 1 else "is"
+    total = voice.rng.randint(2, 4 if voice.kind == "tower" else 6)
+    part = voice.rng.randint(1, min(3, total - 1))
+    how_many, test = voice.weighted(((4, ("", "==")), (3, ("exactly ", "==")), (2, ("at least ", ">="))))
+    all_are = "both are" if (total, test) == (2, "==") else "they are all"
+    are = "are" if part > 1 else "is"
+    of_color = f"count({colored(voice, color).among(ITEMS_OF_BOX)})"
     words, meaning = voice.weighted(
         (
-            (4, (f"of which {voice.number(number)} {are} {color}", f"count({colored_ones}) == {number}")),
-            (2, (f"of which at least {voice.number(number)} {are} {color}", f"count({colored_ones}) >= {number}")),
-            (2, (f"including a {color} one", f"exist({colored_ones})")),
-            (1, (f"including at least {voice.number(2)} {color} ones", f"count({colored_ones}) >= 2")),
-            (2, (f"but only {voice.number(number)} {are} {color}", f"count({colored_ones}) == {number}")),
-            (2, (f"and they are all {color}", _all_of(COLORS[color]))),
-            (1, (f"but no {color} {voice.item}", f"not exist({colored_ones})")),
+            (4, (f"of which {voice.number(part)} {are} {color}", f"{of_color} == {part}")),
+            (2, (f"of which at least {voice.number(part)} {are} {color}", f"{of_color} >= {part}")),
+            (2, (f"including a {color} one", f"{of_color} >= 1")),
+            (1, (f"including at least {voice.number(2)} {color} ones", f"{of_color} >= 2")),
+            (2, (f"but only {voice.number(part)} {are} {color}", f"{of_color} == {part}")),
+            (2, (f"and {all_are} {color}", _all_of(COLORS[color]))),
+            (1, (f"but no {color} {voice.item}", f"{of_color} == 0")),
         )
     )
-    return Phrase(f"{total.words} {words}", both(total.meaning, meaning))
+    words = f"{how_many}{voice.number(total)} {anything(voice).plural} {words}"
+    return Phrase(words, both(f"count({ITEMS_OF_BOX}) {test} {total}", meaning))
 
 
 def holds_parity(voice: Voice) -> Phrase:
@@ -171,12 +166,12 @@ def holds_parity(voice: Voice) -> Phrase:
 
 
 def holds_more(voice: Voice) -> Phrase:
-    """ "more blue items than black items"."""
+    """As in "more blue items than black items"."""
     return compared(voice, ITEMS_OF_BOX)
 
 
 def compared(voice: Voice, where: str) -> Phrase:
-    """ "more yellow blocks than black blocks", "the same number of circles and squares"."""
+    """As in "more yellow blocks than black blocks", "the same number of circles and squares"."""
     one, other = _two_kinds(voice)
     words, relation = voice.weighted(
         (

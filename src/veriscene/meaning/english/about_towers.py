@@ -16,19 +16,10 @@ from veriscene.meaning.english.about_boxes import (
     holds_two_colors,
     holds_variety,
 )
-from veriscene.meaning.english.phrases import (
-    BASE,
-    COLORS,
-    MIDDLE,
-    TOP,
-    Attribute,
-    Phrase,
-    Position,
-    both,
-    in_between,
-    some_color,
-)
-from veriscene.meaning.english.quantifiers import AT_LEAST, EXACTLY, ITEMS_OF_BOX, NUMBER, A, quantified
+from veriscene.meaning.english.attributes import BASE, MIDDLE, TOP, Position, in_between
+from veriscene.meaning.english.nouns import COLORS, anything, some_color
+from veriscene.meaning.english.phrases import Attribute, Phrase, both
+from veriscene.meaning.english.quantifiers import COUNTS, ITEMS_OF_BOX, A, quantified
 from veriscene.meaning.english.wording import Voice, Weighted
 
 LEVELS = {"first": "is_bottom(x)", "second": "is_second(x)", "third": "is_third(x)"}
@@ -39,7 +30,7 @@ def _blocks_at(position: Position, color: str) -> str:
 
 
 def holds_block_at(voice: Voice) -> Phrase:
-    """ "a black block at the top", perhaps "and a blue block at the base"."""
+    """As in "a black block at the top", perhaps "and a blue block at the base"."""
     if voice.simple:
         return _block_at(voice, voice.one_of((TOP, BASE)))
     first, second = voice.two_of((TOP, BASE))
@@ -59,14 +50,16 @@ def holds_block_at(voice: Voice) -> Phrase:
 def _block_at(voice: Voice, position: Position) -> Phrase:
     color = voice.one_of(tuple(COLORS))
     preposition = "in the" if position is MIDDLE else "at the"
-    if position is TOP and not voice.simple:
-        preposition = voice.weighted(((8, "at the"), (2, "on the"), (1, "as the")))
+    if position is not MIDDLE and not voice.simple:
+        preposition = voice.weighted(((12, "at the"), (2, "as the"), (1, "at {its}")))
     name = position.names[0] if voice.simple else voice.one_of(position.names)
     return Phrase(f"a {color} {voice.item} {preposition} {name}", _blocks_at(position, color))
 
 
 def holds_painted_end(voice: Voice) -> Phrase:
-    """ "a blue base", "a yellow top and a black base"."""
+    """As in "a blue base", "a yellow top and a black base"."""
+    if voice.box != "tower":
+        return holds_block_at(voice)  # Nobody says that a box has a blue base.
     (first, second), (one, other) = voice.two_of((TOP, BASE)), voice.two_of(tuple(COLORS))
     words, meaning = f"a {one} {first.names[0]}", _blocks_at(first, one)
     if voice.chance(0.3):
@@ -79,14 +72,14 @@ def holds_between(voice: Voice) -> Phrase:
 
 
 def holds_number_and_end(voice: Voice) -> Phrase:
-    """ "exactly three blocks having a yellow block at the top"."""
-    number, end = holds_number(voice), holds_block_at(voice)
+    """As in "exactly three blocks having a yellow block at the top"."""
+    number, end = quantified(voice, anything(voice), ITEMS_OF_BOX, COUNTS, least=2), holds_block_at(voice)
     link = voice.weighted(((3, "having"), (3, "and"), (2, "with")))
     return Phrase(f"{number.words} {link} {end.words}", both(number.meaning, end.meaning))
 
 
 def holds_single(voice: Voice) -> Phrase:
-    """ "exactly one block which is of blue color"."""
+    """As in "exactly one block which is of blue color"."""
     color = voice.one_of(tuple(COLORS))
     determiner = voice.one_of((f"exactly {voice.number(1)}", f"only {voice.number(1)}", "a single"))
     ending = voice.one_of((f"which is {color}", f"that is {color}", f"which is of {color} {voice.color}"))
@@ -94,11 +87,12 @@ def holds_single(voice: Voice) -> Phrase:
     return Phrase(f"{determiner} {voice.item} {ending}", meaning)
 
 
-def holds_some_below(voice: Voice) -> Phrase:
-    """ "two blue blocks below the top block"."""
-    words, position = voice.one_of((("below the top", TOP), ("above the base", BASE)))
-    things = some_color(voice).that(Attribute(f"{words} {voice.item}", f"not {position.test}", 0.6))
-    return quantified(voice, things, ITEMS_OF_BOX, ((3, A), (2, NUMBER), (1, EXACTLY), (1, AT_LEAST)))
+def holds_next_to_end(voice: Voice) -> Phrase:
+    """As in "a blue block below the top block": right below it, as everywhere in towers."""
+    words, neighbours, end = voice.one_of((("below the top", "get_above", TOP), ("above the base", "get_below", BASE)))
+    beside_end = f"exist(filter_obj({neighbours}(x), lambda x: {end.test}))"
+    things = some_color(voice).that(Attribute(f"{words} {voice.item}", beside_end, 0.3))
+    return quantified(voice, things, ITEMS_OF_BOX, ((1, A),))
 
 
 TOWER_CONTENTS: Weighted[Content] = (
@@ -117,7 +111,7 @@ TOWER_CONTENTS: Weighted[Content] = (
     (3, holds_two_colors),
     (2, holds_between),
     (2, holds_more),
-    (2, holds_some_below),
+    (2, holds_next_to_end),
     (1, holds_parity),
 )
 
@@ -126,12 +120,10 @@ TOWER_CONTENTS: Weighted[Content] = (
 
 
 def end_is(voice: Voice) -> Phrase:
-    """ "the base is blue", "the top is yellow and the base is black"."""
-    (first, second), (one, other) = (
-        voice.two_of((TOP, BASE)),
-        (voice.one_of(tuple(COLORS)), voice.one_of(tuple(COLORS))),
-    )
-    if voice.chance(0.2) and one == other:
+    """As in "the base is blue", "the top is yellow and the base is black"."""
+    first, second = voice.two_of((TOP, BASE))
+    one, other = voice.one_of(tuple(COLORS)), voice.one_of(tuple(COLORS))
+    if one == other and voice.chance(0.5):
         words = f"the {first.names[0]} and the {second.names[0]} are both {one}"
         return Phrase(words, both(_blocks_at(first, one), _blocks_at(second, one)))
     words, meaning = f"the {first.names[0]} is {one}", _blocks_at(first, one)
@@ -141,7 +133,7 @@ def end_is(voice: Voice) -> Phrase:
 
 
 def ends_agree(voice: Voice) -> Phrase:
-    """ "the base and the top are the same color"."""
+    """As in "the base and the top are the same color"."""
     first, second = voice.two_of((TOP, BASE))
     ends = f"filter_obj({ITEMS_OF_BOX}, lambda x: {TOP.test} or {BASE.test})"
     same, meaning = voice.weighted(
@@ -155,7 +147,7 @@ def ends_agree(voice: Voice) -> Phrase:
 
 
 def level_is(voice: Voice) -> Phrase:
-    """ "the second block from the base is blue"."""
+    """As in "the second block from the base is blue"."""
     level = voice.weighted(((1, "first"), (5, "second"), (2, "third")))
     color = voice.one_of(tuple(COLORS))
     words = f"the {level} {voice.item} from the base is {color}"

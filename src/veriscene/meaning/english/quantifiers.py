@@ -14,6 +14,7 @@ ALL_BOXES = "all_boxes"
 ALL_ITEMS = "all_items"
 ITEMS_OF_BOX = "b.all_items_in_box()"
 ITEMS_OF_SAME_BOX = "x.box.all_items_in_box()"
+LARGEST_NUMBER, LARGEST_SIMPLE_NUMBER = 9, 4
 
 # How many there are, about; numbers are drawn around it, so that statements are neither always true nor always false.
 USUAL_COUNT: Mapping[SceneKind, Mapping[str, float]] = {
@@ -32,6 +33,7 @@ class Quantifier:
     plural: bool | None = None
 
 
+# The readings that NLVR's raters prefer: a bare number, and "only" with one, are exact.
 A = Quantifier("a {things}", "exist({all})", plural=False)
 NUMBER = Quantifier("{n} {things}", "count({all}) == {n}")
 EXACTLY = Quantifier("exactly {n} {things}", "count({all}) == {n}")
@@ -55,7 +57,6 @@ COUNTS: Weighted[Quantifier] = (
     (22, AT_LEAST),
     (7, ONLY),
     (6, AT_MOST),
-    (1, NUMBER_AT_MOST),
     (2, NOT_MORE_THAN),
     (5, MORE_THAN),
     (4, LESS_THAN),
@@ -71,20 +72,25 @@ OF_BOXES: Weighted[Quantifier] = (
     (2, AT_MOST),
 )
 INSIDE: Weighted[Quantifier] = (*COUNTS, (26, A), (2, MULTIPLE), (1, MANY), (1, A_LOT_OF))
-NUMBER_INSIDE: Weighted[Quantifier] = (*COUNTS, (2, MULTIPLE), (2, MANY), (3, A_SINGLE))
+NUMBER_INSIDE: Weighted[Quantifier] = (*COUNTS, (2, NUMBER_AT_MOST), (2, MULTIPLE), (3, A_SINGLE))
 SIMPLE: Weighted[Quantifier] = ((3, A), (4, NUMBER), (3, AT_LEAST), (2, NO))
 SIMPLE_INSIDE: Weighted[Quantifier] = ((3, A), (4, NUMBER), (3, AT_LEAST))
 
 
-def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Quantifier]) -> Phrase:
+def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Quantifier], least: int = 1) -> Phrase:
+    """As in "exactly two blue circles", tested of `where`. The number is a likely one, and at least `least`."""
     quantifier = voice.weighted(quantifiers)
-    number = _likely_number(voice, USUAL_COUNT[voice.kind][where] * things.share, quantifier.least)
+    least = max(least, quantifier.least)
+    if quantifier is AT_LEAST and not things.meaning:
+        least = max(least, 2)  # No box is empty.
+    number = _likely_number(voice, USUAL_COUNT[voice.kind][where] * things.share, least)
     plural = number > 1 if quantifier.plural is None else quantifier.plural
     words = quantifier.words.format(n=voice.number(number), things=things.plural if plural else things.singular)
     return Phrase(words, quantifier.meaning.format(all=things.among(where), n=number), plural)
 
 
 def _likely_number(voice: Voice, usual: float, least: int) -> int:
-    lowest = max(least, math.floor(usual * 0.6))
-    highest = max(lowest, math.ceil(usual * 1.4))
+    largest = LARGEST_SIMPLE_NUMBER if voice.simple else LARGEST_NUMBER
+    lowest = min(max(least, math.floor(usual * 0.6)), largest)
+    highest = min(max(lowest, math.ceil(usual * 1.4)), largest)
     return voice.rng.randint(lowest, highest)

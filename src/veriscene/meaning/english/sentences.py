@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 
-from veriscene.meaning.english.about_boxes import SCATTER_CONTENTS, compared, holds_number, holds_some
+from veriscene.meaning.english.about_boxes import compared, holds_some
 from veriscene.meaning.english.about_items import items_are
-from veriscene.meaning.english.about_towers import TOWER_CLAUSES, TOWER_CONTENTS, holds_block_at
-from veriscene.meaning.english.phrases import (
-    COLORS,
-    Attribute,
-    Phrase,
-    Things,
-    anything,
+from veriscene.meaning.english.about_towers import holds_block_at
+from veriscene.meaning.english.attributes import (
     as_tower_end,
     at_border,
     at_tower_end,
-    both,
     in_between,
     neighboured,
-    some_things,
+    not_at_border,
 )
+from veriscene.meaning.english.box_nouns import any_box, box_where, box_with, box_without, content, tower_of_color
+from veriscene.meaning.english.nouns import COLORS, anything, different_things, some_things, some_things_alone
+from veriscene.meaning.english.phrases import Attribute, Phrase, both
 from veriscene.meaning.english.quantifiers import (
     ALL_BOXES,
     ALL_ITEMS,
@@ -33,67 +30,6 @@ from veriscene.meaning.english.quantifiers import (
     quantified,
 )
 from veriscene.meaning.english.wording import Voice, Weighted, agree
-from veriscene.meaning.scene_drawing import SceneKind
-
-# ---------------------------------------------------------------- boxes
-
-LINKS: Mapping[SceneKind, Weighted[str]] = {
-    "tower": ((60, "with"), (10, "that {has}"), (10, "which {has}"), (6, "having")),
-    "scatter": (
-        (60, "with"),
-        (8, "that {has}"),
-        (8, "which {has}"),
-        (3, "having"),
-        (4, "containing"),
-        (4, "that {contains}"),
-        (4, "which {contains}"),
-    ),
-}
-
-
-def any_box(voice: Voice) -> Things:
-    """Boxes, or towers: a meaning only for the latter."""
-    is_tower = "b.is_tower()" if voice.box == "tower" else ""
-    return Things(voice.box, voice.boxes, is_tower, variable="b")
-
-
-def content(voice: Voice) -> Phrase:
-    return voice.weighted(TOWER_CONTENTS if voice.kind == "tower" else SCATTER_CONTENTS)(voice)
-
-
-def box_with(voice: Voice, held: Phrase) -> Things:
-    link = "with" if voice.simple else voice.weighted(LINKS[voice.kind])
-    return any_box(voice).that(Attribute(f"{link} {held.words}", held.meaning, 0.45))
-
-
-def box_where(voice: Voice) -> Things:
-    """ "box where all the items are blue", "tower where the base is yellow"."""
-    if voice.box == "tower" and voice.chance(0.8):
-        clause = voice.weighted(TOWER_CLAUSES)(voice)
-    else:
-        clause = items_are(voice, ITEMS_OF_BOX)
-    where = voice.one_of(("where", "where", "in which"))
-    return any_box(voice).that(Attribute(f"{where} {clause.words}", clause.meaning, 0.45))
-
-
-def box_without(voice: Voice) -> Things:
-    things = some_things(voice)
-    held = f"not exist({things.among(ITEMS_OF_BOX)})"
-    return any_box(voice).that(Attribute(f"without a {things.singular}", held, 0.4))
-
-
-def tower_of_color(voice: Voice) -> Things:
-    """ "yellow tower with two blocks"."""
-    color = voice.one_of(tuple(COLORS))
-    all_of_it = f"All({ITEMS_OF_BOX}, lambda x: {COLORS[color]})"
-    tower = Things(f"{color} tower", f"{color} towers", both("b.is_tower()", all_of_it), 0.15, variable="b")
-    if voice.chance(0.4):
-        return tower
-    held = holds_number(voice)
-    return tower.that(Attribute(f"with {held.words}", held.meaning, 0.4))
-
-
-# ---------------------------------------------------------------- sentences
 
 
 def there_is(phrase: Phrase) -> Phrase:
@@ -110,16 +46,16 @@ def there_is_colored_tower(voice: Voice) -> Phrase:
 
 
 def there_are_items(voice: Voice) -> Phrase:
-    return there_is(quantified(voice, some_things(voice), ALL_ITEMS, SIMPLE if voice.simple else OF_ITEMS))
+    return there_is(quantified(voice, some_things_alone(voice), ALL_ITEMS, SIMPLE if voice.simple else OF_ITEMS))
 
 
 def there_are_items_at_border(voice: Voice) -> Phrase:
-    things, attribute = voice.weighted(((9, some_things), (1, anything)))(voice), at_border(voice)
-    if not voice.simple:
-        attribute = attribute.negated() if voice.chance(0.25) else attribute
-        which = voice.weighted(((8, ""), (1, "that {is} "), (1, "which {is} ")))
-        attribute = Attribute(which + attribute.words, attribute.meaning, attribute.share)
-    return there_is(quantified(voice, things.that(attribute), ALL_ITEMS, SIMPLE if voice.simple else OF_ITEMS))
+    things = voice.weighted(((9, some_things), (1, anything)))(voice)
+    if voice.simple:
+        return there_is(quantified(voice, things.that(at_border(voice)), ALL_ITEMS, SIMPLE))
+    place = voice.weighted(((3, at_border), (1, not_at_border)))(voice)
+    which = voice.weighted(((8, ""), (1, "that {is} "), (1, "which {is} ")))
+    return there_is(quantified(voice, things.that(replace(place, words=which + place.words)), ALL_ITEMS, OF_ITEMS))
 
 
 def there_are_neighbours(voice: Voice) -> Phrase:
@@ -128,7 +64,7 @@ def there_are_neighbours(voice: Voice) -> Phrase:
 
 
 def there_are_tower_ends(voice: Voice) -> Phrase:
-    """ "there is a blue block as the base of a tower with at least two blocks"."""
+    """As in "there is a blue block as the base of a tower with at least two blocks"."""
     end = voice.weighted(((3, as_tower_end), (1, at_tower_end)))(voice)
     if voice.chance(0.5):
         size = quantified(voice, anything(voice), ITEMS_OF_SAME_BOX, COUNTS)
@@ -137,15 +73,15 @@ def there_are_tower_ends(voice: Voice) -> Phrase:
 
 
 def the_tower_has(voice: Voice) -> Phrase:
-    """ "the tower with three blocks has a blue block at the top": some tower of that height does."""
+    """As in "the tower with three blocks has a blue block at the top": some tower of that height does."""
     size, held = quantified(voice, anything(voice), ITEMS_OF_BOX, COUNTS[:2]), holds_block_at(voice)
     box = any_box(voice)
     meaning = f"exist(filter_obj(all_boxes, lambda b: {both(box.meaning, size.meaning, held.meaning)}))"
-    return Phrase(f"the {box.singular} with {size.words} has {held.words}", meaning)
+    return Phrase(f"the {box.singular} with {size.words} has {agree(held.words, plural=False)}", meaning)
 
 
 def the_tower_end_is(voice: Voice) -> Phrase:
-    """ "the top of a tower with three blocks is blue"."""
+    """As in "the top of a tower with three blocks is blue"."""
     end = at_tower_end(voice)
     size = quantified(voice, anything(voice), ITEMS_OF_SAME_BOX, COUNTS[:3])
     color = voice.one_of(tuple(COLORS))
@@ -156,7 +92,7 @@ def the_tower_end_is(voice: Voice) -> Phrase:
 
 SHARES: Weighted[tuple[str, bool, str]] = (
     # Words before the verb, whether the verb is plural, and the test of the boxes that fit.
-    (8, ("{n1} of the {boxes}", False, "count({all}) >= 1")),  # NLVR's raters do not mind if there are more.
+    (8, ("one of the {boxes}", False, "count({all}) >= 1")),  # NLVR's raters do not mind if there are more.
     (10, ("each {box}", False, "count({all}) == 3")),
     (6, ("every {box}", False, "count({all}) == 3")),
     (6, ("all the {boxes}", True, "count({all}) == 3")),
@@ -174,18 +110,18 @@ SHARES: Weighted[tuple[str, bool, str]] = (
 
 
 def boxes_have(voice: Voice) -> Phrase:
-    """ "each box contains a blue circle", "two of the three towers have a yellow base"."""
+    """As in "each box contains a blue circle", "two of the three towers have a yellow base"."""
     numbers = {f"n{number}": voice.number(number) for number in (1, 2, 3)}
     words, plural, test = voice.weighted(SHARES)
     verb = "{has}" if voice.kind == "tower" or voice.chance(0.6) else "{contains}"
     held = content(voice)
     fitting = box_with(voice, held).among(ALL_BOXES)
     subject = words.format(box=voice.box, boxes=voice.boxes, **numbers)
-    return Phrase(f"{subject} {agree(verb, plural)} {held.words}", test.format(all=fitting))
+    return Phrase(f"{subject} {agree(f'{verb} {held.words}', plural)}", test.format(all=fitting))
 
 
 def in_each_box(voice: Voice) -> Phrase:
-    """ "there is at least one blue item in each box"."""
+    """As in "there is at least one blue item in each box"."""
     held = holds_some(voice)
     each = f"{voice.one_of(('each', 'every'))} {voice.box}"
     meaning = f"count({box_with(voice, held).among(ALL_BOXES)}) == 3"
@@ -201,16 +137,13 @@ def comparison(voice: Voice) -> Phrase:
 
 
 def two_facts(voice: Voice) -> Phrase:
-    """ "there is a blue circle and at least one black item"."""
-    one, other = some_things(voice), some_things(voice)
-    while other.meaning == one.meaning:
-        other = some_things(voice)
-    first, second = (quantified(voice, things, ALL_ITEMS, OF_ITEMS) for things in (one, other))
+    """As in "there is a blue circle and at least one black item"."""
+    first, second = (quantified(voice, things, ALL_ITEMS, OF_ITEMS) for things in different_things(voice, 2))
     return there_is(Phrase(f"{first.words} and {second.words}", both(first.meaning, second.meaning), first.plural))
 
 
 def equal_numbers(voice: Voice) -> Phrase:
-    """ "all the boxes have the same number of items", "at least two towers have the same height"."""
+    """As in "all the boxes have the same number of items", "at least two towers have the same height"."""
     what = f"number of {anything(voice).plural}"
     if voice.box == "tower" and voice.chance(0.5):
         what = "height"
@@ -227,7 +160,7 @@ def equal_numbers(voice: Voice) -> Phrase:
 
 
 def equal_ends(voice: Voice) -> Phrase:
-    """ "all the towers have the same base color"."""
+    """As in "all the towers have the same base color"."""
     end, bases, test = voice.one_of((("base", "bases", "is_bottom(x)"), ("top", "tops", "is_top(x)")))
     ends = f"filter_obj(all_items, lambda x: x.box.is_tower() and {test})"
     colors = f"count(get_set_colors({ends}))"
@@ -247,14 +180,14 @@ def equal_ends(voice: Voice) -> Phrase:
 # ---------------------------------------------------------------- the simple level
 
 
-def simple_content(voice: Voice) -> Phrase:
+def _simple_content(voice: Voice) -> Phrase:
     return holds_block_at(voice) if voice.kind == "tower" and voice.chance(0.6) else holds_some(voice)
 
 
 def simple_box(voice: Voice) -> Phrase:
-    return there_is(quantified(voice, box_with(voice, simple_content(voice)), ALL_BOXES, SIMPLE))
+    return there_is(quantified(voice, box_with(voice, _simple_content(voice)), ALL_BOXES, SIMPLE))
 
 
 def simple_each_box(voice: Voice) -> Phrase:
-    held = simple_content(voice)
+    held = _simple_content(voice)
     return Phrase(f"each {voice.box} has {held.words}", f"count({box_with(voice, held).among(ALL_BOXES)}) == 3")

@@ -13,27 +13,13 @@ from veriscene.meaning.scene_drawing import SceneKind
 Option = TypeVar("Option")
 Weighted = Sequence[tuple[int, Option]]
 
-NUMBER_WORDS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
+NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
-# Phrases write as {is}, {has} … what follows the number of their subject.
-SINGULAR = {"is": "is", "has": "has", "contains": "contains", "circle": "a circle", "square": "a square"}
-SINGULAR |= {"triangle": "a triangle"}
-PLURAL = {"is": "are", "has": "have", "contains": "contain", "circle": "circles", "square": "squares"}
-PLURAL |= {"triangle": "triangles"}
+# Phrases write in braces what follows the number of their subject.
+SINGULAR = {"is": "is", "has": "has", "contains": "contains", "it": "it", "its": "its"}
+PLURAL = {"is": "are", "has": "have", "contains": "contain", "it": "them", "its": "their"}
+SINGULAR |= {"circle": "a circle", "square": "a square", "triangle": "a triangle"}
+PLURAL |= {"circle": "circles", "square": "squares", "triangle": "triangles"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +59,7 @@ def agree(words: str, plural: bool) -> str:
 
 
 def listed(parts: Sequence[str]) -> str:
-    """ "x", "x and y", "x, y and z"."""
+    """Gives "x", "x and y", or "x, y and z"."""
     return " and ".join((", ".join(parts[:-1]), parts[-1])) if len(parts) > 1 else parts[0]
 
 

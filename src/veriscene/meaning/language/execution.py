@@ -23,10 +23,10 @@ from veriscene.meaning.language.expression import (
     Slice,
     Subscript,
     Variable,
-    Whole,
 )
 from veriscene.meaning.language.functions import FUNCTIONS, distinct
 from veriscene.meaning.language.kinds import Kind, Many
+from veriscene.meaning.language.names import Whole
 from veriscene.meaning.language.operators import (
     BOXES,
     FIRST_ARGUMENT,

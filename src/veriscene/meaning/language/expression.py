@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -11,8 +9,9 @@ from enum import Enum
 from veriscene.errors import InputError
 from veriscene.meaning.language.constants import CONSTANTS, KIND_OF
 from veriscene.meaning.language.functions import FUNCTIONS
-from veriscene.meaning.language.kinds import Kind, Many, FunctionOf, Type, described, has_truth, member_type
-from veriscene.meaning.language.signatures import Form, comparable
+from veriscene.meaning.language.kinds import FunctionOf, Kind, Many, Type, described, has_truth, member_type
+from veriscene.meaning.language.names import CALLABLE, Whole, is_free
+from veriscene.meaning.language.signatures import comparable
 
 LARGEST_NUMBER = 999  # A scene holds a few dozen items at most.
 
@@ -55,19 +54,6 @@ class Constant(Expression):
         return CONSTANTS[self.name]
 
 
-class Whole(Enum):
-    """The two collections that a scene brings along."""
-
-    BOXES = "all_boxes"
-    ITEMS = "all_items"
-
-
-CALLABLE = [name for name, function in FUNCTIONS.items() if function.form is Form.FUNCTION]
-ENUMS = sorted({name.split(".")[0] for name in CONSTANTS})
-RESERVED = frozenset([*CALLABLE, *ENUMS, *(whole.value for whole in Whole)])
-_VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}")
-
-
 @dataclass(frozen=True)
 class Everything(Expression):
     whole: Whole
@@ -84,7 +70,7 @@ class Variable(Expression):
     of: Type
 
     def _typed(self) -> Type:
-        if self.name in RESERVED or keyword.iskeyword(self.name) or not _VARIABLE.fullmatch(self.name):
+        if not is_free(self.name):
             raise InputError(f"{self.name!r:.40} cannot name an argument; take a letter, as x")
         return self.of
 

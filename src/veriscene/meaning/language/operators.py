@@ -81,7 +81,7 @@ def remainder(dividend: int, divisor: int) -> int:
     return dividend % divisor
 
 
-# ---------------------------------------------------------------- what visits or makes members, and therefore counts steps
+# ---------------------------------------------------------------- what goes through members, and counts steps
 
 
 def _spend(frame: Frame, steps: int) -> None:

@@ -10,18 +10,16 @@ from typing import Any
 from veriscene.errors import InputError
 from veriscene.meaning.language import expression as tree
 from veriscene.meaning.language.constants import CONSTANTS
-from veriscene.meaning.language.expression import CALLABLE, ENUMS, Expression, Variable
+from veriscene.meaning.language.expression import Expression, Variable
 from veriscene.meaning.language.functions import FUNCTIONS
 from veriscene.meaning.language.kinds import Type, described, member_type
-from veriscene.meaning.language.signatures import Form, Function, Parameter
+from veriscene.meaning.language.names import ATTRIBUTES, CALLABLE, ENUMS, METHODS, Whole
+from veriscene.meaning.language.signatures import Function, Parameter
 from veriscene.meaning.language.syntax import place, refuse, syntax_tree
 
 Scope = Mapping[str, Type]
 
-_METHODS, _ATTRIBUTES = (
-    [name for name, function in FUNCTIONS.items() if function.form is form] for form in (Form.METHOD, Form.ATTRIBUTE)
-)
-_WHOLES = {whole.value: whole for whole in tree.Whole}
+_WHOLES = {whole.value: whole for whole in Whole}
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -81,7 +79,7 @@ def _name(node: ast.Name, scope: Scope) -> Expression:
 def _attribute(node: ast.Attribute, scope: Scope) -> Expression:
     if isinstance(node.value, ast.Name) and node.value.id in ENUMS:
         return _built(node, tree.Constant, f"{node.value.id}.{node.attr}")
-    known = [*_METHODS, *_ATTRIBUTES]
+    known = [*METHODS, *ATTRIBUTES]
     if node.attr not in known:
         raise InputError(f"{place(node)}: unknown attribute {node.attr!r:.40}; choose from {', '.join(known)}")
     # A method without its brackets is read as called: public programs write `x.is_tower`, and that is what they mean.
@@ -89,7 +87,7 @@ def _attribute(node: ast.Attribute, scope: Scope) -> Expression:
 
 
 def _call(node: ast.Call, scope: Scope) -> Expression:
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
+    if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
         if node.args or node.keywords:
             raise InputError(f"{place(node)}: {node.func.attr} takes nothing between its brackets")
         return _attribute(node.func, scope)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from veriscene.meaning.language.kinds import Kind, Many, FunctionOf, Type, has_truth, lone_or_member_type, member_type
+from veriscene.meaning.language.kinds import FunctionOf, Kind, Many, Type, has_truth, lone_or_member_type, member_type
 
 
 class Form(Enum):

@@ -13,6 +13,7 @@ DEEPEST = 60
 
 _BLANK = re.compile(r"\s")
 _STRANGE = re.compile(r"[^ -~]|[#\\]")  # Comments and line ends would let a part of the text go unread.
+_GLUED = re.compile(r"\b\d[\d.]*[A-Za-z_]")  # Python would warn of `1and 2` on standard error.
 
 _CONSTRUCTS: dict[type[ast.AST], str] = {
     ast.ListComp: "a comprehension",
@@ -32,7 +33,7 @@ _CONSTRUCTS: dict[type[ast.AST], str] = {
     ast.BinOp: "an operator other than + and %",
     ast.Compare: "a comparison other than == != < <= > >= in `not in`",
 }
-_CONSTANTS = {str: "a text in quotes", bytes: "a text in quotes", float: "a fraction", complex: "a complex number"}
+_CONSTANTS = {str: "a text in quotes", bytes: "a text in quotes", float: "a fraction"}
 
 
 def syntax_tree(text: object) -> ast.expr:
@@ -48,6 +49,11 @@ def syntax_tree(text: object) -> ast.expr:
     if strange:
         where, character = strange.start() + 1, strange.group()
         raise InputError(f"character {where}: {character!r} is not allowed in a program; use plain ASCII text")
+    glued = _GLUED.search(line)
+    if glued:
+        raise InputError(
+            f"character {glued.end()}: a number runs into a word at {glued.group():.20}; put a blank between"
+        )
     return _parsed(line)
 
 

@@ -1,0 +1,194 @@
+"""What the grammar promises: sound English, and programs that mean what the words say."""
+
+from __future__ import annotations
+
+import operator
+import random
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from veriscene.errors import InputError
+from veriscene.meaning.corpus import normalized
+from veriscene.meaning.grammar import Statement, draw
+from veriscene.meaning.scene_drawing import draw_scene
+from veriscene.scenes import nlvr
+from veriscene.scenes.scene import BOX_EXTENT, Item, Scene
+
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+SINGULAR_NOUNS = ("block", "item", "object", "square", "circle", "triangle", "box", "tower")
+PLURAL_NOUNS = tuple(f"{noun}es" if noun == "box" else f"{noun}s" for noun in SINGULAR_NOUNS)
+ADJECTIVES = "(?:(?:yellow|black|blue|small|medium|big|grey|or) )*"
+
+
+@pytest.fixture(scope="module")
+def full() -> list[Statement]:
+    rng = random.Random(1)
+    return [draw(rng) for _ in range(4000)]
+
+
+@pytest.fixture(scope="module")
+def simple() -> list[Statement]:
+    rng = random.Random(2)
+    return [draw(rng, level="simple") for _ in range(1500)]
+
+
+# ---------------------------------------------------------------- words
+
+
+def test_statements_are_sound_english(full: list[Statement], simple: list[Statement]) -> None:
+    for text in (statement.text for statement in full + simple):
+        assert re.fullmatch(r"[A-Za-z0-9]+(?:,? [a-z0-9]+)*\.?", text), text
+        assert not re.search(r"\ba (?:[aei]|o(?!ne\b))", text), text
+        assert not re.search(r"\ban (?![aeio])", text), text
+        assert not re.search(r"\b(\w+) \1\b", text), text
+
+
+def test_nouns_follow_their_number(full: list[Statement], simple: list[Statement]) -> None:
+    for text in (statement.text.lower() for statement in full + simple):
+        for number, noun in re.findall(rf"\b({'|'.join(NUMBERS)}|\d) {ADJECTIVES}(\w+)", text):
+            allowed, forbidden = (
+                (SINGULAR_NOUNS, PLURAL_NOUNS) if number in ("one", "1") else (PLURAL_NOUNS, SINGULAR_NOUNS)
+            )
+            # A colour and a number in between, as in "2 blue and 1 yellow item", leave no noun to look at.
+            assert noun in allowed or noun not in forbidden, text
+
+
+SEVERAL = rf"(?:{'|'.join(NUMBERS[2:])}|[2-9])"
+HOW_MANY = "(?:(?:exactly|only|at least|at most|more than|less than) )?"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        rf"there is {HOW_MANY}{SEVERAL}\b",
+        rf"there are {HOW_MANY}(?:one|1|an?)\b (?!lot)",
+        rf"^(?:each|every|no) {ADJECTIVES}\w+ (?:are|have|contain)\b",
+        rf"^(?:all|none|{HOW_MANY}{SEVERAL})(?: of)?(?: the)? {ADJECTIVES}\w+ (?:is|has|contains)\b",
+        r"\bthem (?:is|has)\b",
+    ],
+)
+def test_verbs_follow_their_subject(wrong: str, full: list[Statement]) -> None:
+    assert [statement.text for statement in full if re.search(wrong, statement.text.lower())] == []
+
+
+def test_statements_vary(full: list[Statement], simple: list[Statement]) -> None:
+    assert len({normalized(statement.text) for statement in full}) > 0.85 * len(full)
+    assert len({normalized(statement.text) for statement in simple}) > 300
+
+
+def test_the_simple_level_has_a_small_vocabulary(full: list[Statement], simple: list[Statement]) -> None:
+    assert len(_words(simple)) <= 40
+    assert _words(simple) < _words(full)
+    assert len(_words(full)) > 120
+
+
+def test_numbers_are_words_or_digits_but_not_both(full: list[Statement]) -> None:
+    words = "|".join(NUMBERS[2:])
+    for text in (statement.text.lower() for statement in full):
+        assert not (re.search(r"\d", text) and re.search(rf"\b(?:{words})\b", text)), text
+
+
+def test_each_kind_keeps_to_its_own_words() -> None:
+    rng = random.Random(3)
+    tower = [draw(rng, kind="tower") for _ in range(600)]
+    scatter = [draw(rng, kind="scatter") for _ in range(600)]
+    assert {statement.kind for statement in tower} == {"tower"}
+    assert {statement.kind for statement in scatter} == {"scatter"}
+    assert not _words(tower) & {"circle", "circles", "triangle", "corner", "small", "edge"}
+    assert not _words(scatter) & {"tower", "towers", "block", "base of a tower", "stacked"}
+
+
+def test_the_same_seed_gives_the_same_statements() -> None:
+    def texts(seed: int) -> list[str]:
+        rng = random.Random(seed)
+        return [statement.text for statement in (draw(rng) for _ in range(50))]
+
+    assert texts(5) == texts(5)
+    assert texts(5) != texts(6)
+
+
+def test_an_unknown_level_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"unknown level 'hard'.*simple, full"):
+        draw(random.Random(0), level="hard")
+
+
+def _words(statements: Iterable[Statement]) -> set[str]:
+    return {word for statement in statements for word in re.findall(r"\w+", statement.text.lower())}
+
+
+# ---------------------------------------------------------------- meanings
+
+
+def test_every_program_has_a_value_on_every_scene_of_its_kind(full: list[Statement]) -> None:
+    rng = random.Random(4)
+    for statement in full[:1500]:
+        scene = draw_scene(rng, statement.kind)
+        assert statement.program.value(scene) in (True, False), statement.text
+
+
+@pytest.mark.parametrize("kind", ["tower", "scatter"])
+def test_simple_programs_mean_what_a_second_reader_reads(kind: str, simple: list[Statement]) -> None:
+    rng = random.Random(5)
+    for statement in simple:
+        if statement.kind == kind:
+            scenes = [draw_scene(rng, statement.kind) for _ in range(4)]
+            for scene in scenes:
+                assert statement.program.holds(scene) is _read_simple(statement.text, scene), (statement.text, scene)
+
+
+def _read_simple(text: str, scene: Scene) -> bool:
+    """The meaning of a simple statement, read off its words without any program."""
+    text = text.lower().removesuffix(".")
+    if each := re.fullmatch(r"each (?:box|tower) has (.+)", text):
+        return all(_holds_number_of(each[1], box.items) for box in scene.boxes)
+    if holder := re.fullmatch(r"there (?:is|are) (.+?) (?:box|boxes|tower|towers) with (.+)", text):
+        fitting = [box for box in scene.boxes if _holds_number_of(holder[2], box.items)]
+        return _compared(holder[1], len(fitting))
+    plain = re.fullmatch(r"there (?:is|are) (.+)", text)
+    assert plain, text
+    return _holds_number_of(plain[1], scene.items)
+
+
+def _holds_number_of(phrase: str, items: tuple[Item, ...]) -> bool:
+    parts = re.fullmatch(r"(an?|no|at least \d|\d) (.+)", phrase)
+    assert parts, phrase
+    words = parts[2].split()
+    return _compared(parts[1], sum(all(_fits(words, item, items)) for item in items))
+
+
+def _fits(words: list[str], item: Item, items: tuple[Item, ...]) -> Iterable[bool]:
+    names = {item.color.name.lower(), item.shape.value, f"{item.shape.value}s", "item", "items", "block", "blocks"}
+    names |= {"touching", "at", "the"}
+    if item.x in (0, BOX_EXTENT - item.size.value) or item.y in (0, BOX_EXTENT - item.size.value):
+        names.add("wall")
+    if item.y == min(other.y for other in items):
+        names.add("top")
+    if item.y == max(other.y for other in items):
+        names.add("base")
+    return [word in names for word in words]
+
+
+def _compared(determiner: str, number: int) -> bool:
+    relations: dict[str, Callable[[int, int], bool]] = {"at least ": operator.ge, "": operator.eq}
+    if determiner in ("a", "an", "no"):
+        return (number == 0) is (determiner == "no")
+    words, digit = determiner[:-1], int(determiner[-1])
+    return relations[words](number, digit)
+
+
+def test_the_readings_are_those_of_nlvr(nlvr_folder: Path, full: list[Statement]) -> None:
+    """Where the grammar says what someone wrote for NLVR, it agrees with the raters about as often as one of them."""
+    raters: dict[str, list[nlvr.Example]] = {}
+    for example in nlvr.read(nlvr_folder / "train" / "train.json"):
+        raters.setdefault(normalized(example.statement), []).append(example)
+    drawn = {normalized(statement.text): statement for statement in full}
+    agreed = [
+        statement.program.holds(example.scene) is example.label
+        for text, statement in drawn.items()
+        for example in raters.get(text, [])
+    ]
+    assert len(agreed) > 800
+    assert sum(agreed) / len(agreed) > 0.93
