@@ -56,6 +56,17 @@ def test_a_judgement_depends_neither_on_padding_nor_on_the_rest_of_the_batch_nor
             assert_close(said_of(judgement, row, examples[number]), alone[number], **CLOSE)
 
 
+@pytest.mark.parametrize("name", ["biatt", "biatt-pointer"])
+def test_attention_is_a_distribution_that_gives_padding_exactly_nothing(name):
+    batch = batch_of(mixed_toys(seed=4), more_words=3, more_items=2)
+    judgement = toy_model(name, seed=5).eval()(batch)
+    to_items, to_words = batch.item_mask[:, :, None], batch.word_mask[:, None, None]
+    for attention, real in ((judgement.alpha, to_items), (judgement.beta, to_words)):
+        assert (attention.masked_select(~real) == 0).all()
+        assert (attention.masked_select(real) > 0).all()
+        assert_close(attention.sum(-1), torch.ones_like(attention[..., 0]))
+
+
 def mean_loss_gradient(model: nn.Module, batch: Batch, baseline_logits: Tensor) -> dict[str, Tensor]:
     """Of the objective of training, policy gradient included, with the order chosen greedily to make it repeatable."""
     model.zero_grad()

@@ -36,10 +36,10 @@ def draw(rng: random.Random, level: str = "full", kind: SceneKind | None = None)
         raise InputError(f"unknown level {level!r} of the grammar; choose from {', '.join(LEVELS)}")
     kind = kind or KINDS[int(rng.random() * len(KINDS))]
     simple = level == "simple"
-    voice = _simple_voice(rng, kind) if simple else _full_voice(rng, kind)
+    voice = _voice(rng, kind, simple)
     patterns = (SIMPLE_PATTERNS if simple else FULL_PATTERNS)[kind]
     phrase = voice.weighted(patterns)(voice)
-    text = sentence(phrase.words, capital=simple or voice.chance(0.75), full_stop=simple or voice.chance(0.55))
+    text = sentence(phrase.words, capital=voice.chance(0.75), full_stop=voice.chance(0.55))
     return Statement(text=text, kind=kind, program=parse(phrase.meaning))
 
 
@@ -56,16 +56,11 @@ NOUNS: Mapping[SceneKind, Weighted[tuple[str, str, str]]] = {
 }
 
 
-def _full_voice(rng: random.Random, kind: SceneKind) -> Voice:
+def _voice(rng: random.Random, kind: SceneKind, simple: bool) -> Voice:
     nouns = NOUNS[kind]
     box, boxes, item = rng.choices(nouns, [weight for weight, _ in nouns])[0][1]
     color = "color" if rng.random() < 0.85 else "colour"
-    return Voice(rng, kind, box=box, boxes=boxes, item=item, digits=rng.random() < 0.4, color=color)
-
-
-def _simple_voice(rng: random.Random, kind: SceneKind) -> Voice:
-    box, boxes, item = NOUNS[kind][0][1]
-    return Voice(rng, kind, box=box, boxes=boxes, item=item, simple=True)
+    return Voice(rng, kind, box=box, boxes=boxes, item=item, digits=rng.random() < 0.4, color=color, simple=simple)
 
 
 # ---------------------------------------------------------------- levels

@@ -50,9 +50,9 @@ def holds_block_at(voice: Voice) -> Phrase:
 def _block_at(voice: Voice, position: Position) -> Phrase:
     color = voice.one_of(tuple(COLORS))
     preposition = "in the" if position is MIDDLE else "at the"
-    if position is not MIDDLE and not voice.simple:
+    if position is not MIDDLE:
         preposition = voice.weighted(((12, "at the"), (2, "as the"), (1, "at {its}")))
-    name = position.names[0] if voice.simple else voice.one_of(position.names)
+    name = voice.one_of(position.names)
     return Phrase(f"a {color} {voice.item} {preposition} {name}", _blocks_at(position, color))
 
 

@@ -38,7 +38,7 @@ def content(voice: Voice) -> Phrase:
 
 
 def box_with(voice: Voice, held: Phrase) -> Things:
-    link = "with" if voice.simple else voice.weighted(LINKS[voice.kind])
+    link = voice.weighted(LINKS[voice.kind])
     return any_box(voice).that(Attribute(f"{link} {held.words}", held.meaning, 0.45))
 
 

@@ -14,7 +14,7 @@ ALL_BOXES = "all_boxes"
 ALL_ITEMS = "all_items"
 ITEMS_OF_BOX = "b.all_items_in_box()"
 ITEMS_OF_SAME_BOX = "x.box.all_items_in_box()"
-LARGEST_NUMBER, LARGEST_SIMPLE_NUMBER = 9, 4
+LARGEST_NUMBER, LARGEST_SIMPLE_NUMBER = 9, 2
 
 # How many there are, about; numbers are drawn around it, so that statements are neither always true nor always false.
 USUAL_COUNT: Mapping[SceneKind, Mapping[str, float]] = {
@@ -73,8 +73,8 @@ OF_BOXES: Weighted[Quantifier] = (
 )
 INSIDE: Weighted[Quantifier] = (*COUNTS, (26, A), (2, MULTIPLE), (1, MANY), (1, A_LOT_OF))
 NUMBER_INSIDE: Weighted[Quantifier] = (*COUNTS, (2, NUMBER_AT_MOST), (2, MULTIPLE), (3, A_SINGLE))
-SIMPLE: Weighted[Quantifier] = ((3, A), (4, NUMBER), (3, AT_LEAST), (2, NO))
-SIMPLE_INSIDE: Weighted[Quantifier] = ((3, A), (4, NUMBER), (3, AT_LEAST))
+SIMPLE: Weighted[Quantifier] = ((4, A), (3, AT_LEAST), (2, NO))
+SIMPLE_INSIDE: Weighted[Quantifier] = ((3, A), (1, AT_LEAST))
 
 
 def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Quantifier], least: int = 1) -> Phrase:

@@ -190,4 +190,8 @@ def simple_box(voice: Voice) -> Phrase:
 
 def simple_each_box(voice: Voice) -> Phrase:
     held = _simple_content(voice)
-    return Phrase(f"each {voice.box} has {held.words}", f"count({box_with(voice, held).among(ALL_BOXES)}) == 3")
+    all_boxes, plural = voice.one_of(
+        ((f"each {voice.box}", False), (f"every {voice.box}", False), (f"all the {voice.boxes}", True))
+    )
+    meaning = f"count({box_with(voice, held).among(ALL_BOXES)}) == 3"
+    return Phrase(f"{all_boxes} {agree(f'{{has}} {held.words}', plural)}", meaning)

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import random
+import re
+from xml.etree import ElementTree
+
+from samples import random_scene, yellow_circle_examples
+from veriscene.evaluation import metrics, report
+from veriscene.scenes.nlvr import Example
+from veriscene.scenes.render import svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_a_picture_shows_every_item_and_an_arrow_to_each_next_one() -> None:
+    scene = random_scene(random.Random(5))
+    order = [list(reversed(range(len(box.items)))) for box in scene.boxes]
+    root = ElementTree.fromstring(svg(scene, order))
+    lines = list(root.iter(f"{SVG}line"))
+    assert len(lines) == len(scene.items) - len(scene.boxes)
+    first, last = scene.boxes[0].items[-1], scene.boxes[0].items[-2]
+    assert float(lines[0].get("x1", "")) == first.x + first.size.value / 2
+    assert float(lines[0].get("y2", "")) == last.y + last.size.value / 2
+    shapes = [e for e in root.iter() if e.get("fill") in ("#ffff00", "#000000", "#0099ff")]
+    assert len(shapes) == len(scene.items)
+
+
+def test_the_page_is_self_contained_and_escapes_what_users_wrote() -> None:
+    examples = yellow_circle_examples(40)
+    nasty = Example("99-0", "<script>alert('x')</script> & more", examples[0].scene, True)
+    examples = [nasty, *examples]
+    probabilities = {example.identifier: 0.9 for example in examples}
+    verdicts = dict.fromkeys(probabilities, True)
+    html = report.page(
+        title="t",
+        subtitle="s",
+        log=[{"step": step, "loss": 0.7 / step, "dev_accuracy": 0.5 + step / 20} for step in range(1, 9)],
+        scores=metrics.score(examples, verdicts),
+        slices=metrics.breakdown(examples, verdicts),
+        shown=[report.Shown(nasty, 0.9, [0.1, 0.2, 0.3], None)],
+    )
+    assert "<script" not in html and "&lt;script&gt;" in html
+    outside = [u for u in re.findall(r'(?:src|href)="([^"]*)"', html) if not u.startswith("#")]
+    assert outside == [] and "@import" not in html
+
+
+def test_eight_examples_of_different_statements_some_of_them_wrong() -> None:
+    examples = [
+        Example(f"{n}-0", f"statement {n}", example.scene, example.label)
+        for n, example in enumerate(yellow_circle_examples(60))
+    ]
+    probabilities = {e.identifier: 0.9 if (n % 5 > 0) == e.label else 0.1 for n, e in enumerate(examples)}
+    chosen = report.choose_examples(examples, probabilities)
+    wrong = [e for e in chosen if (probabilities[e.identifier] > 0.5) != e.label]
+    assert len(chosen) == 8 and len({e.statement for e in chosen}) == 8 and len(wrong) == 2

@@ -1,0 +1,137 @@
+"""The command line: bad input is one clear line and exit status 1, wrong usage 2, and no file is harmed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from samples import write_corpus, yellow_circle_examples
+from veriscene import models
+from veriscene.config import Config, ModelConfig
+from veriscene.scenes import nlvr
+from veriscene.scenes.scene import scene_to_json
+from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training.checkpoint import Checkpoint
+
+EXAMPLES = yellow_circle_examples(10)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small corpus, a checkpoint and a scene."""
+    folder = tmp_path_factory.mktemp("place")
+    write_corpus(folder / "corpus", EXAMPLES, EXAMPLES)
+    torch.manual_seed(1)
+    sizes = ModelConfig(name="biatt-pointer", embedding=4, hidden=3, item=4, joint=6, mlp=5)
+    vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
+    model = models.build(sizes, vocabulary=len(vocabulary))
+    checkpoints.save(folder / "model", Checkpoint(model, Config(model=sizes), vocabulary, {}))
+    (folder / "scene.json").write_text(json.dumps(scene_to_json(EXAMPLES[0].scene)))
+    (folder / "broken.json").write_text((folder / "corpus/dev/dev.json").read_text() + '{"sentence": "The')
+    nlvr.write(folder / "unlabelled.json", [nlvr.Example(e.identifier, e.statement, e.scene) for e in EXAMPLES])
+    (folder / "short.csv").write_text("0-0,true\n")
+    return folder
+
+
+def veriscene(*arguments: str, cwd: Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "veriscene", *arguments]
+    environment = {**os.environ, "COLUMNS": "200"}
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, input=stdin, env=environment, timeout=120)
+
+
+BAD_INPUT = {
+    "no such file": ("evaluate model none.json", "none.json: cannot be read"),
+    "cut off": ("evaluate model broken.json", "broken.json:11: not JSON: the line is cut off"),
+    "no model": ("evaluate nothing corpus/dev/dev.json", "nothing: no such model"),
+    "no labels": ("evaluate model unlabelled.json", "no labels"),
+    "missing predictions": ("score corpus/dev/dev.json short.csv", "have no prediction"),
+    "preset": ("train enormous", "unknown preset 'enormous'; choose from biatt,"),
+    "no corpus": ("train biatt --data model", "has no train split"),
+    "setting": ("train biatt --set model.layers=3", "unknown key model.layers"),
+    "value": ("train biatt --set training.batch=many", "training.batch='many' must be a whole number"),
+    "range": ("train biatt --set model.dropout=1.5", "must be at least 0 and below 1"),
+    "no run": ("train --resume model", "not a run"),
+    "scene": ("predict model --statement x --scene corpus/dev/dev.json", "dev.json: not JSON"),
+    "check": ("data check broken.json", ""),
+    "stats of nothing": ("data stats model", "holds no corpus"),
+    "folder in use": ("data synth corpus --statements 20", "is there already"),
+    "level": ("data synth out --level hard", "unknown level 'hard'"),
+    "report": ("report model", "not a run"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_INPUT)
+def test_bad_input_is_one_clear_line(name: str, place: Path) -> None:
+    command, message = BAD_INPUT[name]
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    done = veriscene(*command.split(), cwd=place)
+    assert done.returncode == 1, done.stderr
+    assert message in done.stderr and "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 1
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "command", ["train", "predict model --statement x", "train biatt --resume model", "evaluate model", "fly"]
+)
+def test_wrong_usage_is_status_two(command: str, place: Path) -> None:
+    done = veriscene(*command.split(), cwd=place)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+
+
+def test_evaluate_prints_one_json_object_and_writes_the_official_csv(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.csv"
+    done = veriscene("evaluate", "model", "corpus/dev/dev.json", "--json", "--predictions", str(out), cwd=place)
+    scores = json.loads(done.stdout)
+    assert scores["examples"] == len(EXAMPLES)
+    assert all(0 <= scores[name] <= 1 for name in ("accuracy", "consistency"))
+    assert scores["interval"][0] <= scores["accuracy"] <= scores["interval"][1]
+    again = veriscene("score", "corpus/dev/dev.json", str(out), "--json", cwd=place)
+    assert json.loads(again.stdout) == scores
+
+
+def test_predict_on_a_scene_and_on_lines_agree(place: Path) -> None:
+    statement = EXAMPLES[0].statement
+    one = veriscene("predict", "model", "--statement", statement, "--scene", "scene.json", "--json", cwd=place)
+    lines = (place / "corpus/dev/dev.json").read_text()
+    many = veriscene("predict", "model", cwd=place, stdin=lines)
+    answers = [json.loads(line) for line in many.stdout.splitlines()]
+    assert [answer.pop("identifier") for answer in answers] == [example.identifier for example in EXAMPLES]
+    assert json.loads(one.stdout).keys() == {"probability", "verdict", "per_box", "order"}
+    assert json.loads(one.stdout)["probability"] == pytest.approx(answers[0]["probability"], abs=1e-6)
+    half = veriscene("predict", "model", cwd=place, stdin=lines + "nonsense\n")
+    assert half.returncode == 1 and len(half.stdout.splitlines()) == len(EXAMPLES)
+    assert half.stderr.strip() == "veriscene: standard input, line 11: not JSON; each line must be one JSON object"
+
+
+def test_the_reader_of_a_pipe_may_leave(place: Path) -> None:
+    command = f"{sys.executable} -m veriscene predict model < corpus/dev/dev.json | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=place, timeout=120)
+    assert len(done.stdout.splitlines()) == 1 and done.stderr == ""
+
+
+def test_check_and_stats_tell_what_is_there(place: Path) -> None:
+    check = veriscene("data", "check", "corpus/dev/dev.json", "broken.json", cwd=place)
+    assert "broken.json:11: not JSON" in check.stdout and "10 sound examples, 1 problems" in check.stdout
+    stats = veriscene("data", "stats", "corpus", "--json", cwd=place)
+    facts = json.loads(stats.stdout)["corpus/dev/dev.json"]
+    assert facts["examples"] == 10 and facts["pictures"]["scatter"] == 10
+
+
+def test_synth_train_report_go_together(tmp_path: Path) -> None:
+    made = veriscene("data", "synth", "corpus", "--statements", "40", "--level", "simple", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    small = [f"model.{name}=6" for name in ("embedding", "hidden", "item", "joint", "mlp")]
+    settings = [part for change in (*small, "training.epochs=2") for part in ("--set", change)]
+    trained = veriscene("train", "quick", "--data", "corpus", "--out", "run", *settings, cwd=tmp_path)
+    assert trained.stdout.strip() == "run", trained.stderr
+    assert (tmp_path / "run/log.jsonl").read_text().count("\n") == 2
+    report = veriscene("report", "run", cwd=tmp_path)
+    assert report.stdout.strip() == "run/report.html" and (tmp_path / "run/report.html").stat().st_size > 5000
