@@ -1,8 +1,8 @@
 """Is this statement true of this scene?
 
-    import veriscene
-    judge = veriscene.load("runs/…")
-    judge("There is a yellow circle.", scene).probability
+import veriscene
+judge = veriscene.load("runs/…")
+judge("There is a yellow circle.", scene).probability
 """
 
 from __future__ import annotations

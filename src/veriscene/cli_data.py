@@ -56,7 +56,7 @@ def synth(
     out: Annotated[Path, typer.Argument(help="Folder to write: train, dev and test in NLVR's layout.")],
     statements: Annotated[int, typer.Option(help="How many different statements; each gets four scenes.")] = 10_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
-    level: Annotated[str, typer.Option(help="simple: a small core; full: everything.")] = "full",
+    level: Annotated[str, typer.Option(help="simple: a few things about towers; full: everything.")] = "full",
 ) -> None:
     """Make a corpus of statements with known meaning: two true and two nearly true scenes for each."""
     from veriscene.meaning import corpus
@@ -87,7 +87,8 @@ def get(
 
     Can be broken off and called again: what is there and right is not brought twice.
     """
-    from veriscene.scenes.fetch import Host, fetch
+    from veriscene.scenes.download import Host
+    from veriscene.scenes.fetch import fetch
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:

@@ -15,7 +15,7 @@ from veriscene.meaning.corpus import normalized
 from veriscene.meaning.grammar import Statement, draw
 from veriscene.meaning.scene_drawing import draw_scene
 from veriscene.scenes import nlvr
-from veriscene.scenes.scene import BOX_EXTENT, Item, Scene
+from veriscene.scenes.scene import Item, Scene
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SINGULAR_NOUNS = ("block", "item", "object", "square", "circle", "triangle", "box", "tower")
@@ -80,7 +80,7 @@ def test_statements_vary(full: list[Statement], simple: list[Statement]) -> None
 
 
 def test_the_simple_level_has_a_small_vocabulary(full: list[Statement], simple: list[Statement]) -> None:
-    assert len(_words(simple)) <= 40
+    assert len(_words(simple)) <= 45
     assert _words(simple) < _words(full)
     assert len(_words(full)) > 120
 
@@ -129,22 +129,21 @@ def test_every_program_has_a_value_on_every_scene_of_its_kind(full: list[Stateme
         assert statement.program.value(scene) in (True, False), statement.text
 
 
-@pytest.mark.parametrize("kind", ["tower", "scatter"])
-def test_simple_programs_mean_what_a_second_reader_reads(kind: str, simple: list[Statement]) -> None:
+def test_simple_programs_mean_what_a_second_reader_reads(simple: list[Statement]) -> None:
     rng = random.Random(5)
     for statement in simple:
-        if statement.kind == kind:
-            scenes = [draw_scene(rng, statement.kind) for _ in range(4)]
-            for scene in scenes:
-                assert statement.program.holds(scene) is _read_simple(statement.text, scene), (statement.text, scene)
+        for scene in (draw_scene(rng, statement.kind) for _ in range(4)):
+            assert statement.program.holds(scene) is _read_simple(statement.text, scene), (statement.text, scene)
 
 
 def _read_simple(text: str, scene: Scene) -> bool:
     """The meaning of a simple statement, read off its words without any program."""
-    text = text.lower().removesuffix(".")
-    if each := re.fullmatch(r"each (?:box|tower) has (.+)", text):
+    text = text.lower().removesuffix(".").replace("one", "1").replace("two", "2")
+    every = "(?:(?:each|every) (?:box|tower)|all the (?:boxes|towers))"
+    if each := re.fullmatch(rf"{every} ha(?:s|ve) (.+)", text):
         return all(_holds_number_of(each[1], box.items) for box in scene.boxes)
-    if holder := re.fullmatch(r"there (?:is|are) (.+?) (?:box|boxes|tower|towers) with (.+)", text):
+    holding = "(?:with|having|containing|(?:that|which) (?:has|have|contains|contain))"
+    if holder := re.fullmatch(rf"there (?:is|are) (.+?) (?:box|boxes|tower|towers) {holding} (.+)", text):
         fitting = [box for box in scene.boxes if _holds_number_of(holder[2], box.items)]
         return _compared(holder[1], len(fitting))
     plain = re.fullmatch(r"there (?:is|are) (.+)", text)
@@ -160,14 +159,12 @@ def _holds_number_of(phrase: str, items: tuple[Item, ...]) -> bool:
 
 
 def _fits(words: list[str], item: Item, items: tuple[Item, ...]) -> Iterable[bool]:
-    names = {item.color.name.lower(), item.shape.value, f"{item.shape.value}s", "item", "items", "block", "blocks"}
-    names |= {"touching", "at", "the"}
-    if item.x in (0, BOX_EXTENT - item.size.value) or item.y in (0, BOX_EXTENT - item.size.value):
-        names.add("wall")
+    names = {item.color.name.lower(), "item", "items", "block", "blocks", "object", "objects"}
+    names |= {"at", "as", "the", "its", "their"}
     if item.y == min(other.y for other in items):
         names.add("top")
     if item.y == max(other.y for other in items):
-        names.add("base")
+        names |= {"base", "bottom"}
     return [word in names for word in words]
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from veriscene.errors import InputError
-from veriscene.scenes.fetch import Host, fetch
+from veriscene.scenes.download import Host
+from veriscene.scenes.fetch import fetch
 
 TRAIN = b'{"sentence": "There is a black block.", "identifier": "1-0"}\n' * 4000
 NLVR = {

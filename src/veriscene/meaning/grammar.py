@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import get_args
 
 from veriscene.errors import InputError
 from veriscene.meaning.english import sentences
@@ -19,8 +18,6 @@ from veriscene.meaning.program import Program
 from veriscene.meaning.scene_drawing import SceneKind
 
 Pattern = Callable[[Voice], Phrase]
-LEVELS = ("simple", "full")
-KINDS: tuple[SceneKind, ...] = get_args(SceneKind)
 
 
 @dataclass(frozen=True)
@@ -31,16 +28,17 @@ class Statement:
 
 
 def draw(rng: random.Random, level: str = "full", kind: SceneKind | None = None) -> Statement:
-    """A random statement about scenes of that kind (of either, without one), with the program that it means."""
+    """A random statement about scenes of that kind (of any that the level has, without one), with its meaning."""
     if level not in LEVELS:
         raise InputError(f"unknown level {level!r} of the grammar; choose from {', '.join(LEVELS)}")
-    kind = kind or KINDS[int(rng.random() * len(KINDS))]
-    simple = level == "simple"
-    voice = _voice(rng, kind, simple)
-    patterns = (SIMPLE_PATTERNS if simple else FULL_PATTERNS)[kind]
-    phrase = voice.weighted(patterns)(voice)
+    patterns = LEVELS[level]
+    chosen: SceneKind = rng.choice(tuple(patterns)) if kind is None else kind
+    if chosen not in patterns:
+        raise InputError(f"level {level!r} has no statements about {chosen} scenes; choose from {', '.join(patterns)}")
+    voice = _voice(rng, chosen, simple=level == "simple")
+    phrase = voice.weighted(patterns[chosen])(voice)
     text = sentence(phrase.words, capital=voice.chance(0.75), full_stop=voice.chance(0.55))
-    return Statement(text=text, kind=kind, program=parse(phrase.meaning))
+    return Statement(text=text, kind=chosen, program=parse(phrase.meaning))
 
 
 # ---------------------------------------------------------------- voices
@@ -65,14 +63,9 @@ def _voice(rng: random.Random, kind: SceneKind, simple: bool) -> Voice:
 
 # ---------------------------------------------------------------- levels
 
+# What a small network learns in minutes: whether some, no or each tower has a colour somewhere, at its top or base.
 SIMPLE_PATTERNS: Mapping[SceneKind, Weighted[Pattern]] = {
     "tower": ((2, sentences.there_are_items), (6, sentences.simple_box), (2, sentences.simple_each_box)),
-    "scatter": (
-        (3, sentences.there_are_items),
-        (3, sentences.there_are_items_at_border),
-        (4, sentences.simple_box),
-        (1, sentences.simple_each_box),
-    ),
 }
 FULL_PATTERNS: Mapping[SceneKind, Weighted[Pattern]] = {
     "tower": (
@@ -104,3 +97,4 @@ FULL_PATTERNS: Mapping[SceneKind, Weighted[Pattern]] = {
         (1, sentences.equal_numbers),
     ),
 }
+LEVELS: Mapping[str, Mapping[SceneKind, Weighted[Pattern]]] = {"simple": SIMPLE_PATTERNS, "full": FULL_PATTERNS}

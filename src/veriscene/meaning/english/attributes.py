@@ -51,8 +51,6 @@ TOUCHING: Weighted[tuple[str, str]] = (
 
 def at_border(voice: Voice, of_a_box: bool = True) -> Attribute:
     """As in "closely touching the bottom". `of_a_box`: whether "of a box" may follow; not so after "a box with"."""
-    if voice.simple:
-        return Attribute(f"touching {voice.one_of(WALL.names[:5])}", WALL.test.format(""), WALL.share)
     place = voice.weighted(PLACES)
     verb, closely = voice.weighted(TOUCHING)
     names = [name for name in place.names if of_a_box or not name.endswith("of a box")]

@@ -64,7 +64,6 @@ def not_of_color(voice: Voice) -> Things:
     return anything(voice).that(Attribute(f"{which} {color}", f"not {COLORS[color]}", 2 / 3))
 
 
-# The first three are all that the simple level has.
 SCATTER_NOUNS: Weighted[Callable[[Voice], Things]] = (
     (38, colored_shape),
     (34, some_color),
@@ -79,8 +78,6 @@ def some_things(voice: Voice) -> Things:
     """A noun that picks out some of the items."""
     if voice.kind == "tower":
         return some_color(voice)
-    if voice.simple:
-        return voice.weighted(SCATTER_NOUNS[:3])(voice)
     return voice.weighted(SCATTER_NOUNS)(voice)
 
 

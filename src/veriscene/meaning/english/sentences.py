@@ -51,8 +51,6 @@ def there_are_items(voice: Voice) -> Phrase:
 
 def there_are_items_at_border(voice: Voice) -> Phrase:
     things = voice.weighted(((9, some_things), (1, anything)))(voice)
-    if voice.simple:
-        return there_is(quantified(voice, things.that(at_border(voice)), ALL_ITEMS, SIMPLE))
     place = voice.weighted(((3, at_border), (1, not_at_border)))(voice)
     which = voice.weighted(((8, ""), (1, "that {is} "), (1, "which {is} ")))
     return there_is(quantified(voice, things.that(replace(place, words=which + place.words)), ALL_ITEMS, OF_ITEMS))
@@ -177,11 +175,11 @@ def equal_ends(voice: Voice) -> Phrase:
     return Phrase(words, meaning)
 
 
-# ---------------------------------------------------------------- the simple level
+# ---------------------------------------------------------------- the simple level: few meanings, many wordings
 
 
 def _simple_content(voice: Voice) -> Phrase:
-    return holds_block_at(voice) if voice.kind == "tower" and voice.chance(0.6) else holds_some(voice)
+    return holds_block_at(voice) if voice.chance(0.6) else holds_some(voice)
 
 
 def simple_box(voice: Voice) -> Phrase:
