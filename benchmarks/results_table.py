@@ -1,7 +1,7 @@
 """Writes the tables of docs/results.md and README.md from docs/results.json, between their markers.
 
-    python benchmarks/results_table.py            writes
-    python benchmarks/results_table.py --check    exits 1 if a table has drifted
+python benchmarks/results_table.py            writes
+python benchmarks/results_table.py --check    exits 1 if a table has drifted
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     for input_kind, name, published in PUBLISHED:
         row = measured.get((input_kind, name))
         if row is None:
-            here = "not measured yet | not measured yet | | | "
+            here = "not measured yet | not measured yet | not measured yet | | "
         else:
             spread = f" ± {row['spread']:.1f}" if row["spread"] is not None else ""
             here = (
@@ -57,7 +57,7 @@ def with_table(text: str, rows: list[dict[str, Any]]) -> str:
 
 
 def _figure(value: float | None) -> str:
-    return "not looked at" if value is None else f"{value:.1f}"
+    return "not measured yet" if value is None else f"{value:.1f}"
 
 
 def main() -> int:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Small tensors gain nothing from threads, and threads that wait for one another on a busy machine cost a great deal.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
 ROOT = Path(__file__).resolve().parent.parent

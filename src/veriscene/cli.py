@@ -25,6 +25,9 @@ from veriscene.errors import InputError
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
+# OpenMP threads that spin while they wait for one another bring a busy machine to a standstill, so they shall sleep.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 app = typer.Typer(help="Is this statement true of this scene?", no_args_is_help=True, pretty_exceptions_enable=False)
 app.add_typer(data, name="data")
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
