@@ -16,11 +16,12 @@ def test_a_picture_shows_every_item_and_an_arrow_to_each_next_one() -> None:
     scene = random_scene(random.Random(5))
     order = [list(reversed(range(len(box.items)))) for box in scene.boxes]
     root = ElementTree.fromstring(svg(scene, order))
-    lines = list(root.iter(f"{SVG}line"))
-    assert len(lines) == len(scene.items) - len(scene.boxes)
-    first, last = scene.boxes[0].items[-1], scene.boxes[0].items[-2]
-    assert float(lines[0].get("x1", "")) == first.x + first.size.value / 2
-    assert float(lines[0].get("y2", "")) == last.y + last.size.value / 2
+    arrows = [path for path in root.iter(f"{SVG}path") if path.get("marker-end")]
+    assert len(arrows) == len(scene.items) - len(scene.boxes)
+    start, end = scene.boxes[0].items[-1], scene.boxes[0].items[-2]
+    points = [float(number) for number in re.findall(r"-?[\d.]+", arrows[0].get("d", ""))]
+    assert points[:2] == [start.x + start.size.value / 2, start.y + start.size.value / 2]
+    assert points[-2:] == [end.x + end.size.value / 2, end.y + end.size.value / 2]
     shapes = [e for e in root.iter() if e.get("fill") in ("#ffff00", "#000000", "#0099ff")]
     assert len(shapes) == len(scene.items)
 

@@ -64,7 +64,8 @@ def page(
 <h2>Learning curve</h2>{curve(log)}
 <h2>Scores</h2>{_table(slices)}
 <h2>Judged examples</h2>
-<p class="soft">The dot is the item read first; arrows follow the order in which the model read the items of a box.</p>
+<p class="soft">The dot is the item read first; arrows follow the order in which the model read the items of a box.
+"Per box" is the probability if all three boxes looked like that one.</p>
 <div class="cards">{"".join(_card(s) for s in shown)}</div>
 </body></html>
 """

@@ -9,6 +9,7 @@ from veriscene.scenes.scene import BOX_EXTENT, Color, Item, Scene, Shape
 
 BOX_PITCH = 150  # from one box's left edge to the next one's, as in the corpus's pictures
 WIDTH = 2 * BOX_PITCH + BOX_EXTENT
+BOW = 0.6  # how far an arrow leaves the straight line, as a share of its length
 _FILL = {Color.YELLOW: "#ffff00", Color.BLACK: "#000000", Color.BLUE: "#0099ff"}
 
 
@@ -47,8 +48,14 @@ def _shape(item: Item) -> str:
 def _arrows(items: Sequence[Item]) -> list[str]:
     centers = [(item.x + item.size.value / 2, item.y + item.size.value / 2) for item in items]
     first = [f'<circle cx="{x:g}" cy="{y:g}" r="2.5" fill="#d11"/>' for x, y in centers[:1]]
-    return first + [
-        f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke="#d11" stroke-width="1.6"'
+    return first + [_arrow(start, end) for start, end in pairwise(centers)]
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
+    """Bowed to the right of its direction: straight ones would lie over one another along a tower."""
+    (x1, y1), (x2, y2) = start, end
+    bow_x, bow_y = (x1 + x2) / 2 - (y2 - y1) * BOW, (y1 + y2) / 2 + (x2 - x1) * BOW
+    return (
+        f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="#d11" stroke-width="1.4"'
         ' marker-end="url(#head)"/>'
-        for (x1, y1), (x2, y2) in pairwise(centers)
-    ]
+    )
