@@ -28,7 +28,7 @@ class ModelConfig:
 @dataclass(frozen=True)
 class DataConfig:
     order: str = "random"  # in which items are read where no pointer chooses: random | file | sorted
-    minimum_count: int = 3  # words that occur in fewer statements become UNK
+    minimum_count: int = 3  # words that occur less often in the different statements become UNK
     statements: int = 4000  # of the embedded corpus, when no folder is named
     level: str = "full"  # of the embedded corpus: simple | full
     corpus_seed: int = 1  # of the embedded corpus
@@ -46,6 +46,7 @@ class TrainingConfig:
     patience: int = 20  # dev scores without a better one before it stops
     evaluate_every: int = 0  # steps between dev scores; 0: once an epoch
     minutes: float = 0.0  # stop after so long; 0: no limit
+    threads: int = 0  # of a CPU; 0: as many as torch likes. A small model is faster with one
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ _AT_LEAST_ONE = {
     "data": ("minimum_count", "statements"),
     "training": ("batch", "epochs", "patience"),
 }
-_NOT_NEGATIVE = {"training": ("seed", "warmup", "evaluate_every", "minutes"), "data": ("corpus_seed",)}
+_NOT_NEGATIVE = {"training": ("seed", "warmup", "evaluate_every", "minutes", "threads"), "data": ("corpus_seed",)}
 
 
 def _check_ranges(config: Config, where: str) -> None:

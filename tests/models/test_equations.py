@@ -52,16 +52,7 @@ def test_log_p_of_any_order_is_the_product_of_its_steps():
         assert_same(model.judge(batch, given(order)), answers, examples)
 
 
-def _mark_what_is_not_so_yet(kind):
-    return pytest.param(
-        *kind,
-        marks=pytest.mark.xfail(strict=True, reason="the LSTM over boxes has no dropout on its hidden outputs")
-        if kind == ("biatt", "lstm")
-        else (),
-    )
-
-
-@pytest.mark.parametrize(("name", "pooling"), [_mark_what_is_not_so_yet(kind) for kind in KINDS])
+@pytest.mark.parametrize(("name", "pooling"), KINDS)
 def test_dropout_acts_on_the_hidden_outputs_of_lstms_and_before_the_last_layer_and_nowhere_else(
     name, pooling, monkeypatch
 ):

@@ -37,7 +37,7 @@ class BiATT(nn.Module):
         self.w_obj = nn.Linear(8 * hidden, joint, bias=False)
         self.word_lstm = BiLSTM(joint, hidden, dropout)
         self.item_lstm = BiLSTM(joint, hidden, dropout)
-        self.pool = make_pooling(pooling, size=4 * hidden, hidden=mlp, dropout=dropout)
+        self.pool = make_pooling(pooling, size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout)
         xavier_(self)
 
     def forward(self, batch: Batch) -> Judgement:

@@ -112,7 +112,8 @@ def greedy(_place: int, log_p: Tensor) -> Tensor:
 
 def sampled(_place: int, log_p: Tensor) -> Tensor:
     """One draw from each distribution (the Gumbel-max way: one kernel, no host synchronisation)."""
-    noise = -torch.empty_like(log_p).exponential_().log()
+    # Bounded away from zero: an infinite noise on an item that is out (log p = -inf) would make NaN.
+    noise = -torch.empty_like(log_p).exponential_().clamp_min(torch.finfo(log_p.dtype).tiny).log()
     return (log_p + noise).argmax(dim=-1)
 
 

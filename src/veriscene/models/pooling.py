@@ -66,13 +66,14 @@ class Concatenate(nn.Module):
 
 
 class LastOfLSTM(nn.Module):
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, units: int, dropout: float) -> None:
         super().__init__()
-        self.lstm = nn.LSTM(size, size // 2, batch_first=True)
+        self.lstm = nn.LSTM(size, units, batch_first=True)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        outputs: Tensor = self.lstm(vectors)[0]
-        return outputs[:, -1]
+        last: Tensor = self.dropout(self.lstm(vectors)[0][:, -1])
+        return last
 
 
 class EarlyMax(nn.Module):
@@ -94,13 +95,13 @@ SCORE_COMBINATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 POOLINGS = (*SCORE_COMBINATIONS, "concatenate", "lstm", "early", "joint")
 
 
-def pooling(name: str, *, size: int, hidden: int, dropout: float) -> nn.Module:
-    """The pooling of that name over box vectors of `size`."""
+def pooling(name: str, *, size: int, units: int, hidden: int, dropout: float) -> nn.Module:
+    """The pooling of that name over box vectors of `size`; `units` of an LSTM, `hidden` of the scorer's layer."""
     if name in SCORE_COMBINATIONS:
         return ScorePooling(size, hidden, dropout, combine=SCORE_COMBINATIONS[name])
     merges: dict[str, tuple[nn.Module, int]] = {
         "concatenate": (Concatenate(), BOXES * size),
-        "lstm": (LastOfLSTM(size), size // 2),
+        "lstm": (LastOfLSTM(size, units, dropout), units),
         "early": (EarlyMax(), size),
         "joint": (MaxMeanMin(), 3 * size),
     }

@@ -76,7 +76,7 @@ class Batch:
     def in_order(self, order: ItemOrder, generator: torch.Generator | None = None) -> Batch:
         """Items read in the given kind of order.
 
-        RANDOM draws from `generator`. Without one it takes a fixed scramble that depends on each item's looks and on
+        RANDOM draws from `generator`. Without one it takes a fixed scramble that depends on what the box holds and on
         nothing else, so that a verdict depends neither on the other examples nor on the order of the file.
         """
         if order is ItemOrder.FILE:
@@ -84,7 +84,7 @@ class Batch:
         if order is ItemOrder.SORTED:
             keys = _left_to_right_then_upwards(self.items)
         elif generator is None:
-            keys = _scramble(self.items)
+            keys = _scramble(self.items, self.item_mask)
         else:
             keys = torch.rand(self.counts.shape + self.items.shape[2:3], generator=generator, device=generator.device)
             keys = keys.to(self.items.device, torch.float64)
@@ -102,6 +102,8 @@ def encode(examples: Sequence[Example], vocabulary: Vocabulary) -> Batch:
     for example, sentence in zip(examples, sentences, strict=True):
         if not sentence:
             raise InputError(f"example {example.identifier!r}: the statement is blank; it must hold at least one word")
+        if not all(box.items for box in example.scene.boxes):
+            raise InputError(f"example {example.identifier!r}: a box is empty; each must hold at least one item")
     longest = max(map(len, sentences), default=1)
     boxes = [box for example in examples for box in example.scene.boxes]
     fullest = max((len(box.items) for box in boxes), default=1)
@@ -127,9 +129,21 @@ def _left_to_right_then_upwards(items: Tensor) -> Tensor:
     return 1000 * x - y
 
 
-def _scramble(items: Tensor) -> Tensor:
-    """A number per item that is spread evenly and says nothing of how the item looks (Fibonacci hashing)."""
+def _scramble(items: Tensor, there: Tensor) -> Tensor:
+    """A key per item that depends on the item and, so that no item is always first, on all that its box holds."""
     place_and_size = ((items[..., :3].double() + 1) * 50).round().long()
     looks = (items[..., 3:].long() * torch.tensor([1, 2, 3, 4, 8, 12], device=items.device)).sum(-1)
     code = ((place_and_size[..., 0] * 101 + place_and_size[..., 1]) * 101 + place_and_size[..., 2]) * 16 + looks
-    return ((code * 2654435761) % 2**32).double()
+    mixed = _mix(code)
+    whole_box = _mix((mixed * there).sum(-1, keepdim=True) & _BITS)
+    return _mix(mixed ^ whole_box).double()
+
+
+_BITS = 0xFFFFFFFF
+
+
+def _mix(number: Tensor) -> Tensor:
+    """A hash of 32 bits without structure: shifts and multiplications by an odd number, as hash tables use."""
+    for _ in range(2):
+        number = (((number >> 16) ^ number) * 0x45D9F3B) & _BITS
+    return (number >> 16) ^ number

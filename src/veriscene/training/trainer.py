@@ -69,6 +69,8 @@ class Trainer:
         for name, examples in (("train", train), ("dev", dev)):
             if not examples or any(example.label is None for example in examples):
                 raise InputError(f"the {name} split must hold examples, and each must have a label")
+        if config.training.threads:
+            torch.set_num_threads(config.training.threads)
         self.config, self.run, self.accelerator = config, run, accelerator
         self.supervision, self.quiet = supervision, quiet
         self.vocabulary = Vocabulary.of((e.statement for e in train), minimum_count=config.data.minimum_count)
