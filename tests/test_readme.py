@@ -49,7 +49,8 @@ def test_every_command_that_the_readme_names_exists() -> None:
         words: subprocess.run(
             [sys.executable, "-m", "veriscene", *words.split(), "--help"], capture_output=True, text=True
         ).returncode
-        for words in sorted(set(re.findall(r"^veriscene ((?:data )?[a-z]+)", README, re.MULTILINE)))
+        for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+        for words in sorted(set(re.findall(r"^veriscene ((?:data )?[a-z]+)", block, re.MULTILINE)))
     }
     assert help_of and set(help_of.values()) == {0}, help_of
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -39,6 +39,7 @@ class TrainingConfig:
     seed: int = 1
     batch: int = 64
     epochs: int = 100
+    window: int = 8  # batches among which statements of like length are put together; 1: none
     learning_rate: float = 1e-4
     warmup: int = 0  # steps over which the learning rate rises from zero; then it is fixed
     cooldown: float = 0.0  # the share of the run, at its end, over which the learning rate falls to zero
@@ -127,7 +128,7 @@ def _typed(expected: type, value: object, where: str, key: str) -> object:
 _AT_LEAST_ONE = {
     "model": ("embedding", "hidden", "item", "joint", "mlp"),
     "data": ("minimum_count", "statements"),
-    "training": ("batch", "epochs", "patience"),
+    "training": ("batch", "window", "epochs", "patience"),
 }
 _NOT_NEGATIVE = {"training": ("seed", "warmup", "evaluate_every", "minutes", "threads"), "data": ("corpus_seed",)}
 

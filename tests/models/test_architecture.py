@@ -11,6 +11,7 @@ from veriscene.errors import InputError
 from veriscene.models import MODELS, build
 from veriscene.models.pointer import sampled
 from veriscene.models.pooling import POOLINGS
+from veriscene.models.recurrence import gates_of, lstm_step
 
 WORDS = 50
 
@@ -85,7 +86,7 @@ def test_matrices_start_as_xavier_draws_them_and_vectors_at_zero(preset):
         assert parameter.abs().max() > 0.98 * bound, key
 
 
-def test_one_reading_of_words_and_one_projection_of_items_serve_pointer_and_comprehension_alike():
+def test_one_reading_of_words_and_one_projection_of_items_serve_pointer_and_comprehension_alike(monkeypatch):
     model = toy_model("biatt-pointer", seed=1)
     batch = batch_of(mixed_toys())
     torch.manual_seed(0)
@@ -93,12 +94,11 @@ def test_one_reading_of_words_and_one_projection_of_items_serve_pointer_and_comp
     inputs: dict[str, list] = {}
     outputs: dict[str, list] = {}
     for name, module in {
-        "lang_lstm": comprehension.lang_lstm,
+        "lang_lstm": comprehension.lang_lstm.dropout,
         "obj_lstm": comprehension.obj_lstm,
         "b1": comprehension.b1,
         "pointer": pointer,
         "encoder": pointer.encoder,
-        "decoder": pointer.decoder,
     }.items():
 
         def remember(_module, arguments, output, name=name):
@@ -106,8 +106,15 @@ def test_one_reading_of_words_and_one_projection_of_items_serve_pointer_and_comp
             outputs.setdefault(name, []).append(output)
 
         module.register_forward_hook(remember)
+    decoder_gates = []
+
+    def step(gates, *arguments):
+        decoder_gates.append(gates)
+        return lstm_step(gates, *arguments)
+
+    monkeypatch.setattr("veriscene.models.pointer.lstm_step", step)
     for _ in range(2):  # the second time with another projection: all three readers must follow it
-        inputs.clear(), outputs.clear()
+        inputs.clear(), outputs.clear(), decoder_gates.clear()
         judgement = model.judge(batch, sampled)
         assert len(outputs["lang_lstm"]) == 1
         h = outputs["lang_lstm"][0]
@@ -119,8 +126,8 @@ def test_one_reading_of_words_and_one_projection_of_items_serve_pointer_and_comp
         flat = e.flatten(0, 1)
         assert_close(inputs["obj_lstm"][0], read)
         assert_close(torch.stack(inputs["encoder"], dim=1), flat)
-        assert_close(inputs["decoder"][0], pointer.start.expand(len(flat), -1))
-        assert_close(torch.stack(inputs["decoder"][1:], dim=1), read[:, :-1])
+        assert_close(decoder_gates[0], gates_of(pointer.start.expand(len(flat), -1), pointer.decoder))
+        assert_close(torch.stack(decoder_gates[1:], dim=1), gates_of(read[:, :-1], pointer.decoder))
         with torch.no_grad():
             layer.weight.mul_(-0.5)
             layer.bias.add_(1)

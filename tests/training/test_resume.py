@@ -50,14 +50,14 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
     assert not start(corpus, tmp_path / "whole", small()).fit().interrupted
 
     broken = start(corpus, tmp_path / "broken", small())
-    plain_step = Trainer._step
+    plain_learn = Trainer._learn
 
-    def step_with_ctrl_c(self: Trainer, *arguments: Any) -> None:
+    def learn_with_ctrl_c(self: Trainer, *arguments: Any) -> None:
         if self.position.step == stop_at - 1:
             signal.raise_signal(signal.SIGINT)
-        plain_step(self, *arguments)
+        plain_learn(self, *arguments)
 
-    monkeypatch.setattr(Trainer, "_step", step_with_ctrl_c)
+    monkeypatch.setattr(Trainer, "_learn", learn_with_ctrl_c)
     outcome = broken.fit()
     assert outcome.interrupted and outcome.position.step == stop_at
     monkeypatch.undo()

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from veriscene.models.judgement import Judgement
 from veriscene.models.layers import BiLSTM, element_max, masked_softmax, matching, xavier_
 from veriscene.models.pooling import pooling as make_pooling
+from veriscene.models.streams import concurrently
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.features import ITEM_FEATURES
 from veriscene.tensors.vocabulary import PADDING
@@ -41,31 +42,34 @@ class BiATT(nn.Module):
         xavier_(self)
 
     def forward(self, batch: Batch) -> Judgement:
-        h = self.read_statement(batch)
+        h = self.lang_lstm.dropout(self.read_statement(batch))
         return self.match(h, self.embed_items(batch.items), batch, batch.as_they_come)
 
     def read_statement(self, batch: Batch) -> Tensor:
-        """LANG-LSTM, equation 1: (batch, word, 2 hidden)."""
-        h: Tensor = self.lang_lstm(self.embed_words(batch.words), batch.lengths)
-        return h
+        """LANG-LSTM, equation 1, before dropout: (batch, word, 2 hidden)."""
+        return self.lang_lstm.read(self.embed_words(batch.words), batch.lengths)
 
     def match(self, h: Tensor, e: Tensor, batch: Batch, order: Tensor) -> Judgement:
         """Words h (batch, word, 2 hidden) against items e (batch, box, place, item), already in the given order."""
-        boxes = batch.counts.shape  # (batch, box): boxes are rows of their own wherever a sequence is read
-        counts = batch.counts.flatten()
-        word_mask = batch.word_mask[:, None].expand(*boxes, -1)
+        boxes, counts = batch.counts.shape, batch.counts.flatten()  # boxes are rows of their own to an LSTM
+        item_mask, word_mask = batch.item_mask, batch.word_mask[:, None].expand(*batch.counts.shape, -1)
         g = self.obj_lstm(e.flatten(0, 1), counts).unflatten(0, boxes)  # equation 3
 
-        alpha = masked_softmax(torch.einsum("btd,bjkd->bjtk", self.b1(h), g), batch.item_mask[:, :, None])  # 4
-        c = alpha @ g  # 5
-        h_hat = torch.relu(self.w_lang(matching(h[:, None].expand_as(c), c)))  # 6
-        beta = masked_softmax(torch.einsum("bjkd,btd->bjkt", self.b2(g), h), word_mask[:, :, None])  # 7
-        d = beta @ h[:, None]  # 8
-        g_hat = torch.relu(self.w_obj(matching(g, d)))  # 9
+        def words_with_items() -> tuple[Tensor, Tensor]:
+            alpha = masked_softmax(torch.einsum("btd,bjkd->bjtk", self.b1(h), g), item_mask[:, :, None])  # 4
+            c = alpha @ g  # 5
+            h_hat = torch.relu(self.w_lang(matching(h[:, None].expand_as(c), c)))  # 6
+            lengths = batch.lengths[:, None].expand(boxes).flatten()
+            h_bar = self.word_lstm(h_hat.flatten(0, 1), lengths).unflatten(0, boxes)  # 10
+            return alpha, element_max(h_bar, word_mask)  # 12
 
-        lengths = batch.lengths[:, None].expand(boxes).flatten()
-        h_bar = self.word_lstm(h_hat.flatten(0, 1), lengths).unflatten(0, boxes)  # 10
-        g_bar = self.item_lstm(g_hat.flatten(0, 1), counts).unflatten(0, boxes)  # 11
-        vectors = torch.cat([element_max(h_bar, word_mask), element_max(g_bar, batch.item_mask)], dim=-1)  # 12, 13
-        logits, scores = self.pool(vectors)  # 14, 15
+        def items_with_words() -> tuple[Tensor, Tensor]:
+            beta = masked_softmax(torch.einsum("bjkd,btd->bjkt", self.b2(g), h), word_mask[:, :, None])  # 7
+            d = beta @ h[:, None]  # 8
+            g_hat = torch.relu(self.w_obj(matching(g, d)))  # 9
+            g_bar = self.item_lstm(g_hat.flatten(0, 1), counts).unflatten(0, boxes)  # 11
+            return beta, element_max(g_bar, item_mask)  # 13
+
+        (alpha, h_bar), (beta, g_bar) = concurrently(words_with_items, items_with_words)
+        logits, scores = self.pool(torch.cat([h_bar, g_bar], dim=-1))  # 14, 15
         return Judgement(logits=logits, scores=scores, order=order, alpha=alpha, beta=beta)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from veriscene.models.recurrence import bilstm
+
 
 def xavier_(module: nn.Module) -> None:
     """All the trainable variables with the Xavier initialiser (appendix A.3.1); biases, which have no fan, at zero."""
@@ -30,17 +32,12 @@ class BiLSTM(nn.Module):
 
     def forward(self, sequence: Tensor, lengths: Tensor) -> Tensor:
         """sequence (row, step, size), lengths (row,) -> (row, step, 2 hidden); beyond a row's end it means nothing."""
-        reversal = reverse_within(lengths, sequence.size(1))
-        ahead, _ = self.forwards(sequence)
-        back, _ = self.backwards(_take_steps(sequence, reversal))
-        outputs: Tensor = self.dropout(torch.cat([ahead, _take_steps(back, reversal)], dim=-1))
+        outputs: Tensor = self.dropout(self.read(sequence, lengths))
         return outputs
 
-
-def reverse_within(lengths: Tensor, steps: int) -> Tensor:
-    """(row, step): the step that mirrors each one within its row's length; padding stays where it is."""
-    step = torch.arange(steps, device=lengths.device)
-    return torch.where(step < lengths[:, None], lengths[:, None] - 1 - step, step)
+    def read(self, sequence: Tensor, lengths: Tensor) -> Tensor:
+        """The hidden outputs before dropout."""
+        return bilstm(self.forwards, self.backwards, sequence, lengths)
 
 
 def last_outputs(outputs: Tensor, lengths: Tensor) -> Tensor:
@@ -63,7 +60,3 @@ def element_max(outputs: Tensor, mask: Tensor) -> Tensor:
 def matching(own: Tensor, context: Tensor) -> Tensor:
     """[h; c; h - c; h ∘ c], equations 6 and 9."""
     return torch.cat([own, context, own - context, own * context], dim=-1)
-
-
-def _take_steps(sequence: Tensor, index: Tensor) -> Tensor:
-    return sequence.gather(1, index[..., None].expand(-1, -1, sequence.size(-1)))

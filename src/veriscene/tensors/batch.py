@@ -52,12 +52,16 @@ class Batch:
         """Some of the examples, without the padding that they do not need."""
         lengths, counts = self.lengths[which], self.counts[which]
         longest, fullest = (int(lengths.max()), int(counts.max())) if len(lengths) else (1, 1)
+        return self.padded_to(which, words=longest, items=fullest)
+
+    def padded_to(self, which: slice | Tensor, *, words: int, items: int) -> Batch:
+        """Some of the examples in a shape that the caller knows to suffice: nothing is asked of the device."""
         return Batch(
-            words=self.words[which, :longest],
-            lengths=lengths,
-            items=self.items[which, :, :fullest],
-            counts=counts,
-            positions=self.positions[which, :, :fullest],
+            words=self.words[which, :words],
+            lengths=self.lengths[which],
+            items=self.items[which, :, :items],
+            counts=self.counts[which],
+            positions=self.positions[which, :, :items],
             labels=None if self.labels is None else self.labels[which],
         )
 

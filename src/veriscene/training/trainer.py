@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +15,24 @@ from accelerate.utils import gather_object
 from torch import Tensor, nn
 
 from veriscene import models
-from veriscene.config import Config, TrainingConfig
+from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.models.inference import judge_in_batches
 from veriscene.scenes.nlvr import Example
 from veriscene.tensors.batch import Batch, ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training import checkpoint as checkpoints
+from veriscene.training import state
 from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.interruption import interruptible
-from veriscene.training.objective import objective
 from veriscene.training.progress import Display, RunLog
+from veriscene.training.schedule import epoch_batches, learning_rate
+from veriscene.training.state import Position
+from veriscene.training.step import CapturedStep, PlainStep, Step
 
 LAST = "last"
-STATE = "trainer.pt"
 SECONDS_BETWEEN_SAVES = 60.0
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where a run stands; with weights, optimiser and generators, all that is needed to go on exactly."""
-
-    step: int = 0
-    best_accuracy: float = -1.0
-    best_step: int = 0
-    scores_since_best: int = 0
-    seconds: float = 0.0
-    loss_sum: float = 0.0  # since the last dev score
-    loss_count: int = 0
-    training_seconds: float = 0.0  # since the last dev score, scoring and saving left out
-    finished: bool = False
+SECONDS_BETWEEN_LOOKS = 0.5  # at the loss, for which the device must come to rest
 
 
 @dataclass(frozen=True)
@@ -75,14 +63,22 @@ class Trainer:
         self.supervision, self.quiet = supervision, quiet
         self.vocabulary = Vocabulary.of((e.statement for e in train), minimum_count=config.data.minimum_count)
         self.order = ItemOrder(config.data.order)
-        self.corpus = encode(train, self.vocabulary).to(accelerator.device)
+        corpus = encode(train, self.vocabulary)
+        self.lengths = corpus.lengths
+        self.corpus = corpus.to(accelerator.device)
         self.dev = encode(dev, self.vocabulary).to(accelerator.device).in_order(self.order)
         torch.manual_seed(config.training.seed)
         self.model: nn.Module = models.build(config.model, vocabulary=len(self.vocabulary))
         self.model = accelerator.prepare(self.model)
         # Processes must draw different dropout and different orders, or they would learn the same thing twice.
         torch.manual_seed(config.training.seed + 7919 * accelerator.process_index)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=config.training.learning_rate)
+        self.captures = accelerator.device.type == "cuda" and accelerator.num_processes == 1
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(),
+            lr=config.training.learning_rate,
+            capturable=self.captures,
+            fused=self.captures or None,
+        )
         self.position = Position()
 
     @property
@@ -93,6 +89,10 @@ class Trainer:
     def total_steps(self) -> int:
         return self.config.training.epochs * self.steps_per_epoch
 
+    def resume(self) -> None:
+        """Takes up weights, optimiser, generators and position of the run's last state."""
+        self.position = state.restore(self.run / LAST, self._checkpoint({}), self.optimizer, self.accelerator)
+
     # ------------------------------------------------------------ the loop
 
     def fit(self) -> Outcome:
@@ -101,17 +101,23 @@ class Trainer:
             raise InputError(f"{self.run}: this run is finished; start a new one to train longer")
         log = RunLog(self.run, up_to_step=self.position.step) if self.accelerator.is_main_process else None
         display = Display(self.total_steps, self.position.step, quiet=self.quiet or log is None)
+        step = self._make_step()
+        self.loss_sum = torch.tensor(self.position.loss_sum, dtype=torch.float64, device=self.accelerator.device)
         interrupted = False
-        saved_at = time.monotonic()
+        saved = looked = self._clock = time.monotonic()
         with display, interruptible() as asked_to_stop:
-            for batch, share in self._batches():
-                self._step(batch, share, display)
+            for corpus, numbers, share in self._batches():
+                self._learn(step, corpus, numbers, share)
+                if self._clock - looked > SECONDS_BETWEEN_LOOKS:
+                    self._look(display)
+                    looked = self._clock
                 interrupted, out_of_time, save_due = self._agree(
                     asked_to_stop.is_set(),
                     0 < self.config.training.minutes * 60 <= self.position.seconds,
-                    time.monotonic() - saved_at > SECONDS_BETWEEN_SAVES,
+                    self._clock - saved > SECONDS_BETWEEN_SAVES,
                 )
                 if self._due_for_score() or (out_of_time and not interrupted):
+                    self._look(display)
                     self._score(log, display)
                 if self._is_over(out_of_time, interrupted):
                     self.position = replace(self.position, finished=True)
@@ -120,62 +126,74 @@ class Trainer:
                     break
                 if save_due:
                     self._save_last()
-                    saved_at = time.monotonic()
+                    saved = self._clock
             self._save_last()
         if log is not None:
             log.close()
         stopped_early = interrupted and not self.position.finished
         return Outcome(self.position, interrupted=stopped_early, steps_planned=self.total_steps)
 
-    def _batches(self) -> Iterator[tuple[Batch, Tensor]]:
-        """From the present position on: this process's examples, and each one's share in the mean over the batch.
+    def _make_step(self) -> Step:
+        settings = self.config.training
+        if self.captures:
+            return CapturedStep(self.model, self.optimizer, self.corpus, size=settings.batch, clip=settings.clip)
+        return PlainStep(self.model, self.optimizer, clip=settings.clip, accelerator=self.accelerator)
+
+    def _batches(self) -> Iterator[tuple[Batch, Tensor, Tensor]]:
+        """From the present position on: the corpus, this process's examples, each one's share in the batch's mean.
 
         Everything about an epoch follows from (seed, epoch), so a resumed run sees what an unbroken one sees.
         """
-        size, rank, world = self.config.training.batch, self.accelerator.process_index, self.accelerator.num_processes
+        settings, rank, world = self.config.training, self.accelerator.process_index, self.accelerator.num_processes
         first_epoch, first_batch = divmod(self.position.step, self.steps_per_epoch)
-        for epoch in range(first_epoch, self.config.training.epochs):
-            generator = torch.Generator().manual_seed(self.config.training.seed * 1_000_003 + epoch)
-            numbers = torch.randperm(len(self.corpus), generator=generator)
+        for epoch in range(first_epoch, settings.epochs):
+            generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + epoch)
+            batches = epoch_batches(self.lengths, size=settings.batch, window=settings.window, generator=generator)
             corpus = self.corpus.in_order(self.order, generator)
-            for whole in torch.split(numbers, size)[first_batch:]:
+            for whole in batches[first_batch:]:
                 mine = whole[rank::world]
                 share = torch.full((len(mine),), world / len(whole))
                 if not len(mine):  # fewer examples than processes: one that does not count keeps all in step
                     mine, share = whole[:1], torch.zeros(1)
-                yield corpus[mine.to(self.corpus.words.device)], share.to(self.corpus.words.device)
+                yield corpus, mine, share
             first_batch = 0
 
-    def _step(self, batch: Batch, share: Tensor, display: Display) -> None:
-        started = time.monotonic()
-        position, settings = self.position, self.config.training
-        assert batch.labels is not None
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(settings, position.step, self.total_steps)
-        self.model.train()
-        loss = objective(self.model(batch), batch.labels)
-        self.optimizer.zero_grad(set_to_none=True)
-        self.accelerator.backward((loss.surrogate * share).sum())
-        self.accelerator.clip_grad_norm_(self.model.parameters(), settings.clip)
-        self.optimizer.step()
-        mean = float(loss.comprehension.mean())
-        if not math.isfinite(mean):
-            raise InputError(
-                f"the loss is no longer finite at step {position.step + 1}; lower training.learning_rate"
-                f" (it is {settings.learning_rate}) or training.clip"
-            )
-        spent = time.monotonic() - started
+    def _learn(self, step: Step, corpus: Batch, numbers: Tensor, share: Tensor) -> None:
+        position = self.position
+        rate = learning_rate(self.config.training, position.step, self.total_steps)
+        self.loss_sum += step(corpus, numbers, share, learning_rate=rate)
+        spent = self._tick()
         self.position = replace(
             position,
             step=position.step + 1,
             seconds=position.seconds + spent,
             training_seconds=position.training_seconds + spent,
-            loss_sum=position.loss_sum + mean,
             loss_count=position.loss_count + 1,
+        )
+
+    def _tick(self) -> float:
+        """Seconds since the last call."""
+        before, self._clock = self._clock, time.monotonic()
+        return self._clock - before
+
+    def _look(self, display: Display) -> None:
+        """Waits for the device and reads the loss."""
+        loss = float(self.loss_sum)
+        if not math.isfinite(loss):
+            raise InputError(
+                f"the loss is no longer finite at step {self.position.step};"
+                f" lower training.learning_rate (it is {self.config.training.learning_rate}) or training.clip"
+            )
+        spent = self._tick()
+        self.position = replace(
+            self.position,
+            loss_sum=loss,
+            seconds=self.position.seconds + spent,
+            training_seconds=self.position.training_seconds + spent,
         )
         display.step(
             self.position.step,
-            loss=self.position.loss_sum / self.position.loss_count,
+            loss=loss / self.position.loss_count,
             speed=self._examples_per_second(),
             seconds_left=self._seconds_left(),
         )
@@ -183,7 +201,6 @@ class Trainer:
     # ------------------------------------------------------------ dev scores
 
     def _score(self, log: RunLog | None, display: Display) -> None:
-        started = time.monotonic()
         accuracy = self.dev_accuracy()
         position = self.position
         best = accuracy > position.best_accuracy
@@ -196,12 +213,13 @@ class Trainer:
             "examples_per_second": self._examples_per_second(),
             "seconds": position.seconds,
         }
+        self.loss_sum.zero_()
         self.position = replace(
             position,
             best_accuracy=accuracy if best else position.best_accuracy,
             best_step=position.step if best else position.best_step,
             scores_since_best=0 if best else position.scores_since_best + 1,
-            seconds=position.seconds + time.monotonic() - started,
+            seconds=position.seconds + self._tick(),
             loss_sum=0.0,
             loss_count=0,
             training_seconds=0.0,
@@ -211,6 +229,7 @@ class Trainer:
         if log is not None:
             log.write(line)
         display.scored(line, total_steps=self.total_steps, seconds_left=self._seconds_left(), best=best)
+        self._tick()  # writing is nobody's training time
 
     def dev_accuracy(self) -> float:
         """Every dev example judged once, by one process or another."""
@@ -242,6 +261,8 @@ class Trainer:
         minutes = self.config.training.minutes
         return min(by_steps, minutes * 60 - self.position.seconds) if minutes else by_steps
 
+    # ------------------------------------------------------------ many processes, and saving
+
     def _mean_over_processes(self, value: float) -> float:
         if self.accelerator.num_processes == 1:
             return value
@@ -254,8 +275,6 @@ class Trainer:
         votes = torch.tensor([float(wish) for wish in wishes], device=self.accelerator.device)
         return tuple(bool(count > 0) for count in self.accelerator.reduce(votes))
 
-    # ------------------------------------------------------------ saving and resuming
-
     def _bare_model(self) -> nn.Module:
         model: nn.Module = self.accelerator.unwrap_model(self.model)
         return model
@@ -264,42 +283,6 @@ class Trainer:
         return Checkpoint(self._bare_model(), self.config, self.vocabulary, metrics)
 
     def _save_last(self) -> None:
-        generators = [{"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all()}]
-        if self.accelerator.num_processes > 1:
-            generators = gather_object(generators)
-        if not self.accelerator.is_main_process:
-            return
-        state = {
-            "position": asdict(self.position),
-            "optimizer": self.optimizer.state_dict(),
-            "generators": generators,
-        }
-        checkpoints.save(self.run / LAST, self._checkpoint({}), also=lambda folder: torch.save(state, folder / STATE))
-
-    def resume(self) -> None:
-        """Takes up weights, optimiser, generators and position of the run's last state."""
-        folder = self.run / LAST
-        saved = checkpoints.load(folder)
-        if saved.vocabulary != self.vocabulary:
-            raise InputError(f"{self.run}: its data has changed since; resume with the corpus it was started on")
-        try:
-            state = torch.load(folder / STATE, map_location="cpu", weights_only=True)
-            self.position = Position(**state["position"])
-            self._bare_model().load_state_dict(saved.model.state_dict())
-            self.optimizer.load_state_dict(state["optimizer"])
-            mine = state["generators"][self.accelerator.process_index]
-        except IndexError:
-            raise InputError(f"{self.run}: was trained with fewer processes; resume with as many") from None
-        except Exception as error:
-            raise InputError(f"{folder / STATE}: damaged ({type(error).__name__}); it cannot be resumed") from None
-        torch.set_rng_state(mine["cpu"])
-        if torch.cuda.is_available() and mine["cuda"]:
-            torch.cuda.set_rng_state_all(mine["cuda"])
-
-
-def learning_rate(settings: TrainingConfig, step: int, total_steps: int) -> float:
-    """Fixed, as in the paper; with warm-up and cool-down where a preset asks for them."""
-    up = min(1.0, (step + 1) / settings.warmup) if settings.warmup else 1.0
-    cooling = settings.cooldown * total_steps
-    down = min(1.0, (total_steps - step) / cooling) if cooling else 1.0
-    return settings.learning_rate * min(up, down)
+        self.position = replace(self.position, loss_sum=float(self.loss_sum))
+        state.save(self.run / LAST, self._checkpoint({}), self.position, self.optimizer, self.accelerator)
+        self._tick()  # saving is nobody's training time

@@ -1,0 +1,136 @@
+"""One step of training: plainly, and recorded as a CUDA graph. The two compute the same.
+
+A small, sequential model spends its time launching kernels. A graph launches all of a step at once: the gathering of
+the batch out of the corpus, both passes of the pointer, the gradient, the clipping and Adam.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from veriscene.tensors.batch import Batch
+from veriscene.training.objective import objective
+
+LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are recorded
+
+
+class Step(Protocol):
+    """Learns from the examples of these numbers, each with its share in the mean; gives the mean loss, unread."""
+
+    def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor: ...
+
+
+class PlainStep:
+    """Works on every device and in several processes."""
+
+    def __init__(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, *, clip: float, accelerator: Accelerator
+    ) -> None:
+        self.model, self.optimizer, self.clip, self.accelerator = model, optimizer, clip, accelerator
+
+    def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+        device = corpus.words.device
+        batch, share = corpus[numbers.to(device)], share.to(device)
+        assert batch.labels is not None
+        self.model.train()
+        loss = objective(self.model(batch), batch.labels)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.accelerator.backward((loss.surrogate * share).sum())
+        self.accelerator.clip_grad_norm_(self.model.parameters(), self.clip)
+        self.optimizer.step()
+        return (loss.comprehension * share).sum()
+
+
+class CapturedStep:
+    """On one CUDA device. Records a graph for each shape when it first occurs, and replays it from then on."""
+
+    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, corpus: Batch, *, size: int, clip: float):
+        """The optimiser must be capturable. The corpus is copied; later ones may differ in the order of items alone."""
+        self.model, self.optimizer, self.clip = model, optimizer, clip
+        self.corpus = replace(corpus, items=corpus.items.clone(), positions=corpus.positions.clone())
+        self.held: Batch | None = None
+        self.lengths, self.fullest = corpus.lengths.cpu(), corpus.counts.amax(dim=1).cpu()
+        device = corpus.words.device
+        self.numbers = torch.zeros(size, dtype=torch.int64, device=device)
+        self.share = torch.zeros(size, device=device)
+        self.learning_rate = torch.zeros((), device=device)
+        for group in optimizer.param_groups:
+            group["lr"] = self.learning_rate
+        self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        self.pool = torch.cuda.graph_pool_handle()
+
+    def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
+        self._take(corpus)
+        longest = min(-(-int(self.lengths[numbers].max()) // LENGTH_STEP) * LENGTH_STEP, corpus.words.size(1))
+        shape = (longest, int(self.fullest[numbers].max()))
+        # A short batch is filled up with examples that have no share in the mean.
+        self.numbers.zero_()
+        self.share.zero_()
+        self.numbers[: len(numbers)].copy_(numbers, non_blocking=True)
+        self.share[: len(share)].copy_(share, non_blocking=True)
+        self.learning_rate.fill_(learning_rate)
+        if shape not in self.graphs:
+            self.graphs[shape] = self._record(*shape)
+        graph, loss = self.graphs[shape]
+        graph.replay()
+        return loss
+
+    def _take(self, corpus: Batch) -> None:
+        """A graph reads from fixed memory, so an epoch's order of items is copied there."""
+        if corpus is not self.held:
+            self.corpus.items.copy_(corpus.items)
+            self.corpus.positions.copy_(corpus.positions)
+            self.held = corpus
+
+    def _learn(self, longest: int, fullest: int) -> Tensor:
+        batch = self.corpus.padded_to(self.numbers, words=longest, items=fullest)
+        assert batch.labels is not None
+        self.model.train()
+        loss = objective(self.model(batch), batch.labels)
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward((loss.surrogate * self.share).sum())
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.clip, foreach=True)
+        self.optimizer.step()
+        return (loss.comprehension * self.share).sum()
+
+    def _record(self, longest: int, fullest: int) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+        with self._unchanged():
+            side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(2):  # libraries set themselves up in their first calls, which cannot be recorded
+                    self._learn(longest, fullest)
+            torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self.pool):
+            loss = self._learn(longest, fullest)
+        return graph, loss
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Weights, optimiser and generator as they were, whatever is tried inside."""
+        generator = torch.cuda.get_rng_state()
+        weights = [parameter.detach().clone() for parameter in self.model.parameters()]
+        moments = {
+            parameter: {name: value.clone() for name, value in state.items()}
+            for parameter, state in self.optimizer.state.items()
+        }
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for parameter, weight in zip(self.model.parameters(), weights, strict=True):
+                    parameter.copy_(weight)
+                    for name, value in self.optimizer.state[parameter].items():
+                        before = moments.get(parameter, {}).get(name)
+                        value.copy_(before) if before is not None else value.zero_()
+            torch.cuda.set_rng_state(generator)

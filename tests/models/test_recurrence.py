@@ -1,0 +1,76 @@
+"""The chain of few kernels gives what torch's own LSTM gives, gradients included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from veriscene.models import recurrence
+from veriscene.models.recurrence import Chain
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))]
+LENGTHS = [7, 1, 4, 6]
+
+
+def gradients(loss: Tensor, parameters: Iterable[Tensor]) -> list[Tensor]:
+    return list(torch.autograd.grad(loss, list(parameters)))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_two_directions_read_as_torch_reads_them(device: str) -> None:
+    torch.manual_seed(3)
+    lstms = [nn.LSTM(3, 4, batch_first=True, dtype=torch.float64, device=device) for _ in range(2)]
+    sequence = torch.randn(4, 7, 3, dtype=torch.float64, device=device, requires_grad=True)
+    lengths = torch.tensor(LENGTHS, device=device)
+    real = torch.arange(7, device=device) < lengths[:, None]
+    parameters = [sequence, *lstms[0].parameters(), *lstms[1].parameters()]
+    results = []
+    for read in (recurrence.torch_bilstm, recurrence.chained_bilstm):
+        outputs = read(*lstms, sequence, lengths)[real]
+        results.append((outputs, gradients(outputs.pow(3).sum(), parameters)))
+    assert_close(results[1][0], results[0][0])
+    for ours, theirs in zip(results[1][1], results[0][1], strict=True):
+        assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("read", [recurrence.stepped_to_the_end, recurrence.chained_to_the_end])
+def test_the_state_at_the_end_is_that_of_each_row_alone(read, device: str) -> None:  # type: ignore[no-untyped-def]
+    torch.manual_seed(2)
+    cell = nn.LSTMCell(3, 5, dtype=torch.float64, device=device)
+    sequence = torch.randn(4, 7, 3, dtype=torch.float64, device=device, requires_grad=True)
+    outputs, (hidden, memory) = read(cell, sequence, torch.tensor(LENGTHS, device=device))
+    ours, theirs = torch.zeros((), device=device), torch.zeros((), device=device)
+    for row, length in enumerate(LENGTHS):
+        state = (sequence.new_zeros(1, 5), sequence.new_zeros(1, 5))
+        for step in range(length):
+            state = cell(sequence[row : row + 1, step], state)
+            assert_close(outputs[row, step], state[0][0])
+            theirs = theirs + state[0].pow(2).sum()
+        assert_close((hidden[row], memory[row]), (state[0][0], state[1][0]))
+        ours = ours + outputs[row, :length].pow(2).sum() + hidden[row].sum() + memory[row].pow(3).sum()
+        theirs = theirs + state[0].sum() + state[1].pow(3).sum()
+    parameters = [sequence, *cell.parameters()]
+    for one, other in zip(gradients(ours, parameters), gradients(theirs, parameters), strict=True):
+        assert_close(one, other)
+
+
+def test_finite_differences_agree_with_the_chain() -> None:
+    torch.manual_seed(1)
+    gates = torch.randn(2, 3, 2, 8, dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(2, 2, 8, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(Chain.apply, (gates, weights))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_step_with_gates_computed_ahead_is_a_step(device: str) -> None:
+    torch.manual_seed(4)
+    cell = nn.LSTMCell(3, 5, dtype=torch.float64, device=device)
+    inputs, hidden, memory = (torch.randn(2, size, dtype=torch.float64, device=device) for size in (3, 5, 5))
+    assert_close(
+        recurrence.lstm_step(recurrence.gates_of(inputs, cell), cell, (hidden, memory)), cell(inputs, (hidden, memory))
+    )
