@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -164,7 +164,7 @@ class PlainBiATT(nn.Module):
 class PlainBiATTPointer(PlainBiATT):
     """Section 3.2: orders are sampled in training, and the likeliest item is taken at each place in inference."""
 
-    def __init__(self, *, vocabulary: int, hidden: int = 256, item: int = 64, **sizes: float) -> None:
+    def __init__(self, *, vocabulary: int, hidden: int = 256, item: int = 64, **sizes: Any) -> None:
         super().__init__(vocabulary=vocabulary, hidden=hidden, item=item, **sizes)
         self.start = nn.Parameter(torch.zeros(item))
         self.encoder = nn.LSTM(item, hidden, batch_first=True)
@@ -188,7 +188,7 @@ class PlainBiATTPointer(PlainBiATT):
         memory, state = run_packed(self.encoder, e.flatten(0, 1), batch.counts.flatten())
         keys = self.point(self.dropout(memory)).unflatten(0, boxes)
         state, item = (state[0][0], state[1][0]), self.start.expand(boxes.numel(), -1)
-        free, log_p, chosen_items = batch.item_mask, 0.0, []
+        free, log_p, chosen_items = batch.item_mask, e.new_zeros(len(e)), []
         padding = torch.diag_embed(~free)  # (batch, box, place, item): past a box's last item, the padding there
         for place in range(e.size(2)):
             state = self.decoder(item, state)

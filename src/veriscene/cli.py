@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from veriscene import __version__
+from veriscene.cli_bench import bench
 from veriscene.cli_data import data
 from veriscene.errors import InputError
 
@@ -30,6 +31,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 app = typer.Typer(help="Is this statement true of this scene?", no_args_is_help=True, pretty_exceptions_enable=False)
 app.add_typer(data, name="data")
+app.add_typer(bench, name="bench")
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
@@ -85,7 +87,7 @@ def train(
     from veriscene.config import load_preset
     from veriscene.training import run
 
-    accelerator = _accelerator()
+    accelerator = accelerator_for()
     say = _say(accelerator)
     if resume is not None:
         if preset or data or changes or out or seed is not None:
@@ -128,7 +130,7 @@ def evaluate(
     from veriscene.scenes import nlvr
     from veriscene.training import checkpoint as checkpoints
 
-    accelerator = _accelerator()
+    accelerator = accelerator_for()
     checkpoint, examples = checkpoints.load(model), nlvr.read(file)
     with _progress("judging") as progress:
         judged = probabilities(checkpoint, examples, accelerator, progress)
@@ -193,7 +195,7 @@ def report(
     """Write one self-contained HTML page: learning curve, scores, judged examples with the order of reading."""
     from veriscene.serving.judged_run import judge_run
 
-    print(judge_run(run, _accelerator(), out=out).report)
+    print(judge_run(run, accelerator_for(), out=out).report)
 
 
 @app.command()
@@ -226,7 +228,7 @@ def quickstart(
     from veriscene.config import load_preset
     from veriscene.serving.quickstart import quickstart as run_quickstart
 
-    accelerator = _accelerator()
+    accelerator = accelerator_for()
     config = load_preset("quick", [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])])
     with _progress("making the corpus") as progress:
         result = run_quickstart(
@@ -240,7 +242,8 @@ def quickstart(
 # ---------------------------------------------------------------- printing
 
 
-def _accelerator() -> Accelerator:
+def accelerator_for() -> Accelerator:
+    """The devices and processes that this command was started on."""
     import torch
     from accelerate import Accelerator
 

@@ -1,0 +1,253 @@
+"""Training speed: the plain implementation against ours, side by side in one process.
+
+    veriscene bench train [--data DIR] [--batch 64 --batch 512] [--json]
+
+Same examples, batch size, precision class and device; after a warm-up the two take turns, and medians are compared.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median
+from types import ModuleType
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from veriscene import models
+from veriscene.config import Config, load_preset
+from veriscene.scenes.nlvr import Example
+from veriscene.tensors.batch import Batch, ItemOrder, encode
+from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training.schedule import epoch_batches
+from veriscene.training.step import CapturedStep, PlainStep, Step
+
+SECONDS_A_TURN = 1.0
+
+
+@dataclass(frozen=True)
+class Speed:
+    examples_per_second: float
+    milliseconds_a_step: float
+    peak_memory_gb: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    preset: str
+    batch: int
+    device: str
+    precision: str
+    plain: Speed
+    ours: Speed
+    ratio: float
+    spread: tuple[float, float]  # the smallest and the largest ratio of one turn each
+    gigaflop_an_example: float  # of our products, forwards and backwards
+    peak_teraflops: float  # measured: a large product in the same precision
+    share_of_peak: float
+    half_corpus_epoch_seconds: float
+    whole_corpus_epoch_seconds: float
+
+
+def plain_module() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("plain", Path(__file__).with_name("plain.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def compare(
+    preset: str, examples: Sequence[Example], *, batch: int, repeats: int, accelerator: Accelerator
+) -> Comparison:
+    """Trains both for a while, in turns."""
+    config, device = load_preset(preset), accelerator.device
+    vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=config.data.minimum_count)
+    torch.manual_seed(0)
+    ours = models.build(config.model, vocabulary=len(vocabulary)).to(device)
+    corpus = encode(examples, vocabulary).to(device)
+    turns = {
+        "plain": _plain_turn(ours, config, examples, vocabulary, batch, device),
+        "ours": _our_turn(ours, config, corpus, batch, accelerator),
+    }
+    for turn in turns.values():
+        turn(1)
+    times: dict[str, list[float]] = {name: [] for name in turns}
+    memory: dict[str, float] = {}
+    for _ in range(repeats):
+        for name, turn in turns.items():
+            times[name].append(turn(SECONDS_A_TURN))
+            memory[name] = _peak_memory(device)
+    ratios = [slow / fast for slow, fast in zip(times["plain"], times["ours"], strict=True)]
+    flop = _gigaflop_an_example(config, corpus, len(vocabulary), batch, accelerator)
+    peak = _peak_teraflops(device)
+    speeds = {name: Speed(batch / median(t), 1000 * median(t), memory[name]) for name, t in times.items()}
+    half, whole = (_epoch_seconds(config, corpus[:n], batch, accelerator) for n in (len(corpus) // 2, len(corpus)))
+    return Comparison(
+        preset=preset,
+        batch=batch,
+        device=torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads",
+        precision="tf32" if device.type == "cuda" and torch.backends.cuda.matmul.allow_tf32 else "fp32",
+        plain=speeds["plain"],
+        ours=speeds["ours"],
+        ratio=median(ratios),
+        spread=(min(ratios), max(ratios)),
+        gigaflop_an_example=flop,
+        peak_teraflops=peak,
+        share_of_peak=flop * speeds["ours"].examples_per_second / 1000 / peak,
+        half_corpus_epoch_seconds=half,
+        whole_corpus_epoch_seconds=whole,
+    )
+
+
+Turn = Callable[[float], float]  # seconds to go on -> seconds a step
+
+
+def _turn(step: Callable[[], None], device: torch.device) -> Turn:
+    def turn(seconds: float) -> float:
+        _rest(device)
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        started, steps = time.perf_counter(), 0
+        while steps < 5 or time.perf_counter() - started < seconds:
+            for _ in range(5):
+                step()
+            steps += 5
+            _rest(device)
+        return (time.perf_counter() - started) / steps
+
+    return turn
+
+
+def _plain_turn(
+    ours: nn.Module,
+    config: Config,
+    examples: Sequence[Example],
+    vocabulary: Vocabulary,
+    batch: int,
+    device: torch.device,
+) -> Turn:
+    plain = plain_module()
+    kind = {"biatt": plain.PlainBiATT, "biatt-pointer": plain.PlainBiATTPointer}[config.model.name]
+    model = kind(vocabulary=len(vocabulary)).to(device)
+    plain.load_ours(model, ours)
+    optimizer = torch.optim.Adam(model.parameters(), lr=config.training.learning_rate)
+    batches = _forever(plain.loader(plain.PlainDataset(examples, vocabulary), batch=batch, device=device.type))
+    return _turn(lambda: plain.train_step(model, next(batches), optimizer, config.training.clip), device)
+
+
+def _our_turn(model: nn.Module, config: Config, corpus: Batch, batch: int, accelerator: Accelerator) -> Turn:
+    step, batches = _our_step(model, config, corpus, batch, accelerator), _our_batches(config, corpus, batch)
+    share = torch.full((batch,), 1 / batch)
+
+    def one() -> None:
+        step(corpus, next(batches), share, learning_rate=config.training.learning_rate)
+
+    if accelerator.device.type == "cuda":  # every shape of an epoch is recorded before the clock runs
+        for _ in range(len(corpus) // batch):
+            one()
+    return _turn(one, accelerator.device)
+
+
+def _our_step(model: nn.Module, config: Config, corpus: Batch, batch: int, accelerator: Accelerator) -> Step:
+    captures = accelerator.device.type == "cuda"
+    rate, clip = config.training.learning_rate, config.training.clip
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate, capturable=captures, fused=captures or None)
+    if captures:
+        return CapturedStep(model, optimizer, corpus, size=batch, clip=clip)
+    return PlainStep(model, optimizer, clip=clip, accelerator=accelerator)
+
+
+def _our_batches(config: Config, corpus: Batch, batch: int) -> Iterator[torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    settings, lengths = config.training, corpus.lengths.cpu()
+    batches = epoch_batches(lengths, size=batch, window=settings.window, generator=generator)
+    return cycle(numbers for numbers in batches if len(numbers) == batch)
+
+
+def _epoch_seconds(config: Config, corpus: Batch, batch: int, accelerator: Accelerator) -> float:
+    """One epoch of a fresh model, its graphs already recorded: a new order of items, and every batch once."""
+    if accelerator.device.type != "cuda":
+        return float("nan")  # would take many minutes and say nothing new
+    torch.manual_seed(0)
+    model = models.build(config.model, vocabulary=int(corpus.words.max()) + 1).to(accelerator.device)
+    step = _our_step(model, config, corpus, batch, accelerator)
+    lengths, share = corpus.lengths.cpu(), torch.full((batch,), 1 / batch)
+
+    def epoch(seed: int) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        batches = epoch_batches(lengths, size=batch, window=config.training.window, generator=generator)
+        shuffled = corpus.in_order(ItemOrder.RANDOM, generator)
+        for numbers in batches:
+            step(shuffled, numbers, share[: len(numbers)], learning_rate=1e-4)
+        _rest(accelerator.device)
+
+    epoch(0)
+    epoch(1)
+    started = time.perf_counter()
+    for seed in (0, 1, 0, 1):
+        epoch(seed)
+    return (time.perf_counter() - started) / 4
+
+
+def _gigaflop_an_example(config: Config, corpus: Batch, vocabulary: int, batch: int, accelerator: Accelerator) -> float:
+    """Products of one plain step, at the padding that our batches have on average."""
+    model = models.build(config.model, vocabulary=vocabulary).to(accelerator.device)
+    optimizer = torch.optim.Adam(model.parameters())
+    step = PlainStep(model, optimizer, clip=config.training.clip, accelerator=accelerator)
+    some = list(islice(_our_batches(config, corpus, batch), 8))
+    with FlopCounterMode(display=False) as counter:
+        for numbers in some:
+            step(corpus, numbers, torch.full((batch,), 1 / batch), learning_rate=0.0)
+    return float(counter.get_total_flops()) / (len(some) * batch) / 1e9
+
+
+def _peak_teraflops(device: torch.device) -> float:
+    size = 8192 if device.type == "cuda" else 1024
+    left, right = torch.randn(size, size, device=device), torch.randn(size, size, device=device)
+    for _ in range(3):
+        left @ right
+    _rest(device)
+    started = time.perf_counter()
+    for _ in range(10):
+        left @ right
+    _rest(device)
+    return 10 * 2 * size**3 / (time.perf_counter() - started) / 1e12
+
+
+def _forever(loader: torch.utils.data.DataLoader) -> Iterator:  # type: ignore[type-arg]
+    while True:
+        yield from loader
+
+
+def _peak_memory(device: torch.device) -> float:
+    return torch.cuda.max_memory_allocated() / 1e9 if device.type == "cuda" else float("nan")
+
+
+def _rest(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def describe(result: Comparison) -> str:
+    lines = [f"{result.preset}, batch {result.batch}, {result.precision}, {result.device}"]
+    for side, speed in (("plain", result.plain), ("ours", result.ours)):
+        lines.append(
+            f"  {side:<6}{speed.examples_per_second:>10,.0f} examples/s"
+            f"  {speed.milliseconds_a_step:>8.2f} ms a step  {speed.peak_memory_gb:.2f} GB"
+        )
+    lines.append(f"  ratio {result.ratio:.1f} ({result.spread[0]:.1f} to {result.spread[1]:.1f})")
+    lines.append(
+        f"  {result.gigaflop_an_example:.2f} GFLOP an example,"
+        f" {result.share_of_peak:.1%} of the measured peak of {result.peak_teraflops:.1f} TFLOP/s"
+    )
+    half, whole = result.half_corpus_epoch_seconds, result.whole_corpus_epoch_seconds
+    lines.append(f"  an epoch: {half:.2f} s for half of the corpus, {whole:.2f} s for all of it")
+    return "\n".join(lines)

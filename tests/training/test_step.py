@@ -1,0 +1,82 @@
+"""The recorded step learns what the plain one learns, and batches are what they promise."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from accelerate import Accelerator
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samples import yellow_circle_examples
+from veriscene import models
+from veriscene.config import ModelConfig, TrainingConfig
+from veriscene.tensors.batch import ItemOrder, encode
+from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training.schedule import epoch_batches, learning_rate
+from veriscene.training.step import CapturedStep, PlainStep
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+@needs_gpu
+@pytest.mark.parametrize("name", ["bienc", "biatt", "biatt-pointer"])
+def test_the_recorded_step_equals_the_plain_one(name: str) -> None:
+    examples = yellow_circle_examples(60)
+    vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=1)
+    corpora = [
+        encode(examples, vocabulary).to("cuda").in_order(ItemOrder.RANDOM, torch.Generator().manual_seed(epoch))
+        for epoch in range(2)
+    ]
+    weights, losses = [], []
+    for captured in (False, True):
+        torch.manual_seed(0)
+        sizes = ModelConfig(name=name, embedding=8, hidden=16, item=8, joint=16, mlp=16, dropout=0.0)
+        model = models.build(sizes, vocabulary=len(vocabulary)).cuda()
+        optimizer = torch.optim.Adam(model.parameters(), capturable=captured, fused=captured or None)
+        step = (
+            CapturedStep(model, optimizer, corpora[0], size=16, clip=1.0)
+            if captured
+            else PlainStep(model, optimizer, clip=1.0, accelerator=Accelerator())
+        )
+        torch.manual_seed(1)
+        generator = torch.Generator().manual_seed(2)
+        told = []
+        for number in range(12):
+            size = 16 if number % 4 else 11  # some batches are short
+            numbers = torch.randint(len(examples), (size,), generator=generator)
+            share = torch.full((size,), 1 / size)
+            told.append(float(step(corpora[number % 2], numbers, share, learning_rate=1e-3 * (1 + number % 3))))
+        losses.append(told)
+        weights.append([parameter.detach().clone() for parameter in model.parameters()])
+    assert losses[1] == pytest.approx(losses[0], abs=1e-4)
+    for plain, recorded in zip(*weights, strict=True):
+        torch.testing.assert_close(recorded, plain, atol=1e-4, rtol=1e-3)
+
+
+@given(st.lists(st.integers(1, 25), min_size=1, max_size=90), st.integers(1, 16), st.integers(1, 5), st.integers(0, 9))
+def test_an_epoch_has_every_example_once_in_few_batches(lengths: list[int], size: int, window: int, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    batches = epoch_batches(torch.tensor(lengths), size=size, window=window, generator=generator)
+    assert sorted(torch.cat(batches).tolist()) == list(range(len(lengths)))
+    assert len(batches) == -(-len(lengths) // size)
+    assert all(len(batch) <= size for batch in batches)
+
+
+def test_windows_gather_like_lengths() -> None:
+    lengths = torch.randint(1, 25, (800,), generator=torch.Generator().manual_seed(0))
+
+    def padding(window: int) -> int:
+        generator = torch.Generator().manual_seed(1)
+        batches = epoch_batches(lengths, size=20, window=window, generator=generator)
+        return sum(int(lengths[batch].max()) * len(batch) for batch in batches) - int(lengths.sum())
+
+    assert padding(8) < 0.4 * padding(1)
+
+
+def test_the_learning_rate_rises_stays_and_falls() -> None:
+    settings = TrainingConfig(learning_rate=0.1, warmup=10, cooldown=0.5)
+    rates = [learning_rate(settings, step, 100) for step in range(100)]
+    assert rates[0] == pytest.approx(0.01) and rates[9:50] == pytest.approx([0.1] * 41)
+    assert rates[75] == pytest.approx(0.05) and rates[99] == pytest.approx(0.002)
+    assert {learning_rate(TrainingConfig(), step, 100) for step in range(100)} == {1e-4}
