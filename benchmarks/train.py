@@ -8,6 +8,7 @@ Same examples, batch size, precision class and device; after a warm-up the two t
 from __future__ import annotations
 
 import importlib.util
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ def plain_module() -> ModuleType:
     spec = importlib.util.spec_from_file_location("plain", Path(__file__).with_name("plain.py"))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # the loader's processes look its classes up there
     spec.loader.exec_module(module)
     return module
 

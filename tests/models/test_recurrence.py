@@ -61,7 +61,7 @@ def test_the_state_at_the_end_is_that_of_each_row_alone(read, device: str) -> No
 
 def test_finite_differences_agree_with_the_chain() -> None:
     torch.manual_seed(1)
-    gates = torch.randn(2, 3, 2, 8, dtype=torch.float64, requires_grad=True)
+    gates = torch.randn(3, 2, 4, 8, dtype=torch.float64, requires_grad=True)
     weights = torch.randn(2, 2, 8, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(Chain.apply, (gates, weights))
 
