@@ -57,6 +57,8 @@ BAD_INPUT = {
     "setting": ("train biatt --set model.layers=3", "unknown key model.layers"),
     "value": ("train biatt --set training.batch=many", "training.batch='many' must be a whole number"),
     "range": ("train biatt --set model.dropout=1.5", "must be at least 0 and below 1"),
+    "too much": ("train biatt --seed 99999999999999999999", "training.seed=99999999999999999999 must be from 0 to"),
+    "below a file": ("data synth short.csv/sub --statements 20", "short.csv/sub"),
     "no run": ("train --resume model", "not a run"),
     "scene": ("predict model --statement x --scene corpus/dev/dev.json", "dev.json: not JSON"),
     "check": ("data check broken.json", ""),

@@ -8,23 +8,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from veriscene import __version__
+from veriscene import cli_output as output
 from veriscene.cli_bench import bench
 from veriscene.cli_data import data
 from veriscene.errors import InputError
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator
 
 # OpenMP threads that spin while they wait for one another bring a busy machine to a standstill, so they shall sleep.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -32,23 +25,28 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 app = typer.Typer(help="Is this statement true of this scene?", no_args_is_help=True, pretty_exceptions_enable=False)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
 
 Model = Annotated[
     str, typer.Argument(help="A folder that `veriscene train` wrote, or the name of a shipped checkpoint.")
 ]
-Examples = Annotated[Path, typer.Argument(help="An NLVR file: JSON lines.")]
+Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
 DataFolder = Annotated[
     Path | None,
-    typer.Option("--data", help="Corpus folder with train/train.json and dev/dev.json. Default: the embedded corpus."),
+    typer.Option(
+        "--data",
+        readable=False,
+        help="Corpus folder with train/train.json and dev/dev.json. Default: the embedded corpus.",
+    ),
 ]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", help="Folder of the run. Default: a new one below runs/.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", readable=False, help="Folder of the run. Default: a new one below runs/.")
+]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, order of examples, dropout and sampling.")]
 
 
@@ -57,7 +55,7 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        errors.print(f"veriscene: {error}", markup=False, style="red" if errors.is_terminal else "")
+        output.complain(str(error))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -65,6 +63,11 @@ def main() -> None:
         # The reader (head, less) has gone; what Python would flush at exit has nowhere to go either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:  # a file or folder that may not be touched, a full disk
+        output.complain(f"{error.filename or 'the system'}: {error.strerror or error}")
+        sys.exit(1)
+    finally:
+        output.leave_the_group()
 
 
 @app.callback(invoke_without_command=True)
@@ -81,14 +84,14 @@ def train(
     changes: Changes = None,
     seed: Seed = None,
     out: Out = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on exactly where this run stopped.")] = None,
+    resume: Annotated[Path | None, typer.Option(readable=False, help="Go on exactly where this run stopped.")] = None,
 ) -> None:
     """Train a model. Ctrl-C finishes the step, saves, and says how to go on."""
     from veriscene.config import load_preset
     from veriscene.training import run
 
-    accelerator = accelerator_for()
-    say = _say(accelerator)
+    accelerator = output.accelerator()
+    say = output.say
     if resume is not None:
         if preset or data or changes or out or seed is not None:
             raise typer.BadParameter("--resume goes on with the run's own settings; give nothing beside it")
@@ -97,7 +100,7 @@ def train(
         raise typer.BadParameter("name a PRESET (quick, bienc, biatt, biatt-pointer), or --resume RUN")
     else:
         config = load_preset(preset, [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])])
-        with _progress("making the corpus") as progress:
+        with output.progress_bar("making the corpus") as progress:
             trainer = run.start(
                 config, preset=preset, data=data, folder=out, accelerator=accelerator, progress=progress
             )
@@ -121,7 +124,9 @@ def train(
 def evaluate(
     model: Model,
     file: Examples,
-    predictions: Annotated[Path | None, typer.Option(help="Also write the verdicts, in the official CSV form.")] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(readable=False, help="Also write the verdicts, in the official CSV form.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Accuracy with its 95 % interval, consistency, and a breakdown, on a labelled NLVR file."""
@@ -130,9 +135,9 @@ def evaluate(
     from veriscene.scenes import nlvr
     from veriscene.training import checkpoint as checkpoints
 
-    accelerator = accelerator_for()
+    accelerator = output.accelerator()
     checkpoint, examples = checkpoints.load(model), nlvr.read(file)
-    with _progress("judging") as progress:
+    with output.progress_bar("judging") as progress:
         judged = probabilities(checkpoint, examples, accelerator, progress)
     if not accelerator.is_main_process:
         return
@@ -140,14 +145,17 @@ def evaluate(
     if predictions is not None:
         nlvr.write_predictions(predictions, verdicts)
     if all(example.label is None for example in examples):
-        raise InputError(f"{file}: has no labels, so nothing can be scored{_written(predictions)}")
-    _print_scores(metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts), as_json)
+        if predictions is None:
+            raise InputError(f"{file}: has no labels, so nothing can be scored; --predictions writes the verdicts")
+        output.say(f"{file} has no labels, so nothing is scored; the predictions are in {predictions}")
+        return
+    output.print_scores(metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts), as_json)
 
 
 @app.command()
 def score(
     file: Examples,
-    predictions: Annotated[Path, typer.Argument(help="Lines `identifier,true|false`.")],
+    predictions: Annotated[Path, typer.Argument(readable=False, help="Lines `identifier,true|false`.")],
     as_json: AsJson = False,
 ) -> None:
     """Score a prediction file, of any system, as the official scripts do."""
@@ -155,7 +163,7 @@ def score(
     from veriscene.scenes import nlvr
 
     examples, verdicts = nlvr.read(file), nlvr.read_predictions(predictions)
-    _print_scores(metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts), as_json)
+    output.print_scores(metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts), as_json)
 
 
 @app.command()
@@ -163,7 +171,7 @@ def predict(
     model: Model,
     statement: Annotated[str | None, typer.Option(help="The statement to judge.")] = None,
     scene: Annotated[
-        Path | None, typer.Option(help="JSON file: three boxes, or an object with `structured_rep`.")
+        Path | None, typer.Option(readable=False, help="JSON file: three boxes, or an object with `structured_rep`.")
     ] = None,
     as_json: AsJson = False,
     attention: Annotated[bool, typer.Option(help="With --json or on lines: both attention maps too.")] = False,
@@ -173,6 +181,7 @@ def predict(
 
     if (statement is None) != (scene is None):
         raise typer.BadParameter("--statement and --scene go together")
+    output.main_process_alone("predict")
     judge = predictor.load(model)
     if statement is None or scene is None:
         for answer in lines.answers(judge, sys.stdin.buffer, attention=attention):
@@ -189,18 +198,19 @@ def predict(
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(help="A folder that `veriscene train` wrote.")],
-    out: Annotated[Path | None, typer.Option(help="Default: report.html in the run.")] = None,
+    run: Annotated[Path, typer.Argument(readable=False, help="A folder that `veriscene train` wrote.")],
+    out: Annotated[Path | None, typer.Option(readable=False, help="Default: report.html in the run.")] = None,
 ) -> None:
     """Write one self-contained HTML page: learning curve, scores, judged examples with the order of reading."""
     from veriscene.serving.judged_run import judge_run
 
-    print(judge_run(run, accelerator_for(), out=out).report)
+    output.main_process_alone("report")
+    print(judge_run(run, output.accelerator(), out=out).report)
 
 
 @app.command()
 def models(as_json: AsJson = False) -> None:
-    """The models, the presets, and the checkpoints that ship with the package."""
+    """The models, the presets, the checkpoints that ship with the package, and the runs below runs/."""
     from veriscene.config import presets
     from veriscene.models import MODELS
     from veriscene.training.checkpoint import shipped_checkpoints
@@ -209,6 +219,7 @@ def models(as_json: AsJson = False) -> None:
         "models": sorted(MODELS),
         "presets": sorted(presets()),
         "checkpoints": {name: str(path) for name, path in shipped_checkpoints().items()},
+        "runs": sorted(str(path.parent.parent) for path in Path("runs").glob("*/best/config.json")),
     }
     if as_json:
         print(json.dumps(listing))
@@ -228,87 +239,13 @@ def quickstart(
     from veriscene.config import load_preset
     from veriscene.serving.quickstart import quickstart as run_quickstart
 
-    accelerator = accelerator_for()
+    output.main_process_alone("quickstart")
+    accelerator = output.accelerator()
     config = load_preset("quick", [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])])
-    with _progress("making the corpus") as progress:
+    with output.progress_bar("making the corpus") as progress:
         result = run_quickstart(
-            config, data=data, folder=out, accelerator=accelerator, say=_say(accelerator), progress=progress
+            config, data=data, folder=out, accelerator=accelerator, say=output.say, progress=progress
         )
     if result is None:
         raise typer.Exit(INTERRUPTED)
     print(json.dumps(result))
-
-
-# ---------------------------------------------------------------- printing
-
-
-def accelerator_for() -> Accelerator:
-    """The devices and processes that this command was started on."""
-    import torch
-    from accelerate import Accelerator
-
-    # Products in tf32, as torch's convolutions and LSTMs do them anyway: three digits more than the data noise needs.
-    torch.backends.cuda.matmul.allow_tf32 = True
-    # Several processes without a GPU are told apart only if the CPU is asked for by name.
-    return Accelerator(cpu=not torch.cuda.is_available())
-
-
-def _say(accelerator: Accelerator) -> Callable[[str], None]:
-    def say(text: str) -> None:
-        if accelerator.is_main_process:
-            errors.print(text, markup=False)
-
-    return say
-
-
-def _written(predictions: Path | None) -> str:
-    return f"; the predictions are in {predictions}" if predictions is not None else ""
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar that appears with the first report and goes when its total is reached."""
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal)
-    task = None
-
-    def progress(done: int, total: int) -> None:
-        nonlocal task
-        if task is None:
-            bar.start()
-            task = bar.add_task(what, total=total)
-        bar.update(task, completed=done)
-        if done >= total:
-            bar.stop()
-
-    try:
-        yield progress
-    finally:
-        bar.stop()
-
-
-def _print_scores(scores: Any, slices: Any, as_json: bool) -> None:
-    if as_json:
-        record = {
-            "accuracy": scores.accuracy,
-            "interval": list(scores.interval),
-            "consistency": scores.consistency,
-            "examples": scores.examples,
-            "presentations": scores.presentations,
-            "breakdown": [
-                {"group": s.group, "name": s.name, "examples": s.scores.examples, "accuracy": s.scores.accuracy}
-                for s in slices
-            ],
-        }
-        print(json.dumps(record))
-        return
-    low, high = scores.interval
-    print(f"accuracy     {scores.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%}, {scores.examples:,} examples)")
-    print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
-    table = Table(box=None)
-    for name, justify in (("", "left"), ("", "left"), ("examples", "right"), ("accuracy", "right"), ("95 %", "right")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    for s in slices:
-        low, high = s.scores.interval
-        table.add_row(s.group, s.name, f"{s.scores.examples:,}", f"{s.scores.accuracy:.1%}", f"{low:.1%} – {high:.1%}")
-    Console(highlight=False).print(table)

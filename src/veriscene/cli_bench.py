@@ -13,11 +13,14 @@ from typing import Annotated
 import typer
 
 import veriscene
+from veriscene.cli_output import accelerator
 from veriscene.errors import InputError
 
 bench = typer.Typer(help="Speed, measured side by side with a plain implementation.", no_args_is_help=True)
 
-Data = Annotated[Path | None, typer.Option("--data", help="Corpus folder. Default: an embedded corpus is made.")]
+Data = Annotated[
+    Path | None, typer.Option("--data", readable=False, help="Corpus folder. Default: an embedded corpus is made.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
 
 
@@ -34,7 +37,6 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Training: examples a second of both, their ratio, and the share of the chip's measured peak."""
-    from veriscene.cli import accelerator_for
     from veriscene.meaning import corpus
     from veriscene.scenes import nlvr
 
@@ -46,7 +48,7 @@ def train(
     results = []
     for preset in presets or ["biatt-pointer", "biatt"]:
         for batch in batches or [64, 512]:
-            result = measured.compare(preset, examples, batch=batch, repeats=repeats, accelerator=accelerator_for())
+            result = measured.compare(preset, examples, batch=batch, repeats=repeats, accelerator=accelerator())
             results.append(asdict(result))
             if not as_json:
                 print(measured.describe(result), flush=True)

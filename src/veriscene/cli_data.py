@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from veriscene.cli_output import progress_bar
 from veriscene.errors import InputError
 from veriscene.scenes import nlvr
 
 data = typer.Typer(help="Corpora: get, make, check and describe them.", no_args_is_help=True)
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 @data.command()
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="NLVR files: JSON lines.")],
+    files: Annotated[list[Path], typer.Argument(readable=False, metavar="FILE…", help="NLVR files: JSON lines.")],
 ) -> None:
     """List every problem in NLVR files, and sum up. Exit status 1 if there is one."""
     total = 0
@@ -35,7 +35,9 @@ def check(
 
 @data.command()
 def stats(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="NLVR files, or corpus folders.")],
+    files: Annotated[
+        list[Path], typer.Argument(readable=False, metavar="FILE…", help="NLVR files, or corpus folders.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """What a person wants to know of a corpus: sizes, balance, statements, lengths, items, words."""
@@ -53,8 +55,10 @@ def stats(
 
 @data.command()
 def synth(
-    out: Annotated[Path, typer.Argument(help="Folder to write: train, dev and test in NLVR's layout.")],
-    statements: Annotated[int, typer.Option(help="How many different statements; each gets four scenes.")] = 10_000,
+    out: Annotated[Path, typer.Argument(readable=False, help="Folder to write: train, dev and test in NLVR's layout.")],
+    statements: Annotated[
+        int, typer.Option(help="How many; each gets four scenes. Some texts come up twice.")
+    ] = 10_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
     level: Annotated[str, typer.Option(help="simple: a few things about towers; full: everything.")] = "full",
 ) -> None:
@@ -63,12 +67,8 @@ def synth(
 
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out}: is there already; name a new or an empty folder")
-    columns = (TextColumn("statements"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        task = bar.add_task("", total=statements)
-        made = corpus.build(
-            statements, seed=seed, level=level, progress=lambda done, total: bar.update(task, completed=done)
-        )
+    with progress_bar("statements") as progress:
+        made = corpus.build(statements, seed=seed, level=level, progress=progress)
     corpus.write(out, made)
     for split, examples in made.items():
         print(f"{nlvr.split_file(out, split)}: {len(examples):,} examples")
@@ -76,7 +76,7 @@ def synth(
 
 @data.command()
 def get(
-    folder: Annotated[Path, typer.Argument(help="Where the corpus shall lie.")],
+    folder: Annotated[Path, typer.Argument(readable=False, help="Where the corpus shall lie.")],
     images: Annotated[bool, typer.Option(help="Also the pictures: some 86,000 small files.")] = False,
     token: Annotated[
         str | None,
@@ -90,14 +90,13 @@ def get(
     from veriscene.scenes.download import Host
     from veriscene.scenes.fetch import fetch
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        tasks: dict[str, object] = {}
+    with ExitStack() as bars:
+        shown: dict[str, Callable[[int, int], None]] = {}
 
-        def progress(name: str, done: int, total: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=total)
-            bar.update(tasks[name], completed=done, total=total, visible=done != total)  # type: ignore[arg-type]
+        def progress(name: str, done: int, total: int) -> None:
+            if name not in shown:
+                shown[name] = bars.enter_context(progress_bar(f"{name} (bytes)"))
+            shown[name](done, total)
 
         fetched = fetch(folder, images=images, progress=progress, host=Host(token=token))
     print(f"{folder}: {len(fetched.written):,} files brought, {len(fetched.present):,} were there already")

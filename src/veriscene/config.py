@@ -125,12 +125,22 @@ def _typed(expected: type, value: object, where: str, key: str) -> object:
     return value
 
 
-_AT_LEAST_ONE = {
-    "model": ("embedding", "hidden", "item", "joint", "mlp"),
-    "data": ("minimum_count", "statements"),
-    "training": ("batch", "window", "epochs", "patience"),
+# The least and the most that makes sense; the most also keeps a slip of the finger from taking all memory.
+_RANGES: dict[str, dict[str, tuple[int, int]]] = {
+    "model": dict.fromkeys(("embedding", "hidden", "item", "joint", "mlp"), (1, 16_384)),
+    "data": {"minimum_count": (1, 10**6), "statements": (10, 10**6), "corpus_seed": (0, 2**31)},
+    "training": {
+        "seed": (0, 2**31),
+        "batch": (1, 10**6),
+        "window": (1, 10**6),
+        "epochs": (1, 10**6),
+        "patience": (1, 10**6),
+        "warmup": (0, 10**9),
+        "evaluate_every": (0, 10**9),
+        "minutes": (0, 10**6),
+        "threads": (0, 256),
+    },
 }
-_NOT_NEGATIVE = {"training": ("seed", "warmup", "evaluate_every", "minutes", "threads"), "data": ("corpus_seed",)}
 
 
 def _check_ranges(config: Config, where: str) -> None:
@@ -139,12 +149,10 @@ def _check_ranges(config: Config, where: str) -> None:
             value = getattr(getattr(config, section), key)
             raise InputError(f"{where}: {section}.{key}={value!r} must be {allowed}")
 
-    for section, keys in _AT_LEAST_ONE.items():
-        for key in keys:
-            demand(getattr(getattr(config, section), key) >= 1, section, key, "at least 1")
-    for section, keys in _NOT_NEGATIVE.items():
-        for key in keys:
-            demand(getattr(getattr(config, section), key) >= 0, section, key, "0 or more")
+    for section, ranges in _RANGES.items():
+        for key, (least, most) in ranges.items():
+            value = getattr(getattr(config, section), key)
+            demand(least <= value <= most, section, key, f"from {least:,} to {most:,}")
     demand(0 <= config.model.dropout < 1, "model", "dropout", "at least 0 and below 1")
     demand(config.data.order in ("random", "file", "sorted"), "data", "order", "random, file or sorted")
     demand(config.data.level in ("simple", "full"), "data", "level", "simple or full")

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene.scenes import nlvr
@@ -33,6 +35,9 @@ def test_two_processes_train_and_score_as_one(tmp_path: Path) -> None:
         veriscene("train", "biatt", "--data", str(corpus), "--out", out, *settings, processes=processes)
     single, double = read_log(tmp_path / "1"), read_log(tmp_path / "2")
     assert [line["dev_accuracy"] for line in double] == [line["dev_accuracy"] for line in single]
+    weights = [load_file(tmp_path / run / "last" / "model.safetensors") for run in ("1", "2")]
+    for name, weight in weights[0].items():
+        torch.testing.assert_close(weights[1][name], weight, atol=2e-5, rtol=1e-3)
 
     dev = corpus / "dev" / "dev.json"
     scores = {}
@@ -46,8 +51,18 @@ def test_two_processes_train_and_score_as_one(tmp_path: Path) -> None:
     assert list(nlvr.read_predictions(tmp_path / "2.csv")) == [example.identifier for example in nlvr.read(dev)]
 
 
-@pytest.mark.parametrize("processes", [2])
-def test_bad_input_under_several_processes_is_still_one_line_of_ours(tmp_path: Path, processes: int) -> None:
+def test_bad_input_under_several_processes_is_said_once(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as error:
-        veriscene("evaluate", str(tmp_path), str(tmp_path / "none.json"), processes=processes)
-    assert "not a checkpoint" in error.value.stderr
+        veriscene("evaluate", str(tmp_path), str(tmp_path / "none.json"), processes=2)
+    assert error.value.stderr.count("not a checkpoint") == 1
+
+
+def test_the_pointer_network_trains_and_resumes_in_two_processes(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(21), yellow_circle_examples(7, seed=1))
+    settings = [part for change in SETTINGS for part in ("--set", change)]
+    out = tmp_path / "run"
+    veriscene("train", "biatt-pointer", "--data", str(corpus), "--out", str(out), *settings, processes=2)
+    assert [line["step"] for line in read_log(out)] == [3, 6]
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        veriscene("train", "--resume", str(out), processes=1)
+    assert "was trained by 2 processes" in error.value.stderr

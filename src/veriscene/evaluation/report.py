@@ -85,14 +85,16 @@ def curve(log: Sequence[Mapping[str, Any]]) -> str:
             (left + across * line["step"] / last, 8 + down * (ceiling - value) / (ceiling - floor))
             for line, value in zip(log, values, strict=True)
         )
-        return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+        # The last point again: a run with a single score shall show it as a dot.
+        places = [f"{x:.1f} {y:.1f}" for x, y in points]
+        return "M" + "L".join([*places, places[-1]])
 
     accuracies = [line["dev_accuracy"] for line in log]
-    floor = min(0.5, *accuracies) if len(accuracies) > 1 else 0.5
+    floor = min(0.5, *accuracies)
     text = 'font-size="12" fill="currentColor"'
     return f"""<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" style="max-width:100%;height:auto">
 <path d="M{left} 8V{height - bottom}H{width - left}" fill="none" stroke="currentColor" opacity=".4"/>
-<path d="{path(accuracies, floor, 1.0)}" fill="none" stroke="#0077cc" stroke-width="2.5"/>
+<path d="{path(accuracies, floor, 1.0)}" fill="none" stroke="#0077cc" stroke-width="2.5" stroke-linecap="round"/>
 <path d="{path([line["loss"] for line in log], 0.0, top_loss)}" fill="none" stroke="#c60" stroke-width="2"
  stroke-dasharray="5 4"/>
 <text x="{left - 6}" y="16" text-anchor="end" {text}>100 %</text>

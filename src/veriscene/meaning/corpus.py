@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from veriscene.errors import InputError
+from veriscene.meaning.english.wording import NUMBER_WORDS
 from veriscene.meaning.grammar import LEVELS, Statement, draw
 from veriscene.meaning.near_miss import labelled_scenes
 from veriscene.scenes import nlvr
@@ -70,8 +71,12 @@ def write(folder: str | Path, corpus: Corpus) -> None:
 
 
 def normalized(text: str) -> str:
-    """What two wordings have in common that only differ in case, blanks and the full stop."""
-    return " ".join(text.lower().split()).removesuffix(".").rstrip()
+    """What two wordings share that differ only in case, blanks, full stop, digits or the spelling of colour."""
+    words = text.lower().replace("colour", "color").removesuffix(".").split()
+    return " ".join(_DIGITS.get(word, word) for word in words)
+
+
+_DIGITS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
 
 
 class _Splits:

@@ -6,21 +6,20 @@ One example a line, as JSON; see docs/data.md. `read` takes the form of all spli
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from veriscene.errors import InputError
 from veriscene.scenes.scene import Report, Scene, read_scene, scene_to_json
 
-_IDENTIFIER = re.compile(r"[^-\s,]+-[^-\s,]+")
+_IDENTIFIER = re.compile(r"[^-\s,\"\ud800-\udfff]+-[^-\s,\"\ud800-\udfff]+")
 _LABELS = {"true": True, "false": False}
-_MUST_BE_IDENTIFIER = 'it must be text of the form "n-m" (presentation n, picture m), without blanks or commas'
+_MUST_BE_IDENTIFIER = 'it must be text of the form "n-m" (presentation n, picture m), without blanks, commas or quotes'
 
 
 @dataclass(frozen=True)
@@ -82,9 +81,9 @@ def read_line(line: str, report: Report) -> Example | None:
     """One example out of one line of JSON. Tells `report` about every problem, and gives None if there was one."""
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
         cut = not line.rstrip().endswith("}")
-        what = "the line is cut off" if cut else getattr(error, "msg", "nested too deeply")
+        what = "the line is cut off" if cut else getattr(error, "msg", "nested too deeply, or a number too long")
         report(f"not JSON: {what}; each line must be one whole JSON object")
         return None
     return read_record(record, report)
@@ -105,13 +104,13 @@ def read_record(record: object, report: Report) -> Example | None:
     if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
         wrong(f"field identifier: {_shown(record, 'identifier')}; {_MUST_BE_IDENTIFIER}")
     statement = record.get("sentence")
-    if not isinstance(statement, str) or not statement.strip():
+    if not isinstance(statement, str) or not statement.strip() or not _is_text(statement):
         wrong(f"field sentence: {_shown(record, 'sentence')}; it must be text that is not blank")
     label = record.get("label")
     if label is not None and (not isinstance(label, str) or label not in _LABELS):
         wrong(f'field label: {_shown(record, "label")}; allowed: "true", "false", or no label at all')
     directory = record.get("directory")
-    if directory is not None and not isinstance(directory, str | int):
+    if directory is not None and (not isinstance(directory, str | int) or isinstance(directory, bool)):
         wrong(f"field directory: {_shown(record, 'directory')}; it must be text or a whole number")
     scene = read_scene(record.get("structured_rep"), wrong)
     if not sound or scene is None:
@@ -150,11 +149,12 @@ def read_predictions(path: str | Path) -> dict[str, bool]:
     """The inverse of `write_predictions`; an identifier that occurs twice is an error, not a choice."""
     path = Path(path)
     verdicts: dict[str, bool] = {}
-    for number, row in enumerate(csv.reader(io.StringIO(read_text(path))), 1):
-        if not row:
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        row = line.split(",")
+        if not line.strip():
             continue
         if len(row) != 2 or row[1].strip().lower() not in _LABELS:
-            raise InputError(f"{path}:{number}: {','.join(row)[:60]!r}; a line must be `identifier,true` or `…,false`")
+            raise InputError(f"{path}:{number}: {line[:60]!r}; a line must be `identifier,true` or `…,false`")
         identifier = row[0].strip()
         if identifier in verdicts:
             raise InputError(f"{path}:{number}: identifier {identifier!r} is double; each must have one prediction")
@@ -198,7 +198,8 @@ def write_text(path: Path, text: str) -> None:
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
 
 
 def _lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, str]]:
@@ -218,6 +219,11 @@ def _lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield number, line
+
+
+def _is_text(text: str) -> bool:
+    """JSON can write half of a character (a lone surrogate), which no file can hold."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _word(truth: bool) -> str:

@@ -137,7 +137,8 @@ def parse_scene(value: object) -> Scene:
 def read_scene(value: object, report: Report) -> Scene | None:
     """Like `parse_scene`, but tells `report` about *every* problem, and gives None if there was one."""
     if not isinstance(value, Sequence) or isinstance(value, str):
-        report(f"structured_rep is {_shown(value)}; it must be a list of {BOXES_PER_SCENE} boxes")
+        found = "missing" if value is None else _shown(value)
+        report(f"structured_rep is {found}; it must be a list of {BOXES_PER_SCENE} boxes")
         return None
     if len(value) != BOXES_PER_SCENE:
         few_or_many = "few" if len(value) < BOXES_PER_SCENE else "many"
@@ -205,7 +206,7 @@ def _read_item(value: object, where: str, report: Report) -> Item | None:
     for field, corner in (("x_loc", x), ("y_loc", y)):
         if corner < 0 or corner + size.value > BOX_EXTENT:
             report(
-                f"{where}, field {field}: {corner} puts an item of size {size.value} outside the box;"
+                f"{where}, field {field}: {_shown(corner)} puts an item of size {size.value} outside the box;"
                 f" allowed is 0 to {BOX_EXTENT - size.value}"
             )
             inside = False
@@ -217,13 +218,9 @@ def _read_pixel(value: Mapping[str, Any], field: str, where: str, report: Report
         report(f"{where}, field {field} is missing; it must be a whole number of pixels")
         return None
     number = value[field]
-    whole = (
-        isinstance(number, int | float)
-        and not isinstance(number, bool)
-        and math.isfinite(number)
-        and number == int(number)
-    )
-    if not whole:
+    if isinstance(number, int) and not isinstance(number, bool):
+        return number
+    if not (isinstance(number, float) and math.isfinite(number) and number.is_integer()):
         report(f"{where}, field {field}: {_shown(number)} is not a whole number of pixels")
         return None
     return int(number)
@@ -244,5 +241,5 @@ def _read_choice(kind: type[Choice], value: Mapping[str, Any], field: str, where
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).split()) if not isinstance(value, int) or abs(value) < 10**20 else "a huge number"
     return text if len(text) <= 60 else text[:57] + "..."

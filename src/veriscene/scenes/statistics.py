@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import mean
 
 from veriscene.errors import InputError
-from veriscene.scenes.nlvr import Example
+from veriscene.scenes.nlvr import Example, split_file
 
 SPLITS = ("train", "dev", "test", "hidden")
 
@@ -18,8 +19,10 @@ def files_of(given: Path) -> list[Path]:
     """A file itself; of a corpus folder, the files of its splits."""
     if not given.is_dir():
         return [given]
-    found = [path for split in SPLITS for path in (given / split / f"{split}.json", given / f"{split}.json")]
-    there = [path for path in found if path.is_file()]
+    there = []
+    for split in SPLITS:
+        with suppress(InputError):
+            there.append(split_file(given, split))
     if not there:
         raise InputError(f"{given}: holds no corpus; looked for train/train.json, dev/dev.json, test/test.json")
     return there

@@ -20,6 +20,8 @@ from veriscene.training.run import scored_split
 @dataclass(frozen=True)
 class JudgedRun:
     scores: metrics.Scores
+    split: str
+    majority: float  # the accuracy of always saying what is said more often
     report: Path
 
 
@@ -34,7 +36,7 @@ def judge_run(run: Path, accelerator: Accelerator, *, out: Path | None = None) -
     chosen = report.choose_examples(examples, by_identifier)
     text = report.page(
         title=f"veriscene: {checkpoint.config.model.name}",
-        subtitle=f"{run.name}: {split} split of {path.parent.parent.name}",
+        subtitle=f"{run.name}: {split} split, {path.name}",
         log=read_log(run),
         scores=scores,
         slices=metrics.breakdown(examples, verdicts),
@@ -42,13 +44,14 @@ def judge_run(run: Path, accelerator: Accelerator, *, out: Path | None = None) -
     )
     target = out or run / "report.html"
     nlvr.write_text(target, text)
-    return JudgedRun(scores, target)
+    true = sum(example.label is True for example in examples) / len(examples)
+    return JudgedRun(scores, split, max(true, 1 - true), target)
 
 
 def _shown(checkpoint: Checkpoint, examples: list[nlvr.Example]) -> list[report.Shown]:
     judge = Judge(checkpoint)
     verdicts = judge.stream((example.statement, example.scene) for example in examples)
     return [
-        report.Shown(example, verdict.probability, verdict.per_box, verdict.order)
+        report.Shown(example, verdict.probability, verdict.per_box, verdict.order if verdict.order_is_chosen else None)
         for example, verdict in zip(examples, verdicts, strict=True)
     ]

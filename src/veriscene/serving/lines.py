@@ -17,7 +17,7 @@ def read_scene_file(path: Path) -> Scene:
     """A scene out of a JSON file: NLVR's three boxes, or an object that holds them as `structured_rep`."""
     try:
         value = json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         raise InputError(f"{path}: not JSON; it must be three boxes, or one object with structured_rep") from None
     try:
         return parse_scene(value.get("structured_rep") if isinstance(value, Mapping) else value)
@@ -34,12 +34,12 @@ def answers(judge: Judge, stream: Iterable[bytes], *, attention: bool = False) -
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = json.loads(line.decode("utf-8-sig"))
             if not isinstance(record, Mapping):
                 raise InputError("the line must be one JSON object with sentence and structured_rep")
             statement = record.get("sentence", record.get("statement"))
             verdict = judge(statement, parse_scene(record.get("structured_rep")))
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             raise InputError(f"standard input, line {number}: not JSON; each line must be one JSON object") from None
         except InputError as error:
             raise InputError(f"standard input, line {number}: {error}") from None

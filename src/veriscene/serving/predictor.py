@@ -38,6 +38,7 @@ class Verdict:
     per_box: list[float]  # the probability if all three boxes looked like this one
     order: list[list[int]]  # per box, the items' numbers in the order in which the model read them
     attention: Attention | None  # None for models that do not attend
+    order_is_chosen: bool = False  # by a pointer network; else the items were read as they came
 
     @property
     def verdict(self) -> bool:
@@ -69,6 +70,8 @@ class Judge:
         self, questions: Iterable[tuple[str, Scene | list[Any]]], *, batch: int = STREAM_BATCH
     ) -> Iterator[Verdict]:
         """One verdict for each question, in order; questions are taken `batch` at a time, never all at once."""
+        if batch < 1:
+            raise InputError(f"batch={batch} questions cannot be taken at a time; it must be at least 1")
         waiting = iter(questions)
         while chunk := [_example(*question) for question in islice(waiting, batch)]:
             tensors = self.checkpoint.encode(chunk)
@@ -110,6 +113,7 @@ def _verdict(number: int, example: Example, batch: Batch, judgement: Judgement) 
         per_box=judgement.scores[number].sigmoid().tolist(),
         order=order,
         attention=attention,
+        order_is_chosen=judgement.log_probability is not None,
     )
 
 

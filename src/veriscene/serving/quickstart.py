@@ -23,7 +23,7 @@ def quickstart(
     say: Callable[[str], None],
     progress: run.Progress,
 ) -> dict[str, Any] | None:
-    """What design names `make run`'s last line; None if it was interrupted."""
+    """What the main job prints last: accuracy, examples, seconds, report; None if it was interrupted."""
     started = time.monotonic()
     where = "a corpus that the package makes itself" if data is None else str(data)
     say(f"1. data: {where}")
@@ -33,10 +33,16 @@ def quickstart(
     if trainer.fit().interrupted:
         say(f"interrupted and saved; go on with: veriscene train --resume {trainer.run}")
         return None
-    say("3. judging statements that it has never seen, and writing the report")
+    unseen = (
+        "statements that it has never seen" if data is None else "the dev split, on which the best state was chosen"
+    )
+    say(f"3. judging {unseen}, and writing the report")
     judged = judge_run(trainer.run, accelerator)
     low, high = judged.scores.interval
-    say(f"   accuracy {judged.scores.accuracy:.1%} (95 % interval {low:.1%} to {high:.1%}; chance is 50 %)")
+    say(
+        f"   accuracy {judged.scores.accuracy:.1%} (95 % interval {low:.1%} to {high:.1%};"
+        f" the more frequent answer alone: {judged.majority:.1%})"
+    )
     say(f"   open {judged.report} in a browser")
     return {
         "accuracy": round(judged.scores.accuracy, 4),

@@ -68,6 +68,8 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     model = models.build(config.model, vocabulary=len(vocabulary))
     try:
         model.load_state_dict(load_file(folder / WEIGHTS))
+    except PermissionError:
+        raise InputError(f"{folder / WEIGHTS}: cannot be read (Permission denied)") from None
     except (SafetensorError, OSError) as error:
         raise InputError(f"{folder / WEIGHTS}: damaged ({_first_line(error)}); save or copy it again") from None
     except RuntimeError:
@@ -84,14 +86,17 @@ def find(name_or_folder: str | Path) -> Path:
             return shipped[str(name_or_folder)]
         known = f"one of {', '.join(sorted(shipped))}, or " if shipped else ""
         raise InputError(f"{folder}: no such model; give {known}a folder that `veriscene train` wrote")
-    inner = folder / BEST
-    _recover(inner)
-    if not (folder / CONFIG).exists() and inner.is_dir():
-        folder = inner
+    if not (folder / CONFIG).exists():
+        folder = present(folder / BEST) or folder
     missing = [name for name in (CONFIG, VOCABULARY, WEIGHTS) if not (folder / name).is_file()]
     if missing:
         raise InputError(f"{folder}: not a checkpoint, {', '.join(missing)} is missing")
     return folder
+
+
+def present(folder: Path) -> Path | None:
+    """Where a folder that `save` replaces is found; not under its own name if a crash came between the two renames."""
+    return next((place for place in (folder, _previous(folder)) if place.is_dir()), None)
 
 
 def shipped_checkpoints() -> dict[str, Path]:
@@ -119,12 +124,14 @@ def _replacing(folder: Path) -> Iterator[Path]:
         partial.mkdir(parents=True)
         yield partial
         _recover(folder)
-        # A folder that is not empty cannot be replaced in one step; `_recover` mends a crash between these two.
+        # A folder that is not empty cannot be replaced in one step; `present` helps after a crash between these two.
         if folder.exists():
             folder.rename(previous)
         partial.rename(folder)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
+    except (SafetensorError, RuntimeError) as error:  # how these two say that the disk is full
+        raise InputError(f"{folder}: cannot be written ({_first_line(error)})") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
         if folder.exists():
@@ -148,8 +155,8 @@ def _write_json(path: Path, value: object) -> None:
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: damaged, not JSON at line {error.lineno}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: damaged, not JSON ({_first_line(error)})") from None
 
 
 def _first_line(error: Exception) -> str:

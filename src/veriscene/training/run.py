@@ -10,12 +10,14 @@ from pathlib import Path
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 
+from veriscene import models
 from veriscene.config import Config, from_json
 from veriscene.errors import InputError
 from veriscene.meaning import corpus as embedded
 from veriscene.scenes import nlvr
+from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import BEST
-from veriscene.training.trainer import LAST, Trainer
+from veriscene.training.trainer import LAST, Trainer, labelled
 
 RUN = "run.json"
 CORPUS = "corpus"
@@ -33,8 +35,11 @@ def start(
     quiet: bool = False,
 ) -> Trainer:
     """A trainer in a new run folder, on the corpus in `data` or on one that the package makes itself."""
+    # Nothing may be left behind by settings that do not go together, or by a corpus that cannot be read.
+    models.build(config.model, vocabulary=2)
     if data is not None:
-        nlvr.split_file(data, "train"), nlvr.split_file(data, "dev")  # a wrong folder must not leave a run behind
+        for split in ("train", "dev"):
+            labelled(nlvr.read(nlvr.split_file(data, split)), split)
     folder = _agreed(folder or _fresh_name(preset, config), accelerator)
     if accelerator.is_main_process:
         _create(folder)
@@ -54,8 +59,9 @@ def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> Tr
     """The trainer of an earlier run, exactly where it stood."""
     config, data = _read(folder)
     trainer = _trainer(config, folder, data, accelerator, quiet)
-    if (folder / LAST).exists():  # absent if the run ended before it first saved: then it starts again
-        trainer.resume()
+    last = checkpoints.present(folder / LAST)
+    if last is not None:  # else the run ended before it first saved, and starts again
+        trainer.resume(last)
     return trainer
 
 
@@ -89,9 +95,11 @@ def _read(folder: Path) -> tuple[Config, Path | None]:
         record = json.loads(nlvr.read_text(folder / RUN))
         data = record["data"]
         config = from_json(record["config"], where=str(folder / RUN))
-    except (json.JSONDecodeError, KeyError, TypeError):
+        if data is not None:
+            data = Path(data)
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{folder / RUN}: damaged; start a new run") from None
-    return config, None if data is None else Path(data)
+    return config, data
 
 
 def _create(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 
 from veriscene.errors import InputError
+from veriscene.tensors.batch import Batch
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
 
@@ -32,9 +34,19 @@ class Position:
     finished: bool = False
 
 
+def digest(corpus: Batch) -> int:
+    """Changes with any word, item or label of the corpus."""
+    checksum = 0
+    for tensor in (corpus.words, corpus.items, corpus.labels):
+        if tensor is not None:
+            checksum = zlib.crc32(tensor.numpy().tobytes(), checksum)
+    return checksum
+
+
 def save(
     folder: Path,
     checkpoint: Checkpoint,
+    data: int,
     position: Position,
     optimizer: torch.optim.Optimizer,
     accelerator: Accelerator,
@@ -44,21 +56,26 @@ def save(
         generators = gather_object(generators)
     if accelerator.is_main_process:
         # The optimiser's settings are the configuration's, so only its moments are kept.
-        state = {"position": asdict(position), "moments": optimizer.state_dict()["state"], "generators": generators}
+        moments = optimizer.state_dict()["state"]
+        state = {"data": data, "position": asdict(position), "moments": moments, "generators": generators}
         checkpoints.save(folder, checkpoint, also=lambda partial: torch.save(state, partial / STATE))
 
 
 def restore(
-    folder: Path, checkpoint: Checkpoint, optimizer: torch.optim.Optimizer, accelerator: Accelerator
+    folder: Path, checkpoint: Checkpoint, data: int, optimizer: torch.optim.Optimizer, accelerator: Accelerator
 ) -> Position:
     """Puts weights, moments and generators back into what it is given; gives the position."""
     saved = checkpoints.load(folder)
-    if saved.vocabulary != checkpoint.vocabulary:
-        raise InputError(f"{folder.parent}: its data has changed since; resume with the corpus it was started on")
     try:
         state: dict[str, Any] = torch.load(folder / STATE, map_location="cpu", weights_only=True)
         position = Position(**state["position"])
         generators = state["generators"]
+        is_same_data = state["data"] == data and saved.vocabulary == checkpoint.vocabulary
+    except Exception as error:
+        raise InputError(f"{folder / STATE}: damaged ({type(error).__name__}); it cannot be resumed") from None
+    if not is_same_data:
+        raise InputError(f"{folder.parent}: its data has changed since; resume with the corpus it was started on")
+    try:
         checkpoint.model.load_state_dict(saved.model.state_dict())
         groups = optimizer.state_dict()["param_groups"]
         optimizer.load_state_dict({"state": state["moments"], "param_groups": groups})

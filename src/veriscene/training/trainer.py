@@ -42,6 +42,13 @@ class Outcome:
     steps_planned: int
 
 
+def labelled(examples: Sequence[Example], split: str) -> Sequence[Example]:
+    """The examples themselves, if they can be learnt from or scored."""
+    if not examples or any(example.label is None for example in examples):
+        raise InputError(f"the {split} split must hold examples, and each must have a label")
+    return examples
+
+
 class Trainer:
     def __init__(
         self,
@@ -54,19 +61,19 @@ class Trainer:
         supervision: str,
         quiet: bool = False,
     ) -> None:
-        for name, examples in (("train", train), ("dev", dev)):
-            if not examples or any(example.label is None for example in examples):
-                raise InputError(f"the {name} split must hold examples, and each must have a label")
         if config.training.threads:
             torch.set_num_threads(config.training.threads)
         self.config, self.run, self.accelerator = config, run, accelerator
         self.supervision, self.quiet = supervision, quiet
         self.vocabulary = Vocabulary.of((e.statement for e in train), minimum_count=config.data.minimum_count)
         self.order = ItemOrder(config.data.order)
-        corpus = encode(train, self.vocabulary)
+        corpus, scored = (
+            encode(labelled(examples, split), self.vocabulary) for examples, split in ((train, "train"), (dev, "dev"))
+        )
+        self.digest = state.digest(corpus) ^ state.digest(scored)
         self.lengths = corpus.lengths
         self.corpus = corpus.to(accelerator.device)
-        self.dev = encode(dev, self.vocabulary).to(accelerator.device).in_order(self.order)
+        self.dev = scored.to(accelerator.device).in_order(self.order)
         torch.manual_seed(config.training.seed)
         self.model: nn.Module = models.build(config.model, vocabulary=len(self.vocabulary))
         self.model = accelerator.prepare(self.model)
@@ -89,9 +96,9 @@ class Trainer:
     def total_steps(self) -> int:
         return self.config.training.epochs * self.steps_per_epoch
 
-    def resume(self) -> None:
-        """Takes up weights, optimiser, generators and position of the run's last state."""
-        self.position = state.restore(self.run / LAST, self._checkpoint({}), self.optimizer, self.accelerator)
+    def resume(self, folder: Path) -> None:
+        """Takes up weights, optimiser, generators and position of a state that this run left."""
+        self.position = state.restore(folder, self._checkpoint({}), self.digest, self.optimizer, self.accelerator)
 
     # ------------------------------------------------------------ the loop
 
@@ -123,8 +130,10 @@ class Trainer:
                     self.position = replace(self.position, finished=True)
                     break
                 if interrupted:
+                    self._look(display)
                     break
                 if save_due:
+                    self._look(display)
                     self._save_last()
                     saved = self._clock
             self._save_last()
@@ -193,7 +202,7 @@ class Trainer:
         )
         display.step(
             self.position.step,
-            loss=loss / self.position.loss_count,
+            loss=loss / max(1, self.position.loss_count),
             speed=self._examples_per_second(),
             seconds_left=self._seconds_left(),
         )
@@ -284,5 +293,5 @@ class Trainer:
 
     def _save_last(self) -> None:
         self.position = replace(self.position, loss_sum=float(self.loss_sum))
-        state.save(self.run / LAST, self._checkpoint({}), self.position, self.optimizer, self.accelerator)
+        state.save(self.run / LAST, self._checkpoint({}), self.digest, self.position, self.optimizer, self.accelerator)
         self._tick()  # saving is nobody's training time

@@ -1,0 +1,116 @@
+"""What the commands share: how they speak to a person, and on what they run."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from veriscene.errors import InputError
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+    from veriscene.evaluation.metrics import Scores, Slice
+
+SECONDS_BETWEEN_LINES = 5.0
+# Of several processes (started by torchrun) only the first one speaks; the others would say the same again.
+IS_MAIN = os.environ.get("RANK", "0") == "0"
+_errors = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not IS_MAIN)
+
+
+def say(text: str) -> None:
+    """A line on standard error."""
+    _errors.print(text, markup=False)
+
+
+def complain(text: str) -> None:
+    _errors.print(f"veriscene: {text}", markup=False, style="red" if _errors.is_terminal else "")
+
+
+def accelerator() -> Accelerator:
+    """The devices and processes that this command was started on."""
+    import torch
+    from accelerate import Accelerator
+
+    # tf32 for products, as cuDNN takes it for its own by default: about three decimal digits, and several times faster.
+    torch.backends.cuda.matmul.allow_tf32 = True
+    # Several processes without a GPU are told apart only if the CPU is asked for by name.
+    return Accelerator(cpu=not torch.cuda.is_available())
+
+
+def main_process_alone(command: str) -> None:
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise InputError(f"`veriscene {command}` runs in one process; start it without torchrun")
+
+
+def leave_the_group() -> None:
+    """Processes that end without taking leave of one another are sometimes aborted by their communication threads."""
+    if "torch" in sys.modules:
+        from torch import distributed
+
+        if distributed.is_available() and distributed.is_initialized():
+            distributed.destroy_process_group()
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A function of (done, total): a bar that goes when all is done; without a terminal, a line now and then."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=_errors, transient=True, disable=not _errors.is_terminal)
+    task = None
+    told = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal task, told
+        if task is None:
+            bar.start()
+            task = bar.add_task(what, total=total)
+        bar.update(task, completed=done)
+        if done >= total:
+            bar.stop()
+        elif not _errors.is_terminal and time.monotonic() - told > SECONDS_BETWEEN_LINES:
+            told = time.monotonic()
+            say(f"{what}: {done:,} of {total:,}")
+
+    try:
+        yield progress
+    finally:
+        bar.stop()
+
+
+def print_scores(scores: Scores, slices: Sequence[Slice], as_json: bool) -> None:
+    if as_json:
+        record = {
+            "accuracy": scores.accuracy,
+            "interval": list(scores.interval),
+            "consistency": scores.consistency,
+            "examples": scores.examples,
+            "presentations": scores.presentations,
+            "breakdown": [
+                {"group": s.group, "name": s.name, "examples": s.scores.examples, "accuracy": s.scores.accuracy}
+                for s in slices
+            ],
+        }
+        print(json.dumps(record))
+        return
+    low, high = scores.interval
+    print(f"accuracy     {scores.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%}, {scores.examples:,} examples)")
+    print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
+    table = Table(box=None)
+    for name in ("", ""):
+        table.add_column(name)
+    for name in ("examples", "accuracy", "95 %"):
+        table.add_column(name, justify="right")
+    for s in slices:
+        low, high = s.scores.interval
+        table.add_row(s.group, s.name, f"{s.scores.examples:,}", f"{s.scores.accuracy:.1%}", f"{low:.1%} – {high:.1%}")
+    Console(highlight=False).print(table)
