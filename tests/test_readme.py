@@ -65,6 +65,16 @@ def test_the_presets_that_the_readme_names_are_there() -> None:
     assert named and set(named[1].split(", ")) == set(presets())
 
 
+def test_the_printed_run_is_that_of_the_preset() -> None:
+    from veriscene.config import load_preset
+
+    quick = load_preset("quick")
+    train_examples = quick.data.statements * 8 // 10 * 4
+    steps = quick.training.epochs * -(-train_examples // quick.training.batch)
+    assert f"step {steps:>6}/{steps}  epoch {quick.training.epochs:>5.1f}" in README
+    assert f"{train_examples:,} train and" in README
+
+
 def test_the_results_tables_are_those_of_results_json() -> None:
     script = ROOT / "benchmarks" / "results_table.py"
     assert subprocess.run([sys.executable, str(script), "--check"]).returncode == 0

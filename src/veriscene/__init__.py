@@ -16,12 +16,17 @@ from veriscene.errors import InputError
 from veriscene.scenes.scene import Scene, parse_scene
 
 if TYPE_CHECKING:
-    from veriscene.serving.predictor import Judge, Verdict, load
+    from veriscene.serving.loading import load
+    from veriscene.serving.predictor import Judge, Verdict
 
 
 def __getattr__(name: str) -> object:
     # Reading scenes must not cost the seconds that torch takes to import.
-    if name in ("Judge", "Verdict", "load"):
+    if name == "load":
+        from veriscene.serving import loading
+
+        return loading.load
+    if name in ("Judge", "Verdict"):
         from veriscene.serving import predictor
 
         return getattr(predictor, name)

@@ -28,9 +28,7 @@ app.add_typer(bench, name="bench")
 
 INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
 
-Model = Annotated[
-    str, typer.Argument(help="A folder that `veriscene train` wrote, or the name of a shipped checkpoint.")
-]
+Model = Annotated[str, typer.Argument(help="A folder that `veriscene train` wrote, or a shipped checkpoint's name.")]
 Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
 DataFolder = Annotated[
@@ -177,12 +175,12 @@ def predict(
     attention: Annotated[bool, typer.Option(help="With --json or on lines: both attention maps too.")] = False,
 ) -> None:
     """Judge one statement of one scene; without --statement, JSON lines on standard input, a verdict line for each."""
-    from veriscene.serving import lines, predictor
+    from veriscene.serving import lines, loading
 
     if (statement is None) != (scene is None):
         raise typer.BadParameter("--statement and --scene go together")
     output.main_process_alone("predict")
-    judge = predictor.load(model)
+    judge = loading.load(model)
     if statement is None or scene is None:
         for answer in lines.answers(judge, sys.stdin.buffer, attention=attention):
             print(json.dumps(answer), flush=True)
@@ -194,6 +192,16 @@ def predict(
     print(f"{'true' if verdict.verdict else 'false'} (probability {verdict.probability:.3f})")
     for number, (probability, order) in enumerate(zip(verdict.per_box, verdict.order, strict=True), 1):
         print(f"  box {number}: {probability:.3f}, items read in the order {' '.join(str(i + 1) for i in order)}")
+
+
+@app.command()
+def export(model: Model, out: Annotated[Path, typer.Argument(readable=False, help="The .onnx file to write.")]) -> None:
+    """Write a model as one ONNX file that needs nothing beside it, checked against torch. `predict` takes it too."""
+    from veriscene.serving.export import export as write_onnx
+    from veriscene.training import checkpoint as checkpoints
+
+    write_onnx(checkpoints.load(model), out)
+    print(out)
 
 
 @app.command()

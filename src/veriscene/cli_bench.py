@@ -56,6 +56,23 @@ def train(
         print(json.dumps({"train": results}))
 
 
+@bench.command()
+def predict(
+    data: Annotated[
+        Path | None, typer.Option("--data", readable=False, help="An NLVR file. Default: an embedded corpus is made.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=1, help="How long to measure.")] = 60.0,
+    threads: Annotated[int, typer.Option(min=1, max=256, help="That each side may use.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Judging on a CPU, one example at a time and in bulk: plain torch against the exported file."""
+    measured = _load("predict")
+    examples = measured.bulk_examples(data)
+    checkpoint = measured.fresh_checkpoint(examples)
+    result = measured.bench_predict(checkpoint, examples, seconds=seconds, threads=threads)
+    print(json.dumps({"predict": result}) if as_json else measured.describe(result))
+
+
 def _load(name: str) -> ModuleType:
     path = Path(veriscene.__file__).resolve().parents[2] / "benchmarks" / f"{name}.py"
     if not path.is_file():

@@ -10,6 +10,7 @@ from typing import Any
 from veriscene.errors import InputError
 from veriscene.scenes.nlvr import read_text
 from veriscene.scenes.scene import Scene, parse_scene
+from veriscene.serving.onnx_judge import OnnxJudge
 from veriscene.serving.predictor import Judge
 
 
@@ -25,7 +26,7 @@ def read_scene_file(path: Path) -> Scene:
         raise InputError(f"{path}: {error}") from None
 
 
-def answers(judge: Judge, stream: Iterable[bytes], *, attention: bool = False) -> Iterator[dict[str, Any]]:
+def answers(judge: Judge | OnnxJudge, stream: Iterable[bytes], *, attention: bool = False) -> Iterator[dict[str, Any]]:
     """A record with the verdict for each line of the stream, as soon as it is judged.
 
     A line is an object with `sentence` (or `statement`) and `structured_rep`; an `identifier` comes back.

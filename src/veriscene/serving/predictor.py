@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,7 +16,6 @@ from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Scene, parse_scene
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import tokenize
-from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
 
 STREAM_BATCH = 64
@@ -57,7 +55,7 @@ class Verdict:
 
 
 class Judge:
-    """A checkpoint that answers. `load` makes one."""
+    """A checkpoint that answers."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.checkpoint = checkpoint
@@ -73,7 +71,7 @@ class Judge:
         if batch < 1:
             raise InputError(f"batch={batch} questions cannot be taken at a time; it must be at least 1")
         waiting = iter(questions)
-        while chunk := [_example(*question) for question in islice(waiting, batch)]:
+        while chunk := [example_of(*question) for question in islice(waiting, batch)]:
             tensors = self.checkpoint.encode(chunk)
             with torch.inference_mode():
                 judgement: Judgement = self.checkpoint.model.eval()(tensors)
@@ -81,12 +79,7 @@ class Judge:
                 yield _verdict(number, example, tensors, judgement)
 
 
-def load(name_or_folder: str | Path) -> Judge:
-    """A model that ships with the package, by name, or one that `veriscene train` wrote, by its folder."""
-    return Judge(checkpoints.load(name_or_folder))
-
-
-def _example(statement: str, scene: Scene | list[Any]) -> Example:
+def example_of(statement: str, scene: Scene | list[Any]) -> Example:
     if not isinstance(statement, str) or not statement.strip():
         raise InputError(f"the statement is {statement!r}; it must be text that is not blank")
     return Example("0-0", statement, scene if isinstance(scene, Scene) else parse_scene(scene))

@@ -1,0 +1,184 @@
+"""Speed of judging on a CPU: the plain implementation against the exported file, side by side in one process.
+
+    python benchmarks/predict.py [--data FILE.json] [--seconds 60] [--threads 2] [--json]
+
+Both start from examples and end at probabilities, with as many threads as they may use: plain torch splits its
+products among them, ours gives each its own examples. After a warm-up the two take turns, and medians are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from veriscene import models
+from veriscene.config import Config
+from veriscene.errors import InputError
+from veriscene.meaning import corpus
+from veriscene.scenes import nlvr
+from veriscene.scenes.nlvr import Example
+from veriscene.serving.export import export
+from veriscene.serving.onnx_judge import OnnxJudge, load_onnx
+from veriscene.tensors.batch import ItemOrder
+from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training.checkpoint import Checkpoint
+
+IN_BULK = 989  # the size of NLVR's dev split
+ONE_BY_ONE = 40  # examples that each side judges in a turn
+FEWEST_TURNS = 3
+AGREEMENT = 1e-4
+
+Turn = Callable[[], int]  # judges some examples and says how many
+
+
+def bench_predict(
+    checkpoint: Checkpoint, examples: Sequence[Example], *, seconds: float = 60.0, threads: int = 2
+) -> dict[str, Any]:
+    """Examples a second of both sides, one at a time and in bulk; half of the seconds goes to each."""
+    plain = plain_module()
+    model = _plain_model(plain, checkpoint)
+    words, order, before = checkpoint.vocabulary, checkpoint.config.data.order, torch.get_num_threads()
+    with tempfile.TemporaryDirectory() as folder:
+        export(checkpoint, Path(folder) / "model.onnx")
+        judge = load_onnx(Path(folder) / "model.onnx", threads=threads)
+    _demand_agreement(plain, model, judge, examples[:20])
+    plainly, ours = cycle(examples), cycle(examples)
+    questions = [(example.statement, example.scene) for example in examples]
+    plain_order = "file" if order == "file" else "random"
+
+    def one_by_one_plain() -> int:
+        return len([plain.predict(model, one, words, plain_order) for one in islice(plainly, ONE_BY_ONE)])
+
+    def one_by_one_ours() -> int:
+        return len([judge(one.statement, one.scene) for one in islice(ours, ONE_BY_ONE)])
+
+    def bulk_plain() -> int:
+        dataset = plain.PlainDataset(examples, words, plain_order)
+        return len(plain.predict_all(model, plain.loader(dataset, shuffle=False)))
+
+    def bulk_ours() -> int:
+        return len(list(judge.stream(questions, batch=len(questions))))
+
+    try:
+        torch.set_num_threads(threads)
+        return {
+            "model": checkpoint.config.model.name,
+            "threads": threads,
+            "examples": len(examples),
+            "one_at_a_time": _compare(one_by_one_plain, one_by_one_ours, seconds / 2),
+            "bulk": _compare(bulk_plain, bulk_ours, seconds / 2),
+        }
+    finally:
+        torch.set_num_threads(before)
+
+
+def _compare(plain: Turn, ours: Turn, seconds: float) -> dict[str, Any]:
+    for warm_up in (plain, ours):
+        warm_up()
+    speeds: dict[str, list[float]] = {"plain": [], "ours": []}
+    started = time.perf_counter()
+    while len(speeds["ours"]) < FEWEST_TURNS or time.perf_counter() - started < seconds:
+        for name, turn in (("plain", plain), ("ours", ours)):
+            began = time.perf_counter()
+            judged = turn()
+            speeds[name].append(judged / (time.perf_counter() - began))
+    ratios = [fast / slow for slow, fast in zip(speeds["plain"], speeds["ours"], strict=True)]
+    return {
+        "plain": median(speeds["plain"]),
+        "ours": median(speeds["ours"]),
+        "ratio": median(ratios),
+        "spread": [min(ratios), max(ratios)],  # of the ratio, one turn each
+        "best_of_both": max(speeds["ours"]) / max(speeds["plain"]),  # what an idle machine would say
+        "turns": len(ratios),
+    }
+
+
+def _plain_model(plain: ModuleType, checkpoint: Checkpoint) -> torch.nn.Module:
+    sizes = checkpoint.config.model
+    kinds = {"biatt": plain.PlainBiATT, "biatt-pointer": plain.PlainBiATTPointer}
+    if sizes.name not in kinds or sizes.pooling != "max":
+        raise InputError(f"there is no plain {sizes.name} with pooling {sizes.pooling}; choose biatt or biatt-pointer")
+    model: torch.nn.Module = kinds[sizes.name](
+        vocabulary=len(checkpoint.vocabulary),
+        embedding=sizes.embedding,
+        hidden=sizes.hidden,
+        item=sizes.item,
+        joint=sizes.joint,
+        mlp=sizes.mlp,
+        dropout=sizes.dropout,
+    )
+    plain.load_ours(model, checkpoint.model)
+    return model.eval()
+
+
+def _demand_agreement(plain: ModuleType, model: torch.nn.Module, judge: OnnxJudge, examples: Sequence[Example]) -> None:
+    """Two speeds are comparable only if they are of the same work. Both read the file's order here."""
+    as_filed = OnnxJudge(judge.session, judge.vocabulary, ItemOrder.FILE, threads=1)
+    for example in examples:
+        theirs = plain.predict(model, example, judge.vocabulary, "file")
+        difference = abs(theirs - as_filed(example.statement, example.scene).probability)
+        if not difference < AGREEMENT:
+            raise RuntimeError(f"plain and ours differ by {difference:.1e} on example {example.identifier}")
+
+
+def fresh_checkpoint(examples: Sequence[Example]) -> Checkpoint:
+    """BiATT-Pointer with the paper's sizes and fresh weights: how fast it is does not depend on what it learnt."""
+    config = Config()
+    vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=config.data.minimum_count)
+    torch.manual_seed(0)
+    return Checkpoint(models.build(config.model, vocabulary=len(vocabulary)).eval(), config, vocabulary, {})
+
+
+def plain_module() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("plain", Path(__file__).with_name("plain.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def bulk_examples(data: Path | None) -> list[Example]:
+    """The first of an NLVR file, or of the embedded corpus."""
+    examples = corpus.build(400, seed=1)["train"] if data is None else nlvr.read(data)
+    return examples[:IN_BULK]
+
+
+def describe(result: dict[str, Any]) -> str:
+    lines = [f"{result['model']} on a CPU, {result['threads']} threads, {result['examples']} examples"]
+    for name in ("one_at_a_time", "bulk"):
+        speed = result[name]
+        low, high = speed["spread"]
+        lines.append(
+            f"  {name.replace('_', ' '):<14} plain {speed['plain']:>7.1f}  ours {speed['ours']:>7.1f} examples/s"
+            f"  ratio {speed['ratio']:.2f} ({low:.2f} to {high:.2f} in {speed['turns']} turns)"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, help="an NLVR file; default: the embedded corpus")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    examples = bulk_examples(arguments.data)
+    result = bench_predict(fresh_checkpoint(examples), examples, seconds=arguments.seconds, threads=arguments.threads)
+    print(json.dumps(result) if arguments.json else describe(result))
+
+
+if __name__ == "__main__":
+    main()
