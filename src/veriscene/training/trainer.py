@@ -11,18 +11,16 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import gather_object
 from torch import Tensor, nn
 
 from veriscene import models
 from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.models.inference import judge_in_batches
 from veriscene.scenes.nlvr import Example
 from veriscene.tensors.batch import Batch, ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training import checkpoint as checkpoints
-from veriscene.training import state
+from veriscene.training import processes, state
 from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.interruption import interruptible
 from veriscene.training.progress import Display, RunLog
@@ -118,7 +116,8 @@ class Trainer:
                 if self._clock - looked > SECONDS_BETWEEN_LOOKS:
                     self._look(display)
                     looked = self._clock
-                interrupted, out_of_time, save_due = self._agree(
+                interrupted, out_of_time, save_due = processes.agree(
+                    self.accelerator,
                     asked_to_stop.is_set(),
                     0 < self.config.training.minutes * 60 <= self.position.seconds,
                     self._clock - saved > SECONDS_BETWEEN_SAVES,
@@ -210,13 +209,13 @@ class Trainer:
     # ------------------------------------------------------------ dev scores
 
     def _score(self, log: RunLog | None, display: Display) -> None:
-        accuracy = self.dev_accuracy()
+        accuracy = processes.accuracy(self.accelerator, self._bare_model(), self.dev)
         position = self.position
         best = accuracy > position.best_accuracy
         line = {
             "step": position.step,
             "epoch": position.step / self.steps_per_epoch,
-            "loss": self._mean_over_processes(position.loss_sum / max(1, position.loss_count)),
+            "loss": processes.mean(self.accelerator, position.loss_sum / max(1, position.loss_count)),
             "dev_accuracy": accuracy,
             "learning_rate": learning_rate(self.config.training, position.step - 1, self.total_steps),
             "examples_per_second": self._examples_per_second(),
@@ -240,18 +239,6 @@ class Trainer:
         display.scored(line, total_steps=self.total_steps, seconds_left=self._seconds_left(), best=best)
         self._tick()  # writing is nobody's training time
 
-    def dev_accuracy(self) -> float:
-        """Every dev example judged once, by one process or another."""
-        labels = self.dev.labels
-        assert labels is not None
-        right: list[tuple[int, bool]] = []
-        rank, world = self.accelerator.process_index, self.accelerator.num_processes
-        for numbers, _, judgement in judge_in_batches(self._bare_model(), self.dev, rank=rank, world=world):
-            correct = (judgement.logits > 0) == (labels[numbers] > 0.5)
-            right.extend(zip(numbers.tolist(), correct.tolist(), strict=True))
-        gathered: dict[int, bool] = dict(gather_object(right) if world > 1 else right)
-        return sum(gathered.values()) / len(gathered)
-
     def _due_for_score(self) -> bool:
         every = self.config.training.evaluate_every or self.steps_per_epoch
         return self.position.step % every == 0 or self.position.step == self.total_steps
@@ -270,19 +257,7 @@ class Trainer:
         minutes = self.config.training.minutes
         return min(by_steps, minutes * 60 - self.position.seconds) if minutes else by_steps
 
-    # ------------------------------------------------------------ many processes, and saving
-
-    def _mean_over_processes(self, value: float) -> float:
-        if self.accelerator.num_processes == 1:
-            return value
-        return float(self.accelerator.reduce(torch.tensor(value, device=self.accelerator.device), reduction="mean"))
-
-    def _agree(self, *wishes: bool) -> tuple[bool, ...]:
-        """What any process wishes, all do: they must leave the loop at the same step."""
-        if self.accelerator.num_processes == 1:
-            return wishes
-        votes = torch.tensor([float(wish) for wish in wishes], device=self.accelerator.device)
-        return tuple(bool(count > 0) for count in self.accelerator.reduce(votes))
+    # ------------------------------------------------------------ saving
 
     def _bare_model(self) -> nn.Module:
         model: nn.Module = self.accelerator.unwrap_model(self.model)
