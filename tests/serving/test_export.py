@@ -81,7 +81,7 @@ def alike(ours: np.ndarray, theirs: torch.Tensor, meaningful: torch.Tensor | Non
 def test_the_file_judges_as_the_model_at_every_shape(name: str, pooling: str, tmp_path: Path) -> None:
     checkpoint, rng = checkpoint_of(name, pooling), np.random.default_rng(5)
     export(checkpoint, tmp_path / "model.onnx")
-    session = open_session(tmp_path / "model.onnx")
+    session = open_session(tmp_path / "model.onnx", threads=1)
     names = [output.name for output in session.get_outputs()]
     assert names == ["logits", "scores", "order", "alpha", "beta"][: 3 if name == "bienc" else 5]
     for size, words in itertools.product((1, 2, 7, 64), (1, 5, 25)):
@@ -100,7 +100,7 @@ def test_the_file_judges_as_the_model_at_every_shape(name: str, pooling: str, tm
 def test_items_padded_to_any_number_are_judged_alike(tmp_path: Path) -> None:
     checkpoint = checkpoint_of("biatt-pointer")
     export(checkpoint, tmp_path / "model.onnx")
-    session, batch = open_session(tmp_path / "model.onnx"), checkpoint.encode(yellow_circle_examples(5))
+    session, batch = open_session(tmp_path / "model.onnx", threads=1), checkpoint.encode(yellow_circle_examples(5))
     given = {n: getattr(batch, n).numpy() for n in INPUTS}
     narrow = session.run(["logits"], given)[0]
     extra = [(0, 0), (0, 0), (0, 8 - given["items"].shape[2]), (0, 0)]
@@ -122,7 +122,7 @@ def test_the_onnx_judge_answers_as_the_judge(name: str, order: str, tmp_path: Pa
 
 
 def same_verdict(verdict: Verdict, expected: Verdict) -> None:
-    assert verdict.order == expected.order
+    assert verdict.order == expected.order and verdict.order_is_chosen == expected.order_is_chosen
     assert verdict.probability == pytest.approx(expected.probability, abs=1e-5)
     assert verdict.per_box == pytest.approx(expected.per_box, abs=1e-5)
     assert (verdict.attention is None) == (expected.attention is None)
@@ -159,6 +159,8 @@ def test_a_stream_takes_no_more_than_it_needs(judge: OnnxJudge) -> None:
 
     next(judge.stream(endless(), batch=4))
     assert len(taken) == 4
+    with pytest.raises(InputError, match="at least 1"):
+        next(judge.stream([], batch=0))
 
 
 def test_bad_questions_are_named(judge: OnnxJudge) -> None:
@@ -174,7 +176,7 @@ def test_the_file_carries_vocabulary_order_and_configuration(tmp_path: Path) -> 
     export(checkpoint, tmp_path / "new folder" / "model.onnx")
     judge = load_onnx(tmp_path / "new folder" / "model.onnx")
     assert judge.vocabulary == checkpoint.vocabulary and judge.order is ItemOrder.SORTED
-    described = judge.session.get_modelmeta().custom_metadata_map
+    described = open_session(tmp_path / "new folder" / "model.onnx", threads=1).get_modelmeta().custom_metadata_map
     assert json.loads(described["config"]) == checkpoint.config.to_json()
     onnx.checker.check_model(str(tmp_path / "new folder" / "model.onnx"), full_check=True)
 

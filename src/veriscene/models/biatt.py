@@ -58,7 +58,7 @@ class BiATT(nn.Module):
         def words_with_items() -> tuple[Tensor, Tensor]:
             alpha = masked_softmax(torch.einsum("btd,bjkd->bjtk", self.b1(h), g), item_mask[:, :, None])  # 4
             c = alpha @ g  # 5
-            h_hat = torch.relu(self.w_lang(matching(h[:, None].expand_as(c), c)))  # 6
+            h_hat = matching(self.w_lang.weight, h[:, None], c)  # 6
             lengths = batch.lengths[:, None].expand(boxes).flatten()
             h_bar = self.word_lstm(h_hat.flatten(0, 1), lengths).unflatten(0, boxes)  # 10
             return alpha, element_max(h_bar, word_mask)  # 12
@@ -66,7 +66,7 @@ class BiATT(nn.Module):
         def items_with_words() -> tuple[Tensor, Tensor]:
             beta = masked_softmax(torch.einsum("bjkd,btd->bjkt", self.b2(g), h), word_mask[:, :, None])  # 7
             d = beta @ h[:, None]  # 8
-            g_hat = torch.relu(self.w_obj(matching(g, d)))  # 9
+            g_hat = matching(self.w_obj.weight, g, d)  # 9
             g_bar = self.item_lstm(g_hat.flatten(0, 1), counts).unflatten(0, boxes)  # 11
             return beta, element_max(g_bar, item_mask)  # 13
 

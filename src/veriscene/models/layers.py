@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from veriscene.models.recurrence import bilstm
 
@@ -57,6 +58,13 @@ def element_max(outputs: Tensor, mask: Tensor) -> Tensor:
     return outputs.masked_fill(~mask[..., None], -torch.inf).amax(dim=-2)
 
 
-def matching(own: Tensor, context: Tensor) -> Tensor:
-    """[h; c; h - c; h ∘ c], equations 6 and 9."""
-    return torch.cat([own, context, own - context, own * context], dim=-1)
+def matching(weight: Tensor, own: Tensor, context: Tensor) -> Tensor:
+    """relu(W [h; c; h - c; h ∘ c]), equations 6 and 9.
+
+    W is taken apart, so that the four are nowhere laid side by side, and what depends on h alone is computed once for
+    all boxes that share it.
+    """
+    first, second, difference, product = weight.chunk(4, dim=1)
+    return torch.relu(
+        linear(own, first + difference) + linear(context, second - difference) + linear(own * context, product)
+    )

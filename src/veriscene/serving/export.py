@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -13,8 +12,9 @@ import torch
 from veriscene import __version__
 from veriscene.errors import InputError
 from veriscene.models.judgement import Judgement
+from veriscene.models.pointer import BiATTPointer
 from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS
-from veriscene.serving.onnx_judge import FORMAT, FORMAT_KEY, open_session
+from veriscene.serving.onnx_judge import INPUTS, describe, open_session
 from veriscene.serving.onnx_models import model_graph
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.features import ITEM_FEATURES
@@ -47,12 +47,11 @@ def _described(checkpoint: Checkpoint) -> bytes:
         raise InputError("onnx is not installed; pip install 'veriscene[onnx]'") from None
 
     model = model_graph(checkpoint.model)
-    description = {
-        FORMAT_KEY: FORMAT,
-        "veriscene": __version__,
-        "config": json.dumps(checkpoint.config.to_json()),
-        "vocabulary": json.dumps(checkpoint.vocabulary.words),
-    }
+    description = describe(
+        vocabulary=checkpoint.vocabulary,
+        config=checkpoint.config,
+        order_is_chosen=isinstance(checkpoint.model, BiATTPointer),
+    )
     helper.set_model_props(model, description)
     model.producer_name, model.producer_version = "veriscene", __version__
     contents: bytes = model.SerializeToString()
@@ -61,13 +60,13 @@ def _described(checkpoint: Checkpoint) -> bytes:
 
 def _compare(checkpoint: Checkpoint, model: bytes) -> None:
     """The graph repeats what the models do; a model that has moved on without it must not be written wrongly."""
-    session, device = open_session(model), next(checkpoint.model.parameters()).device
+    session, device = open_session(model, threads=1), next(checkpoint.model.parameters()).device
     generator = torch.Generator().manual_seed(1)
     for shape in _SHAPES:
         batch = _random_batch(*shape, len(checkpoint.vocabulary), generator)
         with torch.inference_mode():
             expected: Judgement = checkpoint.model.eval()(batch.to(device))
-        given = {name: getattr(batch, name).numpy() for name in ("words", "lengths", "items", "counts")}
+        given = {name: getattr(batch, name).numpy() for name in INPUTS}
         names = ("logits", "scores", "order")
         for name, found in zip(names, session.run(list(names), given), strict=True):
             distance = np.abs(found - getattr(expected, name).cpu().numpy()).max()

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from veriscene.config import from_json
+from veriscene import __version__
+from veriscene.config import Config, from_json
 from veriscene.errors import InputError
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import BOXES_PER_SCENE, Color, Item, Scene, Shape, Size
@@ -25,7 +27,8 @@ from veriscene.tensors.features import ITEM_FEATURES, item_features
 from veriscene.tensors.vocabulary import PADDING, Vocabulary, tokenize
 
 FORMAT_KEY, FORMAT = "veriscene_format", "1"
-GROUP = 32  # examples that are judged together; more would be padded more and overflow the processor's caches
+GROUP = 16  # examples that are judged together; more are padded more, and overflow the caches
+INPUTS = ("words", "lengths", "items", "counts")
 
 Array = NDArray[Any]
 
@@ -64,61 +67,76 @@ class Arrays:
 
 
 class OnnxJudge:
-    """Answers as a Judge does. `load_onnx` makes one."""
+    """Answers as a Judge does, on the CPU. `load_onnx` makes one."""
 
-    def __init__(self, session: Any, vocabulary: Vocabulary, order: ItemOrder, *, threads: int) -> None:
-        self.session, self.vocabulary, self.order, self.threads = session, vocabulary, order, threads
-        self._outputs = [output.name for output in session.get_outputs()]
+    def __init__(self, path: str | Path, *, threads: int) -> None:
+        # One question is shared by all threads. Of many questions each thread judges its own, and waits for no other.
+        self._shared = open_session(path, threads=threads)
+        self._own = self._shared if threads == 1 else open_session(path, threads=1)
+        self._outputs = [output.name for output in self._own.get_outputs()]
+        self.threads = threads
+        self.description = _description(path, self._own)
+        self.vocabulary, self.order = self.description.vocabulary, self.description.order
 
     def __call__(self, statement: str, scene: Scene | list[Any]) -> Verdict:
         """Is the statement true of the scene? The scene is a Scene or NLVR's `structured_rep`."""
-        return self._judge([example_of(statement, scene)])[0]
+        return self._judge(self._shared, [example_of(statement, scene)])[0]
 
     def stream(
         self, questions: Iterable[tuple[str, Scene | list[Any]]], *, batch: int = STREAM_BATCH
     ) -> Iterator[Verdict]:
         """One verdict for each question, in order; questions are taken `batch` at a time, never all at once."""
+        if batch < 1:
+            raise InputError(f"batch={batch} questions cannot be taken at a time; it must be at least 1")
         waiting = iter(questions)
         while chunk := [example_of(*question) for question in islice(waiting, batch)]:
             by_size = sorted(range(len(chunk)), key=lambda number: _size(chunk[number]))
-            groups = [by_size[first : first + GROUP] for first in range(0, len(chunk), GROUP)]
+            groups = [[chunk[number] for number in by_size[i : i + GROUP]] for i in range(0, len(chunk), GROUP)]
+            session = self._shared if len(groups) == 1 else self._own
             with ThreadPoolExecutor(min(self.threads, len(groups))) as pool:
-                judged = list(pool.map(self._judge, ([chunk[number] for number in group] for group in groups)))
-            verdicts = dict(zip(by_size, chain.from_iterable(judged), strict=True))
+                judged = chain.from_iterable(pool.map(partial(self._judge, session), groups))
+                verdicts = dict(zip(by_size, judged, strict=True))
             yield from (verdicts[number] for number in range(len(chunk)))
 
-    def _judge(self, examples: list[Example]) -> list[Verdict]:
+    def _judge(self, session: Any, examples: list[Example]) -> list[Verdict]:
         arrays = Arrays.of(examples, self.vocabulary, self.order)
-        given = {name: getattr(arrays, name) for name in ("words", "lengths", "items", "counts")}
-        judged = dict(zip(self._outputs, self.session.run(None, given), strict=True))
+        given = {name: getattr(arrays, name) for name in INPUTS}
+        judged = dict(zip(self._outputs, session.run(None, given), strict=True))
         return [
-            _verdict(example, arrays.positions[number], {name: values[number] for name, values in judged.items()})
+            self._verdict(example, arrays.positions[number], {name: values[number] for name, values in judged.items()})
             for number, example in enumerate(examples)
         ]
 
+    def _verdict(self, example: Example, positions: Array, judged: dict[str, Array]) -> Verdict:
+        """Of one example, from its own part of the arrays."""
+        words, position_of = tokenize(example.statement), positions.tolist()
+        found = {name: values.tolist() for name, values in judged.items()}
+        order, words_to_items, items_to_words = [], [], []
+        for number, box in enumerate(example.scene.boxes):
+            # What was read at each place, as a number in the scene's own list of items; and the place of each of those.
+            read = [position_of[number][item] for item in found["order"][number][: len(box.items)]]
+            places = sorted(range(len(read)), key=read.__getitem__)
+            order.append(read)
+            if "alpha" in found:
+                alpha, beta = found["alpha"][number], found["beta"][number]
+                words_to_items.append([[row[place] for place in places] for row in alpha[: len(words)]])
+                items_to_words.append([beta[place][: len(words)] for place in places])
+        return Verdict(
+            probability=_sigmoid(found["logits"]),
+            per_box=[_sigmoid(score) for score in found["scores"]],
+            order=order,
+            attention=Attention(words, words_to_items, items_to_words) if words_to_items else None,
+            order_is_chosen=self.description.order_is_chosen,
+        )
+
 
 def load_onnx(path: str | Path, *, threads: int | None = None) -> OnnxJudge:
-    """A judge from a file that `veriscene export` wrote. Streams are judged by so many threads; default: as torch's."""
-    session = open_session(path)
-    description = session.get_modelmeta().custom_metadata_map
-    if FORMAT_KEY not in description:
-        raise InputError(f"{path}: not a file that `veriscene export` wrote")
-    if description[FORMAT_KEY] != FORMAT:
-        raise InputError(f"{path}: written by another version of veriscene; this one reads format {FORMAT}")
-    try:
-        config, words = json.loads(description["config"]), json.loads(description["vocabulary"])
-    except (KeyError, json.JSONDecodeError):
-        raise InputError(f"{path}: damaged; export it again") from None
-    order = ItemOrder(from_json(config, where=str(path)).data.order)
-    return OnnxJudge(session, Vocabulary(tuple(words)), order, threads=threads or torch.get_num_threads())
+    """A judge from a file that `veriscene export` wrote, with so many threads; default: as many as torch takes."""
+    return OnnxJudge(path, threads=threads or torch.get_num_threads())
 
 
-def open_session(model: str | Path | bytes) -> Any:
-    """An onnxruntime.InferenceSession on the CPU, of a file or of its contents.
-
-    It computes in the thread that calls it: two threads shorten one example by a tenth on an idle machine, lengthen it
-    on a busy one, and for many examples each thread had better judge examples of its own.
-    """
+def open_session(model: str | Path | bytes, *, threads: int) -> Any:
+    """An onnxruntime.InferenceSession on the CPU, of a file or of its contents."""
     try:
         import onnxruntime
     except ImportError:
@@ -128,13 +146,47 @@ def open_session(model: str | Path | bytes) -> Any:
     if not isinstance(model, bytes) and not Path(model).is_file():
         raise InputError(f"{where}: no such file")
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
+    # Threads that spin while they wait are a fifth faster on an idle machine, and twice as slow on a busy one.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3  # errors only: the log goes to standard error
     try:
         source = model if isinstance(model, bytes) else where
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime promises no common class of its exceptions
         raise InputError(f"{where}: damaged, or not an ONNX file ({str(error).splitlines()[0]})") from None
+
+
+def describe(*, vocabulary: Vocabulary, config: Config, order_is_chosen: bool) -> dict[str, str]:
+    """What a file says of itself beside its graph, as ONNX's metadata."""
+    return {
+        FORMAT_KEY: FORMAT,
+        "veriscene": __version__,
+        "config": json.dumps(config.to_json()),
+        "vocabulary": json.dumps(vocabulary.words),
+        "order_is_chosen": json.dumps(order_is_chosen),
+    }
+
+
+@dataclass(frozen=True)
+class Description:
+    vocabulary: Vocabulary
+    order: ItemOrder
+    order_is_chosen: bool  # by a pointer network
+
+
+def _description(path: str | Path, session: Any) -> Description:
+    metadata = session.get_modelmeta().custom_metadata_map
+    if FORMAT_KEY not in metadata:
+        raise InputError(f"{path}: not a file that `veriscene export` wrote")
+    if metadata[FORMAT_KEY] != FORMAT:
+        raise InputError(f"{path}: written by another version of veriscene; this one reads format {FORMAT}")
+    try:
+        config, words, chosen = (json.loads(metadata[key]) for key in ("config", "vocabulary", "order_is_chosen"))
+    except (KeyError, json.JSONDecodeError):
+        raise InputError(f"{path}: damaged; export it again") from None
+    order = ItemOrder(from_json(config, where=str(path)).data.order)
+    return Description(Vocabulary(tuple(words)), order, order_is_chosen=bool(chosen))
 
 
 def _size(example: Example) -> tuple[int, int]:
@@ -171,29 +223,6 @@ def _mix(number: int) -> int:
     for _ in range(2):
         number = (((number >> 16) ^ number) * 0x45D9F3B) & _BITS
     return (number >> 16) ^ number
-
-
-def _verdict(example: Example, positions: Array, judged: dict[str, Array]) -> Verdict:
-    """The verdict of one example, from its own part of the arrays."""
-    words, position_of = tokenize(example.statement), positions.tolist()
-    found = {name: values.tolist() for name, values in judged.items()}
-    order, words_to_items, items_to_words = [], [], []
-    for number, box in enumerate(example.scene.boxes):
-        # What was read at each place, as a number in the scene's own list of items, and the place of each of those.
-        read = [position_of[number][item] for item in found["order"][number][: len(box.items)]]
-        places = sorted(range(len(read)), key=read.__getitem__)
-        order.append(read)
-        if "alpha" in found:
-            alpha, beta = found["alpha"][number], found["beta"][number]
-            words_to_items.append([[row[place] for place in places] for row in alpha[: len(words)]])
-            items_to_words.append([beta[place][: len(words)] for place in places])
-    return Verdict(
-        probability=_sigmoid(found["logits"]),
-        per_box=[_sigmoid(score) for score in found["scores"]],
-        order=order,
-        attention=Attention(words, words_to_items, items_to_words) if words_to_items else None,
-        order_is_chosen=True,
-    )
 
 
 def _sigmoid(logit: float) -> float:
