@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -147,8 +148,10 @@ def open_session(model: str | Path | bytes, *, threads: int) -> Any:
         raise InputError(f"{where}: no such file")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    # Threads that spin while they wait are a fifth faster on an idle machine, and twice as slow on a busy one.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Threads that spin while they wait are a fifth faster on an idle machine, and twice as slow on a busy one. They do
+    # as torch's threads are told to do; the command line tells them to sleep.
+    if os.environ.get("OMP_WAIT_POLICY", "").upper() == "PASSIVE":
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3  # errors only: the log goes to standard error
     try:
         source = model if isinstance(model, bytes) else where
