@@ -97,7 +97,6 @@ def test_one_reading_of_words_and_one_projection_of_items_serve_pointer_and_comp
         "lang_lstm": comprehension.lang_lstm.dropout,
         "obj_lstm": comprehension.obj_lstm,
         "b1": comprehension.b1,
-        "pointer": pointer,
         "encoder": pointer.encoder,
     }.items():
 
@@ -106,19 +105,25 @@ def test_one_reading_of_words_and_one_projection_of_items_serve_pointer_and_comp
             outputs.setdefault(name, []).append(output)
 
         module.register_forward_hook(remember)
-    decoder_gates = []
+    decoder_gates, asked = [], []
+    ask = pointer.ask
+
+    def asking(*arguments):
+        asked.append(arguments[0])
+        return ask(*arguments)
 
     def step(gates, *arguments):
         decoder_gates.append(gates)
         return lstm_step(gates, *arguments)
 
     monkeypatch.setattr("veriscene.models.pointer.lstm_step", step)
+    monkeypatch.setattr(pointer, "ask", asking)
     for _ in range(2):  # the second time with another projection: all three readers must follow it
-        inputs.clear(), outputs.clear(), decoder_gates.clear()
+        inputs.clear(), outputs.clear(), decoder_gates.clear(), asked.clear()
         judgement = model.judge(batch, sampled)
         assert len(outputs["lang_lstm"]) == 1
         h = outputs["lang_lstm"][0]
-        assert inputs["pointer"][0] is h and inputs["b1"][0] is h
+        assert asked[0] is h and inputs["b1"][0] is h
 
         layer = comprehension.embed_items
         e = batch.items @ layer.weight.T + layer.bias

@@ -57,6 +57,18 @@ def test_an_order_holds_each_item_once_and_leaves_the_padding_where_it_was(count
                     assert read[place] == p.argmax().item()
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_an_order_is_as_likely_as_the_choices_that_made_it(training):
+    # They are made place by place; how likely they were is asked of all places at once, under the same dropout.
+    batch = batch_of(mixed_toys(seed=8), more_items=2)
+    model = toy_model("biatt-pointer", seed=9, dropout=0.5).train(training)
+    choosing, seen = chooser_with_memory(sampled)
+    torch.manual_seed(3)
+    judgement = model.judge(batch, choosing)
+    chosen = torch.stack(seen, dim=2).gather(3, judgement.order[..., None])
+    assert_close(judgement.log_probability, chosen.sum(dim=(1, 2, 3)))
+
+
 @pytest.mark.parametrize("counts", [(3, 2, 1), (1, 1, 4), (2, 2, 2)])
 def test_the_probabilities_of_all_orders_add_up_to_one(counts):
     example = toys(3, counts=[counts], lengths=[5])[0]

@@ -63,7 +63,28 @@ def test_finite_differences_agree_with_the_chain() -> None:
     torch.manual_seed(1)
     gates = torch.randn(3, 2, 4, 8, dtype=torch.float64, requires_grad=True)
     weights = torch.randn(2, 2, 8, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(Chain.apply, (gates, weights))
+    state = [torch.randn(2, 4, 2, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    assert torch.autograd.gradcheck(Chain.apply, (gates, weights, *state))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_from_a_state_on_the_chain_reads_as_the_cell_does(device: str) -> None:
+    torch.manual_seed(5)
+    cell = nn.LSTMCell(3, 5, dtype=torch.float64, device=device)
+    inputs = torch.randn(4, 6, 3, dtype=torch.float64, device=device, requires_grad=True)
+    start = [torch.randn(4, 5, dtype=torch.float64, device=device, requires_grad=True) for _ in range(2)]
+    state, outputs = (start[0], start[1]), []
+    for step in range(6):
+        state = cell(inputs[:, step], state)
+        outputs.append(state[0])
+    parameters = [inputs, *start, *cell.parameters()]
+    theirs = torch.stack(outputs, dim=1)
+    for read in (recurrence.stepped_from, recurrence.chained_from):
+        ours = read(cell, recurrence.gates_of(inputs, cell), (start[0], start[1]))
+        assert_close(ours, theirs)
+        expected = torch.autograd.grad(theirs.pow(3).sum(), parameters, retain_graph=True)
+        for one, other in zip(gradients(ours.pow(3).sum(), parameters), expected, strict=True):
+            assert_close(one, other)
 
 
 @pytest.mark.parametrize("device", DEVICES)

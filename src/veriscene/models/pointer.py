@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from veriscene.models.biatt import BiATT
 from veriscene.models.judgement import Judgement
 from veriscene.models.layers import masked_softmax, xavier_
-from veriscene.models.recurrence import gates_of, lstm_step, lstm_to_the_end
+from veriscene.models.recurrence import gates_of, lstm_from, lstm_step, lstm_to_the_end
 from veriscene.models.streams import concurrently
 from veriscene.tensors.batch import Batch, take_items
 
@@ -35,6 +35,17 @@ class Words(NamedTuple):
     mask: Tensor  # (batch, 1, word)
 
 
+class Question(NamedTuple):
+    """What the pointer chooses from, and what the probability of a choice depends on."""
+
+    words: Words
+    e: Tensor  # (batch, box, item, dim)
+    keys: Tensor  # (batch, box, item, hidden): the items, as they are pointed at
+    state: tuple[Tensor, Tensor]  # (batch x box, hidden) each: where the decoder starts
+    kept: Tensor  # (place, batch, box, hidden): the decoder's dropout, the same when choosing and when asked how likely
+    counts: Tensor  # (batch, box)
+
+
 class Pointer(nn.Module):
     """p(π | s, o): an LSTM glances at the items in the order given; another one points at them, one after the other.
 
@@ -53,40 +64,54 @@ class Pointer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         xavier_(self)
 
-    def forward(self, h: Tensor, e: Tensor, glance: Glance, batch: Batch, choose: Choose) -> tuple[Tensor, Tensor]:
-        """Words h (batch, word, words), items e (batch, box, item, dim) -> order, log p(π | s, o) (batch,).
-
-        `order` (batch, box, item) is a permutation of a box's items, followed by the padding where it was.
-        """
-        words = self._project(h, batch.word_mask)
-        keys = self.point(self.dropout(glance.memory))
-        gates, state = gates_of(e, self.decoder), glance.state
-        gate = gates_of(self.start, self.decoder).expand(batch.counts.numel(), -1)
-        slots = torch.arange(e.size(2), device=e.device)
-        free, order, log_p = batch.item_mask, [], []
-        for place in range(e.size(2)):
-            state = lstm_step(gate, self.decoder, state)
-            s = self._attentional_state(self.dropout(state[0]).view(*batch.counts.shape, -1), words)
-            # Past a box's last item nothing is free; then the padding at that place comes, with certainty.
-            allowed = free | ((slots == place) & (place >= batch.counts)[..., None])
-            pointing = torch.einsum("bjd,bjkd->bjk", s, keys)
-            log_p.append(pointing.masked_fill(~allowed, -torch.inf).log_softmax(dim=-1))
-            chosen = choose(place, log_p[-1].detach())
-            order.append(chosen)
-            free = free & (slots != chosen[..., None])
-            gate = take_items(gates, chosen[..., None]).flatten(0, 2)
-        permutation = torch.stack(order, dim=2)
-        return permutation, torch.stack(log_p, dim=2).gather(3, permutation[..., None]).sum(dim=(1, 2, 3))
-
     def glance(self, e: Tensor, counts: Tensor) -> Glance:
         """The encoder's hidden outputs, before dropout, and its state after each box's last item."""
         memory, state = lstm_to_the_end(self.encoder, e.flatten(0, 1), counts.flatten())
         return Glance(memory=memory.view(*e.shape[:3], -1), state=state)
 
-    def _project(self, h: Tensor, mask: Tensor) -> Words:
-        """The words' part in Luong's attention, once for all places."""
+    def ask(self, h: Tensor, e: Tensor, glance: Glance, batch: Batch) -> Question:
+        """Words h (batch, word, words), items e (batch, box, item, dim): all that comes before the first choice."""
         own = self.attentional.weight[:, : h.size(-1)]
-        return Words(keys=h @ self.attend.weight, values=h @ own.T, mask=mask[:, None])
+        words = Words(keys=h @ self.attend.weight, values=h @ own.T, mask=batch.word_mask[:, None])
+        kept = self.dropout(glance.memory.new_ones(e.size(2), *batch.counts.shape, self.decoder.hidden_size))
+        return Question(words, e, self.point(self.dropout(glance.memory)), glance.state, kept, batch.counts)
+
+    @torch.no_grad()
+    def order(self, question: Question, choose: Choose) -> Tensor:
+        """π (batch, box, item): a permutation of a box's items, followed by the padding where it was."""
+        e, counts, state = question.e, question.counts, question.state
+        gates = gates_of(e, self.decoder)
+        gate = gates_of(self.start, self.decoder).expand(counts.numel(), -1)
+        slots = torch.arange(e.size(2), device=e.device)
+        free, order = slots < counts[..., None], []
+        for place, kept in enumerate(question.kept):
+            state = lstm_step(gate, self.decoder, state)
+            s = self._attentional_state(state[0].view_as(kept) * kept, question.words)
+            # Past a box's last item nothing is free; then the padding at that place comes, with certainty.
+            allowed = free | ((slots == place) & (place >= counts)[..., None])
+            pointing = torch.einsum("bjd,bjkd->bjk", s, question.keys)
+            chosen = choose(place, pointing.masked_fill(~allowed, -torch.inf).log_softmax(dim=-1))
+            order.append(chosen)
+            free = free & (slots != chosen[..., None])
+            gate = take_items(gates, chosen[..., None]).flatten(0, 2)
+        return torch.stack(order, dim=2)
+
+    def log_probability(self, question: Question, order: Tensor) -> Tensor:
+        """log p(π | s, o), (batch,): once the order is known, all places at once."""
+        places, counts = order.size(2), question.counts
+        read = take_items(question.e, order)[:, :, :-1]
+        inputs = torch.cat([self.start.expand(*read.shape[:2], 1, -1), read], dim=2)
+        gates = gates_of(inputs.flatten(0, 1), self.decoder)
+        outputs = lstm_from(self.decoder, gates, question.state).view(*counts.shape, places, -1)
+        s = outputs * question.kept.permute(1, 2, 0, 3)
+        s = self._attentional_state(s.flatten(1, 2), question.words).view_as(s)
+        slots = torch.arange(places, device=order.device)
+        place, count = slots[:, None], counts[..., None, None]
+        unread = order.argsort(dim=2)[:, :, None] >= place  # (batch, box, place, item)
+        allowed = unread & (slots < count) | (slots == place) & (place >= count)
+        pointing = torch.einsum("bjpd,bjkd->bjpk", s, question.keys)
+        log_p = pointing.masked_fill(~allowed, -torch.inf).log_softmax(dim=-1)
+        return log_p.gather(3, order[..., None]).sum(dim=(1, 2, 3))
 
     def _attentional_state(self, s: Tensor, words: Words) -> Tensor:
         """s̃ = tanh(W [c; s]), c the words' mean under softmax_i(s' B h_i)."""
@@ -120,7 +145,7 @@ class BiATTPointer(nn.Module):
         judgement, baseline = concurrently(
             lambda: self._judge(batch, reading, sampled), lambda: self._baseline(batch, reading)
         )
-        return replace(judgement, baseline_logits=baseline.logits)
+        return replace(judgement, baseline_logits=baseline)
 
     def judge(self, batch: Batch, choose: Choose) -> Judgement:
         return self._judge(batch, self._read(batch), choose)
@@ -134,14 +159,20 @@ class BiATTPointer(nn.Module):
 
     def _judge(self, batch: Batch, reading: Reading, choose: Choose) -> Judgement:
         h, e = self.comprehension.lang_lstm.dropout(reading.h), reading.e
-        order, log_probability = self.pointer(h, e, reading.glance, batch, choose)
-        judgement = self.comprehension.match(h, take_items(e, order), batch, order)
+        question = self.pointer.ask(h, e, reading.glance, batch)
+        order = self.pointer.order(question, choose)
+        judgement, log_probability = concurrently(
+            lambda: self.comprehension.match(h, take_items(e, order), batch, order),
+            lambda: self.pointer.log_probability(question, order),
+        )
         return replace(judgement, log_probability=log_probability)
 
-    def _baseline(self, batch: Batch, reading: Reading) -> Judgement:
-        """As in inference. What was read before any dropout is the same there, so it is not read again."""
+    def _baseline(self, batch: Batch, reading: Reading) -> Tensor:
+        """The logits of inference. What was read before any dropout is the same there, so it is not read again."""
         with torch.no_grad(), _in_inference(self):
-            return self._judge(batch, reading, greedy)
+            h, e = reading.h, reading.e
+            order = self.pointer.order(self.pointer.ask(h, e, reading.glance, batch), greedy)
+            return self.comprehension.match(h, take_items(e, order), batch, order).logits
 
 
 def greedy(_place: int, log_p: Tensor) -> Tensor:

@@ -71,6 +71,26 @@ def chained_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> 
     return in_place, (moved[:, -1], last[0])
 
 
+def lstm_from(cell: nn.LSTMCell, gates: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+    """One direction from a given state on: gates (row, step, 4 hidden) by `gates_of` -> outputs (row, step, hidden)."""
+    read = chained_from if gates.is_cuda else stepped_from
+    return read(cell, gates, state)
+
+
+def stepped_from(cell: nn.LSTMCell, gates: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+    outputs = []
+    for gate in gates.unbind(1):
+        state = lstm_step(gate, cell, state)
+        outputs.append(state[0])
+    return torch.stack(outputs, dim=1)
+
+
+def chained_from(cell: nn.LSTMCell, gates: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+    steps_first = gates.transpose(0, 1)[:, None].contiguous()
+    outputs, _ = _chain(steps_first, cell.weight_hh.T[None], state)
+    return outputs[:, 0].transpose(0, 1)
+
+
 def lstm_step(from_input: Tensor, cell: nn.LSTMCell, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     """One step of `cell` whose input gates were computed ahead, by `gates_of`."""
     hidden, memory, _ = cell_forward(from_input, state[0] @ cell.weight_hh.T, state[1])
@@ -98,16 +118,15 @@ def _input_gates(inputs: Tensor, weights: list[list[Tensor]]) -> Tensor:
 class Chain(torch.autograd.Function):
     """gates (step, direction, row, 4 hidden), weights (direction, hidden, 4 hidden) -> hidden outputs, last cell.
 
-    Outputs are (step, direction, row, hidden) and (direction, row, hidden). The state before the first step is zero.
-    Steps come first, so that the slice of a step is in one piece and is nowhere copied.
+    Outputs are (step, direction, row, hidden) and (direction, row, hidden), as the hidden output and the cell before
+    the first step are. Steps come first, so that the slice of a step is in one piece and is nowhere copied.
     """
 
     @staticmethod
-    def forward(ctx: Any, gates: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, gates: Tensor, weights: Tensor, start: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
         steps, directions, rows, width = gates.shape
         flat = (directions * rows, width)
-        hidden = gates.new_zeros(directions, rows, width // 4)
-        cells = [gates.new_zeros(directions * rows, width // 4)]
+        hidden, cells = start, [cell.reshape(directions * rows, width // 4)]
         outputs, activations = [], []
         for step in range(steps):
             recurrent = torch.bmm(hidden, weights)
@@ -117,13 +136,13 @@ class Chain(torch.autograd.Function):
             cells.append(cell)
             activations.append(activated)
         stacked = torch.stack(outputs)
-        ctx.save_for_backward(stacked, weights, *cells, *activations)
+        ctx.save_for_backward(stacked, weights, start, *cells, *activations)
         return stacked, cells[-1].view_as(hidden).clone()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_outputs: Tensor, d_cell: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights, *saved = ctx.saved_tensors
+    def backward(ctx: Any, d_outputs: Tensor, d_cell: Tensor) -> tuple[Tensor | None, ...]:
+        outputs, weights, start, *saved = ctx.saved_tensors
         steps, directions, rows, hidden = outputs.shape
         cells, activations = saved[: steps + 1], saved[steps + 1 :]
         transposed = weights.transpose(1, 2).contiguous()
@@ -137,15 +156,20 @@ class Chain(torch.autograd.Function):
             d_gates.append(d_gate.view(directions, rows, -1))
             if step:
                 d_hidden = torch.baddbmm(d_outputs[step - 1], d_gates[-1], transposed)
+        d_start = torch.bmm(d_gates[-1], transposed) if ctx.needs_input_grad[2] else None
         stacked = torch.stack(d_gates[::-1])
-        before = torch.cat([outputs.new_zeros(1, directions, rows, hidden), outputs[:-1]])
+        before = torch.cat([start[None], outputs[:-1]])
         by_direction = (part.transpose(0, 1).flatten(1, 2) for part in (before, stacked))
         d_weights = torch.bmm(next(by_direction).transpose(1, 2), next(by_direction))
-        return stacked, d_weights
+        return stacked, d_weights, d_start, d_cell.view(directions, rows, hidden)
 
 
-def _chain(gates: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    results: tuple[Tensor, Tensor] = Chain.apply(gates, weights)  # type: ignore[no-untyped-call]
+def _chain(gates: Tensor, weights: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """From the given state (row, hidden) of one direction on; else from zero."""
+    _, directions, rows, width = gates.shape
+    before = state or (gates.new_zeros(rows, width // 4),) * 2
+    start, cell = (part.expand(directions, rows, -1) for part in before)
+    results: tuple[Tensor, Tensor] = Chain.apply(gates, weights, start, cell)  # type: ignore[no-untyped-call]
     return results
 
 
