@@ -149,7 +149,7 @@ def fresh_checkpoint(examples: Sequence[Example]) -> Checkpoint:
     config = Config()
     vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=config.data.minimum_count)
     torch.manual_seed(0)
-    return Checkpoint(models.build(config.model, vocabulary=len(vocabulary)).eval(), config, vocabulary, {})
+    return Checkpoint(models.build(config.model, vocabulary=vocabulary).eval(), config, vocabulary, {})
 
 
 def plain_module() -> ModuleType:

@@ -73,7 +73,7 @@ def compare(
     config, device = load_preset(preset), accelerator.device
     vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=config.data.minimum_count)
     torch.manual_seed(0)
-    ours = models.build(config.model, vocabulary=len(vocabulary)).to(device)
+    ours = models.build(config.model, vocabulary=vocabulary).to(device)
     corpus = encode(examples, vocabulary).to(device)
     turns = {
         "plain": _plain_turn(ours, config, examples, vocabulary, batch, device),
@@ -88,10 +88,12 @@ def compare(
             times[name].append(turn(SECONDS_A_TURN))
             memory[name] = _peak_memory(device)
     ratios = [slow / fast for slow, fast in zip(times["plain"], times["ours"], strict=True)]
-    flop = _gigaflop_an_example(config, corpus, len(vocabulary), batch, accelerator)
+    flop = _gigaflop_an_example(config, corpus, vocabulary, batch, accelerator)
     peak = _peak_teraflops(device)
     speeds = {name: Speed(batch / median(t), 1000 * median(t), memory[name]) for name, t in times.items()}
-    half, whole = (_epoch_seconds(config, corpus[:n], batch, accelerator) for n in (len(corpus) // 2, len(corpus)))
+    half, whole = (
+        _epoch_seconds(config, corpus[:n], vocabulary, batch, accelerator) for n in (len(corpus) // 2, len(corpus))
+    )
     return Comparison(
         preset=preset,
         batch=batch,
@@ -174,12 +176,14 @@ def _our_batches(config: Config, corpus: Batch, batch: int) -> Iterator[torch.Te
     return cycle(numbers for numbers in batches if len(numbers) == batch)
 
 
-def _epoch_seconds(config: Config, corpus: Batch, batch: int, accelerator: Accelerator) -> float:
+def _epoch_seconds(
+    config: Config, corpus: Batch, vocabulary: Vocabulary, batch: int, accelerator: Accelerator
+) -> float:
     """One epoch of a fresh model, its graphs already recorded: a new order of items, and every batch once."""
     if accelerator.device.type != "cuda":
         return float("nan")  # would take many minutes and say nothing new
     torch.manual_seed(0)
-    model = models.build(config.model, vocabulary=int(corpus.words.max()) + 1).to(accelerator.device)
+    model = models.build(config.model, vocabulary=vocabulary).to(accelerator.device)
     step = _our_step(model, config, corpus, batch, accelerator)
     lengths, share = corpus.lengths.cpu(), torch.full((batch,), 1 / batch)
 
@@ -199,7 +203,9 @@ def _epoch_seconds(config: Config, corpus: Batch, batch: int, accelerator: Accel
     return (time.perf_counter() - started) / 4
 
 
-def _gigaflop_an_example(config: Config, corpus: Batch, vocabulary: int, batch: int, accelerator: Accelerator) -> float:
+def _gigaflop_an_example(
+    config: Config, corpus: Batch, vocabulary: Vocabulary, batch: int, accelerator: Accelerator
+) -> float:
     """Products of one plain step, at the padding that our batches have on average."""
     model = models.build(config.model, vocabulary=vocabulary).to(accelerator.device)
     optimizer = torch.optim.Adam(model.parameters())

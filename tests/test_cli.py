@@ -31,7 +31,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(1)
     sizes = ModelConfig(name="biatt-pointer", embedding=4, hidden=3, item=4, joint=6, mlp=5)
     vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
-    model = models.build(sizes, vocabulary=len(vocabulary))
+    model = models.build(sizes, vocabulary=vocabulary)
     checkpoints.save(folder / "model", Checkpoint(model, Config(model=sizes), vocabulary, {}))
     (folder / "scene.json").write_text(json.dumps(scene_to_json(EXAMPLES[0].scene)))
     (folder / "broken.json").write_text((folder / "corpus/dev/dev.json").read_text() + '{"sentence": "The')

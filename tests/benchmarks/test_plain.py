@@ -60,7 +60,7 @@ def examples_of(seed: int, count: int = 15) -> list[Example]:
 
 def pair(name: str, seed: int) -> tuple[nn.Module, nn.Module]:
     """Ours, every parameter random and large enough to matter, and the plain one with the same weights; float64."""
-    ours = build(ModelConfig(name=name, **SIZES, dropout=0.0), vocabulary=len(VOCABULARY)).double()
+    ours = build(ModelConfig(name=name, **SIZES, dropout=0.0), vocabulary=VOCABULARY).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for key, parameter in ours.named_parameters():

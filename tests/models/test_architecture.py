@@ -12,8 +12,10 @@ from veriscene.models import MODELS, build
 from veriscene.models.pointer import sampled
 from veriscene.models.pooling import POOLINGS
 from veriscene.models.recurrence import gates_of, lstm_step
+from veriscene.tensors.vocabulary import Vocabulary
 
 WORDS = 50
+VOCABULARY = Vocabulary(tuple(f"word{number}" for number in range(WORDS)))
 
 
 def lstm(prefix: str, size: int, hidden: int = 256, suffix: str = "") -> dict[str, tuple[int, ...]]:
@@ -62,7 +64,7 @@ POINTER = {f"comprehension.{name}": shape for name, shape in BIATT.items()} | {
 @pytest.fixture(scope="module", params=["bienc", "biatt", "biatt-pointer"])
 def preset(request) -> tuple[str, nn.Module]:
     torch.manual_seed(0)
-    return request.param, build(load_preset(request.param).model, vocabulary=WORDS)
+    return request.param, build(load_preset(request.param).model, vocabulary=VOCABULARY)
 
 
 def test_the_presets_have_the_parameters_of_the_appendix_and_no_others(preset):
@@ -140,8 +142,8 @@ def test_one_reading_of_words_and_one_projection_of_items_serve_pointer_and_comp
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
     with pytest.raises(InputError, match=", ".join(sorted(MODELS))):
-        build(ModelConfig(name="bert"), vocabulary=WORDS)
+        build(ModelConfig(name="bert"), vocabulary=VOCABULARY)
     with pytest.raises(InputError, match=", ".join(POOLINGS)):
-        build(ModelConfig(name="biatt", pooling="sum"), vocabulary=WORDS)
+        build(ModelConfig(name="biatt", pooling="sum"), vocabulary=VOCABULARY)
     with pytest.raises(InputError, match="max or mean"):
-        build(ModelConfig(name="bienc", pooling="lstm"), vocabulary=WORDS)
+        build(ModelConfig(name="bienc", pooling="lstm"), vocabulary=VOCABULARY)

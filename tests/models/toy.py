@@ -9,9 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from veriscene.models.biatt import BiATT
-from veriscene.models.bienc import BiENC
-from veriscene.models.pointer import BiATTPointer
+from veriscene.models import MODELS
 from veriscene.models.pooling import POOLINGS
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.features import ITEM_FEATURES
@@ -79,13 +77,8 @@ def batch_of(examples: Sequence[Toy], *, more_words: int = 0, more_items: int = 
 
 def toy_model(name: str, pooling: str = "max", *, dropout: float = 0.0, seed: int = 0) -> nn.Module:
     """A model in float64 whose every parameter, biases included, is random and large enough to matter."""
-    model: nn.Module
-    if name == "bienc":
-        model = BiENC(**SIZES, dropout=dropout, pooling=pooling)
-    else:
-        model = BiATT(**SIZES, joint=7, mlp=6, dropout=dropout, pooling=pooling)
-    if name == "biatt-pointer":
-        model = BiATTPointer(comprehension=model, hidden=SIZES["hidden"], dropout=dropout)
+    more = {} if name == "bienc" else {"joint": 7, "mlp": 6}
+    model = MODELS[name](**SIZES, **more, dropout=dropout, pooling=pooling)
     model.double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

@@ -56,7 +56,7 @@ def checkpoint_of(name: str, pooling: str = "max", order: str = "random") -> Che
     torch.manual_seed(7)
     vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
     sizes = ModelConfig(name=name, pooling=pooling, **SIZES)
-    model = models.build(sizes, vocabulary=len(vocabulary)).eval()
+    model = models.build(sizes, vocabulary=vocabulary).eval()
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.5)
     return Checkpoint(model, Config(model=sizes, data=DataConfig(order=order)), vocabulary, {})

@@ -27,7 +27,7 @@ def judge_of(name: str, order: str = "random") -> Judge:
     torch.manual_seed(3)
     vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
     sizes = ModelConfig(name=name, embedding=4, hidden=3, item=4, joint=6, mlp=5)
-    model = models.build(sizes, vocabulary=len(vocabulary))
+    model = models.build(sizes, vocabulary=vocabulary)
     return Judge(Checkpoint(model, Config(model=sizes, data=DataConfig(order=order)), vocabulary, {}))
 
 

@@ -21,7 +21,7 @@ def fresh(seed: int = 0) -> Checkpoint:
     torch.manual_seed(seed)
     config = Config(model=ModelConfig(name="biatt-pointer", embedding=4, hidden=3, item=4, joint=6, mlp=5))
     vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
-    model = models.build(config.model, vocabulary=len(vocabulary)).eval()
+    model = models.build(config.model, vocabulary=vocabulary).eval()
     return Checkpoint(model, config, vocabulary, {"dev_accuracy": 0.5})
 
 

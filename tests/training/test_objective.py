@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from veriscene.models import Judgement
-from veriscene.models.biatt import BiATT
 from veriscene.models.pointer import BiATTPointer, given
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.features import ITEM_FEATURES
@@ -30,8 +29,7 @@ def one_thread():
 def pointer_model(*, pooling: str = "max", dropout: float = 0.0, seed: int = 0) -> BiATTPointer:
     """Float64, with preferences among orders, and a verdict that depends on the order."""
     sizes = {"vocabulary": VOCABULARY, "embedding": 4, "hidden": 4, "item": 3, "joint": 5, "mlp": 6}
-    comprehension = BiATT(**sizes, dropout=dropout, pooling=pooling)
-    model = BiATTPointer(comprehension=comprehension, hidden=4, dropout=dropout).double()
+    model = BiATTPointer(**sizes, dropout=dropout, pooling=pooling).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

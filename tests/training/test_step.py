@@ -32,7 +32,7 @@ def test_the_recorded_step_equals_the_plain_one(name: str) -> None:
     for captured in (False, True):
         torch.manual_seed(0)
         sizes = ModelConfig(name=name, embedding=8, hidden=16, item=8, joint=16, mlp=16, dropout=0.0)
-        model = models.build(sizes, vocabulary=len(vocabulary)).cuda()
+        model = models.build(sizes, vocabulary=vocabulary).cuda()
         optimizer = torch.optim.Adam(model.parameters(), capturable=captured, fused=captured or None)
         step = (
             CapturedStep(model, optimizer, corpora[0], size=16, clip=1.0)

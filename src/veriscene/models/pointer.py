@@ -131,12 +131,30 @@ class Reading(NamedTuple):
 class BiATTPointer(nn.Module):
     """In training it samples orders and also judges as in inference, for the self-critical baseline."""
 
-    def __init__(self, *, comprehension: BiATT, hidden: int, dropout: float) -> None:
+    def __init__(
+        self,
+        *,
+        vocabulary: int,
+        embedding: int = 128,
+        hidden: int = 256,
+        item: int = 64,
+        joint: int = 512,
+        mlp: int = 512,
+        dropout: float = 0.3,
+        pooling: str = "max",
+    ) -> None:
         super().__init__()
-        self.comprehension = comprehension
-        self.pointer = Pointer(
-            words=2 * hidden, item=comprehension.embed_items.out_features, hidden=hidden, dropout=dropout
+        self.comprehension = BiATT(
+            vocabulary=vocabulary,
+            embedding=embedding,
+            hidden=hidden,
+            item=item,
+            joint=joint,
+            mlp=mlp,
+            dropout=dropout,
+            pooling=pooling,
         )
+        self.pointer = Pointer(words=2 * hidden, item=item, hidden=hidden, dropout=dropout)
 
     def forward(self, batch: Batch) -> Judgement:
         if not self.training:

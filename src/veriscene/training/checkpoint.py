@@ -65,7 +65,7 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
         raise InputError(f"{folder / VOCABULARY}: damaged; it must be a JSON list of words")
     vocabulary = Vocabulary(tuple(words))
     metrics = _read_json(folder / METRICS) if (folder / METRICS).exists() else {}
-    model = models.build(config.model, vocabulary=len(vocabulary))
+    model = models.build(config.model, vocabulary=vocabulary)
     try:
         model.load_state_dict(load_file(folder / WEIGHTS))
     except PermissionError:

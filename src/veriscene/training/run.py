@@ -36,7 +36,7 @@ def start(
 ) -> Trainer:
     """A trainer in a new run folder, on the corpus in `data` or on one that the package makes itself."""
     # Nothing may be left behind by settings that do not go together, or by a corpus that cannot be read.
-    models.build(config.model, vocabulary=2)
+    models.check(config.model)
     if data is not None:
         for split in ("train", "dev"):
             labelled(nlvr.read(nlvr.split_file(data, split)), split)

@@ -73,7 +73,7 @@ class Trainer:
         self.corpus = corpus.to(accelerator.device)
         self.dev = scored.to(accelerator.device).in_order(self.order)
         torch.manual_seed(config.training.seed)
-        self.model: nn.Module = models.build(config.model, vocabulary=len(self.vocabulary))
+        self.model: nn.Module = models.build(config.model, vocabulary=self.vocabulary)
         self.model = accelerator.prepare(self.model)
         # Processes must draw different dropout and different orders, or they would learn the same thing twice.
         torch.manual_seed(config.training.seed + 7919 * accelerator.process_index)
