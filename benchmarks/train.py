@@ -11,7 +11,7 @@ import importlib.util
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
@@ -162,11 +162,11 @@ def _our_turn(model: nn.Module, config: Config, corpus: Batch, batch: int, accel
 
 def _our_step(model: nn.Module, config: Config, corpus: Batch, batch: int, accelerator: Accelerator) -> Step:
     captures = accelerator.device.type == "cuda"
-    rate, clip = config.training.learning_rate, config.training.clip
+    rate, settings = config.training.learning_rate, replace(config.training, batch=batch)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, capturable=captures, fused=captures or None)
     if captures:
-        return CapturedStep(model, optimizer, corpus, size=batch, clip=clip)
-    return PlainStep(model, optimizer, clip=clip, accelerator=accelerator)
+        return CapturedStep(model, optimizer, corpus, settings)
+    return PlainStep(model, optimizer, settings, accelerator)
 
 
 def _our_batches(config: Config, corpus: Batch, batch: int) -> Iterator[torch.Tensor]:
@@ -209,7 +209,7 @@ def _gigaflop_an_example(
     """Products of one plain step, at the padding that our batches have on average."""
     model = models.build(config.model, vocabulary=vocabulary).to(accelerator.device)
     optimizer = torch.optim.Adam(model.parameters())
-    step = PlainStep(model, optimizer, clip=config.training.clip, accelerator=accelerator)
+    step = PlainStep(model, optimizer, config.training, accelerator)
     some = list(islice(_our_batches(config, corpus, batch), 8))
     with FlopCounterMode(display=False) as counter:
         for numbers in some:

@@ -23,12 +23,17 @@ class ModelConfig:
     mlp: int = 512
     dropout: float = 0.3
     pooling: str = "max"
+    penalty: float = 1.0  # of maxent: how much large weights cost
 
 
 @dataclass(frozen=True)
 class DataConfig:
     order: str = "random"  # in which items are read where no pointer chooses: random | file | sorted
     minimum_count: int = 3  # words that occur less often in the different statements become UNK
+    recolor: bool = False  # each epoch the colours change places, in scene and statement
+    mirror: bool = False  # each epoch half of the scenes are mirrored, unless left or right is spoken of
+    jitter: float = 0.0  # each epoch items that touch no wall move by so many pixels (standard deviation)
+    word_dropout: float = 0.0  # each epoch this share of words becomes UNK
     statements: int = 4000  # of the embedded corpus, when no folder is named
     level: str = "full"  # of the embedded corpus: simple | full
     corpus_seed: int = 1  # of the embedded corpus
@@ -43,6 +48,9 @@ class TrainingConfig:
     learning_rate: float = 1e-4
     warmup: int = 0  # steps over which the learning rate rises from zero; then it is fixed
     cooldown: float = 0.0  # the share of the run, at its end, over which the learning rate falls to zero
+    weight_decay: float = 0.0  # what a weight loses at each step, as a share of the learning rate times itself
+    label_smoothing: float = 0.0  # labels become this much less certain
+    average: float = 0.0  # weights scored and kept are a moving average, which keeps this share at each step
     clip: float = 5.0  # the gradient's largest norm
     patience: int = 20  # dev scores without a better one before it stops
     evaluate_every: int = 0  # steps between dev scores; 0: once an epoch
@@ -120,7 +128,7 @@ def _typed(expected: type, value: object, where: str, key: str) -> object:
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not expected:
-        kinds = {int: "a whole number", float: "a number", str: "text"}
+        kinds = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
         raise InputError(f"{where}: {key}={value!r} must be {kinds[expected]}")
     return value
 
@@ -142,6 +150,8 @@ _RANGES: dict[str, dict[str, tuple[int, int]]] = {
     },
 }
 
+_SHARES = (("model", "dropout"), ("data", "word_dropout"), ("training", "label_smoothing"), ("training", "average"))
+
 
 def _check_ranges(config: Config, where: str) -> None:
     def demand(holds: bool, section: str, key: str, allowed: str) -> None:
@@ -153,7 +163,11 @@ def _check_ranges(config: Config, where: str) -> None:
         for key, (least, most) in ranges.items():
             value = getattr(getattr(config, section), key)
             demand(least <= value <= most, section, key, f"from {least:,} to {most:,}")
-    demand(0 <= config.model.dropout < 1, "model", "dropout", "at least 0 and below 1")
+    for section, key in _SHARES:
+        demand(0 <= getattr(getattr(config, section), key) < 1, section, key, "at least 0 and below 1")
+    demand(config.model.penalty > 0, "model", "penalty", "above 0")
+    demand(0 <= config.data.jitter <= 50, "data", "jitter", "from 0 to 50")
+    demand(0 <= config.training.weight_decay <= 100, "training", "weight_decay", "from 0 to 100")
     demand(config.data.order in ("random", "file", "sorted"), "data", "order", "random, file or sorted")
     demand(config.data.level in ("simple", "full"), "data", "level", "simple or full")
     demand(0 < config.training.learning_rate < 1, "training", "learning_rate", "above 0 and below 1")

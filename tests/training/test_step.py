@@ -29,15 +29,16 @@ def test_the_recorded_step_equals_the_plain_one(name: str) -> None:
         for epoch in range(2)
     ]
     weights, losses = [], []
+    settings = TrainingConfig(batch=16, clip=1.0)
     for captured in (False, True):
         torch.manual_seed(0)
         sizes = ModelConfig(name=name, embedding=8, hidden=16, item=8, joint=16, mlp=16, dropout=0.0)
         model = models.build(sizes, vocabulary=vocabulary).cuda()
         optimizer = torch.optim.Adam(model.parameters(), capturable=captured, fused=captured or None)
         step = (
-            CapturedStep(model, optimizer, corpora[0], size=16, clip=1.0)
+            CapturedStep(model, optimizer, corpora[0], settings)
             if captured
-            else PlainStep(model, optimizer, clip=1.0, accelerator=Accelerator())
+            else PlainStep(model, optimizer, settings, Accelerator())
         )
         torch.manual_seed(1)
         generator = torch.Generator().manual_seed(2)

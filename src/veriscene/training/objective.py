@@ -16,12 +16,13 @@ class Loss:
     comprehension: Tensor  # (batch,), detached: L(s, o, y) of equation 16, the figure to report
 
 
-def objective(judgement: Judgement, labels: Tensor) -> Loss:
+def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0) -> Loss:
     """Cross entropy; and, where an order was sampled, the policy gradient of section 3.2.
 
     With R = -L(s, o[π*], y) and b the same at the order and weights of inference (self-critical), the gradient is
-    -(R - b) ∇ log p(π* | s, o) + ∇ L(s, o[π*], y).
+    -(R - b) ∇ log p(π* | s, o) + ∇ L(s, o[π*], y). Labels that are smoothed lie this much nearer to one half.
     """
+    labels = labels * (1 - smoothing) + smoothing / 2
     loss = _cross_entropy(judgement.logits, labels)
     surrogate = loss
     if judgement.log_probability is not None and judgement.baseline_logits is not None:

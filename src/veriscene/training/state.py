@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
+from torch import Tensor
 
 from veriscene.errors import InputError
 from veriscene.tensors.batch import Batch
@@ -49,6 +50,7 @@ def save(
     data: int,
     position: Position,
     optimizer: torch.optim.Optimizer,
+    average: list[Tensor],
     accelerator: Accelerator,
 ) -> None:
     generators = [{"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all()}]
@@ -57,14 +59,25 @@ def save(
     if accelerator.is_main_process:
         # The optimiser's settings are the configuration's, so only its moments are kept.
         moments = optimizer.state_dict()["state"]
-        state = {"data": data, "position": asdict(position), "moments": moments, "generators": generators}
+        state = {
+            "data": data,
+            "position": asdict(position),
+            "moments": moments,
+            "average": average,
+            "generators": generators,
+        }
         checkpoints.save(folder, checkpoint, also=lambda partial: torch.save(state, partial / STATE))
 
 
 def restore(
-    folder: Path, checkpoint: Checkpoint, data: int, optimizer: torch.optim.Optimizer, accelerator: Accelerator
+    folder: Path,
+    checkpoint: Checkpoint,
+    data: int,
+    optimizer: torch.optim.Optimizer,
+    average: list[Tensor],
+    accelerator: Accelerator,
 ) -> Position:
-    """Puts weights, moments and generators back into what it is given; gives the position."""
+    """Puts weights, their average, moments and generators back into what it is given; gives the position."""
     saved = checkpoints.load(folder)
     try:
         state: dict[str, Any] = torch.load(folder / STATE, map_location="cpu", weights_only=True)
@@ -79,6 +92,8 @@ def restore(
         checkpoint.model.load_state_dict(saved.model.state_dict())
         groups = optimizer.state_dict()["param_groups"]
         optimizer.load_state_dict({"state": state["moments"], "param_groups": groups})
+        for weight, kept in zip(average, state["average"], strict=True):
+            weight.copy_(kept)
     except Exception as error:
         raise InputError(f"{folder / STATE}: damaged ({type(error).__name__}); it cannot be resumed") from None
     if len(generators) != accelerator.num_processes:

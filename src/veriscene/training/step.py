@@ -15,10 +15,13 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
+from veriscene.config import TrainingConfig
 from veriscene.tensors.batch import Batch
 from veriscene.training.objective import objective
 
 LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are recorded
+
+CHANGING = ("words", "items", "positions")  # what an epoch draws anew
 
 
 class Step(Protocol):
@@ -31,9 +34,9 @@ class PlainStep:
     """Works on every device and in several processes."""
 
     def __init__(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, *, clip: float, accelerator: Accelerator
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: TrainingConfig, accelerator: Accelerator
     ) -> None:
-        self.model, self.optimizer, self.clip, self.accelerator = model, optimizer, clip, accelerator
+        self.model, self.optimizer, self.settings, self.accelerator = model, optimizer, settings, accelerator
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         for group in self.optimizer.param_groups:
@@ -42,10 +45,10 @@ class PlainStep:
         batch, share = corpus[numbers.to(device)], share.to(device)
         assert batch.labels is not None
         self.model.train()
-        loss = objective(self.model(batch), batch.labels)
+        loss = objective(self.model(batch), batch.labels, smoothing=self.settings.label_smoothing)
         self.optimizer.zero_grad(set_to_none=True)
         self.accelerator.backward((loss.surrogate * share).sum())
-        self.accelerator.clip_grad_norm_(self.model.parameters(), self.clip)
+        self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
         return (loss.comprehension * share).sum()
 
@@ -53,20 +56,24 @@ class PlainStep:
 class CapturedStep:
     """On one CUDA device. Records a graph for each shape when it first occurs, and replays it from then on."""
 
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, corpus: Batch, *, size: int, clip: float):
-        """The optimiser must be capturable. The corpus is copied; later ones may differ in the order of items alone."""
-        self.model, self.optimizer, self.clip = model, optimizer, clip
-        self.corpus = replace(corpus, items=corpus.items.clone(), positions=corpus.positions.clone())
+    def __init__(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, corpus: Batch, settings: TrainingConfig
+    ) -> None:
+        """The optimiser must be capturable. The corpus is copied; later ones may differ in all but their lengths."""
+        self.model, self.optimizer, self.settings = model, optimizer, settings
+        self.corpus = replace(corpus, **{name: getattr(corpus, name).clone() for name in CHANGING})
         self.held: Batch | None = None
         self.lengths, self.fullest = corpus.lengths.cpu(), corpus.counts.amax(dim=1).cpu()
         device = corpus.words.device
-        self.numbers = torch.zeros(size, dtype=torch.int64, device=device)
-        self.share = torch.zeros(size, device=device)
+        self.numbers = torch.zeros(settings.batch, dtype=torch.int64, device=device)
+        self.share = torch.zeros(settings.batch, device=device)
         self.learning_rate = torch.zeros((), device=device)
         for group in optimizer.param_groups:
             group["lr"] = self.learning_rate
         self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
         self.pool = torch.cuda.graph_pool_handle()
+        # Branches of a graph use the same weights on several streams, on purpose; autograd would warn of it.
+        torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         self._take(corpus)
@@ -85,20 +92,20 @@ class CapturedStep:
         return loss
 
     def _take(self, corpus: Batch) -> None:
-        """A graph reads from fixed memory, so an epoch's order of items is copied there."""
+        """A graph reads from fixed memory, so what is new in an epoch is copied there."""
         if corpus is not self.held:
-            self.corpus.items.copy_(corpus.items)
-            self.corpus.positions.copy_(corpus.positions)
+            for name in CHANGING:
+                getattr(self.corpus, name).copy_(getattr(corpus, name))
             self.held = corpus
 
     def _learn(self, longest: int, fullest: int) -> Tensor:
         batch = self.corpus.padded_to(self.numbers, words=longest, items=fullest)
         assert batch.labels is not None
         self.model.train()
-        loss = objective(self.model(batch), batch.labels)
+        loss = objective(self.model(batch), batch.labels, smoothing=self.settings.label_smoothing)
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward((loss.surrogate * self.share).sum())
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.clip, foreach=True)
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip, foreach=True)
         self.optimizer.step()
         return (loss.comprehension * self.share).sum()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ from veriscene import models
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.scenes.nlvr import Example
+from veriscene.tensors.augmentation import Augmentation
 from veriscene.tensors.batch import Batch, ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import processes, state
+from veriscene.training.average import Average
 from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.interruption import interruptible
 from veriscene.training.progress import Display, RunLog
@@ -65,6 +68,13 @@ class Trainer:
         self.supervision, self.quiet = supervision, quiet
         self.vocabulary = Vocabulary.of((e.statement for e in train), minimum_count=config.data.minimum_count)
         self.order = ItemOrder(config.data.order)
+        self.augment = Augmentation(
+            self.vocabulary,
+            recolor=config.data.recolor,
+            mirror=config.data.mirror,
+            jitter=config.data.jitter,
+            word_dropout=config.data.word_dropout,
+        )
         corpus, scored = (
             encode(labelled(examples, split), self.vocabulary) for examples, split in ((train, "train"), (dev, "dev"))
         )
@@ -78,9 +88,11 @@ class Trainer:
         # Processes must draw different dropout and different orders, or they would learn the same thing twice.
         torch.manual_seed(config.training.seed + 7919 * accelerator.process_index)
         self.captures = accelerator.device.type == "cuda" and accelerator.num_processes == 1
-        self.optimizer = torch.optim.Adam(
+        self.average = Average(self._bare_model(), keep=config.training.average) if config.training.average else None
+        self.optimizer = torch.optim.AdamW(  # without weight decay it is Adam
             self.model.parameters(),
             lr=config.training.learning_rate,
+            weight_decay=config.training.weight_decay,
             capturable=self.captures,
             fused=self.captures or None,
         )
@@ -96,7 +108,10 @@ class Trainer:
 
     def resume(self, folder: Path) -> None:
         """Takes up weights, optimiser, generators and position of a state that this run left."""
-        self.position = state.restore(folder, self._checkpoint({}), self.digest, self.optimizer, self.accelerator)
+        average = self.average.weights if self.average else []
+        self.position = state.restore(
+            folder, self._checkpoint({}), self.digest, self.optimizer, average, self.accelerator
+        )
 
     # ------------------------------------------------------------ the loop
 
@@ -144,8 +159,8 @@ class Trainer:
     def _make_step(self) -> Step:
         settings = self.config.training
         if self.captures:
-            return CapturedStep(self.model, self.optimizer, self.corpus, size=settings.batch, clip=settings.clip)
-        return PlainStep(self.model, self.optimizer, clip=settings.clip, accelerator=self.accelerator)
+            return CapturedStep(self.model, self.optimizer, self.corpus, settings)
+        return PlainStep(self.model, self.optimizer, settings, self.accelerator)
 
     def _batches(self) -> Iterator[tuple[Batch, Tensor, Tensor]]:
         """From the present position on: the corpus, this process's examples, each one's share in the batch's mean.
@@ -157,7 +172,7 @@ class Trainer:
         for epoch in range(first_epoch, settings.epochs):
             generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + epoch)
             batches = epoch_batches(self.lengths, size=settings.batch, window=settings.window, generator=generator)
-            corpus = self.corpus.in_order(self.order, generator)
+            corpus = self.augment(self.corpus.in_order(self.order, generator), generator)
             for whole in batches[first_batch:]:
                 mine = whole[rank::world]
                 share = torch.full((len(mine),), world / len(whole))
@@ -170,6 +185,8 @@ class Trainer:
         position = self.position
         rate = learning_rate(self.config.training, position.step, self.total_steps)
         self.loss_sum += step(corpus, numbers, share, learning_rate=rate)
+        if self.average:
+            self.average.follow(position.step)
         spent = self._tick()
         self.position = replace(
             position,
@@ -209,6 +226,10 @@ class Trainer:
     # ------------------------------------------------------------ dev scores
 
     def _score(self, log: RunLog | None, display: Display) -> None:
+        with self.average.in_place() if self.average else nullcontext():
+            self._score_these_weights(log, display)
+
+    def _score_these_weights(self, log: RunLog | None, display: Display) -> None:
         accuracy = processes.accuracy(self.accelerator, self._bare_model(), self.dev)
         position = self.position
         best = accuracy > position.best_accuracy
@@ -268,5 +289,14 @@ class Trainer:
 
     def _save_last(self) -> None:
         self.position = replace(self.position, loss_sum=float(self.loss_sum))
-        state.save(self.run / LAST, self._checkpoint({}), self.digest, self.position, self.optimizer, self.accelerator)
+        average = self.average.weights if self.average else []
+        state.save(
+            self.run / LAST,
+            self._checkpoint({}),
+            self.digest,
+            self.position,
+            self.optimizer,
+            average,
+            self.accelerator,
+        )
         self._tick()  # saving is nobody's training time
