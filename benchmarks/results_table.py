@@ -11,24 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from veriscene.experiments.plans import TABLE1
+
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- results: written by benchmarks/results_table.py -->", "<!-- end of results -->"
-
-# Every row of the paper's Table 1: input, name, and what was published (dev / Test-P).
-PUBLISHED = (
-    ("structured", "MaxEnt", "68.0 / 67.7"),
-    ("structured", "MLP", "67.5 / 66.3"),
-    ("structured", "ImageFeat+RNN", "57.7 / 57.6"),
-    ("structured", "RelationNet", "65.1 / 62.7"),
-    ("structured", "BiDAF", "66.5 / 68.4"),
-    ("structured", "BiENC", "65.1 / 63.4"),
-    ("structured", "BiATT", "72.6 / 72.3"),
-    ("structured", "BiATT-Pointer", "74.6 / 73.9"),
-    ("pixels", "CNN+RNN", "56.6 / 58.0"),
-    ("pixels", "NMN", "63.1 / 66.1"),
-    ("pixels", "CNN-BiENC", "58.7 / 58.7"),
-    ("pixels", "CNN-BiATT", "66.9 / 69.7"),
-)
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -37,8 +23,9 @@ def table(rows: list[dict[str, Any]]) -> str:
         "| input | row | published, dev / Test-P | here, dev | Test-P | consistency, dev | seeds | supervision |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for input_kind, name, published in PUBLISHED:
-        row = measured.get((input_kind, name))
+    for planned in TABLE1.rows:
+        row = measured.get((planned.input, planned.name))
+        published = " / ".join(f"{figure:.1f}" for figure in planned.published or ())
         if row is None:
             here = "not measured yet | not measured yet | not measured yet | | "
         else:
@@ -47,7 +34,7 @@ def table(rows: list[dict[str, Any]]) -> str:
                 f"{_figure(row['dev'])}{spread} | {_figure(row['test'])} | {_figure(row['dev_consistency'])}"
                 f" | {row['seeds']} | {row['supervision']}"
             )
-        lines.append(f"| {input_kind} | {name} | {published} | {here} |")
+        lines.append(f"| {planned.input} | {planned.name} | {published} | {here} |")
     return "\n".join(lines)
 
 

@@ -61,8 +61,8 @@ def test_every_command_that_the_readme_names_exists() -> None:
 def test_the_presets_that_the_readme_names_are_there() -> None:
     from veriscene.config import presets
 
-    named = re.search(r"# presets: (.*)", README)
-    assert named and set(named[1].split(", ")) == set(presets())
+    table = README.split("| preset |")[1].split("\n\n")[0]
+    assert set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)) == set(presets())
 
 
 def test_the_printed_run_is_that_of_the_preset() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "veriscene"
-ROOMS = ("scenes", "meaning", "tensors", "models", "training", "evaluation", "serving")
+ROOMS = ("scenes", "meaning", "tensors", "models", "training", "evaluation", "experiments", "serving")
 FOR_ALL = {"errors", "config"}  # and the package itself, for its version
 
 

@@ -17,6 +17,10 @@ from veriscene import __version__
 from veriscene import cli_output as output
 from veriscene.cli_bench import bench
 from veriscene.cli_data import data
+from veriscene.cli_output import INTERRUPTED, Changes, DataFolder, Out, Seed
+from veriscene.cli_reproduce import reproduce
+from veriscene.cli_train import train
+from veriscene.cli_tune import tune
 from veriscene.errors import InputError
 
 # OpenMP threads that spin while they wait for one another bring a busy machine to a standstill, so they shall sleep.
@@ -25,27 +29,13 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 app = typer.Typer(help="Is this statement true of this scene?", no_args_is_help=True, pretty_exceptions_enable=False)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
-
-INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
+app.command()(train)
+app.command()(tune)
+app.command()(reproduce)
 
 Model = Annotated[str, typer.Argument(help="A folder that `veriscene train` wrote, or a shipped checkpoint's name.")]
 Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        readable=False,
-        help="Corpus folder with train/train.json and dev/dev.json. Default: the embedded corpus.",
-    ),
-]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
-]
-Out = Annotated[
-    Path | None, typer.Option("--out", readable=False, help="Folder of the run. Default: a new one below runs/.")
-]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, order of examples, dropout and sampling.")]
 
 
 def main() -> None:
@@ -73,49 +63,6 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
     if show:
         print(__version__)
         raise typer.Exit
-
-
-@app.command()
-def train(
-    preset: Annotated[str | None, typer.Argument(help="quick, bienc, biatt or biatt-pointer.")] = None,
-    data: DataFolder = None,
-    changes: Changes = None,
-    seed: Seed = None,
-    out: Out = None,
-    resume: Annotated[Path | None, typer.Option(readable=False, help="Go on exactly where this run stopped.")] = None,
-) -> None:
-    """Train a model. Ctrl-C finishes the step, saves, and says how to go on."""
-    from veriscene.config import load_preset
-    from veriscene.training import run
-
-    accelerator = output.accelerator()
-    say = output.say
-    if resume is not None:
-        if preset or data or changes or out or seed is not None:
-            raise typer.BadParameter("--resume goes on with the run's own settings; give nothing beside it")
-        trainer = run.resume(resume, accelerator=accelerator)
-    elif preset is None:
-        raise typer.BadParameter("name a PRESET (quick, bienc, biatt, biatt-pointer), or --resume RUN")
-    else:
-        config = load_preset(preset, [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])])
-        with output.progress_bar("making the corpus") as progress:
-            trainer = run.start(
-                config, preset=preset, data=data, folder=out, accelerator=accelerator, progress=progress
-            )
-    say(
-        f"{trainer.config.model.name} on {len(trainer.corpus):,} examples, {len(trainer.vocabulary)} words,"
-        f" {accelerator.device}, run {trainer.run}"
-    )
-    outcome = trainer.fit()
-    if outcome.interrupted:
-        say(
-            f"interrupted at step {outcome.position.step} of {outcome.steps_planned} and saved;"
-            f" go on with: veriscene train --resume {trainer.run}"
-        )
-        raise typer.Exit(INTERRUPTED)
-    say(f"best dev accuracy {outcome.position.best_accuracy:.1%} at step {outcome.position.best_step}")
-    if accelerator.is_main_process:
-        print(trainer.run)
 
 
 @app.command()

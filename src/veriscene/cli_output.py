@@ -1,4 +1,4 @@
-"""What the commands share: how they speak to a person, and on what they run."""
+"""What the commands share: some of their options, how they speak to a person, and on what they run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -21,7 +23,25 @@ if TYPE_CHECKING:
 
     from veriscene.evaluation.metrics import Scores, Slice
 
+INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
 SECONDS_BETWEEN_LINES = 5.0
+
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        readable=False,
+        help="Corpus folder with train/train.json and dev/dev.json. Default: the embedded corpus.",
+    ),
+]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", readable=False, help="Folder of the run. Default: a new one below runs/.")
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, order of examples, dropout and sampling.")]
+
 # Of several processes (started by torchrun) only the first one speaks; the others would say the same again.
 IS_MAIN = os.environ.get("RANK", "0") == "0"
 _errors = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not IS_MAIN)

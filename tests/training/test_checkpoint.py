@@ -34,6 +34,30 @@ def test_a_loaded_checkpoint_judges_as_the_saved_one_did(tmp_path: Path) -> None
         assert torch.equal(loaded.model(loaded.encode(EXAMPLES)).logits, saved.model(saved.encode(EXAMPLES)).logits)
 
 
+def test_half_precision_halves_the_file_and_is_read_back_in_full(tmp_path: Path) -> None:
+    saved = fresh()
+    for name, half in (("whole", False), ("half", True)):
+        checkpoints.save(tmp_path / name, saved, half=half)
+    loaded = checkpoints.load(tmp_path / "half")
+    for name, weight in loaded.model.state_dict().items():
+        assert weight.dtype == torch.float32
+        torch.testing.assert_close(weight, saved.model.state_dict()[name], atol=1e-3, rtol=1e-3)
+    header, whole, half = 8192, *((tmp_path / n / "model.safetensors").stat().st_size for n in ("whole", "half"))
+    assert half < whole and abs(whole - 2 * half) < header
+
+
+def test_shipped_checkpoints_answer_to_their_names_and_aliases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints.resources, "files", lambda package: tmp_path)
+    assert checkpoints.shipped_checkpoints() == {}
+    checkpoints.save(tmp_path / "checkpoints" / "one", fresh())
+    (tmp_path / "checkpoints" / "aliases.json").write_text('{"best": "one"}', encoding="utf-8")
+    assert sorted(checkpoints.shipped_checkpoints()) == ["best", "one"]
+    for name in ("one", "best"):
+        assert checkpoints.load(name).metrics == {"dev_accuracy": 0.5}
+    with pytest.raises(InputError, match="one of best, one"):
+        checkpoints.load("worst")
+
+
 def test_a_failed_save_leaves_the_old_folder_whole(tmp_path: Path) -> None:
     checkpoints.save(tmp_path / "best", fresh(1))
     before = {path.name: path.read_bytes() for path in (tmp_path / "best").iterdir()}

@@ -161,6 +161,8 @@ def test_the_baseline_leaves_the_expectation_and_moves_the_single_draw(baseline)
     drawn = gradient(policy_term(judgement, labels)[one], model)
     by_hand = (loss[one].detach() - at_baseline) * gradient(judgement.log_probability[one], model)
     assert_close(drawn, by_hand)  # -(R - b) ∇ log p with R = -L and b = -L at the baseline
+    plain, weighed = (objective(judgement, labels, policy_weight=w).surrogate[one] for w in (1.0, 0.25))
+    assert_close(weighed - plain, 0.75 * (loss[one] - objective(judgement, labels).surrogate[one]))
 
 
 def test_the_baseline_is_the_judgement_of_inference_whatever_dropout_and_sampling_do():
@@ -206,3 +208,7 @@ def test_without_a_sampled_order_the_objective_is_the_cross_entropy():
         assert_close(slope, (torch.sigmoid(logits) - labels).detach())
     wrong = objective(replace(judgement, logits=-logits), labels).surrogate
     assert wrong.isfinite().all() and wrong[0] == 200
+    # A label smoothed by s is the label with 1 - s, and a coin's throw with s.
+    smooth, sharp, coin = (objective(judgement, y, smoothing=s) for y, s in ((labels, 0.3), (labels, 0), (labels, 1)))
+    assert_close(smooth.surrogate, 0.7 * sharp.surrogate + 0.3 * coin.surrogate)
+    assert_close(coin.surrogate, objective(judgement, 1 - labels, smoothing=1).surrogate)

@@ -21,6 +21,17 @@ from veriscene.training import run, trainer
 from veriscene.training.progress import read_log
 from veriscene.training.trainer import Trainer
 
+# Everything that is drawn or kept from step to step.
+REGULARISED = [
+    "training.average=0.9",
+    "training.weight_decay=0.1",
+    "training.label_smoothing=0.1",
+    "data.minimum_count=1",
+    "data.recolor=true",
+    "data.mirror=true",
+    "data.jitter=1.0",
+    "data.word_dropout=0.1",
+]
 SMALL = ["model.hidden=6", "model.embedding=8", "model.item=5", "model.joint=10", "model.mlp=8", "model.dropout=0.3"]
 
 
@@ -43,13 +54,16 @@ def weights_and_scores(folder: Path) -> tuple[dict[str, torch.Tensor], list[tupl
     return load_file(folder / "last" / "model.safetensors"), scores
 
 
-@pytest.mark.parametrize("stop_at", [4, 6, 13])  # within an epoch, at its end, in a later one
+@pytest.mark.parametrize(
+    ("stop_at", "changes"),  # within an epoch, at its end, in a later one
+    [(4, []), (6, []), (13, []), (13, REGULARISED)],
+)
 def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
-    corpus: Path, tmp_path: Path, stop_at: int, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tmp_path: Path, stop_at: int, changes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not start(corpus, tmp_path / "whole", small()).fit().interrupted
+    assert not start(corpus, tmp_path / "whole", small(*changes)).fit().interrupted
 
-    broken = start(corpus, tmp_path / "broken", small())
+    broken = start(corpus, tmp_path / "broken", small(*changes))
     plain_learn = Trainer._learn
 
     def learn_with_ctrl_c(self: Trainer, *arguments: Any) -> None:

@@ -5,25 +5,51 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import Protocol, runtime_checkable
 
 from torch import nn
 
 from veriscene.config import ModelConfig
 from veriscene.errors import InputError
 from veriscene.models.biatt import BiATT
+from veriscene.models.bidaf import BiDAF
 from veriscene.models.bienc import BiENC
+from veriscene.models.imagefeat_rnn import ImageFeatRNN
 from veriscene.models.judgement import Judgement
+from veriscene.models.maxent import MaxEnt
+from veriscene.models.mlp import MLP
 from veriscene.models.pointer import BiATTPointer
+from veriscene.models.relation import RelationNet
+from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import Vocabulary
 
-__all__ = ["MODELS", "Judgement", "build"]
+__all__ = ["MODELS", "Fitted", "Judgement", "Prepared", "build", "check", "is_fitted"]
 
 # A model's parameters say what it reads: settings, and `vocabulary` (how many words it knows) or `words` themselves.
 MODELS: dict[str, Callable[..., nn.Module]] = {
+    "maxent": MaxEnt,
+    "mlp": MLP,
+    "imagefeat-rnn": ImageFeatRNN,
+    "relation-net": RelationNet,
+    "bidaf": BiDAF,
     "bienc": BiENC,
     "biatt": BiATT,
     "biatt-pointer": BiATTPointer,
 }
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A model that must see the training corpus before it can be trained."""
+
+    def prepare(self, corpus: Batch) -> None: ...
+
+
+@runtime_checkable
+class Fitted(Prepared, Protocol):
+    """A model that finds its best weights by itself, without steps."""
+
+    def fit(self, corpus: Batch) -> None: ...
 
 
 def build(config: ModelConfig, *, vocabulary: Vocabulary) -> nn.Module:
@@ -41,6 +67,11 @@ def check(config: ModelConfig) -> None:
         if key not in read and value != usual[key]:
             settings = ", ".join(f"model.{name}" for name in usual if name in read)
             raise InputError(f"model.{key} has no effect on {config.name}; what it reads is {settings}")
+
+
+def is_fitted(config: ModelConfig) -> bool:
+    """Whether models of this kind are Fitted."""
+    return hasattr(_kind(config), "fit")
 
 
 def _kind(config: ModelConfig) -> Callable[..., nn.Module]:

@@ -26,6 +26,7 @@ class BiATT(nn.Module):
         mlp: int = 512,
         dropout: float = 0.3,
         pooling: str = "max",
+        forget_bias: float = 0.0,
     ) -> None:
         super().__init__()
         self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
@@ -39,7 +40,7 @@ class BiATT(nn.Module):
         self.word_lstm = BiLSTM(joint, hidden, dropout)
         self.item_lstm = BiLSTM(joint, hidden, dropout)
         self.pool = make_pooling(pooling, size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout)
-        xavier_(self)
+        xavier_(self, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
         h = self.lang_lstm.dropout(self.read_statement(batch))

@@ -24,6 +24,7 @@ class BiENC(nn.Module):
         item: int = 64,
         dropout: float = 0.3,
         pooling: str = "max",
+        forget_bias: float = 0.0,
     ) -> None:
         super().__init__()
         if pooling not in SCORE_COMBINATIONS:
@@ -35,7 +36,7 @@ class BiENC(nn.Module):
         self.obj_lstm = BiLSTM(item, hidden, dropout)
         self.similarity = nn.Linear(2 * hidden, 2 * hidden, bias=False)
         self.combine = SCORE_COMBINATIONS[pooling]
-        xavier_(self)
+        xavier_(self, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
         h = last_outputs(self.lang_lstm(self.embed_words(batch.words), batch.lengths), batch.lengths)

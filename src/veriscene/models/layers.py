@@ -9,13 +9,19 @@ from torch.nn.functional import linear
 from veriscene.models.recurrence import bilstm
 
 
-def xavier_(module: nn.Module) -> None:
-    """All the trainable variables with the Xavier initialiser (appendix A.3.1); biases, which have no fan, at zero."""
-    for parameter in module.parameters():
+def xavier_(module: nn.Module, *, forget_bias: float = 0.0) -> None:
+    """All the trainable variables with the Xavier initialiser (appendix A.3.1); biases, which have no fan, at zero.
+
+    But LSTMs may begin with forget gates that are further open, which is what `forget_bias` is for.
+    """
+    for name, parameter in module.named_parameters():
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
         else:
             nn.init.zeros_(parameter)
+        if name.rpartition(".")[2].startswith("bias_ih"):
+            _, forget, _, _ = parameter.detach().chunk(4)
+            forget.fill_(forget_bias)
 
 
 class BiLSTM(nn.Module):

@@ -53,7 +53,7 @@ class Pointer(nn.Module):
     the decoder attends to the words by Luong's bilinear attention and points from the attentional state.
     """
 
-    def __init__(self, *, words: int, item: int, hidden: int, dropout: float) -> None:
+    def __init__(self, *, words: int, item: int, hidden: int, dropout: float, forget_bias: float) -> None:
         super().__init__()
         self.start = nn.Parameter(torch.zeros(item))
         self.encoder = nn.LSTMCell(item, hidden)
@@ -62,7 +62,7 @@ class Pointer(nn.Module):
         self.attentional = nn.Linear(words + hidden, hidden, bias=False)
         self.point = nn.Linear(hidden, hidden, bias=False)
         self.dropout = nn.Dropout(dropout)
-        xavier_(self)
+        xavier_(self, forget_bias=forget_bias)
 
     def glance(self, e: Tensor, counts: Tensor) -> Glance:
         """The encoder's hidden outputs, before dropout, and its state after each box's last item."""
@@ -142,6 +142,7 @@ class BiATTPointer(nn.Module):
         mlp: int = 512,
         dropout: float = 0.3,
         pooling: str = "max",
+        forget_bias: float = 0.0,
     ) -> None:
         super().__init__()
         self.comprehension = BiATT(
@@ -153,8 +154,9 @@ class BiATTPointer(nn.Module):
             mlp=mlp,
             dropout=dropout,
             pooling=pooling,
+            forget_bias=forget_bias,
         )
-        self.pointer = Pointer(words=2 * hidden, item=item, hidden=hidden, dropout=dropout)
+        self.pointer = Pointer(words=2 * hidden, item=item, hidden=hidden, dropout=dropout, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
         if not self.training:

@@ -86,6 +86,7 @@ def example_of(statement: str, scene: Scene | list[Any]) -> Example:
 
 
 def _verdict(number: int, example: Example, batch: Batch, judgement: Judgement) -> Verdict:
+    assert judgement.scores is not None
     boxes = range(len(example.scene.boxes))
     counts = [len(box.items) for box in example.scene.boxes]
     # What was read at each place, as a number in the scene's own list of items.

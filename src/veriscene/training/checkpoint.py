@@ -30,6 +30,8 @@ from veriscene.tensors.vocabulary import Vocabulary
 FORMAT = 1
 WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "vocabulary.json", "metrics.json"
 BEST = "best"
+ALIASES = "aliases.json"  # of the checkpoints that ship with the package
+SUMMARY = "summary.json"  # of a folder of seeds; names the best one's run
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,14 @@ class Checkpoint:
         return encode(examples, self.vocabulary).in_order(ItemOrder(self.config.data.order))
 
 
-def save(folder: Path, checkpoint: Checkpoint, also: Callable[[Path], None] | None = None) -> None:
-    """Writes the folder whole or not at all; `also` may add files of its own to it."""
+def save(
+    folder: Path, checkpoint: Checkpoint, also: Callable[[Path], None] | None = None, *, half: bool = False
+) -> None:
+    """Writes the folder whole or not at all; `also` may add files of its own to it. `half` halves the weights' size."""
     with _replacing(folder) as partial:
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.model.state_dict().items()}
+        if half:
+            tensors = {name: t.half() if t.is_floating_point() else t for name, t in tensors.items()}
         save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
         _write_json(partial / CONFIG, {"format": FORMAT, "veriscene": __version__, **checkpoint.config.to_json()})
         _write_json(partial / VOCABULARY, list(checkpoint.vocabulary.words))
@@ -57,7 +63,7 @@ def save(folder: Path, checkpoint: Checkpoint, also: Callable[[Path], None] | No
 
 
 def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> Checkpoint:
-    """The checkpoint in a folder (or in its `best` subfolder), or the one of that name that ships with the package."""
+    """The checkpoint in a folder (its best one, its best seed), or the one of that name that ships with the package."""
     folder = find(name_or_folder)
     config = _load_config(folder)
     words = _read_json(folder / VOCABULARY)
@@ -86,6 +92,8 @@ def find(name_or_folder: str | Path) -> Path:
             return shipped[str(name_or_folder)]
         known = f"one of {', '.join(sorted(shipped))}, or " if shipped else ""
         raise InputError(f"{folder}: no such model; give {known}a folder that `veriscene train` wrote")
+    if (folder / SUMMARY).is_file():
+        folder = _best_seed(folder)
     if not (folder / CONFIG).exists():
         folder = present(folder / BEST) or folder
     missing = [name for name in (CONFIG, VOCABULARY, WEIGHTS) if not (folder / name).is_file()]
@@ -94,15 +102,27 @@ def find(name_or_folder: str | Path) -> Path:
     return folder
 
 
+def _best_seed(folder: Path) -> Path:
+    summary = _read_json(folder / SUMMARY)
+    name = summary.get("best") if isinstance(summary, dict) else None
+    if not isinstance(name, str) or not (folder / name).is_dir():
+        raise InputError(f"{folder / SUMMARY}: damaged; it must name the best seed's run")
+    return folder / name
+
+
 def present(folder: Path) -> Path | None:
     """Where a folder that `save` replaces is found; not under its own name if a crash came between the two renames."""
     return next((place for place in (folder, _previous(folder)) if place.is_dir()), None)
 
 
 def shipped_checkpoints() -> dict[str, Path]:
-    """The checkpoints that are part of the package, name -> folder."""
+    """The checkpoints that are part of the package, name -> folder; one may have several names."""
     root = Path(str(resources.files("veriscene"))) / "checkpoints"
-    return {path.name: path for path in sorted(root.iterdir()) if path.is_dir()} if root.is_dir() else {}
+    if not root.is_dir():
+        return {}
+    own = {path.name: path for path in sorted(root.iterdir()) if (path / CONFIG).is_file()}
+    aliases = _read_json(root / ALIASES) if (root / ALIASES).is_file() else {}
+    return own | {alias: own[name] for alias, name in aliases.items()}
 
 
 def _load_config(folder: Path) -> Config:

@@ -16,11 +16,12 @@ class Loss:
     comprehension: Tensor  # (batch,), detached: L(s, o, y) of equation 16, the figure to report
 
 
-def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0) -> Loss:
+def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0, policy_weight: float = 1.0) -> Loss:
     """Cross entropy; and, where an order was sampled, the policy gradient of section 3.2.
 
     With R = -L(s, o[π*], y) and b the same at the order and weights of inference (self-critical), the gradient is
-    -(R - b) ∇ log p(π* | s, o) + ∇ L(s, o[π*], y). Labels that are smoothed lie this much nearer to one half.
+    -(R - b) ∇ log p(π* | s, o) + ∇ L(s, o[π*], y), of which `policy_weight` may weigh the first term. Labels that are
+    smoothed lie nearer to one half.
     """
     labels = labels * (1 - smoothing) + smoothing / 2
     loss = _cross_entropy(judgement.logits, labels)
@@ -28,7 +29,7 @@ def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0) -
     if judgement.log_probability is not None and judgement.baseline_logits is not None:
         reward = -loss.detach()
         baseline = -_cross_entropy(judgement.baseline_logits, labels).detach()
-        surrogate = loss - (reward - baseline) * judgement.log_probability
+        surrogate = loss - policy_weight * (reward - baseline) * judgement.log_probability
     return Loss(surrogate=surrogate, comprehension=loss.detach())
 
 

@@ -17,11 +17,13 @@ from veriscene.meaning import corpus as embedded
 from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import BEST
-from veriscene.training.trainer import LAST, Trainer, labelled
+from veriscene.training.fitted import FittedTrainer
+from veriscene.training.trainer import LAST, Trainer
 
 RUN = "run.json"
 CORPUS = "corpus"
 Progress = Callable[[int, int], None]
+AnyTrainer = Trainer | FittedTrainer
 
 
 def start(
@@ -33,16 +35,14 @@ def start(
     accelerator: Accelerator,
     progress: Progress = lambda done, total: None,
     quiet: bool = False,
-) -> Trainer:
+) -> AnyTrainer:
     """A trainer in a new run folder, on the corpus in `data` or on one that the package makes itself."""
     # Nothing may be left behind by settings that do not go together, or by a corpus that cannot be read.
     models.check(config.model)
-    if data is not None:
-        for split in ("train", "dev"):
-            labelled(nlvr.read(nlvr.split_file(data, split)), split)
-    folder = _agreed(folder or _fresh_name(preset, config), accelerator)
+    folder = agreed(folder or fresh_name(preset, f"seed{config.training.seed}"), accelerator)
+    trainer = None if data is None else _trainer(config, folder, data, accelerator, quiet)
     if accelerator.is_main_process:
-        _create(folder)
+        create(folder)
         if data is None:
             settings = config.data
             made = embedded.build(
@@ -52,15 +52,15 @@ def start(
         record = {"preset": preset, "data": None if data is None else str(data.resolve()), "config": config.to_json()}
         nlvr.write_text(folder / RUN, json.dumps(record, indent=1) + "\n")
     accelerator.wait_for_everyone()
-    return _trainer(config, folder, data, accelerator, quiet)
+    return trainer or _trainer(config, folder, data, accelerator, quiet)
 
 
-def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> Trainer:
+def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> AnyTrainer:
     """The trainer of an earlier run, exactly where it stood."""
     config, data = _read(folder)
     trainer = _trainer(config, folder, data, accelerator, quiet)
     last = checkpoints.present(folder / LAST)
-    if last is not None:  # else the run ended before it first saved, and starts again
+    if isinstance(trainer, Trainer) and last is not None:  # else the run ended before it first saved, and starts again
         trainer.resume(last)
     return trainer
 
@@ -72,12 +72,23 @@ def scored_split(folder: Path) -> tuple[str, Path]:
     """
     _, data = _read(folder)
     split = "test" if data is None else "dev"
-    return split, nlvr.split_file(folder / CORPUS if data is None else data, split)
+    return split, nlvr.split_file(corpus_of(folder), split)
 
 
-def _trainer(config: Config, folder: Path, data: Path | None, accelerator: Accelerator, quiet: bool) -> Trainer:
+def corpus_of(folder: Path) -> Path:
+    """The corpus folder that a run learns from."""
+    _, data = _read(folder)
+    return folder / CORPUS if data is None else data
+
+
+def trainer_of(config: Config) -> type[Trainer] | type[FittedTrainer]:
+    """The kind of trainer that a configuration asks for."""
+    return FittedTrainer if models.is_fitted(config.model) else Trainer
+
+
+def _trainer(config: Config, folder: Path, data: Path | None, accelerator: Accelerator, quiet: bool) -> AnyTrainer:
     corpus = folder / CORPUS if data is None else data
-    return Trainer(
+    return trainer_of(config)(
         config,
         folder,
         train=nlvr.read(nlvr.split_file(corpus, "train")),
@@ -102,7 +113,8 @@ def _read(folder: Path) -> tuple[Config, Path | None]:
     return config, data
 
 
-def _create(folder: Path) -> None:
+def create(folder: Path) -> None:
+    """A new, empty folder for a run; what is there already is never touched."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         go_on = f"go on with --resume {folder}, or " if (folder / RUN).exists() or (folder / BEST).exists() else ""
         raise InputError(f"{folder}: is there already; {go_on}name another folder with --out")
@@ -112,11 +124,11 @@ def _create(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be made ({error.strerror})") from None
 
 
-def _fresh_name(preset: str, config: Config) -> Path:
-    return Path("runs") / f"{preset}-seed{config.training.seed}-{time.strftime('%Y%m%d-%H%M%S')}"
+def fresh_name(preset: str, what: str) -> Path:
+    return Path("runs") / f"{preset}-{what}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-def _agreed(folder: Path, accelerator: Accelerator) -> Path:
+def agreed(folder: Path, accelerator: Accelerator) -> Path:
     """The first process's choice: clocks of several processes may differ."""
     if accelerator.num_processes == 1:
         return folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from accelerate.utils import gather_object
 from torch import Tensor
 
 from veriscene.errors import InputError
+from veriscene.scenes.nlvr import Example
 from veriscene.tensors.batch import Batch
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
@@ -33,6 +35,20 @@ class Position:
     loss_count: int = 0
     training_seconds: float = 0.0  # since the last dev score, scoring and saving left out
     finished: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    position: Position
+    interrupted: bool
+    steps_planned: int
+
+
+def labelled(examples: Sequence[Example], split: str) -> Sequence[Example]:
+    """The examples themselves, if they can be learnt from or scored."""
+    if not examples or any(example.label is None for example in examples):
+        raise InputError(f"the {split} split must hold examples, and each must have a label")
+    return examples
 
 
 def digest(corpus: Batch) -> int:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from veriscene.config import TrainingConfig
 from veriscene.tensors.batch import Batch
-from veriscene.training.objective import objective
+from veriscene.training.objective import Loss, objective
 
 LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are recorded
 
@@ -28,6 +28,13 @@ class Step(Protocol):
     """Learns from the examples of these numbers, each with its share in the mean; gives the mean loss, unread."""
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor: ...
+
+
+def _loss(model: nn.Module, batch: Batch, settings: TrainingConfig) -> Loss:
+    assert batch.labels is not None
+    return objective(
+        model(batch), batch.labels, smoothing=settings.label_smoothing, policy_weight=settings.policy_weight
+    )
 
 
 class PlainStep:
@@ -43,9 +50,8 @@ class PlainStep:
             group["lr"] = learning_rate
         device = corpus.words.device
         batch, share = corpus[numbers.to(device)], share.to(device)
-        assert batch.labels is not None
         self.model.train()
-        loss = objective(self.model(batch), batch.labels, smoothing=self.settings.label_smoothing)
+        loss = _loss(self.model, batch, self.settings)
         self.optimizer.zero_grad(set_to_none=True)
         self.accelerator.backward((loss.surrogate * share).sum())
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
@@ -100,9 +106,8 @@ class CapturedStep:
 
     def _learn(self, longest: int, fullest: int) -> Tensor:
         batch = self.corpus.padded_to(self.numbers, words=longest, items=fullest)
-        assert batch.labels is not None
         self.model.train()
-        loss = objective(self.model(batch), batch.labels, smoothing=self.settings.label_smoothing)
+        loss = _loss(self.model, batch, self.settings)
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward((loss.surrogate * self.share).sum())
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip, foreach=True)

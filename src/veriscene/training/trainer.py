@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,26 +28,13 @@ from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.interruption import interruptible
 from veriscene.training.progress import Display, RunLog
 from veriscene.training.schedule import epoch_batches, learning_rate
-from veriscene.training.state import Position
+from veriscene.training.state import Outcome, Position, labelled
 from veriscene.training.step import CapturedStep, PlainStep, Step
 
 LAST = "last"
 SECONDS_BETWEEN_SAVES = 60.0
+PROBED_STEPS = 3
 SECONDS_BETWEEN_LOOKS = 0.5  # at the loss, for which the device must come to rest
-
-
-@dataclass(frozen=True)
-class Outcome:
-    position: Position
-    interrupted: bool
-    steps_planned: int
-
-
-def labelled(examples: Sequence[Example], split: str) -> Sequence[Example]:
-    """The examples themselves, if they can be learnt from or scored."""
-    if not examples or any(example.label is None for example in examples):
-        raise InputError(f"the {split} split must hold examples, and each must have a label")
-    return examples
 
 
 class Trainer:
@@ -84,6 +71,8 @@ class Trainer:
         self.dev = scored.to(accelerator.device).in_order(self.order)
         torch.manual_seed(config.training.seed)
         self.model: nn.Module = models.build(config.model, vocabulary=self.vocabulary)
+        if isinstance(self.model, models.Prepared):
+            self.model.prepare(corpus)
         self.model = accelerator.prepare(self.model)
         # Processes must draw different dropout and different orders, or they would learn the same thing twice.
         torch.manual_seed(config.training.seed + 7919 * accelerator.process_index)
@@ -106,6 +95,19 @@ class Trainer:
     def total_steps(self) -> int:
         return self.config.training.epochs * self.steps_per_epoch
 
+    def expected_seconds(self) -> float:
+        """At most how long `fit` takes, by a few steps that are taken on the way: for a trainer to be thrown away."""
+        step = self._make_step()
+        corpus, numbers, share = next(self._batches())
+        for _ in range(PROBED_STEPS):  # the first ones are slower: libraries set themselves up, graphs are recorded
+            step(corpus, numbers, share, learning_rate=0.0)
+        started = time.monotonic()
+        for _ in range(PROBED_STEPS):
+            float(step(corpus, numbers, share, learning_rate=0.0))
+        seconds = (time.monotonic() - started) / PROBED_STEPS * self.total_steps
+        limit = self.config.training.minutes * 60
+        return min(seconds, limit) if limit else seconds
+
     def resume(self, folder: Path) -> None:
         """Takes up weights, optimiser, generators and position of a state that this run left."""
         average = self.average.weights if self.average else []
@@ -115,8 +117,11 @@ class Trainer:
 
     # ------------------------------------------------------------ the loop
 
-    def fit(self) -> Outcome:
-        """Trains to the end, to patience, to the time limit or to Ctrl-C, and leaves `best` and `last` in the run."""
+    def fit(self, stop_after: Callable[[dict[str, Any]], bool] = lambda line: False) -> Outcome:
+        """Trains to the end, to patience, to the time limit or to Ctrl-C, and leaves `best` and `last` in the run.
+
+        `stop_after` sees the log's line of each dev score, and may end the run there.
+        """
         if self.position.finished:
             raise InputError(f"{self.run}: this run is finished; start a new one to train longer")
         log = RunLog(self.run, up_to_step=self.position.step) if self.accelerator.is_main_process else None
@@ -139,7 +144,7 @@ class Trainer:
                 )
                 if self._due_for_score() or (out_of_time and not interrupted):
                     self._look(display)
-                    self._score(log, display)
+                    out_of_time |= stop_after(self._score(log, display))
                 if self._is_over(out_of_time, interrupted):
                     self.position = replace(self.position, finished=True)
                     break
@@ -172,7 +177,7 @@ class Trainer:
         for epoch in range(first_epoch, settings.epochs):
             generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + epoch)
             batches = epoch_batches(self.lengths, size=settings.batch, window=settings.window, generator=generator)
-            corpus = self.augment(self.corpus.in_order(self.order, generator), generator)
+            corpus = self.augment(self.corpus, generator).in_order(self.order, generator)
             for whole in batches[first_batch:]:
                 mine = whole[rank::world]
                 share = torch.full((len(mine),), world / len(whole))
@@ -225,11 +230,11 @@ class Trainer:
 
     # ------------------------------------------------------------ dev scores
 
-    def _score(self, log: RunLog | None, display: Display) -> None:
+    def _score(self, log: RunLog | None, display: Display) -> dict[str, Any]:
         with self.average.in_place() if self.average else nullcontext():
-            self._score_these_weights(log, display)
+            return self._score_these_weights(log, display)
 
-    def _score_these_weights(self, log: RunLog | None, display: Display) -> None:
+    def _score_these_weights(self, log: RunLog | None, display: Display) -> dict[str, Any]:
         accuracy = processes.accuracy(self.accelerator, self._bare_model(), self.dev)
         position = self.position
         best = accuracy > position.best_accuracy
@@ -259,6 +264,7 @@ class Trainer:
             log.write(line)
         display.scored(line, total_steps=self.total_steps, seconds_left=self._seconds_left(), best=best)
         self._tick()  # writing is nobody's training time
+        return line
 
     def _due_for_score(self) -> bool:
         every = self.config.training.evaluate_every or self.steps_per_epoch
@@ -276,7 +282,7 @@ class Trainer:
         steps_left = self.total_steps - self.position.step
         by_steps = self.position.seconds / max(1, self.position.step) * steps_left
         minutes = self.config.training.minutes
-        return min(by_steps, minutes * 60 - self.position.seconds) if minutes else by_steps
+        return min(by_steps, max(0.0, minutes * 60 - self.position.seconds)) if minutes else by_steps
 
     # ------------------------------------------------------------ saving
 

@@ -1,0 +1,69 @@
+"""`veriscene reproduce`: a table of results, from nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veriscene import cli_output as output
+from veriscene.cli_output import INTERRUPTED
+
+
+def reproduce(
+    plan: Annotated[
+        str, typer.Argument(help="table1: the structured rows of Table 1. ablations: poolings and orders.")
+    ],
+    data: Annotated[Path, typer.Option("--data", readable=False, help="The NLVR corpus: train, dev and public test.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", readable=False, help="Folder of all runs. Default: runs/PLAN.")
+    ] = None,
+    rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting of every row; may be repeated."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how long it would take.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The table as one JSON object on standard output.")] = False,
+) -> None:
+    """Train and score every row of a table, three seeds each, and write it beside the published figures.
+
+    The same command again goes on where the last one stopped. The test split is looked at once a row, at its end.
+    """
+    from veriscene.experiments import plans
+    from veriscene.experiments import reproduce as work
+    from veriscene.training.progress import clock
+
+    chosen = plans.find(plan)
+    accelerator = output.accelerator()
+    folder, settings = out or Path("runs") / plan, changes or []
+    todo = work.planned(chosen, rows or [])
+    for row in todo:  # whatever is wrong with the settings shall be said before the first row, not after the fifth
+        work.configuration(row, settings)
+    left = {
+        row.name: work.expected_seconds(row, settings, data=data, accelerator=accelerator)
+        for row in todo
+        if not work.is_done(row, folder)
+    }
+    for name, seconds in left.items():
+        output.say(f"{name:<32} at most {clock(seconds)}")
+    output.say(f"{len(left)} of {len(todo)} rows to train, at most {clock(sum(left.values()))} in all, in {folder}")
+    if dry_run:
+        return
+    results: list[work.Result] = []
+    for row in todo:
+        result = work.carry_out(row, settings, data=data, folder=folder, accelerator=accelerator, say=output.say)
+        if result is None:
+            output.say("interrupted and saved; the same command goes on")
+            raise typer.Exit(INTERRUPTED)
+        results.append(result)
+        output.say(f"{row.name}: dev {result.dev}")
+        if accelerator.is_main_process:
+            work.write(folder, plan, chosen, results, [])
+    if not accelerator.is_main_process:
+        return
+    differences = work.compare(chosen, results, data=data, folder=folder)
+    table = work.write(folder, plan, chosen, results, differences)
+    print(json.dumps(work.to_json(chosen, results, differences)) if as_json else table.read_text(encoding="utf-8"))

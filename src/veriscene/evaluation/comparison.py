@@ -1,0 +1,62 @@
+"""Is one model better than another? The difference of two models' accuracy, with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veriscene.evaluation.metrics import check_complete
+from veriscene.scenes.nlvr import Example
+
+Verdicts = Mapping[str, bool]
+RESAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Accuracy of the first minus accuracy of the second, means over seeds."""
+
+    mean: float
+    interval: tuple[float, float]  # 95 %
+
+    @property
+    def is_decided(self) -> bool:
+        return self.interval[0] > 0 or self.interval[1] < 0
+
+
+def difference(
+    examples: Sequence[Example], first: Sequence[Verdicts], second: Sequence[Verdicts], *, seed: int = 0
+) -> Difference:
+    """Each side's verdicts, one mapping a seed.
+
+    The bootstrap draws what could have come out otherwise: each side's seeds, and statements, since the examples of
+    a statement are judged right or wrong together. Both sides judge the same statements, so the draw is paired.
+    """
+    sides = [_right(examples, side) for side in (first, second)]  # (seed, statement): examples judged right
+    statements = {statement: number for number, statement in enumerate(dict.fromkeys(e.statement for e in examples))}
+    sizes = np.bincount([statements[example.statement] for example in examples]).astype(float)
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for _ in range(RESAMPLES):
+        sample = rng.integers(len(sizes), size=len(sizes))
+        accuracies = [
+            side[rng.integers(len(side), size=len(side))][:, sample].sum() / len(side) / sizes[sample].sum()
+            for side in sides
+        ]
+        drawn.append(accuracies[0] - accuracies[1])
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    means = [side.sum() / len(side) / sizes.sum() for side in sides]
+    return Difference(float(means[0] - means[1]), (float(low), float(high)))
+
+
+def _right(examples: Sequence[Example], side: Sequence[Verdicts]) -> np.ndarray:
+    statements = {statement: number for number, statement in enumerate(dict.fromkeys(e.statement for e in examples))}
+    of_example = [statements[example.statement] for example in examples]
+    rows = []
+    for verdicts in side:
+        check_complete(examples, verdicts)
+        right = [float(verdicts[example.identifier] == example.label) for example in examples]
+        rows.append(np.bincount(of_example, weights=right))
+    return np.stack(rows)

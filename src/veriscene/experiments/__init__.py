@@ -1,0 +1,1 @@
+"""Many runs with one purpose: seeds, tables, searches."""

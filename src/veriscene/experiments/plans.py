@@ -1,0 +1,73 @@
+"""What can be reproduced: the rows, in the order in which they are trained, and what was published of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from veriscene.errors import InputError
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    preset: str | None  # None: not implemented yet
+    published: tuple[float, float] | None = None  # dev, Test-P, in %
+    changes: tuple[str, ...] = ()  # of the preset's settings
+    seeds: int = 3
+    input: str = "structured"
+
+    @property
+    def folder(self) -> str:
+        return "-".join([self.preset or "", *(change.partition("=")[2] for change in self.changes)])
+
+
+@dataclass(frozen=True)
+class Plan:
+    title: str
+    rows: tuple[Row, ...]
+    compared: tuple[tuple[str, str], ...] = ()  # pairs of rows whose difference is tested
+
+
+TABLE1 = Plan(
+    "Table 1",
+    (
+        Row("MaxEnt", "maxent", (68.0, 67.7), seeds=1),  # one optimum, whatever the seed
+        Row("MLP", "mlp", (67.5, 66.3)),
+        Row("ImageFeat+RNN", "imagefeat-rnn", (57.7, 57.6)),
+        Row("RelationNet", "relation-net", (65.1, 62.7)),
+        Row("BiDAF", "bidaf", (66.5, 68.4)),
+        Row("BiENC", "bienc", (65.1, 63.4)),
+        Row("BiATT", "biatt", (72.6, 72.3)),
+        Row("BiATT-Pointer", "biatt-pointer", (74.6, 73.9)),
+        Row("CNN+RNN", None, (56.6, 58.0), input="pixels"),
+        Row("NMN", None, (63.1, 66.1), input="pixels"),
+        Row("CNN-BiENC", None, (58.7, 58.7), input="pixels"),
+        Row("CNN-BiATT", None, (66.9, 69.7), input="pixels"),
+    ),
+    compared=(("BiATT-Pointer", "BiATT"), ("BiATT", "BiENC"), ("BiATT", "BiDAF")),
+)
+
+# The combinations of section 3.1, and the orders of section 5.
+ABLATIONS = Plan(
+    "Ablations",
+    (
+        *(
+            Row(f"BiATT, pooling {pooling}", "biatt", changes=(f"model.pooling={pooling}",))
+            for pooling in ("max", "mean", "concatenate", "lstm", "early", "joint")
+        ),
+        *(
+            Row(f"BiATT, order {order}", "biatt", changes=(f"data.order={order}",))
+            for order in ("random", "file", "sorted")
+        ),
+        Row("BiATT-Pointer, order learned", "biatt-pointer"),
+    ),
+    compared=tuple(("BiATT-Pointer, order learned", f"BiATT, order {order}") for order in ("random", "file", "sorted")),
+)
+
+PLANS = {"table1": TABLE1, "ablations": ABLATIONS}
+
+
+def find(name: str) -> Plan:
+    if name not in PLANS:
+        raise InputError(f"unknown plan {name!r}; choose from {', '.join(PLANS)}")
+    return PLANS[name]

@@ -1,0 +1,154 @@
+"""The protocol: one configuration, several seeds, each at its best on dev; told as mean, spread and best.
+
+A folder of seeds holds seeds.json (how it was started), a run for each seed with its verdicts on dev, and summary.json.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from accelerate import Accelerator
+
+from veriscene.config import Config, from_json
+from veriscene.errors import InputError
+from veriscene.evaluation import metrics
+from veriscene.evaluation.evaluate import probabilities
+from veriscene.scenes import nlvr
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training import run
+from veriscene.training.checkpoint import SUMMARY
+
+SEEDS = "seeds.json"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of one seed, on one split."""
+
+    seed: int
+    accuracy: float
+    consistency: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    scores: tuple[Score, ...]
+
+    @property
+    def accuracy(self) -> float:
+        return mean(score.accuracy for score in self.scores)
+
+    @property
+    def consistency(self) -> float:
+        return mean(score.consistency for score in self.scores)
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation over seeds."""
+        return stdev(score.accuracy for score in self.scores) if len(self.scores) > 1 else None
+
+    @property
+    def best(self) -> Score:
+        return max(self.scores, key=lambda score: score.accuracy)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "accuracy": self.accuracy,
+            "spread": self.spread,
+            "consistency": self.consistency,
+            "scores": [asdict(score) for score in self.scores],
+        }
+
+    def __str__(self) -> str:
+        spread = f" ± {self.spread:.1%}" if self.spread is not None else ""
+        return (
+            f"{self.accuracy:.1%}{spread} over {len(self.scores)} seeds, best {self.best.accuracy:.1%}"
+            f" (seed {self.best.seed}), consistency {self.consistency:.1%}"
+        )
+
+
+def start(config: Config, *, preset: str, data: Path | None, folder: Path, count: int) -> None:
+    """Makes the folder of `count` seeds, from the configuration's own seed on."""
+    if count < 1:
+        raise InputError(f"--seeds {count}: at least one seed is needed")
+    run.create(folder)
+    first = config.training.seed
+    record = {
+        "preset": preset,
+        "data": None if data is None else str(data.resolve()),
+        "config": config.to_json(),
+        "seeds": list(range(first, first + count)),
+    }
+    nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
+
+
+def check_same(folder: Path, config: Config, data: Path) -> None:
+    """InputError if the folder was started with other settings or on another corpus."""
+    _, its_data, its_config, _ = _read(folder)
+    if its_config != config or its_data != data.resolve():
+        what = "with other settings" if its_config != config else "on another corpus"
+        raise InputError(f"{folder}: was started {what}; name another folder with --out")
+
+
+def is_folder_of_seeds(folder: Path) -> bool:
+    return (folder / SEEDS).is_file()
+
+
+def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = False) -> Summary | None:
+    """Trains what is left of a folder of seeds, and scores each on dev; None if it was interrupted."""
+    preset, data, config, seeds = _read(folder)
+    for seed in seeds:
+        own = folder / f"seed{seed}"
+        if (own / run.RUN).exists():
+            trainer = run.resume(own, accelerator=accelerator, quiet=quiet)
+        else:
+            settings = replace(config, training=replace(config.training, seed=seed))
+            trainer = run.start(settings, preset=preset, data=data, folder=own, accelerator=accelerator, quiet=quiet)
+        if not trainer.position.finished:
+            say(f"{preset}, seed {seed} of {', '.join(map(str, seeds))}: run {own}")
+            if trainer.fit().interrupted:
+                return None
+    summary = judge(folder, "dev", accelerator=accelerator)
+    if accelerator.is_main_process:
+        best = f"seed{summary.best.seed}"
+        nlvr.write_text(folder / SUMMARY, json.dumps({"best": best, "dev": summary.to_json()}, indent=1) + "\n")
+    return summary
+
+
+def judge(folder: Path, split: str, *, accelerator: Accelerator) -> Summary:
+    """Every seed's scores on a split of its corpus. Verdicts are kept beside the weights, and not asked for again."""
+    _, _, _, seeds = _read(folder)
+    scores = []
+    for seed in seeds:
+        own = folder / f"seed{seed}"
+        examples = nlvr.read(nlvr.split_file(run.corpus_of(own), split))
+        kept = own / f"{split}.csv"
+        if not kept.exists():
+            judged = probabilities(checkpoints.load(own), examples, accelerator)
+            if accelerator.is_main_process:
+                nlvr.write_predictions(kept, {identifier: p > 0.5 for identifier, p in judged.items()})
+            accelerator.wait_for_everyone()
+        scored = metrics.score(examples, nlvr.read_predictions(kept))
+        scores.append(Score(seed, scored.accuracy, scored.consistency))
+    return Summary(tuple(scores))
+
+
+def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
+    """What `judge` kept, seed by seed."""
+    return [nlvr.read_predictions(folder / f"seed{seed}" / f"{split}.csv") for seed in _read(folder)[3]]
+
+
+def _read(folder: Path) -> tuple[str, Path | None, Config, Sequence[int]]:
+    try:
+        record = json.loads(nlvr.read_text(folder / SEEDS))
+        data = None if record["data"] is None else Path(record["data"])
+        config = from_json(record["config"], where=str(folder / SEEDS))
+        return str(record["preset"]), data, config, [int(seed) for seed in record["seeds"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(f"{folder / SEEDS}: damaged; start anew in another folder") from None

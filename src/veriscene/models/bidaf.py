@@ -1,0 +1,70 @@
+"""BiDAF (Seo et al. 2016, reimplemented as in appendix A.2): the items of a box are the document, the words the query.
+
+Letters as there: h the document, u the query. Unlike BiATT, both attentions end in the document's representation.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from veriscene.models.judgement import Judgement
+from veriscene.models.layers import BiLSTM, element_max, masked_softmax, xavier_
+from veriscene.models.pooling import pooling as make_pooling
+from veriscene.tensors.batch import Batch
+from veriscene.tensors.features import ITEM_FEATURES
+from veriscene.tensors.vocabulary import PADDING
+
+
+class BiDAF(nn.Module):
+    def __init__(
+        self,
+        *,
+        vocabulary: int,
+        embedding: int = 128,
+        hidden: int = 256,
+        item: int = 64,
+        mlp: int = 512,
+        dropout: float = 0.3,
+        pooling: str = "max",
+        forget_bias: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
+        self.embed_items = nn.Linear(ITEM_FEATURES, item)
+        self.lang_lstm = BiLSTM(embedding, hidden, dropout)
+        self.obj_lstm = BiLSTM(item, hidden, dropout)
+        self.w_s = nn.Linear(6 * hidden, 1, bias=False)
+        self.model_lstm1 = BiLSTM(8 * hidden, hidden, dropout)
+        self.model_lstm2 = BiLSTM(2 * hidden, hidden, dropout)
+        self.pool = make_pooling(pooling, size=2 * hidden, units=hidden, hidden=mlp, dropout=dropout)
+        xavier_(self, forget_bias=forget_bias)
+
+    def forward(self, batch: Batch) -> Judgement:
+        boxes, counts = batch.counts.shape, batch.counts.flatten()  # boxes are rows of their own to an LSTM
+        h = self.obj_lstm(self.embed_items(batch.items).flatten(0, 1), counts).unflatten(0, boxes)
+        u = self.lang_lstm(self.embed_words(batch.words), batch.lengths)[
+            :, None
+        ]  # every box is read with the same words
+        a, g = self.attention_flow(h, u, batch)
+        m = self.model_lstm2(self.model_lstm1(g.flatten(0, 1), counts), counts).unflatten(0, boxes)
+        logits, scores = self.pool(element_max(m, batch.item_mask))
+        return Judgement(logits=logits, scores=scores, order=batch.as_they_come, beta=a)
+
+    def attention_flow(self, h: Tensor, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """h (batch, box, item, 2 hidden), u (batch, 1, word, 2 hidden) -> how much each item looks at each word,
+        (batch, box, item, word), and G, the items aware of the statement, (batch, box, item, 8 hidden)."""
+        word_mask = batch.word_mask[:, None, None]
+        s = self.similarity(h, u)
+        a = masked_softmax(s, word_mask)  # context to query
+        u_tilde = a @ u
+        likest_word = s.masked_fill(~word_mask, -torch.inf).amax(dim=-1)
+        b = masked_softmax(likest_word, batch.item_mask)  # query to context
+        h_tilde = b[:, :, None] @ h  # (batch, box, 1, 2 hidden): one vector, the same for every item
+        return a, torch.cat([h, u_tilde, h * u_tilde, h * h_tilde], dim=-1)
+
+    def similarity(self, h: Tensor, u: Tensor) -> Tensor:
+        """w · [h_k; u_t; h_k ∘ u_t], (batch, box, item, word), by parts: no vector is laid out for a pair."""
+        of_h, of_u, of_both = self.w_s.weight.chunk(3, dim=1)
+        return linear(h, of_h) + linear(u, of_u).transpose(-1, -2) + (h * of_both[0]) @ u.transpose(-1, -2)

@@ -1,0 +1,91 @@
+"""Training without steps, for models that know the way to their best weights: they have a `fit(corpus)`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+from torch import nn
+
+from veriscene import models
+from veriscene.config import Config
+from veriscene.errors import InputError
+from veriscene.models.inference import judge_in_batches
+from veriscene.scenes.nlvr import Example
+from veriscene.tensors.batch import ItemOrder, encode
+from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training import processes
+from veriscene.training.checkpoint import BEST, Checkpoint
+from veriscene.training.objective import objective
+from veriscene.training.progress import Display, RunLog
+from veriscene.training.state import Outcome, Position, labelled
+
+
+class FittedTrainer:
+    """To its users what Trainer is; a run is done in one piece or not at all."""
+
+    def __init__(
+        self,
+        config: Config,
+        run: Path,
+        *,
+        train: Sequence[Example],
+        dev: Sequence[Example],
+        accelerator: Accelerator,
+        supervision: str,
+        quiet: bool = False,
+    ) -> None:
+        self.config, self.run, self.accelerator = config, run, accelerator
+        self.supervision, self.quiet = supervision, quiet
+        self.vocabulary = Vocabulary.of((e.statement for e in train), minimum_count=config.data.minimum_count)
+        order = ItemOrder(config.data.order)
+        self.corpus, self.dev = (
+            encode(labelled(examples, split), self.vocabulary).in_order(order)
+            for examples, split in ((train, "train"), (dev, "dev"))
+        )
+        self.position = Position(finished=checkpoints.present(run / BEST) is not None)
+
+    def expected_seconds(self) -> float:
+        return 60.0  # of the one such model, on the corpus it is for
+
+    def fit(self, stop_after: Callable[[dict[str, Any]], bool] = lambda line: False) -> Outcome:
+        """Finds the weights, scores them on dev, and leaves them as `best` in the run."""
+        if self.position.finished:
+            raise InputError(f"{self.run}: this run is finished; start a new one")
+        started = time.monotonic()
+        model = models.build(self.config.model, vocabulary=self.vocabulary)
+        assert isinstance(model, models.Fitted)
+        model.prepare(self.corpus)
+        model.fit(self.corpus)
+        accuracy = processes.accuracy(self.accelerator, model, self.dev)
+        seconds = time.monotonic() - started
+        line: dict[str, Any] = {
+            "step": 1,
+            "epoch": 1.0,
+            "loss": self._loss(model),
+            "dev_accuracy": accuracy,
+            "learning_rate": 0.0,
+            "examples_per_second": len(self.corpus) / seconds,
+            "seconds": seconds,
+        }
+        if self.accelerator.is_main_process:
+            metrics = {**line, "supervision": self.supervision}
+            checkpoints.save(self.run / BEST, Checkpoint(model, self.config, self.vocabulary, metrics))
+            log = RunLog(self.run, up_to_step=0)
+            log.write(line)
+            log.close()
+            Display(1, 0, quiet=self.quiet).scored(line, total_steps=1, seconds_left=0.0, best=True)
+        stop_after(line)
+        self.position = Position(step=1, best_accuracy=accuracy, best_step=1, seconds=seconds, finished=True)
+        return Outcome(self.position, interrupted=False, steps_planned=1)
+
+    def _loss(self, model: nn.Module) -> float:
+        total = 0.0
+        for _, batch, judgement in judge_in_batches(model, self.corpus):
+            assert batch.labels is not None
+            total += float(objective(judgement, batch.labels).comprehension.sum())
+        return total / len(self.corpus)

@@ -1,0 +1,62 @@
+"""The interval of a difference covers what it should, and knows which judgements hang together."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from samples import random_scene
+from veriscene.errors import InputError
+from veriscene.evaluation.comparison import difference
+from veriscene.scenes.nlvr import Example
+
+SCENE = random_scene(random.Random(0))
+
+
+def examples(count: int, *, told_of: int = 1) -> list[Example]:
+    """So many examples, each statement told of so many scenes; all of them true."""
+    return [Example(f"{n}-0", f"statement {n // told_of}", SCENE, True) for n in range(count)]
+
+
+def judged(some: list[Example], share: float, seed: int) -> dict[str, bool]:
+    rng = random.Random(seed)
+    return {example.identifier: rng.random() < share for example in some}
+
+
+def test_with_one_seed_and_single_examples_it_is_the_paired_interval_of_the_textbook() -> None:
+    some = examples(1200)
+    one, other = judged(some, 0.75, 1), judged(some, 0.70, 2)
+    gaps = [one[e.identifier] - other[e.identifier] for e in some]
+    mean = sum(gaps) / len(gaps)
+    error = math.sqrt(sum((gap - mean) ** 2 for gap in gaps)) / len(gaps)
+    found = difference(some, [one], [other])
+    assert found.mean == pytest.approx(mean)
+    assert found.interval == pytest.approx((mean - 1.96 * error, mean + 1.96 * error), abs=0.003)
+
+
+def test_examples_of_one_statement_count_as_one_draw() -> None:
+    single, grouped = examples(1200), examples(1200, told_of=4)
+    rng = random.Random(3)
+    whole = [rng.random() < 0.6 for _ in range(300)]  # a statement is understood or it is not
+    one = {example.identifier: whole[number // 4] for number, example in enumerate(grouped)}
+    other = dict.fromkeys(one, True)
+    narrow, wide = (difference(some, [one], [other]).interval for some in (single, grouped))
+    assert (wide[1] - wide[0]) / (narrow[1] - narrow[0]) == pytest.approx(2.0, rel=0.1)  # the root of four
+
+
+def test_seeds_that_disagree_make_it_wider_and_equals_are_not_told_apart() -> None:
+    some = examples(400)
+    good, bad, middle = (judged(some, share, seed=5) for share in (0.9, 0.5, 0.7))
+    steady = difference(some, [middle] * 3, [middle] * 3)
+    assert steady.mean == 0 and not steady.is_decided
+    torn = difference(some, [good, bad, middle], [middle] * 3)
+    assert torn.interval[0] < -0.08 and torn.interval[1] > 0.08
+    assert difference(some, [good] * 3, [bad] * 3).is_decided
+
+
+def test_every_example_must_be_judged() -> None:
+    some = examples(3)
+    with pytest.raises(InputError, match="no prediction"):
+        difference(some, [judged(some, 1, 0)], [judged(some[:2], 1, 0)])

@@ -1,0 +1,147 @@
+"""Several seeds: each is the run it would be alone, and nothing but dev decides."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from accelerate import Accelerator
+from safetensors.torch import load_file
+
+from samples import write_corpus, yellow_circle_examples
+from veriscene.config import Config, load_preset
+from veriscene.errors import InputError
+from veriscene.evaluation import metrics
+from veriscene.experiments import plans, reproduce, seeds
+from veriscene.scenes import nlvr
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training import run
+from veriscene.training.trainer import Trainer
+
+TINY = ["model.embedding=4", "model.hidden=4", "training.batch=16", "training.epochs=2", "training.learning_rate=0.02"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Its test split cannot be read: whoever opens it fails."""
+    folder = write_corpus(tmp_path / "corpus", yellow_circle_examples(64), yellow_circle_examples(40, seed=1))
+    (folder / "test.json").write_text("not for training\n", encoding="utf-8")
+    return folder
+
+
+def tiny(*changes: str) -> Config:
+    return load_preset("bienc", [*TINY, "model.item=4", *changes])
+
+
+def train(folder: Path, corpus: Path, count: int = 2) -> seeds.Summary | None:
+    if not seeds.is_folder_of_seeds(folder):
+        seeds.start(tiny("training.seed=5"), preset="bienc", data=corpus, folder=folder, count=count)
+    return seeds.train(folder, accelerator=Accelerator(), say=lambda text: None, quiet=True)
+
+
+def test_each_seed_is_the_run_it_would_be_alone_and_the_best_on_dev_is_the_folders_model(
+    corpus: Path, tmp_path: Path
+) -> None:
+    summary = train(tmp_path / "three", corpus, count=3)
+    assert summary is not None
+    dev = nlvr.read(nlvr.split_file(corpus, "dev"))
+    for score in summary.scores:
+        alone = tmp_path / f"alone{score.seed}"
+        config = tiny(f"training.seed={score.seed}")
+        run.start(config, preset="bienc", data=corpus, folder=alone, accelerator=Accelerator(), quiet=True).fit()
+        weights = [
+            load_file(folder / "best" / "model.safetensors")
+            for folder in (alone, tmp_path / "three" / f"seed{score.seed}")
+        ]
+        assert all(torch.equal(weight, weights[1][name]) for name, weight in weights[0].items())
+        kept = checkpoints.load(alone)
+        logits = kept.model(kept.encode(dev)).logits
+        verdicts = {example.identifier: bool(logit > 0) for example, logit in zip(dev, logits, strict=True)}
+        scores = metrics.score(dev, verdicts)
+        assert (score.accuracy, score.consistency) == (scores.accuracy, scores.consistency)
+    accuracies = [score.accuracy for score in summary.scores]
+    mean = sum(accuracies) / 3
+    assert [score.seed for score in summary.scores] == [5, 6, 7]
+    assert summary.accuracy == pytest.approx(mean)
+    assert summary.spread == pytest.approx((sum((a - mean) ** 2 for a in accuracies) / 2) ** 0.5)
+    assert summary.best.accuracy == max(accuracies)
+    assert checkpoints.find(tmp_path / "three") == tmp_path / "three" / f"seed{summary.best.seed}" / "best"
+
+
+def test_after_ctrl_c_it_goes_on_where_it_was(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain_learn = Trainer._learn
+
+    def learn_with_ctrl_c(self: Trainer, *arguments: Any) -> None:
+        if self.config.training.seed == 6 and self.position.step == 3:
+            signal.raise_signal(signal.SIGINT)
+        plain_learn(self, *arguments)
+
+    monkeypatch.setattr(Trainer, "_learn", learn_with_ctrl_c)
+    assert train(tmp_path / "broken", corpus) is None
+    monkeypatch.undo()
+    trained: list[int] = []
+    plain_fit = Trainer.fit
+    monkeypatch.setattr(
+        Trainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
+    )
+    assert train(tmp_path / "broken", corpus) == train(tmp_path / "whole", corpus)
+    assert trained == [6, 5, 6]  # the finished seed was left alone
+
+
+def test_a_plan_is_carried_out_row_by_row_and_once(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlvr.write(corpus / "test.json", yellow_circle_examples(20, seed=2))
+    changes = [change for change in TINY if not change.startswith("model.")]
+    names = ("MaxEnt", "ImageFeat+RNN")
+
+    def carry_out() -> list[reproduce.Result]:
+        results = [
+            reproduce.carry_out(
+                row, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator(), say=lambda text: None
+            )
+            for row in reproduce.planned(plans.TABLE1, names)
+        ]
+        return [result for result in results if result is not None]
+
+    for row in reproduce.planned(plans.TABLE1, names):
+        assert not reproduce.is_done(row, tmp_path / "table")
+        assert reproduce.expected_seconds(row, changes, data=corpus, accelerator=Accelerator()) > 0
+    first = carry_out()
+    monkeypatch.setattr(Trainer, "fit", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
+    again = carry_out()
+    assert again == first and [len(result.dev.scores) for result in first] == [1, 3]
+    examples = nlvr.read(corpus / "test.json")
+    for result in first:
+        assert result.test is not None
+        own = tmp_path / "table" / result.row.folder
+        scores = [metrics.score(examples, verdicts).accuracy for verdicts in seeds.verdicts(own, "test")]
+        assert [score.accuracy for score in result.test.scores] == scores
+    plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(names, ("BiATT", "BiENC")))
+    differences = reproduce.compare(plan, first, data=corpus, folder=tmp_path / "table")
+    assert [(one, other) for one, other, _ in differences] == [names]
+    assert differences[0][2].mean == pytest.approx(first[0].dev.accuracy - first[1].dev.accuracy)
+    table = reproduce.write(tmp_path / "table", "table1", plan, first, differences).read_text(encoding="utf-8")
+    assert f"| MaxEnt | 68.0 / 67.7 | {100 * first[0].dev.accuracy:.1f} |" in table
+    record = json.loads((tmp_path / "table" / "table1.json").read_text(encoding="utf-8"))
+    assert [row["row"] for row in record["rows"]] == list(names)
+    with pytest.raises(InputError, match="other settings"):
+        changes.append("training.batch=8")
+        carry_out()
+    with pytest.raises(InputError, match="BiATT-Pointer"):
+        reproduce.planned(plans.TABLE1, ["CNN+RNN"])  # known, but nothing to train yet
+
+
+def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder() -> None:
+    for plan in plans.PLANS.values():
+        rows = reproduce.planned(plan, [])
+        assert all(reproduce.configuration(row, []) for row in rows)
+        assert len({row.folder for row in rows}) == len(rows) == len({row.name for row in rows})
+        assert {name for pair in plan.compared for name in pair} <= {row.name for row in rows}
+    with pytest.raises(InputError, match="table1, ablations"):
+        plans.find("table2")

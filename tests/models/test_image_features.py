@@ -1,0 +1,64 @@
+"""The flat vector of ImageFeat+RNN says of each slot what a plain reading of the scene says."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from padding import with_rubbish
+
+from samples import random_scene
+from veriscene.models.imagefeat_rnn import IMAGE_FEATURES, image_features
+from veriscene.scenes import nlvr
+from veriscene.scenes.nlvr import Example
+from veriscene.scenes.scene import MOST_ITEMS, Color, Scene, Shape, Side, Size
+from veriscene.tensors.batch import encode
+from veriscene.tensors.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(("<pad>", "<unk>"))
+
+
+def plainly(scene: Scene) -> list[float]:
+    numbers: list[bool] = []
+    for box in scene.boxes:
+        slots = [*box.items, *[None] * (MOST_ITEMS - len(box.items))]
+        for item in slots:
+            numbers.append(item is not None)
+            numbers += [item is not None and item.color is color for color in Color]
+            numbers += [item is not None and item.shape is shape for shape in Shape]
+            numbers += [item is not None and item.size is size for size in Size]
+            numbers += [item is not None and side in item.walls() for side in Side]
+            for other in slots:
+                both = item is not None and other is not None
+                numbers += [
+                    both and item.x < other.x,
+                    both and item.x > other.x,
+                    both and item.y < other.y,
+                    both and item.y > other.y,
+                ]
+    return [float(number) for number in numbers]
+
+
+def examples_of(scenes: list[Scene]) -> list[Example]:
+    return [Example(f"{number}-0", "so it is", scene) for number, scene in enumerate(scenes)]
+
+
+@pytest.mark.parametrize("most", [1, 3, MOST_ITEMS])
+def test_the_vector_is_that_of_a_plain_reading(most):
+    rng = random.Random(most)
+    scenes = [random_scene(rng, most) for _ in range(30)]
+    batch = encode(examples_of(scenes), VOCABULARY)
+    expected = torch.tensor([plainly(scene) for scene in scenes])
+    assert expected.shape == (30, IMAGE_FEATURES)
+    assert torch.equal(image_features(batch), expected)
+    assert torch.equal(image_features(with_rubbish(batch, more_items=MOST_ITEMS - batch.items.size(2))), expected)
+
+
+def test_the_vector_is_that_of_a_plain_reading_on_nlvr(nlvr_folder):
+    examples = nlvr.read(nlvr_folder / "dev" / "dev.json")[::10]
+    expected = torch.tensor([plainly(example.scene) for example in examples])
+    vectors = image_features(encode(examples, VOCABULARY))
+    assert torch.equal(vectors, expected)
+    per_slot = expected.view(-1, IMAGE_FEATURES // (3 * MOST_ITEMS))
+    assert per_slot[:, : 11 + len(Side)].any(dim=0).all()  # each kind of item and of contact was among them
