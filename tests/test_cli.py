@@ -33,6 +33,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
     model = models.build(sizes, vocabulary=vocabulary)
     checkpoints.save(folder / "model", Checkpoint(model, Config(model=sizes), vocabulary, {}))
+    counts = ModelConfig(name="imagefeat-rnn", embedding=4, hidden=3, mlp=3)
+    model = models.build(counts, vocabulary=vocabulary)
+    checkpoints.save(folder / "counts", Checkpoint(model, Config(model=counts), vocabulary, {}))
     (folder / "scene.json").write_text(json.dumps(scene_to_json(EXAMPLES[0].scene)))
     (folder / "broken.json").write_text((folder / "corpus/dev/dev.json").read_text() + '{"sentence": "The')
     nlvr.write(folder / "unlabelled.json", [nlvr.Example(e.identifier, e.statement, e.scene) for e in EXAMPLES])
@@ -66,6 +69,14 @@ BAD_INPUT = {
     "folder in use": ("data synth corpus --statements 20", "is there already"),
     "level": ("data synth out --level hard", "unknown level 'hard'"),
     "report": ("report model", "not a run"),
+    "setting without effect": ("train bienc --set model.joint=3", "model.joint has no effect on bienc"),
+    "no seeds": ("train bienc --seeds 0", "at least one seed"),
+    "recolor": ("train bienc --data corpus --set data.recolor=true", "does not teach the word"),
+    "export": ("export counts counts.onnx", "cannot be exported"),
+    "plan": ("reproduce table2 --data corpus", "unknown plan 'table2'; choose from table1, ablations"),
+    "row": ("reproduce table1 --data corpus --row CNN", "unknown row 'CNN'; choose from MaxEnt,"),
+    "row's setting": ("reproduce table1 --data corpus --set training.batch=0", "training.batch=0 must be from 1"),
+    "search": ("tune biatt --data corpus --space training.batch=9:1", "must be below the upper end"),
 }
 
 
@@ -139,3 +150,30 @@ def test_synth_train_report_go_together(tmp_path: Path) -> None:
     assert (tmp_path / "run/log.jsonl").read_text().count("\n") == 2
     report = veriscene("report", "run", cwd=tmp_path)
     assert report.stdout.strip() == "run/report.html" and (tmp_path / "run/report.html").stat().st_size > 5000
+
+
+def test_seeds_and_tables_go_together(place: Path, tmp_path: Path) -> None:
+    corpus = str(place / "corpus")
+    done = veriscene("train", "maxent", "--data", corpus, "--seeds", "2", "--out", "two", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == "two\n", done.stderr
+    assert "over 2 seeds" in done.stderr
+    evaluated = veriscene("evaluate", "two", str(place / "corpus/dev/dev.json"), "--json", cwd=tmp_path)
+    assert (
+        json.loads(evaluated.stdout)["accuracy"]
+        == json.loads((tmp_path / "two/summary.json").read_text())["dev"]["accuracy"]
+    )
+    predicted = veriscene(
+        "predict", "two", "--statement", "There is a yellow circle", "--scene", str(place / "scene.json"), cwd=tmp_path
+    )
+    assert predicted.returncode == 0 and "box 3" in predicted.stdout, predicted.stderr
+    again = veriscene("train", "--resume", "two", cwd=tmp_path)
+    assert again.returncode == 0 and again.stdout == "two\n", again.stderr
+
+    rows = ("--row", "MaxEnt", "--row", "ImageFeat+RNN", "--set", "training.epochs=1")
+    planned = veriscene("reproduce", "table1", "--data", corpus, *rows, "--dry-run", cwd=tmp_path)
+    assert planned.returncode == 0 and "2 of 2 rows to train, at most" in planned.stderr and not planned.stdout
+    assert not (tmp_path / "runs").exists()
+    table = veriscene("reproduce", "table1", "--data", corpus, *rows, "--json", cwd=tmp_path)
+    assert table.returncode == 0, table.stderr
+    assert [row["row"] for row in json.loads(table.stdout)["rows"]] == ["MaxEnt", "ImageFeat+RNN"]
+    assert "| MaxEnt | 68.0 / 67.7 |" in (tmp_path / "runs/table1/table1.md").read_text()
