@@ -51,6 +51,7 @@ class TrainingConfig:
     cooldown: float = 0.0  # the share of the run, at its end, over which the learning rate falls to zero
     weight_decay: float = 0.0  # what a weight loses at each step, as a share of the learning rate times itself
     label_smoothing: float = 0.0  # labels become this much less certain
+    sharpness: float = 0.0  # how far up the slope the gradient is taken; 0: where the weights are
     policy_weight: float = 1.0  # of the policy gradient beside the cross entropy's
     average: float = 0.0  # weights scored and kept are a moving average, which keeps this share at each step
     clip: float = 5.0  # the gradient's largest norm
@@ -173,6 +174,7 @@ def _check_ranges(config: Config, where: str) -> None:
     demand(config.data.order in ("random", "file", "sorted"), "data", "order", "random, file or sorted")
     demand(config.data.level in ("simple", "full"), "data", "level", "simple or full")
     demand(0 < config.training.learning_rate < 1, "training", "learning_rate", "above 0 and below 1")
+    demand(0 <= config.training.sharpness <= 10, "training", "sharpness", "from 0 to 10")
     demand(0 <= config.training.policy_weight <= 100, "training", "policy_weight", "from 0 to 100")
     demand(config.training.clip > 0, "training", "clip", "above 0")
     demand(0 <= config.training.cooldown <= 1, "training", "cooldown", "between 0 and 1")

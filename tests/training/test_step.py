@@ -14,14 +14,16 @@ from veriscene.config import ModelConfig, TrainingConfig
 from veriscene.tensors.batch import ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.schedule import epoch_batches, learning_rate
+from veriscene.training.sharpness import uphill
 from veriscene.training.step import CapturedStep, PlainStep
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 @needs_gpu
-@pytest.mark.parametrize("name", ["bienc", "biatt", "biatt-pointer"])
-def test_the_recorded_step_equals_the_plain_one(name: str) -> None:
+@pytest.mark.parametrize("sharpness", [0.0, 0.05])
+@pytest.mark.parametrize("name", ["mlp", "imagefeat-rnn", "relation-net", "bidaf", "bienc", "biatt", "biatt-pointer"])
+def test_the_recorded_step_equals_the_plain_one(name: str, sharpness: float) -> None:
     examples = yellow_circle_examples(60)
     vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=1)
     corpora = [
@@ -29,11 +31,14 @@ def test_the_recorded_step_equals_the_plain_one(name: str) -> None:
         for epoch in range(2)
     ]
     weights, losses = [], []
-    settings = TrainingConfig(batch=16, clip=1.0)
+    settings = TrainingConfig(batch=16, clip=1.0, sharpness=sharpness)
     for captured in (False, True):
         torch.manual_seed(0)
         sizes = ModelConfig(name=name, embedding=8, hidden=16, item=8, joint=16, mlp=16, dropout=0.0)
-        model = models.build(sizes, vocabulary=vocabulary).cuda()
+        model = models.build(sizes, vocabulary=vocabulary)
+        if isinstance(model, models.Prepared):
+            model.prepare(corpora[0].to("cpu"))
+        model.cuda()
         optimizer = torch.optim.Adam(model.parameters(), capturable=captured, fused=captured or None)
         step = (
             CapturedStep(model, optimizer, corpora[0], settings)
@@ -53,6 +58,24 @@ def test_the_recorded_step_equals_the_plain_one(name: str) -> None:
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
     for plain, recorded in zip(*weights, strict=True):
         torch.testing.assert_close(recorded, plain, atol=1e-4, rtol=1e-3)
+
+
+def test_sharpness_takes_the_gradient_a_step_up_the_slope() -> None:
+    # loss = sum over weights of a w^2 / 2, whose gradient at w + r g / |g| is a (w + r a w / |a w|)
+    curvature = torch.tensor([[1.0, 4.0]], dtype=torch.float64)
+    model = torch.nn.Linear(2, 1, bias=False).double()
+    before = model.weight.detach().clone()
+
+    def backward() -> None:
+        (curvature * model.weight**2).sum().div(2).backward()
+
+    backward()
+    with uphill(model, 0.1):
+        assert model.weight.grad is None
+        backward()
+    slope = curvature * before
+    torch.testing.assert_close(model.weight.grad, curvature * (before + 0.1 * slope / slope.norm()))
+    torch.testing.assert_close(model.weight.detach(), before)
 
 
 @given(st.lists(st.integers(1, 25), min_size=1, max_size=90), st.integers(1, 16), st.integers(1, 5), st.integers(0, 9))

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from veriscene.config import TrainingConfig
 from veriscene.tensors.batch import Batch
 from veriscene.training.objective import Loss, objective
+from veriscene.training.sharpness import uphill
 
 LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are recorded
 
@@ -51,9 +52,12 @@ class PlainStep:
         device = corpus.words.device
         batch, share = corpus[numbers.to(device)], share.to(device)
         self.model.train()
-        loss = _loss(self.model, batch, self.settings)
         self.optimizer.zero_grad(set_to_none=True)
+        loss = _loss(self.model, batch, self.settings)
         self.accelerator.backward((loss.surrogate * share).sum())
+        if self.settings.sharpness:
+            with uphill(self.model, self.settings.sharpness):
+                self.accelerator.backward((_loss(self.model, batch, self.settings).surrogate * share).sum())
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
         return (loss.comprehension * share).sum()
@@ -107,9 +111,12 @@ class CapturedStep:
     def _learn(self, longest: int, fullest: int) -> Tensor:
         batch = self.corpus.padded_to(self.numbers, words=longest, items=fullest)
         self.model.train()
-        loss = _loss(self.model, batch, self.settings)
         self.optimizer.zero_grad(set_to_none=True)
+        loss = _loss(self.model, batch, self.settings)
         torch.autograd.backward((loss.surrogate * self.share).sum())
+        if self.settings.sharpness:
+            with uphill(self.model, self.settings.sharpness):
+                torch.autograd.backward((_loss(self.model, batch, self.settings).surrogate * self.share).sum())
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip, foreach=True)
         self.optimizer.step()
         return (loss.comprehension * self.share).sum()
