@@ -20,7 +20,7 @@ from veriscene.tensors.vocabulary import Vocabulary
 
 NO_FEATURE = 0
 _NO_GRAM = torch.iinfo(torch.int64).min
-_CHUNK = 256  # examples at once, which take some 100 MB
+_CHUNK = 256  # examples at once, to bound the memory
 
 
 class CountFeatures(nn.Module):
@@ -35,8 +35,8 @@ class CountFeatures(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """The numbers of each example's features, each once, among many NO_FEATURE: (batch, place), int32."""
-        counts, looks = self._meetings(batch)
-        return torch.cat([self.counts(*counts), self.looks(*looks)], dim=1)
+        of_counts, of_looks = self._meetings(batch)
+        return torch.cat([self.counts(*of_counts), self.looks(*of_looks)], dim=1)
 
     def learn(self, corpus: Batch) -> int:
         """Numbers the conjunctions that occur in the corpus from NO_FEATURE + 1 on; gives the first number left."""
@@ -62,7 +62,7 @@ class Conjunctions(nn.Module):
 
     def __init__(self, predicates: int) -> None:
         super().__init__()
-        # Sorted. The first is no gram and has no features, so that what is not found has a place to point at.
+        # Sorted. The first is no gram and has no features: a table that has learnt nothing can be looked into too.
         self.register_buffer("grams", torch.full((1,), _NO_GRAM))
         self.register_buffer("features", torch.full((1, predicates), NO_FEATURE, dtype=torch.int32))
         self.grams: Tensor

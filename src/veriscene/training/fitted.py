@@ -57,9 +57,12 @@ class FittedTrainer:
         if self.position.finished:
             raise InputError(f"{self.run}: this run is finished; start a new one")
         started = time.monotonic()
+        display = Display(1, 0, quiet=self.quiet or not self.accelerator.is_main_process)
         model = models.build(self.config.model, vocabulary=self.vocabulary)
         assert isinstance(model, models.Fitted)
+        display.note(f"taking the features of {len(self.corpus):,} examples")
         model.prepare(self.corpus)
+        display.note("finding their weights, which takes a little longer")
         model.fit(self.corpus)
         accuracy = processes.accuracy(self.accelerator, model, self.dev)
         seconds = time.monotonic() - started
@@ -78,7 +81,7 @@ class FittedTrainer:
             log = RunLog(self.run, up_to_step=0)
             log.write(line)
             log.close()
-            Display(1, 0, quiet=self.quiet).scored(line, total_steps=1, seconds_left=0.0, best=True)
+            display.scored(line, total_steps=1, seconds_left=0.0, best=True)
         stop_after(line)
         self.position = Position(step=1, best_accuracy=accuracy, best_step=1, seconds=seconds, finished=True)
         return Outcome(self.position, interrupted=False, steps_planned=1)

@@ -74,6 +74,9 @@ class Display:
     ) -> None:
         self._bar.stop()
 
+    def note(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True, markup=False)
+
     def step(self, step: int, *, loss: float, speed: float, seconds_left: float) -> None:
         state = f"loss {loss:.3f}  {speed:,.0f} examples/s  {clock(seconds_left)} left"
         self._bar.update(self._task, completed=step, state=state)
