@@ -56,7 +56,8 @@ def taken(rows: list[dict[str, Any]], table: dict[str, Any], commit: str, machin
     kept = {(row["input"], row["row"]): row for row in rows}
     in_order = [(row.input, row.name) for row in TABLE1.rows]
     merged = kept | new
-    return [merged[key] for key in in_order if key in merged]
+    others = [key for key in merged if key not in in_order]
+    return [merged[key] for key in (*in_order, *others) if key in merged]
 
 
 def _measured(row: dict[str, Any], commit: str, machine: str) -> dict[str, Any]:

@@ -166,14 +166,18 @@ def test_seeds_and_tables_go_together(place: Path, tmp_path: Path) -> None:
         "predict", "two", "--statement", "There is a yellow circle", "--scene", str(place / "scene.json"), cwd=tmp_path
     )
     assert predicted.returncode == 0 and "box 3" in predicted.stdout, predicted.stderr
+    reported = veriscene("report", "two", cwd=tmp_path)
+    assert reported.returncode == 0 and (tmp_path / reported.stdout.strip()).is_file(), reported.stderr
     again = veriscene("train", "--resume", "two", cwd=tmp_path)
     assert again.returncode == 0 and again.stdout == "two\n", again.stderr
 
     rows = ("--row", "MaxEnt", "--row", "ImageFeat+RNN", "--set", "training.epochs=1")
     planned = veriscene("reproduce", "table1", "--data", corpus, *rows, "--dry-run", cwd=tmp_path)
-    assert planned.returncode == 0 and "2 of 2 rows to train, at most" in planned.stderr and not planned.stdout
+    assert planned.returncode == 0 and "2 of 2 rows to train, about" in planned.stderr and not planned.stdout
     assert not (tmp_path / "runs").exists()
-    table = veriscene("reproduce", "table1", "--data", corpus, *rows, "--json", cwd=tmp_path)
+    alone = veriscene("reproduce", "table1", "--data", corpus, *rows[2:], cwd=tmp_path)
+    assert alone.returncode == 0 and "| ImageFeat+RNN |" in alone.stdout, alone.stderr
+    table = veriscene("reproduce", "table1", "--data", corpus, *rows[:2], *rows[4:], "--json", cwd=tmp_path)
     assert table.returncode == 0, table.stderr
     assert [row["row"] for row in json.loads(table.stdout)["rows"]] == ["MaxEnt", "ImageFeat+RNN"]
     assert "| MaxEnt | 68.0 / 67.7 |" in (tmp_path / "runs/table1/table1.md").read_text()

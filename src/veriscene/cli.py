@@ -174,7 +174,11 @@ def models(as_json: AsJson = False) -> None:
         "models": sorted(MODELS),
         "presets": sorted(presets()),
         "checkpoints": {name: str(path) for name, path in shipped_checkpoints().items()},
-        "runs": sorted(str(path.parent.parent) for path in Path("runs").glob("*/best/config.json")),
+        "runs": sorted(
+            str(path)
+            for path in Path("runs").glob("*")
+            if (path / "best" / "config.json").is_file() or (path / "summary.json").is_file()
+        ),
     }
     if as_json:
         print(json.dumps(listing))

@@ -28,7 +28,7 @@ def reproduce(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how long it would take.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The table as one JSON object on standard output.")] = False,
 ) -> None:
-    """Train and score every row of a table, three seeds each, and write it beside the published figures.
+    """Train and score the rows of a table, three seeds each, and write it beside the published figures.
 
     The same command again goes on where the last one stopped. The test split is looked at once a row, at its end.
     """
@@ -40,6 +40,7 @@ def reproduce(
     accelerator = output.accelerator()
     folder, settings = out or Path("runs") / plan, changes or []
     todo = work.planned(chosen, rows or [])
+    work.check_test_split(data)
     for row in todo:  # whatever is wrong with the settings shall be said before the first row, not after the fifth
         work.configuration(row, settings)
     left = {
@@ -48,22 +49,22 @@ def reproduce(
         if not work.is_done(row, folder)
     }
     for name, seconds in left.items():
-        output.say(f"{name:<32} at most {clock(seconds)}")
-    output.say(f"{len(left)} of {len(todo)} rows to train, at most {clock(sum(left.values()))} in all, in {folder}")
+        output.say(f"{name:<45} about {clock(seconds)}")
+    output.say(f"{len(left)} of {len(todo)} rows to train, about {clock(sum(left.values()))} in all, in {folder}")
     if dry_run:
         return
-    results: list[work.Result] = []
     for row in todo:
         result = work.carry_out(row, settings, data=data, folder=folder, accelerator=accelerator, say=output.say)
         if result is None:
             output.say("interrupted and saved; the same command goes on")
             raise typer.Exit(INTERRUPTED)
-        results.append(result)
         output.say(f"{row.name}: dev {result.dev}")
+        # The table holds every row that is done, those of earlier commands too.
+        done = [row for row in work.planned(chosen, []) if work.is_done(row, folder)]
+        results = [work.result(row, settings, data=data, folder=folder, accelerator=accelerator) for row in done]
+        differences = work.compare(chosen, results, data=data, folder=folder)
         if accelerator.is_main_process:
-            work.write(folder, plan, chosen, results, [])
-    if not accelerator.is_main_process:
-        return
-    differences = work.compare(chosen, results, data=data, folder=folder)
-    table = work.write(folder, plan, chosen, results, differences)
-    print(json.dumps(work.to_json(chosen, results, differences)) if as_json else table.read_text(encoding="utf-8"))
+            work.write(folder, plan, chosen, results, differences)
+    if accelerator.is_main_process:
+        table = json.dumps(work.to_json(chosen, results, differences)) + "\n"
+        print(table if as_json else work.markdown(chosen, results, differences), end="")

@@ -68,14 +68,11 @@ def train(
 
 def _start_seeds(config: Config, preset: str, data: Path | None, out: Path | None, count: int) -> None:
     from veriscene.experiments import seeds
-    from veriscene.models import check
     from veriscene.training import run
 
-    check(config.model)
     accelerator = output.accelerator()
     folder = run.agreed(out or run.fresh_name(preset, f"{count}-seeds"), accelerator)
-    if accelerator.is_main_process:
-        seeds.start(config, preset=preset, data=data, folder=folder, count=count)
+    seeds.start(config, preset=preset, data=data, folder=folder, count=count, accelerator=accelerator)
     accelerator.wait_for_everyone()
     _train_seeds(folder)
 

@@ -12,6 +12,7 @@ import typer
 
 from veriscene import cli_output as output
 from veriscene.cli_output import INTERRUPTED, Changes, Seed
+from veriscene.errors import InputError
 from veriscene.experiments.search_space import DEFAULT, FORMS
 
 
@@ -61,6 +62,8 @@ def tune(
     folder = out or Path("runs") / f"tune-{preset}"
     output.say(f"{trials} trials, {jobs} at a time; each one's own log is {folder / 'trial-NNN.txt'}")
     outcome = work.tune(search, folder=folder, trials=trials, jobs=jobs, accelerator=output.accelerator, say=output.say)
+    if outcome.best is None and not outcome.interrupted:
+        raise InputError(f"{folder}: no trial came to its end; see the logs of the trials there")
     if outcome.best is not None:
         output.say(f"best dev accuracy {outcome.best['dev_accuracy']:.1%}, in trial {outcome.best['trial']}")
         print(json.dumps(outcome.best) if as_json else outcome.best["command"])

@@ -33,7 +33,7 @@ class DataConfig:
     minimum_count: int = 3  # words that occur less often in the different statements become UNK
     recolor: bool = False  # each epoch the colours change places, in scene and statement
     mirror: bool = False  # each epoch half of the scenes are mirrored, unless left or right is spoken of
-    jitter: float = 0.0  # each epoch items that touch no wall move by so many pixels (standard deviation)
+    jitter: float = 0.0  # each epoch items move by so many pixels (standard deviation), but not off a wall
     word_dropout: float = 0.0  # each epoch this share of words becomes UNK
     statements: int = 4000  # of the embedded corpus, when no folder is named
     level: str = "full"  # of the embedded corpus: simple | full
@@ -168,7 +168,8 @@ def _check_ranges(config: Config, where: str) -> None:
             demand(least <= value <= most, section, key, f"from {least:,} to {most:,}")
     for section, key in _SHARES:
         demand(0 <= getattr(getattr(config, section), key) < 1, section, key, "at least 0 and below 1")
-    demand(config.model.penalty > 0, "model", "penalty", "above 0")
+    demand(1e-6 <= config.model.penalty <= 1e6, "model", "penalty", "from 1e-6 to 1e6")
+    demand(-10 <= config.model.forget_bias <= 10, "model", "forget_bias", "from -10 to 10")
     demand(0 <= config.data.jitter <= 50, "data", "jitter", "from 0 to 50")
     demand(0 <= config.training.weight_decay <= 100, "training", "weight_decay", "from 0 to 100")
     demand(config.data.order in ("random", "file", "sorted"), "data", "order", "random, file or sorted")

@@ -39,7 +39,8 @@ def tiny(*changes: str) -> Config:
 
 def train(folder: Path, corpus: Path, count: int = 2) -> seeds.Summary | None:
     if not seeds.is_folder_of_seeds(folder):
-        seeds.start(tiny("training.seed=5"), preset="bienc", data=corpus, folder=folder, count=count)
+        config = tiny("training.seed=5")
+        seeds.start(config, preset="bienc", data=corpus, folder=folder, count=count, accelerator=Accelerator())
     return seeds.train(folder, accelerator=Accelerator(), say=lambda text: None, quiet=True)
 
 

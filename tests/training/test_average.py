@@ -43,10 +43,14 @@ def test_inside_the_model_has_the_average_and_outside_its_own_weights_in_the_sam
     assert torch.equal(model.weight.detach(), own) and model.weight.data_ptr() == memory
 
 
-def test_a_run_keeps_the_averaged_weights_and_goes_on_with_its_own(tmp_path: Path) -> None:
+def test_a_run_keeps_the_averaged_weights_and_goes_on_with_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(40), yellow_circle_examples(12, seed=1))
     sizes = ["model.embedding=6", "model.hidden=6", "model.item=6", "training.batch=8", "training.epochs=2"]
-    states = {}
+    states, followed = {}, []
+    plain_follow = Average.follow
+    monkeypatch.setattr(Average, "follow", lambda self, step: (followed.append(step), plain_follow(self, step))[1])
     for keep in (0.0, 0.95):
         config = load_preset("bienc", [*sizes, f"training.average={keep}", "training.evaluate_every=10"])
         folder = tmp_path / f"run{keep}"
@@ -55,6 +59,7 @@ def test_a_run_keeps_the_averaged_weights_and_goes_on_with_its_own(tmp_path: Pat
         states[keep] = [load_file(folder / name / "model.safetensors") for name in ("last", "best")]
         if keep:
             assert trainer.position.best_step == 10
+    assert followed == list(range(10))
     for name, weight in states[0.0][0].items():  # training itself is not disturbed
         assert torch.equal(weight, states[0.95][0][name]), name
     assert any(not torch.equal(weight, states[0.95][1][name]) for name, weight in states[0.0][1].items())

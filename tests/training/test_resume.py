@@ -63,7 +63,8 @@ def weights_and_scores(folder: Path) -> tuple[dict[str, torch.Tensor], list[tupl
 def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
     corpus: Path, tmp_path: Path, stop_at: int, changes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not start(corpus, tmp_path / "whole", small(*changes)).fit().interrupted
+    whole = start(corpus, tmp_path / "whole", small(*changes))
+    assert not whole.fit().interrupted
 
     broken = start(corpus, tmp_path / "broken", small(*changes))
     plain_learn = Trainer._learn
@@ -89,6 +90,9 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
     assert weights.keys() == whole_weights.keys()
     for name, tensor in whole_weights.items():
         assert torch.equal(tensor, weights[name]), name
+    if whole.average is not None:
+        for kept, again in zip(whole.average.weights, resumed.average.weights, strict=True):
+            assert torch.equal(kept, again)
     best = [load_file(tmp_path / name / "best" / "model.safetensors") for name in ("whole", "broken")]
     assert all(torch.equal(tensor, best[1][name]) for name, tensor in best[0].items())
 

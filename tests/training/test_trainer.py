@@ -50,6 +50,42 @@ def test_it_learns_and_keeps_the_best_state(tmp_path: Path) -> None:
     assert right.double().mean().item() == best["dev_accuracy"]
 
 
+SETTINGS_WITH_EFFECT = [
+    "training.weight_decay=0.5",
+    "training.label_smoothing=0.3",
+    "training.sharpness=0.5",
+    "training.policy_weight=0.1",
+    "training.clip=0.01",
+    "training.window=1",
+    "training.seed=2",
+    "model.forget_bias=1.0",
+    "data.recolor=true",
+    "data.mirror=true",
+    "data.jitter=5.0",
+    "data.word_dropout=0.5",
+    "data.order=sorted",
+]
+
+
+@pytest.fixture(scope="module")
+def usual_weights(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[torch.Tensor]:
+    trainer = start(corpus, tmp_path_factory.mktemp("usual") / "run", "training.epochs=1", "data.minimum_count=1")
+    trainer.fit()
+    return [parameter.detach() for parameter in trainer.model.parameters()]
+
+
+@pytest.mark.parametrize("setting", ["", *SETTINGS_WITH_EFFECT])
+def test_every_setting_reaches_the_weights(
+    corpus: Path, tmp_path: Path, setting: str, usual_weights: list[torch.Tensor]
+) -> None:
+    changes = ["training.epochs=1", "data.minimum_count=1", *([setting] if setting else [])]
+    trainer = start(corpus, tmp_path / "run", *changes)
+    trainer.fit()
+    pairs = zip(trainer.model.parameters(), usual_weights, strict=True)
+    moved = max((one - other).abs().max().item() for one, other in pairs)
+    assert moved > 1e-6 if setting else moved == 0
+
+
 def test_no_step_is_longer_than_the_clipped_gradient_allows(corpus: Path, tmp_path: Path) -> None:
     """With the gradient cut to almost nothing and a large epsilon beside it, Adam hardly moves."""
     trainer = start(corpus, tmp_path / "run", "training.clip=1e-9", "training.epochs=1")

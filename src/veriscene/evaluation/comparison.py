@@ -34,9 +34,10 @@ def difference(
     The bootstrap draws what could have come out otherwise: each side's seeds, and statements, since the examples of
     a statement are judged right or wrong together. Both sides judge the same statements, so the draw is paired.
     """
-    sides = [_right(examples, side) for side in (first, second)]  # (seed, statement): examples judged right
-    statements = {statement: number for number, statement in enumerate(dict.fromkeys(e.statement for e in examples))}
-    sizes = np.bincount([statements[example.statement] for example in examples]).astype(float)
+    numbers = {statement: number for number, statement in enumerate(dict.fromkeys(e.statement for e in examples))}
+    statements = [numbers[example.statement] for example in examples]
+    sides = [_right(examples, statements, side) for side in (first, second)]
+    sizes = np.bincount(statements).astype(float)
     rng = np.random.default_rng(seed)
     drawn = []
     for _ in range(RESAMPLES):
@@ -51,12 +52,11 @@ def difference(
     return Difference(float(means[0] - means[1]), (float(low), float(high)))
 
 
-def _right(examples: Sequence[Example], side: Sequence[Verdicts]) -> np.ndarray:
-    statements = {statement: number for number, statement in enumerate(dict.fromkeys(e.statement for e in examples))}
-    of_example = [statements[example.statement] for example in examples]
+def _right(examples: Sequence[Example], statements: Sequence[int], side: Sequence[Verdicts]) -> np.ndarray:
+    """(seed, statement): how many of the statement's examples were judged right."""
     rows = []
     for verdicts in side:
         check_complete(examples, verdicts)
         right = [float(verdicts[example.identifier] == example.label) for example in examples]
-        rows.append(np.bincount(of_example, weights=right))
+        rows.append(np.bincount(statements, weights=right))
     return np.stack(rows)

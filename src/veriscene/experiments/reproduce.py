@@ -7,6 +7,7 @@ once a row, when all its seeds are trained.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from accelerate import Accelerator
 
+from veriscene import models
 from veriscene.config import Config, load_preset
 from veriscene.errors import InputError
 from veriscene.evaluation.comparison import Difference, difference
@@ -21,8 +23,9 @@ from veriscene.experiments import seeds
 from veriscene.experiments.plans import Plan, Row
 from veriscene.experiments.seeds import Summary
 from veriscene.scenes import nlvr
-from veriscene.training import run
+from veriscene.training import processes, run
 from veriscene.training.checkpoint import SUMMARY
+from veriscene.training.state import labelled
 
 Say = Callable[[str], None]
 
@@ -42,27 +45,27 @@ def planned(plan: Plan, names: Sequence[str]) -> list[Row]:
     for name in names:
         if name.lower() not in known:
             raise InputError(f"unknown row {name!r}; choose from {', '.join(row.name for row in rows)}")
-    return [known[name.lower()] for name in names] if names else rows
+    named = {name.lower() for name in names}
+    return [row for row in rows if row.name.lower() in named] if names else rows
 
 
 def configuration(row: Row, changes: Sequence[str]) -> Config:
+    """The row's settings; InputError if they do not go together."""
     assert row.preset is not None
-    return load_preset(row.preset, [*row.changes, *changes])
+    config = load_preset(row.preset, [*row.changes, *changes])
+    models.check(config.model)
+    return config
+
+
+def check_test_split(data: Path) -> None:
+    """InputError if the corpus has a test split that could not be scored: not after hours, but now."""
+    if _has_test(data):
+        labelled(nlvr.read(nlvr.split_file(data, "test")), "test")
 
 
 def expected_seconds(row: Row, changes: Sequence[str], *, data: Path, accelerator: Accelerator) -> float:
-    """At most how long the row's seeds take on this machine, by a few steps."""
-    train, dev = (nlvr.read(nlvr.split_file(data, split)) for split in ("train", "dev"))
-    kind = run.trainer_of(configuration(row, changes))
-    trainer = kind(
-        configuration(row, changes),
-        data,
-        train=train,
-        dev=dev,
-        accelerator=accelerator,
-        supervision="labels",
-        quiet=True,
-    )
+    """About how long the row's seeds take on this machine, by a few steps."""
+    trainer = run.rehearse(configuration(row, changes), data=data, accelerator=accelerator)
     return trainer.expected_seconds() * row.seeds
 
 
@@ -77,16 +80,24 @@ def carry_out(
     own = folder / row.folder
     config = configuration(row, changes)
     assert row.preset is not None
-    if accelerator.is_main_process and not seeds.is_folder_of_seeds(own):
-        seeds.start(config, preset=row.preset, data=data, folder=own, count=row.seeds)
+    (is_begun,) = processes.agree(accelerator, accelerator.is_main_process and seeds.is_folder_of_seeds(own))
+    if not is_begun:
+        seeds.start(config, preset=row.preset, data=data, folder=own, count=row.seeds, accelerator=accelerator)
     accelerator.wait_for_everyone()
     seeds.check_same(own, config, data)
-    dev = seeds.train(own, accelerator=accelerator, say=say)
-    if dev is None:
+    if not is_done(row, folder) and seeds.train(own, accelerator=accelerator, say=say) is None:
         return None
+    return result(row, changes, data=data, folder=folder, accelerator=accelerator)
+
+
+def result(row: Row, changes: Sequence[str], *, data: Path, folder: Path, accelerator: Accelerator) -> Result:
+    """The result of a row that is done."""
+    own = folder / row.folder
+    dev = seeds.judge(own, "dev", accelerator=accelerator)
     test = seeds.judge(own, "test", accelerator=accelerator) if _has_test(data) else None
-    settings = "".join(f" --set {change}" for change in (*row.changes, *changes))
-    return Result(row, dev, test, f"veriscene train {row.preset} --data NLVR --seeds {row.seeds}{settings}")
+    settings = [part for change in (*row.changes, *changes) for part in ("--set", change)]
+    command = ["veriscene", "train", str(row.preset), "--data", "NLVR", "--seeds", str(row.seeds), *settings]
+    return Result(row, dev, test, shlex.join(command))
 
 
 def compare(plan: Plan, results: Sequence[Result], *, data: Path, folder: Path) -> list[tuple[str, str, Difference]]:
@@ -112,7 +123,8 @@ def markdown(plan: Plan, results: Sequence[Result], differences: Sequence[tuple[
         lines += ["", "Differences on dev, with their 95 % intervals (bootstrap over statements and seeds):", ""]
     for one, other, gap in differences:
         low, high = gap.interval
-        lines.append(f"- {one} minus {other}: {100 * gap.mean:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})")
+        decided = "decided" if gap.is_decided else "not decided"
+        lines.append(f"- {one} minus {other}: {100 * gap.mean:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), {decided}")
     return "\n".join(lines) + "\n"
 
 

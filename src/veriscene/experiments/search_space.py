@@ -96,6 +96,8 @@ def read_space(lines: Sequence[str], config: Config, *, fixed: Collection[str]) 
         where = f"--space {line}"
         if not equals or not values:
             raise InputError(f"{where}: write it as {FORMS}")
+        if models.is_fitted(config.model) and key not in ("model.penalty", "data.minimum_count"):
+            raise InputError(f"{where}: {key} has no effect on {config.model.name}, which is fitted without steps")
         if key in fixed:
             raise InputError(f"{where}: {key} is fixed by another option; search it or fix it, not both")
         if key in space:
@@ -124,11 +126,13 @@ def _text(value: Value) -> str:
 def _default_lines(config: Config, fixed: Collection[str]) -> Iterator[str]:
     from veriscene.models import MODELS, is_fitted
 
-    read = inspect.signature(MODELS[config.model.name]).parameters
+    kind = MODELS[config.model.name]
+    read, reads_in_order = inspect.signature(kind).parameters, getattr(kind, "reads_in_order", True)
     for line in DEFAULT:
         key = line.partition("=")[0]
         section, _, name = key.partition(".")
         has_effect = name in read if section == "model" else not is_fitted(config.model)
+        has_effect &= reads_in_order or key != "data.order"
         if key not in fixed and has_effect:
             yield line
 

@@ -6,6 +6,7 @@ A folder of seeds holds seeds.json (how it was started), a run for each seed wit
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,16 +15,17 @@ from typing import Any
 
 from accelerate import Accelerator
 
+from veriscene import models
 from veriscene.config import Config, from_json
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.evaluation.evaluate import probabilities
 from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
-from veriscene.training import run
+from veriscene.training import processes, run
 from veriscene.training.checkpoint import SUMMARY
+from veriscene.training.run import SEEDS
 
-SEEDS = "seeds.json"
 Say = Callable[[str], None]
 
 
@@ -73,10 +75,17 @@ class Summary:
         )
 
 
-def start(config: Config, *, preset: str, data: Path | None, folder: Path, count: int) -> None:
-    """Makes the folder of `count` seeds, from the configuration's own seed on."""
+def start(
+    config: Config, *, preset: str, data: Path | None, folder: Path, count: int, accelerator: Accelerator
+) -> None:
+    """Makes the folder of `count` seeds, from the configuration's own seed on; not if they could not be trained."""
     if count < 1:
         raise InputError(f"--seeds {count}: at least one seed is needed")
+    models.check(config.model)
+    if data is not None:
+        run.rehearse(config, data=data, accelerator=accelerator)
+    if not accelerator.is_main_process:
+        return
     run.create(folder)
     first = config.training.seed
     record = {
@@ -105,15 +114,23 @@ def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = Fal
     preset, data, config, seeds = _read(folder)
     for seed in seeds:
         own = folder / f"seed{seed}"
-        if (own / run.RUN).exists():
+        # The first process decides: another one might come late, and find what that one has begun meanwhile.
+        (is_begun,) = processes.agree(accelerator, accelerator.is_main_process and (own / run.RUN).exists())
+        if is_begun:
             trainer = run.resume(own, accelerator=accelerator, quiet=quiet)
         else:
+            if accelerator.is_main_process:
+                shutil.rmtree(own, ignore_errors=True)  # what a crash left before the run began
             settings = replace(config, training=replace(config.training, seed=seed))
             trainer = run.start(settings, preset=preset, data=data, folder=own, accelerator=accelerator, quiet=quiet)
         if not trainer.position.finished:
             say(f"{preset}, seed {seed} of {', '.join(map(str, seeds))}: run {own}")
             if trainer.fit().interrupted:
                 return None
+            if accelerator.is_main_process:
+                for verdicts_of_others in own.glob("*.csv"):
+                    verdicts_of_others.unlink()
+            accelerator.wait_for_everyone()
     summary = judge(folder, "dev", accelerator=accelerator)
     if accelerator.is_main_process:
         best = f"seed{summary.best.seed}"
@@ -149,6 +166,9 @@ def _read(folder: Path) -> tuple[str, Path | None, Config, Sequence[int]]:
         record = json.loads(nlvr.read_text(folder / SEEDS))
         data = None if record["data"] is None else Path(record["data"])
         config = from_json(record["config"], where=str(folder / SEEDS))
-        return str(record["preset"]), data, config, [int(seed) for seed in record["seeds"]]
+        seeds = [int(seed) for seed in record["seeds"]]
+        if not seeds:
+            raise ValueError
+        return str(record["preset"]), data, config, seeds
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{folder / SEEDS}: damaged; start anew in another folder") from None

@@ -80,7 +80,8 @@ class Conjunctions(nn.Module):
         grams, met = _merged(*(torch.cat(parts) for parts in zip(*seen, strict=True)))
         numbers = met.flatten().cumsum(dim=0, dtype=torch.int32).view(met.shape) + first - 1
         self.grams = torch.cat([grams.new_tensor([_NO_GRAM]), grams])
-        self.features = torch.cat([torch.full_like(numbers[:1], NO_FEATURE), numbers.masked_fill(~met, NO_FEATURE)])
+        none = numbers.new_full((1, met.size(-1)), NO_FEATURE)
+        self.features = torch.cat([none, numbers.masked_fill(~met, NO_FEATURE)])
         return first + int(met.sum())
 
 

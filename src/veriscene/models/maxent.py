@@ -16,8 +16,10 @@ from veriscene.tensors.vocabulary import Vocabulary
 class MaxEnt(WholeImage):
     """Has no parameters for an optimiser: after `prepare`, `fit` finds its weights, and there is one best choice."""
 
+    reads_in_order = False
+
     def __init__(self, *, words: Vocabulary, penalty: float = 20.0) -> None:
-        """Weights w cost penalty / 2 |w|² beside the sum of the examples' losses."""
+        """Weights w, the bias among them, cost penalty / 2 |w|² beside the sum of the examples' losses."""
         super().__init__()
         self.penalty = penalty
         self.features = CountFeatures(words=words)
@@ -43,6 +45,8 @@ class MaxEnt(WholeImage):
             raise InputError("maxent needs scikit-learn, which is not installed; pip install scikit-learn") from None
 
         assert corpus.labels is not None
+        if corpus.labels.min() == corpus.labels.max():
+            raise InputError("all labels of the train split are the same; maxent needs true and false examples")
         columns, ends = [], [torch.zeros(1, dtype=torch.int64)]
         for chunk in self.features.chunks(corpus):
             features = self.features(chunk)

@@ -18,6 +18,8 @@ _START = 0.01  # the features' vectors are drawn from [-0.01, 0.01]
 
 
 class MLP(WholeImage):
+    reads_in_order = False
+
     def __init__(self, *, words: Vocabulary, embedding: int = 32, mlp: int = 32, dropout: float = 0.0) -> None:
         super().__init__()
         self.features = CountFeatures(words=words)

@@ -23,6 +23,8 @@ class RelationNet(nn.Module):
     boxes' sums together.
     """
 
+    reads_in_order = False
+
     def __init__(
         self,
         *,

@@ -27,6 +27,7 @@ class JudgedRun:
 
 def judge_run(run: Path, accelerator: Accelerator, *, out: Path | None = None) -> JudgedRun:
     """Scores the run's best checkpoint on the split that may be shown, and writes report.html into the run."""
+    run = checkpoints.best_run(run)
     checkpoint = checkpoints.load(run)
     split, path = scored_split(run)
     examples = nlvr.read(path)

@@ -1,5 +1,8 @@
-"""New training examples out of given ones, with the same truth: changes that a statement cannot tell, or that its words
-follow. They draw on labels alone: nobody says what a statement means."""
+"""New training examples out of given ones: changes that a statement does not speak of, or that its words follow.
+
+They draw on labels alone: nobody says what a statement means. Recolouring and mirroring keep its truth; jitter almost
+always (items may come to touch that did not, or part); of a sentence with words missing a part is told.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class Augmentation:
     vocabulary: Vocabulary
     recolor: bool = False  # the three colours change places, in scene and statement
     mirror: bool = False  # half of the scenes are seen in a mirror, unless the statement speaks of left or right
-    jitter: float = 0.0  # the standard deviation, in pixels, of a shift of each item that touches no wall
+    jitter: float = 0.0  # the standard deviation, in pixels, of a shift of each item, but not off a wall
     word_dropout: float = 0.0  # the share of words that become UNK
 
     def __post_init__(self) -> None:

@@ -92,8 +92,7 @@ def find(name_or_folder: str | Path) -> Path:
             return shipped[str(name_or_folder)]
         known = f"one of {', '.join(sorted(shipped))}, or " if shipped else ""
         raise InputError(f"{folder}: no such model; give {known}a folder that `veriscene train` wrote")
-    if (folder / SUMMARY).is_file():
-        folder = _best_seed(folder)
+    folder = best_run(folder)
     if not (folder / CONFIG).exists():
         folder = present(folder / BEST) or folder
     missing = [name for name in (CONFIG, VOCABULARY, WEIGHTS) if not (folder / name).is_file()]
@@ -102,7 +101,10 @@ def find(name_or_folder: str | Path) -> Path:
     return folder
 
 
-def _best_seed(folder: Path) -> Path:
+def best_run(folder: Path) -> Path:
+    """The run itself; of a folder of seeds, the run of the best one."""
+    if not (folder / SUMMARY).is_file():
+        return folder
     summary = _read_json(folder / SUMMARY)
     name = summary.get("best") if isinstance(summary, dict) else None
     if not isinstance(name, str) or not (folder / name).is_dir():

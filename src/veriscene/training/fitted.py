@@ -82,6 +82,7 @@ class FittedTrainer:
             log.write(line)
             log.close()
             display.scored(line, total_steps=1, seconds_left=0.0, best=True)
+        self.accelerator.wait_for_everyone()  # nobody shall look for what is still being written
         stop_after(line)
         self.position = Position(step=1, best_accuracy=accuracy, best_step=1, seconds=seconds, finished=True)
         return Outcome(self.position, interrupted=False, steps_planned=1)

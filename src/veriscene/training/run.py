@@ -21,6 +21,7 @@ from veriscene.training.fitted import FittedTrainer
 from veriscene.training.trainer import LAST, Trainer
 
 RUN = "run.json"
+SEEDS = "seeds.json"  # of a folder of several runs
 CORPUS = "corpus"
 Progress = Callable[[int, int], None]
 AnyTrainer = Trainer | FittedTrainer
@@ -55,6 +56,11 @@ def start(
     return trainer or _trainer(config, folder, data, accelerator, quiet)
 
 
+def rehearse(config: Config, *, data: Path, accelerator: Accelerator) -> AnyTrainer:
+    """A trainer without a folder. InputError if the settings or the corpus are not fit for training."""
+    return _trainer(config, data, data, accelerator, quiet=True)
+
+
 def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> AnyTrainer:
     """The trainer of an earlier run, exactly where it stood."""
     config, data = _read(folder)
@@ -81,14 +87,10 @@ def corpus_of(folder: Path) -> Path:
     return folder / CORPUS if data is None else data
 
 
-def trainer_of(config: Config) -> type[Trainer] | type[FittedTrainer]:
-    """The kind of trainer that a configuration asks for."""
-    return FittedTrainer if models.is_fitted(config.model) else Trainer
-
-
 def _trainer(config: Config, folder: Path, data: Path | None, accelerator: Accelerator, quiet: bool) -> AnyTrainer:
     corpus = folder / CORPUS if data is None else data
-    return trainer_of(config)(
+    kind = FittedTrainer if models.is_fitted(config.model) else Trainer
+    return kind(
         config,
         folder,
         train=nlvr.read(nlvr.split_file(corpus, "train")),
@@ -116,7 +118,9 @@ def _read(folder: Path) -> tuple[Config, Path | None]:
 def create(folder: Path) -> None:
     """A new, empty folder for a run; what is there already is never touched."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        go_on = f"go on with --resume {folder}, or " if (folder / RUN).exists() or (folder / BEST).exists() else ""
+        go_on = (
+            f"go on with --resume {folder}, or " if any((folder / name).exists() for name in (RUN, SEEDS, BEST)) else ""
+        )
         raise InputError(f"{folder}: is there already; {go_on}name another folder with --out")
     try:
         folder.mkdir(parents=True, exist_ok=True)

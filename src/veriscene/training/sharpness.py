@@ -18,11 +18,14 @@ def uphill(model: nn.Module, radius: float) -> Iterator[None]:
     nothing is asked of the device, so that it can be recorded."""
     moved: list[Tensor] = [parameter for parameter in model.parameters() if parameter.grad is not None]
     gradients = [parameter.grad for parameter in moved if parameter.grad is not None]
+    own = [parameter.detach().clone() for parameter in moved]
     with torch.no_grad():
         norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
         steps = torch._foreach_mul(gradients, radius / (norm + 1e-12))
         torch._foreach_add_(moved, steps)
     model.zero_grad(set_to_none=True)
-    yield
-    with torch.no_grad():
-        torch._foreach_sub_(moved, steps)
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            torch._foreach_copy_(moved, own)

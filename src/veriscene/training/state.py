@@ -108,7 +108,7 @@ def restore(
         checkpoint.model.load_state_dict(saved.model.state_dict())
         groups = optimizer.state_dict()["param_groups"]
         optimizer.load_state_dict({"state": state["moments"], "param_groups": groups})
-        for weight, kept in zip(average, state["average"], strict=True):
+        for weight, kept in zip(average, state.get("average", []), strict=True):
             weight.copy_(kept)
     except Exception as error:
         raise InputError(f"{folder / STATE}: damaged ({type(error).__name__}); it cannot be resumed") from None

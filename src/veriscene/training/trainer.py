@@ -73,7 +73,9 @@ class Trainer:
         self.model: nn.Module = models.build(config.model, vocabulary=self.vocabulary)
         if isinstance(self.model, models.Prepared):
             self.model.prepare(corpus)
-        self.model = accelerator.prepare(self.model)
+        self.model.to(accelerator.device)
+        if accelerator.num_processes > 1:  # an accelerator keeps what it prepares for as long as it lives itself
+            self.model = accelerator.prepare(self.model)
         # Processes must draw different dropout and different orders, or they would learn the same thing twice.
         torch.manual_seed(config.training.seed + 7919 * accelerator.process_index)
         self.captures = accelerator.device.type == "cuda" and accelerator.num_processes == 1
@@ -96,7 +98,7 @@ class Trainer:
         return self.config.training.epochs * self.steps_per_epoch
 
     def expected_seconds(self) -> float:
-        """At most how long `fit` takes, by a few steps that are taken on the way: for a trainer to be thrown away."""
+        """About how long `fit` takes to its end, by some steps and a score: for a trainer to be thrown away."""
         step = self._make_step()
         corpus, numbers, share = next(self._batches())
         for _ in range(PROBED_STEPS):  # the first ones are slower: libraries set themselves up, graphs are recorded
@@ -105,6 +107,10 @@ class Trainer:
         for _ in range(PROBED_STEPS):
             float(step(corpus, numbers, share, learning_rate=0.0))
         seconds = (time.monotonic() - started) / PROBED_STEPS * self.total_steps
+        started = time.monotonic()
+        processes.accuracy(self.accelerator, self._bare_model(), self.dev)
+        scores = self.total_steps / (self.config.training.evaluate_every or self.steps_per_epoch)
+        seconds += (time.monotonic() - started) * scores
         limit = self.config.training.minutes * 60
         return min(seconds, limit) if limit else seconds
 
