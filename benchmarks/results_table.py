@@ -70,7 +70,7 @@ def _measured(row: dict[str, Any], commit: str, machine: str) -> dict[str, Any]:
         "test": None if test is None else round(100 * test["accuracy"], 2),
         "dev_consistency": round(100 * dev["consistency"], 2),
         "test_consistency": None if test is None else round(100 * test["consistency"], 2),
-        "spread": None if dev["spread"] is None else round(100 * dev["spread"], 2),
+        "spread": None if dev["spread"] is None else round(100 * dev["spread"], 3),
         "seeds": len(dev["scores"]),
         "command": row["command"],
         "commit": commit,
