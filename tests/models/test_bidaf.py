@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,13 +24,11 @@ from reference import (
 )
 from torch import nn
 from torch.testing import assert_close
-from toy import SIZES, VOCABULARY, Toy, batch_of, mixed_toys, toys
+from toy import SIZES, Toy, batch_of, make_dropout_show, mixed_toys
 
 from veriscene.errors import InputError
-from veriscene.models import Judgement
 from veriscene.models.bidaf import BiDAF
 from veriscene.models.pooling import POOLINGS
-from veriscene.training.objective import objective
 
 CLOSE = {"atol": 1e-9, "rtol": 1e-9}
 SEES_BOX_ORDER = {"concatenate", "lstm"}
@@ -92,44 +89,11 @@ def test_a_batch_is_judged_as_the_equations_judge_each_example(pooling, seed):
 
 @pytest.mark.parametrize("pooling", ["max", "joint"])
 def test_dropout_acts_on_every_lstm_and_before_the_last_layer_and_only_in_training(pooling, monkeypatch):
-    """Dropout is made a fixed factor for each unit: it shows where it was applied."""
-
-    def drop(vector):
-        factors = 0.6 + 0.1 * np.arange(vector.shape[-1])
-        return vector * (torch.from_numpy(factors) if isinstance(vector, torch.Tensor) else factors)
-
-    def fixed_dropout(vector, p=0.5, training=True, inplace=False):
-        return drop(vector) if training else vector
-
-    monkeypatch.setattr(torch.nn.functional, "dropout", fixed_dropout)
+    drop = make_dropout_show(monkeypatch)
     model = bidaf(pooling, dropout=0.3)
     assert {module.p for module in model.modules() if isinstance(module, nn.Dropout)} == {0.3}
     assert_judged_alike(model.eval(), mixed_toys(), pooling)
     assert_judged_alike(model.train(), mixed_toys(), pooling, drop)
-
-
-def said_of(judgement: Judgement, row: int, example: Toy) -> list[torch.Tensor]:
-    """All that a judgement says of one example, without its padding."""
-    words = len(example.words)
-    attention = [judgement.beta[row, box, :count, :words] for box, count in enumerate(example.counts)]
-    return [judgement.logits[row], judgement.scores[row], *attention]
-
-
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_a_judgement_depends_neither_on_padding_nor_on_the_rest_of_the_batch(pooling):
-    examples = mixed_toys(seed=4)
-    model = bidaf(pooling, seed=5).eval()
-    alone = [said_of(model(batch_of([example])), 0, example) for example in examples]
-    backwards = list(range(len(examples)))[::-1]
-    for numbers, batch in (
-        (range(len(examples)), batch_of(examples)),
-        (range(len(examples)), batch_of(examples, more_words=3, more_items=2)),
-        (backwards, batch_of([examples[number] for number in backwards])),
-    ):
-        judgement = model(batch)
-        assert judgement.alpha is None
-        for row, number in enumerate(numbers):
-            assert_close(said_of(judgement, row, examples[number]), alone[number], **CLOSE)
 
 
 def test_attention_is_a_distribution_over_the_words_that_gives_padding_exactly_nothing():
@@ -139,57 +103,6 @@ def test_attention_is_a_distribution_over_the_words_that_gives_padding_exactly_n
     assert (beta.masked_select(~real) == 0).all()
     assert (beta.masked_select(real) > 0).all()
     assert_close(beta.sum(-1), torch.ones_like(beta[..., 0]))
-
-
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_boxes_have_an_order_only_where_the_pooling_gives_them_one(pooling):
-    examples = mixed_toys(seed=8)
-    model = bidaf(pooling, seed=9).eval()
-    before = model(batch_of(examples))
-    turn = [2, 0, 1]
-    after = model(batch_of([replace(example, boxes=[example.boxes[box] for box in turn]) for example in examples]))
-    assert_close(after.scores, before.scores[:, turn], **CLOSE)
-    if pooling in SEES_BOX_ORDER:
-        assert (after.logits - before.logits).abs().max() > 1e-2
-    else:
-        assert_close(after.logits, before.logits, **CLOSE)
-
-
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_a_boxs_score_is_the_logit_of_a_scene_of_three_such_boxes(pooling):
-    examples = mixed_toys(seed=10)
-    model = bidaf(pooling, seed=11).eval()
-    scores = model(batch_of(examples)).scores
-    for box in range(3):
-        alike = [replace(example, boxes=[example.boxes[box]] * 3) for example in examples]
-        assert_close(model(batch_of(alike)).logits, scores[:, box], **CLOSE)
-
-
-def gradients(model: nn.Module, examples: Sequence[Toy], **padding: int) -> dict[str, torch.Tensor]:
-    model.zero_grad()
-    batch = batch_of(examples, **padding)
-    objective(model(batch), batch.labels).surrogate.mean().backward()
-    return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
-
-
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_gradients_reach_every_parameter_and_none_comes_from_padding(pooling):
-    examples = mixed_toys(seed=6)
-    model = bidaf(pooling, seed=7)
-    together = gradients(model, examples, more_words=2, more_items=2)
-    singles = [gradients(model, [example]) for example in examples]
-    for name, gradient in together.items():
-        assert gradient.any(), name
-        assert_close(gradient, torch.stack([single[name] for single in singles]).mean(dim=0), **CLOSE)
-    assert together["w_s.weight"].all()  # items, words and their product: each takes part
-    assert not together["embed_words.weight"][0].any()
-
-
-def test_nothing_is_asked_of_the_numbers_while_judging():
-    """A tensor on the meta device has a shape and no values: what would wait for a GPU, or not be recorded, fails."""
-    batch = batch_of(mixed_toys()).to("meta")
-    judgement = bidaf("joint").to("meta")(batch)
-    assert judgement.logits.shape == (5,) and judgement.scores.shape == (5, 3)
 
 
 def test_the_sizes_are_those_of_the_appendix():
@@ -207,24 +120,3 @@ def test_the_sizes_are_those_of_the_appendix():
     assert {m.hidden_size for m in model.modules() if isinstance(m, nn.LSTM)} == {256}
     with pytest.raises(InputError, match="sum"):
         BiDAF(vocabulary=50, pooling="sum")
-
-
-def test_it_learns_32_examples_by_heart():
-    """Each statement is told of a true and of a false scene, so that words alone decide nothing."""
-    rng = np.random.default_rng(0)
-    examples = toys(0, counts=rng.integers(1, 5, (32, 3)).tolist(), lengths=rng.integers(2, 7, 32).tolist())
-    batch = batch_of([replace(e, words=examples[n // 2].words, label=n % 2 == 0) for n, e in enumerate(examples)])
-    torch.manual_seed(0)
-    model = BiDAF(vocabulary=VOCABULARY, embedding=8, hidden=8, item=8, mlp=16, dropout=0.1).double()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    losses = []
-    for _ in range(120):
-        loss = objective(model(batch), batch.labels).surrogate.mean()
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[0] > 0.6
-    assert min(losses[-10:]) < 0.1
-    assert ((model.eval()(batch).logits > 0) == (batch.labels > 0.5)).all()

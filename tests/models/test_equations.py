@@ -5,7 +5,7 @@ import pytest
 import torch
 from reference import REFERENCES, Answer, biatt_pointer
 from torch.testing import assert_close
-from toy import KINDS, Toy, batch_of, mixed_toys, toy_model
+from toy import KINDS, Toy, batch_of, make_dropout_show, mixed_toys, toy_model
 
 from veriscene.models import Judgement
 from veriscene.models.pointer import given
@@ -56,16 +56,7 @@ def test_log_p_of_any_order_is_the_product_of_its_steps():
 def test_dropout_acts_on_the_hidden_outputs_of_lstms_and_before_the_last_layer_and_nowhere_else(
     name, pooling, monkeypatch
 ):
-    """Dropout is made a fixed factor for each unit: it shows where it was applied, in the model and the reference."""
-
-    def drop(vector):
-        factors = 0.6 + 0.1 * np.arange(vector.shape[-1])
-        return vector * (torch.from_numpy(factors) if isinstance(vector, torch.Tensor) else factors)
-
-    def fixed_dropout(vector, p=0.5, training=True, inplace=False):
-        return drop(vector) if training else vector
-
-    monkeypatch.setattr(torch.nn.functional, "dropout", fixed_dropout)
+    drop = make_dropout_show(monkeypatch)
     examples = mixed_toys()
     batch = batch_of(examples)
     model = toy_model(name, pooling, dropout=0.3)

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
-from toy import KINDS, Toy, batch_of, mixed_toys, toy_model
+from toy import ALL_KINDS, Toy, batch_of, mixed_toys, toy_model
 
-from veriscene.models import Judgement
+from veriscene.models import MODELS, Judgement
 from veriscene.models.inference import judge_in_batches
 from veriscene.models.pointer import greedy
 from veriscene.tensors.batch import Batch
@@ -23,7 +23,9 @@ def said_of_box(judgement: Judgement, row: int, example: Toy, box: int) -> list[
     count, words = example.counts[box], len(example.words)
     said = [judgement.scores[row, box], judgement.order[row, box, :count]]
     if judgement.alpha is not None:
-        said += [judgement.alpha[row, box, :words, :count], judgement.beta[row, box, :count, :words]]
+        said.append(judgement.alpha[row, box, :words, :count])
+    if judgement.beta is not None:
+        said.append(judgement.beta[row, box, :count, :words])
     return said
 
 
@@ -37,7 +39,7 @@ def said_of(judgement: Judgement, row: int, example: Toy) -> list[Tensor]:
     return said
 
 
-@pytest.mark.parametrize(("name", "pooling"), KINDS)
+@pytest.mark.parametrize(("name", "pooling"), ALL_KINDS)
 def test_a_judgement_depends_neither_on_padding_nor_on_the_rest_of_the_batch_nor_on_its_order(name, pooling):
     examples = mixed_toys(seed=4)
     model = toy_model(name, pooling, seed=5).eval()
@@ -77,7 +79,7 @@ def mean_loss_gradient(model: nn.Module, batch: Batch, baseline_logits: Tensor) 
     return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
 
 
-@pytest.mark.parametrize(("name", "pooling"), KINDS)
+@pytest.mark.parametrize(("name", "pooling"), ALL_KINDS)
 def test_the_gradient_of_a_padded_batch_is_the_mean_of_the_gradients_of_its_examples(name, pooling):
     examples = mixed_toys(seed=6)
     model = toy_model(name, pooling, seed=7).train()
@@ -95,7 +97,7 @@ def test_the_gradient_of_a_padded_batch_is_the_mean_of_the_gradients_of_its_exam
         assert_close(gradient, mean, **CLOSE)
 
 
-@pytest.mark.parametrize(("name", "pooling"), [*KINDS, ("biatt-pointer", "joint")])
+@pytest.mark.parametrize(("name", "pooling"), [*ALL_KINDS, ("biatt-pointer", "joint")])
 def test_box_order_changes_nothing_but_the_order_of_the_scores(name, pooling):
     examples = mixed_toys(seed=8)
     model = toy_model(name, pooling, seed=9).eval()
@@ -108,12 +110,12 @@ def test_box_order_changes_nothing_but_the_order_of_the_scores(name, pooling):
                 said = said_of_box(after, row, turned[row], box)
                 assert_close(said, said_of_box(before, row, example, origin), **CLOSE)
         if pooling in SEES_BOX_ORDER:
-            assert ((after.logits - before.logits).abs() > 1e-4).all()
+            assert (after.logits - before.logits).abs().max() > 1e-2
         else:
             assert_close(after.logits, before.logits, **CLOSE)
 
 
-@pytest.mark.parametrize(("name", "pooling"), KINDS)
+@pytest.mark.parametrize(("name", "pooling"), ALL_KINDS)
 def test_a_boxs_score_is_the_logit_of_a_scene_of_three_such_boxes(name, pooling):
     examples = mixed_toys(seed=10)
     model = toy_model(name, pooling, seed=11).eval()
@@ -141,3 +143,18 @@ def test_processes_together_judge_every_example_once_as_in_one_batch_without_dro
                 seen[number] = logit
     assert model.training
     assert_close(torch.stack([seen[number] for number in range(len(corpus))]), expected.detach(), **CLOSE)
+
+
+@pytest.mark.parametrize("name", ["bidaf", "relation-net"])
+def test_nothing_is_asked_of_the_numbers_while_judging(name):
+    """A tensor on the meta device has a shape and no values: what would wait for a GPU, or not be recorded, fails."""
+    judgement = toy_model(name, "joint").to("meta")(batch_of(mixed_toys()).to("meta"))
+    assert judgement.logits.shape == (5,) and judgement.scores.shape == (5, 3)
+
+
+def test_a_model_that_does_not_read_in_order_does_not_see_one():
+    examples = mixed_toys(seed=8)
+    upturned = [replace(example, boxes=[box[::-1] for box in example.boxes]) for example in examples]
+    for name, pooling in ALL_KINDS:
+        before, after = (toy_model(name, pooling, seed=9).eval()(batch_of(some)) for some in (examples, upturned))
+        assert torch.allclose(before.logits, after.logits) is not getattr(MODELS[name], "reads_in_order", True), name

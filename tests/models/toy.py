@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -16,11 +19,13 @@ from veriscene.tensors.features import ITEM_FEATURES
 
 VOCABULARY = 11
 SIZES = {"vocabulary": VOCABULARY, "embedding": 5, "hidden": 4, "item": 3}
+# With the paper's equations written out in reference.py; those of the other models stand in their own tests.
 KINDS = (
     *(("bienc", pooling) for pooling in ("max", "mean")),
     *(("biatt", pooling) for pooling in POOLINGS),
     ("biatt-pointer", "max"),
 )
+ALL_KINDS = (*KINDS, *((name, pooling) for name in ("relation-net", "bidaf") for pooling in POOLINGS))
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,9 @@ def batch_of(examples: Sequence[Toy], *, more_words: int = 0, more_items: int = 
 
 def toy_model(name: str, pooling: str = "max", *, dropout: float = 0.0, seed: int = 0) -> nn.Module:
     """A model in float64 whose every parameter, biases included, is random and large enough to matter."""
-    more = {} if name == "bienc" else {"joint": 7, "mlp": 6}
-    model = MODELS[name](**SIZES, **more, dropout=dropout, pooling=pooling)
+    sizes = {**SIZES, "joint": 7, "mlp": 6}
+    read = inspect.signature(MODELS[name]).parameters
+    model = MODELS[name](**{key: sizes[key] for key in sizes if key in read}, dropout=dropout, pooling=pooling)
     model.double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -86,3 +92,17 @@ def toy_model(name: str, pooling: str = "max", *, dropout: float = 0.0, seed: in
             scale = 2.0 if key.startswith("pointer.") else 0.7  # a pointer that has preferences
             parameter.copy_(scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
     return model
+
+
+def make_dropout_show(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any]:
+    """Makes dropout a fixed factor for each unit, which shows where it was applied; gives that for a reference."""
+
+    def drop(vector: Any) -> Any:
+        factors = 0.6 + 0.1 * np.arange(vector.shape[-1])
+        return vector * (torch.from_numpy(factors) if isinstance(vector, torch.Tensor) else factors)
+
+    def fixed_dropout(vector: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+        return drop(vector) if training else vector
+
+    monkeypatch.setattr(torch.nn.functional, "dropout", fixed_dropout)
+    return drop
