@@ -1,0 +1,62 @@
+"""How good can a model be whose verdict is the max over three box scores (the paper's pooling)?
+
+    python benchmarks/max_ceiling.py NLVR PROGRAMS
+
+For each dev statement its program gives every box a score: how often a scene is true that holds this box and two random
+ones. An example is then judged true if its best box's score reaches a threshold, which is chosen for each statement
+by looking at dev itself and at random scenes. A bound from below, since another score may do better; an analysis, not a
+model: programs and dev labels are used.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from veriscene.meaning.notation import read_programs
+from veriscene.meaning.program import Program
+from veriscene.scenes import nlvr
+from veriscene.scenes.nlvr import Example
+from veriscene.scenes.scene import Box, Scene
+
+COMPANIES, RANDOM_SCENES = 24, 40
+
+
+def right_with_max(program: Program, examples: list[Example], boxes: list[Box], rng: random.Random) -> int:
+    """How many of a statement's examples a threshold on the best box's score gets right."""
+    companies = [(rng.choice(boxes), rng.choice(boxes)) for _ in range(COMPANIES)]
+
+    def best_score(scene: Scene) -> int:
+        return max(sum(program.holds(Scene((box, *company))) for company in companies) for box in scene.boxes)
+
+    drawn = [Scene((rng.choice(boxes), rng.choice(boxes), rng.choice(boxes))) for _ in range(RANDOM_SCENES)]
+    judged = [(best_score(example.scene), example.label) for example in examples]
+    seen = [*judged, *((best_score(scene), program.holds(scene)) for scene in drawn)]
+    threshold = max(range(COMPANIES + 2), key=lambda t: sum((score >= t) == label for score, label in seen))
+    return sum((score >= threshold) == label for score, label in judged)
+
+
+def main(nlvr_folder: Path, programs: Path) -> None:
+    rng = random.Random(0)
+    boxes: dict[bool, list[Box]] = defaultdict(list)
+    for example in nlvr.read(nlvr.split_file(nlvr_folder, "train")):
+        boxes[example.scene.is_towers].extend(example.scene.boxes)
+    by_statement: dict[str, list[Example]] = defaultdict(list)
+    for example in nlvr.read(nlvr.split_file(nlvr_folder, "dev")):
+        by_statement[example.statement].append(example)
+    meanings = {stated.sentence: stated.program for stated in read_programs(programs / "dev.jsonl")}
+    right: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for statement, examples in by_statement.items():
+        is_towers = examples[0].scene.is_towers
+        found = right_with_max(meanings[statement], examples, boxes[is_towers], rng)
+        for name in ("all", "towers" if is_towers else "scatter"):
+            right[name][0] += found
+            right[name][1] += len(examples)
+    for name, (count, total) in right.items():
+        print(f"{name:<8} {count / total:.1%} of {total}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
