@@ -16,7 +16,7 @@ def assert_same(judgement: Judgement, answers: list[Answer], examples: list[Toy]
     for row, (answer, example) in enumerate(zip(answers, examples, strict=True)):
         np.testing.assert_allclose(judgement.logits[row].item(), answer.logit, **tolerance)
         np.testing.assert_allclose(judgement.scores[row].tolist(), answer.scores, **tolerance)
-        if answer.log_probability is not None:
+        if judgement.log_probability is not None:
             np.testing.assert_allclose(judgement.log_probability[row].item(), answer.log_probability, **tolerance)
         for box, count in enumerate(example.counts):
             if answer.order is not None:
@@ -49,7 +49,9 @@ def test_log_p_of_any_order_is_the_product_of_its_steps():
         width = batch.items.size(2)
         order = torch.tensor([[box + list(range(len(box), width)) for box in boxes] for boxes in wanted])
         answers = [biatt_pointer(model, e, wanted=w) for e, w in zip(examples, wanted, strict=True)]
-        assert_same(model.judge(batch, given(order)), answers, examples)
+        judgement = model.judge(batch, given(order))
+        assert judgement.log_probability is not None
+        assert_same(judgement, answers, examples)
 
 
 @pytest.mark.parametrize(("name", "pooling"), KINDS)

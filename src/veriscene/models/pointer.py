@@ -131,6 +131,8 @@ class Reading(NamedTuple):
 class BiATTPointer(nn.Module):
     """In training it samples orders and also judges as in inference, for the self-critical baseline."""
 
+    chooses_order = True
+
     def __init__(
         self,
         *,
@@ -159,15 +161,16 @@ class BiATTPointer(nn.Module):
         self.pointer = Pointer(words=2 * hidden, item=item, hidden=hidden, dropout=dropout, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
-        if not self.training:
-            return self.judge(batch, greedy)
         reading = self._read(batch)
+        if not self.training:
+            return self._infer(batch, reading)
         judgement, baseline = concurrently(
             lambda: self._judge(batch, reading, sampled), lambda: self._baseline(batch, reading)
         )
-        return replace(judgement, baseline_logits=baseline)
+        return replace(judgement, baseline_logits=baseline.logits)
 
     def judge(self, batch: Batch, choose: Choose) -> Judgement:
+        """With another choice of items, and with the probability of the order that comes of it."""
         return self._judge(batch, self._read(batch), choose)
 
     def _read(self, batch: Batch) -> Reading:
@@ -187,12 +190,16 @@ class BiATTPointer(nn.Module):
         )
         return replace(judgement, log_probability=log_probability)
 
-    def _baseline(self, batch: Batch, reading: Reading) -> Tensor:
-        """The logits of inference. What was read before any dropout is the same there, so it is not read again."""
+    def _infer(self, batch: Batch, reading: Reading) -> Judgement:
+        """Without dropout, in the likeliest order, whose probability nobody asks."""
+        h, e = reading.h, reading.e
+        order = self.pointer.order(self.pointer.ask(h, e, reading.glance, batch), greedy)
+        return self.comprehension.match(h, take_items(e, order), batch, order)
+
+    def _baseline(self, batch: Batch, reading: Reading) -> Judgement:
+        """As in inference. What was read before any dropout is the same there, so it is not read again."""
         with torch.no_grad(), _in_inference(self):
-            h, e = reading.h, reading.e
-            order = self.pointer.order(self.pointer.ask(h, e, reading.glance, batch), greedy)
-            return self.comprehension.match(h, take_items(e, order), batch, order).logits
+            return self._infer(batch, reading)
 
 
 def greedy(_place: int, log_p: Tensor) -> Tensor:

@@ -71,12 +71,13 @@ class Judge:
         if batch < 1:
             raise InputError(f"batch={batch} questions cannot be taken at a time; it must be at least 1")
         waiting = iter(questions)
+        chooses_order = getattr(self.checkpoint.model, "chooses_order", False)
         while chunk := [example_of(*question) for question in islice(waiting, batch)]:
             tensors = self.checkpoint.encode(chunk)
             with torch.inference_mode():
                 judgement: Judgement = self.checkpoint.model.eval()(tensors)
             for number, example in enumerate(chunk):
-                yield _verdict(number, example, tensors, judgement)
+                yield _verdict(number, example, tensors, judgement, order_is_chosen=chooses_order)
 
 
 def example_of(statement: str, scene: Scene | list[Any]) -> Example:
@@ -85,7 +86,7 @@ def example_of(statement: str, scene: Scene | list[Any]) -> Example:
     return Example("0-0", statement, scene if isinstance(scene, Scene) else parse_scene(scene))
 
 
-def _verdict(number: int, example: Example, batch: Batch, judgement: Judgement) -> Verdict:
+def _verdict(number: int, example: Example, batch: Batch, judgement: Judgement, *, order_is_chosen: bool) -> Verdict:
     assert judgement.scores is not None
     boxes = range(len(example.scene.boxes))
     counts = [len(box.items) for box in example.scene.boxes]
@@ -107,7 +108,7 @@ def _verdict(number: int, example: Example, batch: Batch, judgement: Judgement) 
         per_box=judgement.scores[number].sigmoid().tolist(),
         order=order,
         attention=attention,
-        order_is_chosen=judgement.log_probability is not None,
+        order_is_chosen=order_is_chosen,
     )
 
 
