@@ -25,7 +25,7 @@ from veriscene.experiments.seeds import Summary
 from veriscene.scenes import nlvr
 from veriscene.training import processes, run
 from veriscene.training.checkpoint import SUMMARY
-from veriscene.training.state import labelled
+from veriscene.training.materials import labelled
 
 Say = Callable[[str], None]
 

@@ -14,7 +14,7 @@ from veriscene.config import Config, from_json, load_preset
 from veriscene.errors import InputError
 from veriscene.experiments.search_space import Settings, Space, as_changes, lines_of, read_space
 from veriscene.scenes import nlvr
-from veriscene.training.state import labelled
+from veriscene.training.materials import labelled
 
 
 @dataclass(frozen=True)

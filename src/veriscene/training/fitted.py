@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,14 @@ from veriscene import models
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.models.inference import judge_in_batches
-from veriscene.scenes.nlvr import Example
-from veriscene.tensors.batch import ItemOrder, encode
-from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.tensors.batch import ItemOrder
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import processes
 from veriscene.training.checkpoint import BEST, Checkpoint
+from veriscene.training.materials import Materials
 from veriscene.training.objective import objective
 from veriscene.training.progress import Display, RunLog
-from veriscene.training.state import Outcome, Position, labelled
+from veriscene.training.state import Outcome, Position
 
 
 class FittedTrainer:
@@ -32,21 +31,15 @@ class FittedTrainer:
         self,
         config: Config,
         run: Path,
+        materials: Materials,
         *,
-        train: Sequence[Example],
-        dev: Sequence[Example],
         accelerator: Accelerator,
-        supervision: str,
         quiet: bool = False,
     ) -> None:
-        self.config, self.run, self.accelerator = config, run, accelerator
-        self.supervision, self.quiet = supervision, quiet
-        self.vocabulary = Vocabulary.of((e.statement for e in train), minimum_count=config.data.minimum_count)
+        self.config, self.run, self.accelerator, self.quiet = config, run, accelerator, quiet
+        self.supervision, self.vocabulary = materials.supervision, materials.vocabulary
         order = ItemOrder(config.data.order)
-        self.corpus, self.dev = (
-            encode(labelled(examples, split), self.vocabulary).in_order(order)
-            for examples, split in ((train, "train"), (dev, "dev"))
-        )
+        self.corpus, self.dev = materials.train.in_order(order), materials.dev.in_order(order)
         self.position = Position(finished=checkpoints.present(run / BEST) is not None)
 
     def expected_seconds(self) -> float:

@@ -18,6 +18,7 @@ from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import BEST
 from veriscene.training.fitted import FittedTrainer
+from veriscene.training.materials import Materials
 from veriscene.training.trainer import LAST, Trainer
 
 RUN = "run.json"
@@ -90,15 +91,13 @@ def corpus_of(folder: Path) -> Path:
 def _trainer(config: Config, folder: Path, data: Path | None, accelerator: Accelerator, quiet: bool) -> AnyTrainer:
     corpus = folder / CORPUS if data is None else data
     kind = FittedTrainer if models.is_fitted(config.model) else Trainer
-    return kind(
+    materials = Materials.of(
         config,
-        folder,
         train=nlvr.read(nlvr.split_file(corpus, "train")),
         dev=nlvr.read(nlvr.split_file(corpus, "dev")),
-        accelerator=accelerator,
         supervision="synthetic" if data is None else "labels",
-        quiet=quiet,
     )
+    return kind(config, folder, materials, accelerator=accelerator, quiet=quiet)
 
 
 def _read(folder: Path) -> tuple[Config, Path | None]:

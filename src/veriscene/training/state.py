@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,6 @@ from accelerate.utils import gather_object
 from torch import Tensor
 
 from veriscene.errors import InputError
-from veriscene.scenes.nlvr import Example
-from veriscene.tensors.batch import Batch
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
 
@@ -42,22 +38,6 @@ class Outcome:
     position: Position
     interrupted: bool
     steps_planned: int
-
-
-def labelled(examples: Sequence[Example], split: str) -> Sequence[Example]:
-    """The examples themselves, if they can be learnt from or scored."""
-    if not examples or any(example.label is None for example in examples):
-        raise InputError(f"the {split} split must hold examples, and each must have a label")
-    return examples
-
-
-def digest(corpus: Batch) -> int:
-    """Changes with any word, item or label of the corpus."""
-    checksum = 0
-    for tensor in (corpus.words, corpus.items, corpus.labels):
-        if tensor is not None:
-            checksum = zlib.crc32(tensor.numpy().tobytes(), checksum)
-    return checksum
 
 
 def save(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -17,18 +17,17 @@ from torch import Tensor, nn
 from veriscene import models
 from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.scenes.nlvr import Example
 from veriscene.tensors.augmentation import Augmentation
-from veriscene.tensors.batch import Batch, ItemOrder, encode
-from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.tensors.batch import Batch, ItemOrder
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import processes, state
 from veriscene.training.average import Average
 from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.interruption import interruptible
+from veriscene.training.materials import Materials
 from veriscene.training.progress import Display, RunLog
 from veriscene.training.schedule import epoch_batches, learning_rate
-from veriscene.training.state import Outcome, Position, labelled
+from veriscene.training.state import Outcome, Position
 from veriscene.training.step import CapturedStep, PlainStep, Step
 
 LAST = "last"
@@ -42,18 +41,15 @@ class Trainer:
         self,
         config: Config,
         run: Path,
+        materials: Materials,
         *,
-        train: Sequence[Example],
-        dev: Sequence[Example],
         accelerator: Accelerator,
-        supervision: str,
         quiet: bool = False,
     ) -> None:
         if config.training.threads:
             torch.set_num_threads(config.training.threads)
-        self.config, self.run, self.accelerator = config, run, accelerator
-        self.supervision, self.quiet = supervision, quiet
-        self.vocabulary = Vocabulary.of((e.statement for e in train), minimum_count=config.data.minimum_count)
+        self.config, self.run, self.accelerator, self.quiet = config, run, accelerator, quiet
+        self.materials, self.vocabulary = materials, materials.vocabulary
         self.order = ItemOrder(config.data.order)
         self.augment = Augmentation(
             self.vocabulary,
@@ -62,17 +58,13 @@ class Trainer:
             jitter=config.data.jitter,
             word_dropout=config.data.word_dropout,
         )
-        corpus, scored = (
-            encode(labelled(examples, split), self.vocabulary) for examples, split in ((train, "train"), (dev, "dev"))
-        )
-        self.digest = state.digest(corpus) ^ state.digest(scored)
-        self.lengths = corpus.lengths
-        self.corpus = corpus.to(accelerator.device)
-        self.dev = scored.to(accelerator.device).in_order(self.order)
+        self.lengths = materials.train.lengths
+        self.corpus = materials.train.to(accelerator.device)
+        self.dev = materials.dev.to(accelerator.device).in_order(self.order)
         torch.manual_seed(config.training.seed)
         self.model: nn.Module = models.build(config.model, vocabulary=self.vocabulary)
         if isinstance(self.model, models.Prepared):
-            self.model.prepare(corpus)
+            self.model.prepare(materials.train)
         self.model.to(accelerator.device)
         if accelerator.num_processes > 1:  # an accelerator keeps what it prepares for as long as it lives itself
             self.model = accelerator.prepare(self.model)
@@ -118,7 +110,7 @@ class Trainer:
         """Takes up weights, optimiser, generators and position of a state that this run left."""
         average = self.average.weights if self.average else []
         self.position = state.restore(
-            folder, self._checkpoint({}), self.digest, self.optimizer, average, self.accelerator
+            folder, self._checkpoint({}), self.materials.digest, self.optimizer, average, self.accelerator
         )
 
     # ------------------------------------------------------------ the loop
@@ -265,7 +257,7 @@ class Trainer:
             training_seconds=0.0,
         )
         if best and self.accelerator.is_main_process:
-            checkpoints.save(self.run / BEST, self._checkpoint({**line, "supervision": self.supervision}))
+            checkpoints.save(self.run / BEST, self._checkpoint({**line, "supervision": self.materials.supervision}))
         if log is not None:
             log.write(line)
         display.scored(line, total_steps=self.total_steps, seconds_left=self._seconds_left(), best=best)
@@ -305,7 +297,7 @@ class Trainer:
         state.save(
             self.run / LAST,
             self._checkpoint({}),
-            self.digest,
+            self.materials.digest,
             self.position,
             self.optimizer,
             average,
