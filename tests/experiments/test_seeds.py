@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,32 @@ def test_after_ctrl_c_it_goes_on_where_it_was(corpus: Path, tmp_path: Path, monk
     )
     assert train(tmp_path / "broken", corpus) == train(tmp_path / "whole", corpus)
     assert trained == [6, 5, 6]  # the finished seed was left alone
+
+
+def test_verdicts_of_weights_that_are_gone_are_not_kept(corpus: Path, tmp_path: Path) -> None:
+    before = train(tmp_path / "two", corpus)
+    for weights in ("best", "last"):
+        shutil.rmtree(tmp_path / "two" / "seed5" / weights)
+    kept = tmp_path / "two" / "seed5" / "dev.csv"
+    nlvr.write_predictions(kept, {name: not verdict for name, verdict in nlvr.read_predictions(kept).items()})
+    assert train(tmp_path / "two", corpus) == before
+
+
+def test_a_folder_goes_on_with_its_own_settings_and_corpus_alone(corpus: Path, tmp_path: Path) -> None:
+    train(tmp_path / "two", corpus)
+    seeds.check_same(tmp_path / "two", tiny("training.seed=5"), corpus)
+    with pytest.raises(InputError, match="other settings"):
+        seeds.check_same(tmp_path / "two", tiny("training.seed=6"), corpus)
+    with pytest.raises(InputError, match="another corpus"):
+        seeds.check_same(tmp_path / "two", tiny("training.seed=5"), tmp_path)
+
+
+def test_a_corpus_that_cannot_be_learnt_from_leaves_no_folder(tmp_path: Path) -> None:
+    unlabelled = [nlvr.Example(e.identifier, e.statement, e.scene) for e in yellow_circle_examples(8)]
+    folder = write_corpus(tmp_path / "unlabelled", unlabelled, unlabelled)
+    with pytest.raises(InputError, match="must have a label"):
+        train(tmp_path / "two", folder)
+    assert not (tmp_path / "two").exists()
 
 
 def test_a_plan_is_carried_out_row_by_row_and_once(
