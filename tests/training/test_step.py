@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from accelerate import Accelerator
@@ -13,9 +15,10 @@ from veriscene import models
 from veriscene.config import ModelConfig, TrainingConfig
 from veriscene.tensors.batch import ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training.optimizer import make_optimizer
 from veriscene.training.schedule import epoch_batches, learning_rate
 from veriscene.training.sharpness import uphill
-from veriscene.training.step import CapturedStep, PlainStep
+from veriscene.training.step import CapturedStep, PlainStep, filled_up
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -25,13 +28,15 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GP
 @pytest.mark.parametrize("name", ["mlp", "imagefeat-rnn", "relation-net", "bidaf", "bienc", "biatt", "biatt-pointer"])
 def test_the_recorded_step_equals_the_plain_one(name: str, sharpness: float) -> None:
     examples = yellow_circle_examples(60)
+    # The longest statement comes first, where a short batch of short ones must not look for something to fill it up.
+    examples[0] = replace(examples[0], statement=examples[0].statement + " and nothing else is asked of these boxes")
     vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=1)
     corpora = [
         encode(examples, vocabulary).to("cuda").in_order(ItemOrder.RANDOM, torch.Generator().manual_seed(epoch))
         for epoch in range(2)
     ]
     weights, losses = [], []
-    settings = TrainingConfig(batch=16, clip=1.0, sharpness=sharpness)
+    settings = TrainingConfig(batch=16, clip=1.0, sharpness=sharpness, policy_rate=0.5)
     for captured in (False, True):
         torch.manual_seed(0)
         sizes = ModelConfig(name=name, embedding=8, hidden=16, item=8, joint=16, mlp=16, dropout=0.0)
@@ -39,7 +44,7 @@ def test_the_recorded_step_equals_the_plain_one(name: str, sharpness: float) -> 
         if isinstance(model, models.Prepared):
             model.prepare(corpora[0].to("cpu"))
         model.cuda()
-        optimizer = torch.optim.Adam(model.parameters(), capturable=captured, fused=captured or None)
+        optimizer = make_optimizer(model, settings, captured=captured)
         step = (
             CapturedStep(model, optimizer, corpora[0], settings)
             if captured
@@ -50,7 +55,7 @@ def test_the_recorded_step_equals_the_plain_one(name: str, sharpness: float) -> 
         told = []
         for number in range(12):
             size = 16 if number % 4 else 11  # some batches are short
-            numbers = torch.randint(len(examples), (size,), generator=generator)
+            numbers = torch.randint(1 if size < 16 else 0, len(examples), (size,), generator=generator)
             share = torch.full((size,), 1 / size)
             told.append(float(step(corpora[number % 2], numbers, share, learning_rate=1e-3 * (1 + number % 3))))
         losses.append(told)
@@ -58,6 +63,37 @@ def test_the_recorded_step_equals_the_plain_one(name: str, sharpness: float) -> 
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
     for plain, recorded in zip(*weights, strict=True):
         torch.testing.assert_close(recorded, plain, atol=1e-4, rtol=1e-3)
+
+
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=20), st.integers(0, 5))
+def test_a_short_batch_is_filled_up_with_its_own_examples_which_do_not_count(numbers: list[int], missing: int) -> None:
+    share = torch.full((len(numbers),), 1 / len(numbers))
+    filled, shares = filled_up(torch.tensor(numbers), share, size=len(numbers) + missing)
+    assert filled.tolist()[: len(numbers)] == numbers
+    assert len(filled) == len(shares) == len(numbers) + missing
+    assert set(filled.tolist()) == set(numbers)
+    assert shares.tolist() == share.tolist() + [0.0] * missing
+
+
+@pytest.mark.parametrize("pace", [0.0, 0.1, 1.0])
+def test_the_pointers_own_weights_learn_at_their_own_pace(pace: float) -> None:
+    examples = yellow_circle_examples(8)
+    vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=1)
+    settings = TrainingConfig(batch=8, policy_rate=pace, clip=1e9)
+    torch.manual_seed(0)
+    sizes = ModelConfig(name="biatt-pointer", embedding=8, hidden=16, item=8, joint=16, mlp=16)
+    model = models.build(sizes, vocabulary=vocabulary)
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    optimizer = make_optimizer(model, settings, captured=False)
+    step = PlainStep(model, optimizer, settings, Accelerator(cpu=True))
+    step(encode(examples, vocabulary), torch.arange(8), torch.full((8,), 1 / 8), learning_rate=1e-3)
+    # Adam's first step is as long as its learning rate, in each weight that has a gradient to speak of.
+    longest = {True: 0.0, False: 0.0}
+    for name, parameter in model.named_parameters():
+        pointers = name.startswith("pointer.")
+        longest[pointers] = max(longest[pointers], float((parameter.detach() - before[name]).abs().max()))
+    assert longest[False] == pytest.approx(1e-3, rel=0.01)
+    assert longest[True] == pytest.approx(pace * 1e-3, rel=0.01)
 
 
 def test_sharpness_takes_the_gradient_a_step_up_the_slope() -> None:

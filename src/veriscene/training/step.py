@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from veriscene.config import TrainingConfig
 from veriscene.tensors.batch import Batch
 from veriscene.training.objective import Loss, objective
+from veriscene.training.optimizer import PACE
 from veriscene.training.sharpness import uphill
 
 LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are recorded
@@ -48,7 +49,7 @@ class PlainStep:
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
+            group["lr"] = learning_rate * group.get(PACE, 1.0)
         device = corpus.words.device
         batch, share = corpus[numbers.to(device)], share.to(device)
         self.model.train()
@@ -61,6 +62,12 @@ class PlainStep:
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
         return (loss.comprehension * share).sum()
+
+
+def filled_up(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor]:
+    """A short batch in full size: one of its own examples, which fits its shape, comes again without a share."""
+    missing = size - len(numbers)
+    return torch.cat([numbers, numbers[:1].expand(missing)]), torch.cat([share, share.new_zeros(missing)])
 
 
 class CapturedStep:
@@ -77,9 +84,8 @@ class CapturedStep:
         device = corpus.words.device
         self.numbers = torch.zeros(settings.batch, dtype=torch.int64, device=device)
         self.share = torch.zeros(settings.batch, device=device)
-        self.learning_rate = torch.zeros((), device=device)
         for group in optimizer.param_groups:
-            group["lr"] = self.learning_rate
+            group["lr"] = torch.zeros((), device=device)
         self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
         self.pool = torch.cuda.graph_pool_handle()
         # Branches of a graph use the same weights on several streams, on purpose; autograd would warn of it.
@@ -89,12 +95,11 @@ class CapturedStep:
         self._take(corpus)
         longest = min(-(-int(self.lengths[numbers].max()) // LENGTH_STEP) * LENGTH_STEP, corpus.words.size(1))
         shape = (longest, int(self.fullest[numbers].max()))
-        # A short batch is filled up with examples that have no share in the mean.
-        self.numbers.zero_()
-        self.share.zero_()
-        self.numbers[: len(numbers)].copy_(numbers, non_blocking=True)
-        self.share[: len(share)].copy_(share, non_blocking=True)
-        self.learning_rate.fill_(learning_rate)
+        numbers, share = filled_up(numbers, share, size=self.settings.batch)
+        self.numbers.copy_(numbers, non_blocking=True)
+        self.share.copy_(share, non_blocking=True)
+        for group in self.optimizer.param_groups:
+            group["lr"].fill_(learning_rate * group.get(PACE, 1.0))
         if shape not in self.graphs:
             self.graphs[shape] = self._record(*shape)
         graph, loss = self.graphs[shape]

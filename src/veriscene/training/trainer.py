@@ -25,6 +25,7 @@ from veriscene.training.average import Average
 from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.interruption import interruptible
 from veriscene.training.materials import Materials
+from veriscene.training.optimizer import make_optimizer
 from veriscene.training.progress import Display, RunLog
 from veriscene.training.schedule import epoch_batches, learning_rate
 from veriscene.training.state import Outcome, Position
@@ -72,13 +73,7 @@ class Trainer:
         torch.manual_seed(config.training.seed + 7919 * accelerator.process_index)
         self.captures = accelerator.device.type == "cuda" and accelerator.num_processes == 1
         self.average = Average(self._bare_model(), keep=config.training.average) if config.training.average else None
-        self.optimizer = torch.optim.AdamW(  # without weight decay it is Adam
-            self.model.parameters(),
-            lr=config.training.learning_rate,
-            weight_decay=config.training.weight_decay,
-            capturable=self.captures,
-            fused=self.captures or None,
-        )
+        self.optimizer = make_optimizer(self._bare_model(), config.training, captured=self.captures)
         self.position = Position()
 
     @property

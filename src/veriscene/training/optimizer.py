@@ -1,0 +1,30 @@
+"""Adam for all weights, with the decoupled weight decay of AdamW; a pointer network's own may learn at another pace."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from veriscene.config import TrainingConfig
+from veriscene.models.pointer import BiATTPointer
+
+PACE = "pace"  # of a group of weights: its learning rate as a share of the run's
+
+
+def make_optimizer(model: nn.Module, settings: TrainingConfig, *, captured: bool) -> torch.optim.AdamW:
+    """For a step that is recorded, or not.
+
+    Adam's steps are as long for a small gradient as for a large one, so the pointer's pace is no matter of
+    `policy_weight`: that only says how much of the policy gradient reaches what the pointer shares with the rest.
+    """
+    own = list(model.pointer.parameters()) if isinstance(model, BiATTPointer) else []
+    theirs = {id(parameter) for parameter in own}
+    rest = [parameter for parameter in model.parameters() if id(parameter) not in theirs]
+    groups = [{"params": rest, PACE: 1.0}, {"params": own, PACE: settings.policy_rate}]
+    return torch.optim.AdamW(
+        groups if own else rest,
+        lr=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        capturable=captured,
+        fused=captured or None,
+    )
