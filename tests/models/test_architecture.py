@@ -75,11 +75,16 @@ def test_the_presets_have_the_parameters_of_the_appendix_and_no_others(preset):
     assert {module.p for module in model.modules() if isinstance(module, nn.Dropout)} == {0.3}
 
 
-def test_matrices_start_as_xavier_draws_them_and_vectors_at_zero(preset):
-    _, model = preset
+def test_matrices_start_as_xavier_draws_them_and_vectors_at_zero_but_for_open_forget_gates(preset):
+    name, model = preset
+    assert load_preset(name).model.forget_bias == 1
     for key, parameter in model.named_parameters():
         if parameter.dim() == 1:
-            assert not parameter.any(), key
+            gates = parameter.view(4, -1) if ".bias_ih" in key else parameter[None]
+            forget = gates[1] if len(gates) == 4 else gates[:0]
+            assert (forget == 1).all(), key
+            assert parameter.sum() == forget.numel(), key
+            assert parameter.min() >= 0, key
             continue
         fan_out, fan_in = parameter.shape
         bound = (6 / (fan_in + fan_out)) ** 0.5

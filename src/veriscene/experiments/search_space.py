@@ -19,13 +19,13 @@ DEFAULT = (
     "training.learning_rate=3e-4:4e-3:log",
     "training.batch=64,128,256,512",
     "training.label_smoothing=0:0.2",
-    "training.weight_decay=1e-3:1:log",
-    "model.dropout=0.2:0.6",
+    "training.weight_decay=1e-2:1:log",
+    "model.dropout=0:0.6",
     "model.forget_bias=0,1",
     "model.penalty=1:100.0:log",
     "data.order=random,file,sorted",
     "data.word_dropout=0:0.2",
-    "data.jitter=0:3",
+    "data.jitter=0:5",
 )
 FORMS = "section.key=low:high, section.key=low:high:log or section.key=a,b,c"
 
