@@ -56,6 +56,7 @@ class TrainingConfig:
     policy_rate: float = 1.0  # the learning rate of the pointer's own weights, as a share of the others'
     average: float = 0.0  # weights scored and kept are a moving average, which keeps this share at each step
     clip: float = 5.0  # the gradient's largest norm
+    precision: str = "tf32"  # of products on a GPU: tf32 | bf16 (then also of what goes from one to the next)
     patience: int = 20  # dev scores without a better one before it stops
     evaluate_every: int = 0  # steps between dev scores; 0: once an epoch
     minutes: float = 0.0  # stop after so long; 0: no limit
@@ -174,6 +175,7 @@ def _check_ranges(config: Config, where: str) -> None:
     demand(0 <= config.data.jitter <= 50, "data", "jitter", "from 0 to 50")
     demand(0 <= config.training.weight_decay <= 100, "training", "weight_decay", "from 0 to 100")
     demand(config.data.order in ("random", "file", "sorted"), "data", "order", "random, file or sorted")
+    demand(config.training.precision in ("tf32", "bf16"), "training", "precision", "tf32 or bf16")
     demand(config.data.level in ("simple", "full"), "data", "level", "simple or full")
     demand(0 < config.training.learning_rate < 1, "training", "learning_rate", "above 0 and below 1")
     demand(0 <= config.training.sharpness <= 10, "training", "sharpness", "from 0 to 10")

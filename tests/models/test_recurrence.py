@@ -95,3 +95,22 @@ def test_a_step_with_gates_computed_ahead_is_a_step(device: str) -> None:
     assert_close(
         recurrence.lstm_step(recurrence.gates_of(inputs, cell), cell, (hidden, memory)), cell(inputs, (hidden, memory))
     )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_in_half_precision_the_chain_says_and_learns_nearly_the_same(device: str) -> None:
+    torch.manual_seed(6)
+    lstms = [nn.LSTM(8, 16, batch_first=True, device=device) for _ in range(2)]
+    sequence = torch.randn(4, 7, 8, device=device)
+    parameters = [*lstms[0].parameters(), *lstms[1].parameters()]
+    results = []
+    for half in (False, True):
+        with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
+            outputs = recurrence.chained_bilstm(lstms[0], lstms[1], sequence, torch.tensor(LENGTHS, device=device))
+        assert outputs.dtype == (torch.bfloat16 if half else torch.float32)
+        learnt = gradients(outputs.float().pow(2).sum(), parameters)
+        assert all(gradient.dtype == torch.float32 for gradient in learnt)
+        results.append((outputs.float(), torch.cat([gradient.flatten() for gradient in learnt])))
+    (outputs, gradient), (halved, rough) = results
+    assert_close(halved, outputs, atol=0.02, rtol=0)
+    assert 0 < (rough - gradient).norm() < 0.03 * gradient.norm()

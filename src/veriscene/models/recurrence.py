@@ -165,11 +165,11 @@ class Chain(torch.autograd.Function):
 
 
 def _chain(gates: Tensor, weights: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-    """From the given state (row, hidden) of one direction on; else from zero."""
+    """From the given state (row, hidden) of one direction on; else from zero. All in the gates' precision."""
     _, directions, rows, width = gates.shape
     before = state or (gates.new_zeros(rows, width // 4),) * 2
-    start, cell = (part.expand(directions, rows, -1) for part in before)
-    results: tuple[Tensor, Tensor] = Chain.apply(gates, weights, start, cell)  # type: ignore[no-untyped-call]
+    start, cell = (part.to(gates.dtype).expand(directions, rows, -1) for part in before)
+    results: tuple[Tensor, Tensor] = Chain.apply(gates, weights.to(gates.dtype), start, cell)  # type: ignore[no-untyped-call]
     return results
 
 

@@ -34,4 +34,4 @@ def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0, p
 
 
 def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    return binary_cross_entropy_with_logits(logits, labels, reduction="none")
+    return binary_cross_entropy_with_logits(logits.to(labels.dtype), labels, reduction="none")

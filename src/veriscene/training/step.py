@@ -34,9 +34,12 @@ class Step(Protocol):
 
 def _loss(model: nn.Module, batch: Batch, settings: TrainingConfig) -> Loss:
     assert batch.labels is not None
-    return objective(
-        model(batch), batch.labels, smoothing=settings.label_smoothing, policy_weight=settings.policy_weight
-    )
+    device = batch.items.device.type
+    # Without its cache, which would keep weights that were cast where no gradient is wanted for where one is.
+    half = settings.precision == "bf16" and device == "cuda"
+    with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
+        judgement = model(batch)
+    return objective(judgement, batch.labels, smoothing=settings.label_smoothing, policy_weight=settings.policy_weight)
 
 
 class PlainStep:
