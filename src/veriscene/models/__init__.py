@@ -23,7 +23,7 @@ from veriscene.models.relation import RelationNet
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import Vocabulary
 
-__all__ = ["MODELS", "Fitted", "Judgement", "Prepared", "build", "check", "is_fitted"]
+__all__ = ["MODELS", "Fitted", "Judgement", "Pointing", "Prepared", "build", "check", "is_fitted"]
 
 # A model's parameters say what it reads: settings, and `vocabulary` (how many words it knows) or `words` themselves.
 MODELS: dict[str, Callable[..., nn.Module]] = {
@@ -50,6 +50,13 @@ class Fitted(Prepared, Protocol):
     """A model that finds its best weights by itself, without steps."""
 
     def fit(self, corpus: Batch) -> None: ...
+
+
+@runtime_checkable
+class Pointing(Protocol):
+    """A model with a part that only chooses an order, and learns it by policy gradient."""
+
+    pointer: nn.Module
 
 
 def build(config: ModelConfig, *, vocabulary: Vocabulary) -> nn.Module:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from veriscene import models
 from veriscene.config import TrainingConfig
-from veriscene.models.pointer import BiATTPointer
 
 PACE = "pace"  # of a group of weights: its learning rate as a share of the run's
 
@@ -17,7 +17,7 @@ def make_optimizer(model: nn.Module, settings: TrainingConfig, *, captured: bool
     Adam's steps are as long for a small gradient as for a large one, so the pointer's pace is no matter of
     `policy_weight`: that only says how much of the policy gradient reaches what the pointer shares with the rest.
     """
-    own = list(model.pointer.parameters()) if isinstance(model, BiATTPointer) else []
+    own = list(model.pointer.parameters()) if isinstance(model, models.Pointing) else []
     theirs = {id(parameter) for parameter in own}
     rest = [parameter for parameter in model.parameters() if id(parameter) not in theirs]
     groups = [{"params": rest, PACE: 1.0}, {"params": own, PACE: settings.policy_rate}]
