@@ -32,6 +32,19 @@ def random_scene(rng: random.Random, most: int = 8) -> Scene:
     return Scene((random_box(rng, most), random_box(rng, most), random_box(rng, most)))
 
 
+# The presets are tuned; these settings take that back, for tests of the machinery.
+UNTUNED = [
+    "model.forget_bias=0.0",
+    "training.learning_rate=1e-4",
+    "training.weight_decay=0.0",
+    "training.label_smoothing=0.0",
+    "training.average=0.0",
+    "training.evaluate_every=0",
+    "training.policy_weight=1.0",
+    "training.policy_rate=1.0",
+]
+
+
 def yellow_circle_examples(count: int, seed: int = 0) -> list[Example]:
     """A task that a small model learns: is there a circle of the named colour?"""
     rng = random.Random(seed)

@@ -11,13 +11,20 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from samples import write_corpus, yellow_circle_examples
+from samples import UNTUNED, write_corpus, yellow_circle_examples
 from veriscene.scenes import nlvr
 from veriscene.training.progress import read_log
 
 SMALL = ["model.hidden=6", "model.embedding=8", "model.item=5", "model.joint=10", "model.mlp=8", "model.dropout=0.0"]
 # Without dropout and with items as in the file, nothing is left to chance that processes would draw differently.
-SETTINGS = [*SMALL, "data.order=file", "training.batch=10", "training.epochs=2", "training.learning_rate=0.01"]
+SETTINGS = [
+    *UNTUNED,
+    *SMALL,
+    "data.order=file",
+    "training.batch=10",
+    "training.epochs=2",
+    "training.learning_rate=0.01",
+]
 
 
 def veriscene(*arguments: str, processes: int) -> str:

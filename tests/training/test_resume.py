@@ -14,7 +14,7 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import load_file
 
-from samples import write_corpus, yellow_circle_examples
+from samples import UNTUNED, write_corpus, yellow_circle_examples
 from veriscene.config import Config, load_preset
 from veriscene.errors import InputError
 from veriscene.training import run, trainer
@@ -43,7 +43,14 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def small(*changes: str) -> Config:
-    settings = [*SMALL, "training.batch=8", "training.epochs=3", "training.cooldown=0.5", "training.patience=99"]
+    settings = [
+        *UNTUNED,
+        *SMALL,
+        "training.batch=8",
+        "training.epochs=3",
+        "training.cooldown=0.5",
+        "training.patience=99",
+    ]
     return load_preset("biatt-pointer", [*settings, *changes])
 
 

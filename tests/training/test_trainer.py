@@ -10,7 +10,7 @@ import pytest
 import torch
 from accelerate import Accelerator
 
-from samples import write_corpus, yellow_circle_examples
+from samples import UNTUNED, write_corpus, yellow_circle_examples
 from veriscene.config import load_preset
 from veriscene.errors import InputError
 from veriscene.scenes import nlvr
@@ -30,7 +30,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(corpus: Path, folder: Path, *changes: str) -> Trainer:
-    config = load_preset("biatt-pointer", [*SIZES, "training.batch=32", "training.patience=99", *changes])
+    config = load_preset("biatt-pointer", [*UNTUNED, *SIZES, "training.batch=32", "training.patience=99", *changes])
     return run.start(config, preset="biatt-pointer", data=corpus, folder=folder, accelerator=Accelerator(), quiet=True)
 
 
@@ -55,6 +55,7 @@ SETTINGS_WITH_EFFECT = [
     "training.label_smoothing=0.3",
     "training.sharpness=0.5",
     "training.policy_weight=0.1",
+    "training.policy_rate=0.1",
     "training.clip=0.01",
     "training.window=1",
     "training.seed=2",
