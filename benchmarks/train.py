@@ -27,6 +27,7 @@ from veriscene.config import Config, load_preset
 from veriscene.scenes.nlvr import Example
 from veriscene.tensors.batch import Batch, ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training.optimizer import make_optimizer
 from veriscene.training.schedule import epoch_batches
 from veriscene.training.step import CapturedStep, PlainStep, Step
 
@@ -162,8 +163,8 @@ def _our_turn(model: nn.Module, config: Config, corpus: Batch, batch: int, accel
 
 def _our_step(model: nn.Module, config: Config, corpus: Batch, batch: int, accelerator: Accelerator) -> Step:
     captures = accelerator.device.type == "cuda"
-    rate, settings = config.training.learning_rate, replace(config.training, batch=batch)
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate, capturable=captures, fused=captures or None)
+    settings = replace(config.training, batch=batch)
+    optimizer = make_optimizer(model, settings, captured=captures)
     if captures:
         return CapturedStep(model, optimizer, corpus, settings)
     return PlainStep(model, optimizer, settings, accelerator)

@@ -30,7 +30,11 @@ SETTINGS = [
 def veriscene(*arguments: str, processes: int) -> str:
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     command = [sys.executable, *(launcher if processes > 1 else []), "-m", "veriscene", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+    except subprocess.CalledProcessError as error:
+        error.add_note(error.stderr)  # else nobody would ever know why
+        raise
 
 
 def test_two_processes_train_and_score_as_one(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ REGULARISED = [
     "training.label_smoothing=0.1",
     "training.sharpness=0.05",
     "training.policy_weight=0.5",
+    "training.policy_rate=0.3",
     "data.minimum_count=1",
     "data.recolor=true",
     "data.mirror=true",
