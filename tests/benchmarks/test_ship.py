@@ -2,64 +2,92 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 import torch
 from accelerate import Accelerator
-from benchmarks.ship import CARD, ship
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene.config import load_preset
 from veriscene.errors import InputError
+from veriscene.evaluation.metrics import Scores
 from veriscene.experiments import seeds
+from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "model.joint=8", "model.mlp=8", "training.epochs=1"]
+FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "ship.py"
+spec = importlib.util.spec_from_file_location("ship", FILE)
+assert spec is not None and spec.loader is not None
+shipping = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(shipping)
 
 
-@pytest.fixture
-def row(tmp_path: Path) -> Path:
-    corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(40), yellow_circle_examples(40, seed=1))
+@pytest.fixture(scope="module")
+def row(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ship")
+    examples = yellow_circle_examples(40, seed=1)
+    corpus = write_corpus(folder / "corpus", yellow_circle_examples(40), examples)
+    (corpus / "test").mkdir()
+    nlvr.write(corpus / "test" / "test.json", examples[:4])
     config = load_preset("biatt-pointer", SMALL)
-    folder = tmp_path / "row"
     accelerator = Accelerator(cpu=True)
-    seeds.start(config, preset="biatt-pointer", data=corpus, folder=folder, count=2, accelerator=accelerator)
-    assert seeds.train(folder, accelerator=accelerator, say=lambda text: None, quiet=True)
-    return folder
+    seeds.start(config, preset="biatt-pointer", data=corpus, folder=folder / "row", count=2, accelerator=accelerator)
+    assert seeds.train(folder / "row", accelerator=accelerator, say=lambda text: None, quiet=True)
+    best = checkpoints.best_run(folder / "row")
+    nlvr.write_predictions(best / "test.csv", {e.identifier: bool(e.label) ^ (e is examples[0]) for e in examples[:4]})
+    return folder / "row"
+
+
+def ship(row: Path, shipped: Path, name: str = "mine", alias: str | None = None) -> Path:
+    place: Path = shipping.ship(row, name, commit="abc", machine="a machine", alias=alias, shipped=shipped)
+    return place
+
+
+def judges(monkeypatch: pytest.MonkeyPatch, *accuracies: float) -> None:
+    """As if dev were judged like this: the halved weights, the whole ones, then what ships already."""
+    left = iter(accuracies)
+    monkeypatch.setattr(shipping, "scores_of", lambda checkpoint, examples: Scores(next(left), (0, 1), 0.2, 989, 246))
 
 
 def test_the_best_seed_ships_in_half_precision_with_its_card_and_alias(row: Path, tmp_path: Path) -> None:
-    shipped = tmp_path / "shipped"
-    place = ship(row, "mine", commit="abc", machine="a machine", alias="best", shipped=shipped)
-    summary = json.loads((row / "summary.json").read_text(encoding="utf-8"))
-    best = checkpoints.load(row / summary["best"])
+    place = ship(row, tmp_path, alias="best")
+    best = checkpoints.load(row)
     loaded = checkpoints.load(place)
     for name, weight in best.model.state_dict().items():
         torch.testing.assert_close(loaded.model.state_dict()[name], weight.half().float())
     assert loaded.metrics["commit"] == "abc" and loaded.metrics["supervision"] == "labels"
-    card = (place / CARD).read_text(encoding="utf-8")
-    assert f"{100 * loaded.metrics['dev_accuracy']:.1f}" in card
-    assert f"--seed {best.config.training.seed} " in card and "--set model.hidden=4" in card
-    assert "not measured" in card  # of test nobody knows
-    assert json.loads((shipped / "aliases.json").read_text(encoding="utf-8")) == {"best": "mine"}
-    assert sorted(path.name for path in shipped.iterdir()) == ["aliases.json", "mine"]
+    assert loaded.config == best.config
+    card = (place / shipping.CARD).read_text(encoding="utf-8")
+    assert f"| {100 * loaded.metrics['dev_accuracy']:.1f} |" in card
+    assert "| 75.0 |" in card  # of the test verdicts that were kept
+    assert f"--seed {best.config.training.seed}`" in card and "finds the one that fits best" in card
+    assert json.loads((tmp_path / "aliases.json").read_text(encoding="utf-8")) == {"best": "mine"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["aliases.json", "mine"]
 
 
-def test_nothing_worse_takes_its_place(row: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shipped = tmp_path / "shipped"
-    place = ship(row, "mine", commit="abc", machine="a machine", alias=None, shipped=shipped)
-    before = {path.name: path.read_bytes() for path in place.iterdir()}
-    run = checkpoints.best_run(row)
-    worse = checkpoints.load(run)
-    with torch.no_grad():  # the opposite of what it said
-        worse.model.comprehension.pool.scorer.last.weight.mul_(-1)
-    checkpoints.save(run / "best", worse)
-    with pytest.raises(InputError, match="judges dev better"):
-        ship(row, "mine", commit="def", machine="a machine", alias="best", shipped=shipped)
-    monkeypatch.setattr("benchmarks.ship.LARGEST", 1000)
+def test_nothing_worse_takes_a_name_or_an_alias(row: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = ship(row, tmp_path, alias="best")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    judges(monkeypatch, 0.70, 0.70, 0.71)
+    with pytest.raises(InputError, match=r"mine: judges dev better \(71.0%\)"):
+        ship(row, tmp_path)
+    judges(monkeypatch, 0.70, 0.70, 0.71)
+    with pytest.raises(InputError, match=r"mine: judges dev better"):
+        ship(row, tmp_path, name="other", alias="best")
+    judges(monkeypatch, 0.70, 0.703)
+    with pytest.raises(InputError, match=r"half precision costs 0.30%"):
+        ship(row, tmp_path, name="other")
+    with pytest.raises(InputError, match="ships already"):
+        ship(row, tmp_path, name="other", alias="mine")
+    judges(monkeypatch, 0.70, 0.70)
+    monkeypatch.setattr(shipping, "LARGEST", 1000)
     with pytest.raises(InputError, match="bytes of weights"):
-        ship(row, "other", commit="def", machine="a machine", alias=None, shipped=shipped)
-    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
-    assert [path.name for path in shipped.iterdir()] == ["mine"]
+        ship(row, tmp_path, name="other")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    monkeypatch.undo()
+    judges(monkeypatch, 0.72, 0.72, 0.71)
+    assert ship(row, tmp_path) == place and checkpoints.load(place).metrics["dev_accuracy"] == 0.72
