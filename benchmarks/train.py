@@ -24,6 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from veriscene import models
 from veriscene.config import Config, load_preset
+from veriscene.errors import InputError
 from veriscene.scenes.nlvr import Example
 from veriscene.tensors.batch import Batch, ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
@@ -71,6 +72,8 @@ def compare(
     preset: str, examples: Sequence[Example], *, batch: int, repeats: int, accelerator: Accelerator
 ) -> Comparison:
     """Trains both for a while, in turns."""
+    if len(examples) < batch:
+        raise InputError(f"--batch {batch}: the corpus has only {len(examples)} train examples; take a smaller batch")
     config, device = load_preset(preset), accelerator.device
     vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=config.data.minimum_count)
     torch.manual_seed(0)
@@ -209,7 +212,7 @@ def _gigaflop_an_example(
 ) -> float:
     """Products of one plain step, at the padding that our batches have on average."""
     model = models.build(config.model, vocabulary=vocabulary).to(accelerator.device)
-    optimizer = torch.optim.Adam(model.parameters())
+    optimizer = make_optimizer(model, config.training, captured=False)
     step = PlainStep(model, optimizer, config.training, accelerator)
     some = list(islice(_our_batches(config, corpus, batch), 8))
     with FlopCounterMode(display=False) as counter:

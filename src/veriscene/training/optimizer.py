@@ -23,9 +23,9 @@ def make_optimizer(model: nn.Module, settings: TrainingConfig, *, captured: bool
     theirs = {id(parameter) for parameter in own}
     rest = [parameter for parameter in model.parameters() if id(parameter) not in theirs]
     epsilon = EPSILON * (settings.policy_weight or 1.0)
-    groups = [{"params": rest, PACE: 1.0}, {"params": own, PACE: settings.policy_rate, "eps": epsilon}]
+    pointers = {"params": own, PACE: settings.policy_rate, "eps": epsilon}
     return torch.optim.AdamW(
-        groups if own else rest,
+        [{"params": rest, PACE: 1.0}, *([pointers] if own else [])],
         lr=settings.learning_rate,
         eps=EPSILON,
         weight_decay=settings.weight_decay,

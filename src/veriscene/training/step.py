@@ -52,7 +52,7 @@ class PlainStep:
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate * group.get(PACE, 1.0)
+            group["lr"] = learning_rate * group[PACE]
         device = corpus.words.device
         batch, share = corpus[numbers.to(device)], share.to(device)
         self.model.train()
@@ -102,7 +102,7 @@ class CapturedStep:
         self.numbers.copy_(numbers, non_blocking=True)
         self.share.copy_(share, non_blocking=True)
         for group in self.optimizer.param_groups:
-            group["lr"].fill_(learning_rate * group.get(PACE, 1.0))
+            group["lr"].fill_(learning_rate * group[PACE])
         if shape not in self.graphs:
             self.graphs[shape] = self._record(*shape)
         graph, loss = self.graphs[shape]

@@ -1,0 +1,35 @@
+"""`veriscene bench train`: both sides take their turns, and a corpus that is too small is refused."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from accelerate import Accelerator
+
+from samples import yellow_circle_examples
+from veriscene.errors import InputError
+
+FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "train.py"
+spec = importlib.util.spec_from_file_location("bench_train", FILE)
+assert spec is not None and spec.loader is not None
+bench = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = bench
+spec.loader.exec_module(bench)
+
+
+def test_both_sides_take_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "SECONDS_A_TURN", 0.2)
+    result = bench.compare(
+        "biatt-pointer", yellow_circle_examples(9), batch=4, repeats=1, accelerator=Accelerator(cpu=True)
+    )
+    assert result.ratio == pytest.approx(result.ours.examples_per_second / result.plain.examples_per_second)
+    assert 0.1 < result.gigaflop_an_example < 10
+    assert 0 < result.share_of_peak < 1
+
+
+def test_a_batch_larger_than_the_corpus_is_refused() -> None:
+    with pytest.raises(InputError, match="only 9 train examples"):
+        bench.compare("biatt", yellow_circle_examples(9), batch=10, repeats=1, accelerator=Accelerator(cpu=True))
