@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from rich.emoji import Emoji
 
 from veriscene.config import load_preset, presets
 from veriscene.errors import InputError
-from veriscene.experiments.search_space import Choice, Range, lines_of, read_space
+from veriscene.experiments.search_space import DEFAULT, Choice, Range, lines_of, read_space
 
 WRONG = {
     "training.learning_rate": "write it as section.key=low:high",
@@ -66,3 +67,8 @@ def test_the_default_space_suits_every_preset(preset: str) -> None:
 def test_the_default_space_leaves_out_what_the_model_does_not_read() -> None:
     assert "model.forget_bias" in read_space([], load_preset("bienc"), fixed=())
     assert list(read_space([], load_preset("maxent"), fixed=())) == ["model.penalty"]
+
+
+@pytest.mark.parametrize("line", DEFAULT)
+def test_a_terminal_shows_the_default_space_as_it_is(line: str) -> None:
+    assert Emoji.replace(line) == line

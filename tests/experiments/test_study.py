@@ -53,6 +53,14 @@ def test_a_broken_study_proposes_what_an_unbroken_one_does(corpus: Path, tmp_pat
     assert before + after == unbroken
 
 
+def test_trials_of_every_batch_size_are_scored_equally_often(corpus: Path) -> None:
+    by_steps = "training.evaluate_every=100"
+    assert search(corpus, by_steps).config.training.evaluate_every == 100
+    searched = search(corpus, by_steps, space=("training.batch=64,512",))
+    assert searched.configuration({"training.batch": 64}).training.evaluate_every == 0  # once an epoch
+    assert "--set training.evaluate_every=0" in searched.command({"training.batch": 64})
+
+
 def test_another_search_is_refused(corpus: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "study", search(corpus)):
         pass

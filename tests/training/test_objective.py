@@ -212,3 +212,15 @@ def test_without_a_sampled_order_the_objective_is_the_cross_entropy():
     smooth, sharp, coin = (objective(judgement, y, smoothing=s) for y, s in ((labels, 0.3), (labels, 0), (labels, 1)))
     assert_close(smooth.surrogate, 0.7 * sharp.surrogate + 0.3 * coin.surrogate)
     assert_close(coin.surrogate, objective(judgement, 1 - labels, smoothing=1).surrogate)
+
+
+def test_logits_in_half_precision_are_judged_in_the_labels_precision():
+    logits = torch.tensor([3.0, -0.5, 0.125], dtype=torch.bfloat16)
+    labels = torch.tensor([1.0, 1.0, 0.0])
+    order = torch.zeros(3, 3, 1, dtype=torch.int64)
+    rough, exact = (
+        objective(Judgement(logits=values, scores=None, order=order), labels, smoothing=0.1)
+        for values in (logits, logits.float())
+    )
+    assert rough.surrogate.dtype == torch.float32
+    assert_close(rough.surrogate, exact.surrogate, atol=0, rtol=0)
