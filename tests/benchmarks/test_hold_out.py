@@ -1,0 +1,31 @@
+"""What is held out shares no statement and no presentation with what is kept."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samples import yellow_circle_examples
+from veriscene.scenes.nlvr import Example
+
+FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "hold_out.py"
+spec = importlib.util.spec_from_file_location("hold_out", FILE)
+assert spec is not None and spec.loader is not None
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+
+SCENE = yellow_circle_examples(1)[0].scene
+pairs = st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abcdefghij")), max_size=30)
+
+
+@given(pairs, st.integers(0, 10), st.integers(0, 3))
+def test_no_statement_and_no_presentation_is_on_both_sides(pairs: list[tuple[int, str]], count: int, seed: int) -> None:
+    examples = [Example(f"{p}-{n}", f"There is {s}.", SCENE, True) for n, (p, s) in enumerate(pairs)]
+    kept, held = module.hold_out(examples, count=count, seed=seed)
+    assert sorted([*kept, *held], key=lambda e: e.identifier) == sorted(examples, key=lambda e: e.identifier)
+    assert len(held) > count or not kept
+    for trait in ("presentation", "statement"):
+        assert not {getattr(e, trait) for e in kept} & {getattr(e, trait) for e in held}
