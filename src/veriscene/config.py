@@ -51,6 +51,7 @@ class TrainingConfig:
     cooldown: float = 0.0  # the share of the run, at its end, over which the learning rate falls to zero
     weight_decay: float = 0.0  # what a weight loses at each step, as a share of the learning rate times itself
     label_smoothing: float = 0.0  # labels become this much less certain
+    agreement: float = 0.0  # how much it costs if two readings of an example differ; 0: it is read once
     sharpness: float = 0.0  # how far up the slope the gradient is taken; 0: where the weights are
     policy_weight: float = 1.0  # of the policy gradient beside the cross entropy's, for weights that both reach
     policy_rate: float = 1.0  # the learning rate of the pointer's own weights, as a share of the others'
@@ -178,6 +179,7 @@ def _check_ranges(config: Config, where: str) -> None:
     demand(config.training.precision in ("tf32", "bf16"), "training", "precision", "tf32 or bf16")
     demand(config.data.level in ("simple", "full"), "data", "level", "simple or full")
     demand(0 < config.training.learning_rate < 1, "training", "learning_rate", "above 0 and below 1")
+    demand(0 <= config.training.agreement <= 100, "training", "agreement", "from 0 to 100")
     demand(0 <= config.training.sharpness <= 10, "training", "sharpness", "from 0 to 10")
     demand(0 <= config.training.policy_weight <= 100, "training", "policy_weight", "from 0 to 100")
     demand(0 <= config.training.policy_rate <= 10, "training", "policy_rate", "from 0 to 10")

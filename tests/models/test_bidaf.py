@@ -44,29 +44,29 @@ def bidaf(pooling: str = "max", *, dropout: float = 0.0, seed: int = 0) -> BiDAF
     return model
 
 
-def box_vector(weights: Weights, u: list[Vector], box: np.ndarray, drop: Drop) -> tuple[Vector, np.ndarray]:
-    """The pooled modelling layer of one box, and each item's attention to the words."""
-    h = bilstm(under(weights, "obj_lstm"), embed_items(weights, box), drop)
+def box_vector(weights: Weights, h: list[Vector], box: np.ndarray, drop: Drop) -> tuple[Vector, np.ndarray]:
+    """The pooled modelling layer of one box, and each word's attention to the items."""
+    u = bilstm(under(weights, "obj_lstm"), embed_items(weights, box), drop)
     w = weights["w_s.weight"][0]
-    s = [[float(w @ np.concatenate([h_k, u_t, h_k * u_t])) for u_t in u] for h_k in h]
-    b = softmax([max(s_k) for s_k in s])
-    h_tilde = sum(b_k * h_k for b_k, h_k in zip(b, h, strict=True))
+    s = [[float(w @ np.concatenate([h_t, u_k, h_t * u_k])) for u_k in u] for h_t in h]
+    b = softmax([max(s_t) for s_t in s])
+    h_tilde = sum(b_t * h_t for b_t, h_t in zip(b, h, strict=True))
     attention, g = [], []
-    for h_k, s_k in zip(h, s, strict=True):
-        a_k = softmax(s_k)
-        u_tilde = sum(a_kt * u_t for a_kt, u_t in zip(a_k, u, strict=True))
-        attention.append(a_k)
-        g.append(np.concatenate([h_k, u_tilde, h_k * u_tilde, h_k * h_tilde]))
+    for h_t, s_t in zip(h, s, strict=True):
+        a_t = softmax(s_t)
+        u_tilde = sum(a_tk * u_k for a_tk, u_k in zip(a_t, u, strict=True))
+        attention.append(a_t)
+        g.append(np.concatenate([h_t, u_tilde, h_t * u_tilde, h_t * h_tilde]))
     m = bilstm(under(weights, "model_lstm2"), bilstm(under(weights, "model_lstm1"), g, drop), drop)
     return elementwise_max(m), np.array(attention)
 
 
 def judged(model: nn.Module, example: Toy, pooling: str, drop: Drop = keep) -> Answer:
     weights = weights_of(model)
-    u = read_statement(weights, example, drop)
-    vectors, attention = zip(*(box_vector(weights, u, box, drop) for box in example.boxes), strict=True)
+    h = read_statement(weights, example, drop)
+    vectors, attention = zip(*(box_vector(weights, h, box, drop) for box in example.boxes), strict=True)
     logit, scores = combined(weights, list(vectors), pooling, drop)
-    return Answer(logit, scores, beta=list(attention))
+    return Answer(logit, scores, alpha=list(attention))
 
 
 def assert_judged_alike(model: nn.Module, examples: Sequence[Toy], pooling: str, drop: Drop = keep) -> None:
@@ -77,8 +77,8 @@ def assert_judged_alike(model: nn.Module, examples: Sequence[Toy], pooling: str,
         np.testing.assert_allclose(judgement.logits[row].item(), answer.logit, **CLOSE)
         np.testing.assert_allclose(judgement.scores[row].tolist(), answer.scores, **CLOSE)
         for box, count in enumerate(example.counts):
-            beta = judgement.beta[row, box, :count, : len(example.words)]
-            np.testing.assert_allclose(beta.detach().numpy(), answer.beta[box], **CLOSE)
+            alpha = judgement.alpha[row, box, : len(example.words), :count]
+            np.testing.assert_allclose(alpha.detach().numpy(), answer.alpha[box], **CLOSE)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
@@ -96,13 +96,13 @@ def test_dropout_acts_on_every_lstm_and_before_the_last_layer_and_only_in_traini
     assert_judged_alike(model.train(), mixed_toys(), pooling, drop)
 
 
-def test_attention_is_a_distribution_over_the_words_that_gives_padding_exactly_nothing():
+def test_attention_is_a_distribution_over_the_items_that_gives_padding_exactly_nothing():
     batch = batch_of(mixed_toys(seed=4), more_words=3, more_items=2)
-    beta = bidaf(seed=5).eval()(batch).beta
-    real = batch.word_mask[:, None, None]
-    assert (beta.masked_select(~real) == 0).all()
-    assert (beta.masked_select(real) > 0).all()
-    assert_close(beta.sum(-1), torch.ones_like(beta[..., 0]))
+    alpha = bidaf(seed=5).eval()(batch).alpha
+    real = batch.item_mask[:, :, None]
+    assert (alpha.masked_select(~real) == 0).all()
+    assert (alpha.masked_select(real) > 0).all()
+    assert_close(alpha.sum(-1), torch.ones_like(alpha[..., 0]))
 
 
 def test_the_sizes_are_those_of_the_appendix():

@@ -152,15 +152,31 @@ def test_a_drawn_order_has_every_item_once_and_follows_from_the_seed(examples, s
     same(drawn, corpus.in_order(ItemOrder.RANDOM, torch.Generator().manual_seed(seed)))
 
 
-def test_a_drawn_order_is_any_permutation_with_equal_chance():
+@pytest.mark.parametrize("of_device", [False, True])
+def test_a_drawn_order_is_any_permutation_with_equal_chance(of_device):
     three = Box(tuple(Item(x, 0, Size.SMALL, Shape.CIRCLE, Color.BLACK) for x in (0, 30, 60)))
     one = Example("1-1", "a", Scene((three, three, Box(three.items[:1]))))
-    batch = encode([one] * 3000, VOCABULARY).in_order(ItemOrder.RANDOM, torch.Generator().manual_seed(0))
+    corpus = encode([one] * 3000, VOCABULARY)
+    torch.manual_seed(0)
+    drawn = (corpus.in_order(ItemOrder.RANDOM, torch.Generator().manual_seed(0)), corpus.shuffled())
+    batch = drawn[of_device]
     for box in range(2):
         seen = Counter(map(tuple, batch.positions[:, box].tolist()))
         assert set(seen) == set(permutations(range(3)))
         assert sum((count - 500) ** 2 / 500 for count in seen.values()) < 25.7  # 5 degrees of freedom, 1 in 10,000
     assert (batch.positions[:, 0] == batch.positions[:, 1]).all(dim=1).float().mean() < 0.25  # boxes differ
+
+
+@QUICK
+@given(CORPORA, st.integers(0, 2**40))
+def test_a_batch_and_itself_in_another_order_are_the_examples_twice(examples, seed):
+    torch.manual_seed(seed)
+    corpus = encode(examples, VOCABULARY)
+    shuffled = corpus.shuffled()
+    twice = corpus.followed_by(shuffled)
+    read_in(twice, examples * 2)
+    same(twice[: len(examples)], corpus)
+    same(twice[len(examples) :], shuffled)
 
 
 @QUICK

@@ -12,7 +12,7 @@ from veriscene.models import Judgement
 from veriscene.models.pointer import BiATTPointer, given
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.features import ITEM_FEATURES
-from veriscene.training.objective import objective
+from veriscene.training.objective import Loss, agreeing, objective
 
 ORDERS = torch.tensor(list(product(permutations(range(3)), repeat=3)))  # (216, box, place)
 VOCABULARY = 9
@@ -224,3 +224,14 @@ def test_logits_in_half_precision_are_judged_in_the_labels_precision():
     )
     assert rough.surrogate.dtype == torch.float32
     assert_close(rough.surrogate, exact.surrogate, atol=0, rtol=0)
+
+
+def test_two_readings_cost_the_mean_of_their_losses_and_of_both_divergences_between_them():
+    generator = torch.Generator().manual_seed(0)
+    logits = 2 * torch.randn(8, generator=generator)
+    each = torch.rand(8, generator=generator)
+    loss = agreeing(Loss(surrogate=each, comprehension=each + 1), logits, weight=3.0)
+    p, q = (torch.distributions.Bernoulli(logits=half) for half in logits.chunk(2))
+    divergence = (torch.distributions.kl_divergence(p, q) + torch.distributions.kl_divergence(q, p)) / 2
+    assert_close(loss.surrogate, (each[:4] + each[4:]) / 2 + 3 * divergence)
+    assert_close(loss.comprehension, (each[:4] + each[4:]) / 2 + 1)

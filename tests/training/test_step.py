@@ -24,9 +24,18 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GP
 
 
 @needs_gpu
-@pytest.mark.parametrize(("sharpness", "precision"), [(0.0, "tf32"), (0.05, "tf32"), (0.0, "bf16")])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        TrainingConfig(),
+        TrainingConfig(sharpness=0.05),
+        TrainingConfig(agreement=1.0),
+        TrainingConfig(precision="bf16"),
+    ],
+    ids=["as it is", "sharpness", "agreement", "bf16"],
+)
 @pytest.mark.parametrize("name", ["mlp", "imagefeat-rnn", "relation-net", "bidaf", "bienc", "biatt", "biatt-pointer"])
-def test_the_recorded_step_equals_the_plain_one(name: str, sharpness: float, precision: str) -> None:
+def test_the_recorded_step_equals_the_plain_one(name: str, settings: TrainingConfig) -> None:
     examples = yellow_circle_examples(60)
     # The longest statement comes first, where a short batch of short ones must not look for something to fill it up.
     examples[0] = replace(examples[0], statement=examples[0].statement + " and nothing else is asked of these boxes")
@@ -36,7 +45,7 @@ def test_the_recorded_step_equals_the_plain_one(name: str, sharpness: float, pre
         for epoch in range(2)
     ]
     weights, losses = [], []
-    settings = TrainingConfig(batch=16, clip=1.0, sharpness=sharpness, policy_rate=0.5, precision=precision)
+    settings = replace(settings, batch=16, clip=1.0, policy_rate=0.5)
     for captured in (False, True):
         torch.manual_seed(0)
         sizes = ModelConfig(name=name, embedding=8, hidden=16, item=8, joint=16, mlp=16, dropout=0.0)
@@ -60,7 +69,7 @@ def test_the_recorded_step_equals_the_plain_one(name: str, sharpness: float, pre
             told.append(float(step(corpora[number % 2], numbers, share, learning_rate=1e-3 * (1 + number % 3))))
         losses.append(told)
         weights.append([parameter.detach().clone() for parameter in model.parameters()])
-    if precision == "bf16":  # roundings that differ may turn a step of Adam around, so only the losses must agree
+    if settings.precision == "bf16":  # roundings that differ may turn a step of Adam around: only the losses agree
         assert losses[1] == pytest.approx(losses[0], abs=0.02)
         return
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)

@@ -1,6 +1,7 @@
-"""BiDAF (Seo et al. 2016, reimplemented as in appendix A.2): the items of a box are the document, the words the query.
+"""BiDAF (Seo et al. 2016, reimplemented as in appendix A.2): the statement is the document, a box's items the query.
 
-Letters as there: h the document, u the query. Unlike BiATT, both attentions end in the document's representation.
+Section 3.1 says so when it compares: query-to-document attention is the one "from the objects to the words", and it
+ends in the document's representation. Letters as in Seo et al.: h the document, u the query.
 """
 
 from __future__ import annotations
@@ -43,28 +44,27 @@ class BiDAF(nn.Module):
 
     def forward(self, batch: Batch) -> Judgement:
         boxes, counts = batch.counts.shape, batch.counts.flatten()  # boxes are rows of their own to an LSTM
-        h = self.obj_lstm(self.embed_items(batch.items).flatten(0, 1), counts).unflatten(0, boxes)
-        u = self.lang_lstm(self.embed_words(batch.words), batch.lengths)[
-            :, None
-        ]  # every box is read with the same words
+        h = self.lang_lstm(self.embed_words(batch.words), batch.lengths)[:, None]  # the same words for every box
+        u = self.obj_lstm(self.embed_items(batch.items).flatten(0, 1), counts).unflatten(0, boxes)
         a, g = self.attention_flow(h, u, batch)
-        m = self.model_lstm2(self.model_lstm1(g.flatten(0, 1), counts), counts).unflatten(0, boxes)
-        logits, scores = self.pool(element_max(m, batch.item_mask))
-        return Judgement(logits=logits, scores=scores, order=batch.as_they_come, beta=a)
+        lengths = batch.lengths[:, None].expand(boxes).flatten()
+        m = self.model_lstm2(self.model_lstm1(g.flatten(0, 1), lengths), lengths).unflatten(0, boxes)
+        logits, scores = self.pool(element_max(m, batch.word_mask[:, None]))
+        return Judgement(logits=logits, scores=scores, order=batch.as_they_come, alpha=a)
 
     def attention_flow(self, h: Tensor, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """h (batch, box, item, 2 hidden), u (batch, 1, word, 2 hidden) -> how much each item looks at each word,
-        (batch, box, item, word), and G, the items aware of the statement, (batch, box, item, 8 hidden)."""
-        word_mask = batch.word_mask[:, None, None]
+        """h (batch, 1, word, 2 hidden), u (batch, box, item, 2 hidden) -> how much each word looks at each item,
+        (batch, box, word, item), and G, the words aware of the items, (batch, box, word, 8 hidden)."""
+        item_mask = batch.item_mask[:, :, None]
         s = self.similarity(h, u)
-        a = masked_softmax(s, word_mask)  # context to query
+        a = masked_softmax(s, item_mask)  # document to query
         u_tilde = a @ u
-        likest_word = s.masked_fill(~word_mask, -torch.inf).amax(dim=-1)
-        b = masked_softmax(likest_word, batch.item_mask)  # query to context
-        h_tilde = b[:, :, None] @ h  # (batch, box, 1, 2 hidden): one vector, the same for every item
-        return a, torch.cat([h, u_tilde, h * u_tilde, h * h_tilde], dim=-1)
+        likest_item = s.masked_fill(~item_mask, -torch.inf).amax(dim=-1)
+        b = masked_softmax(likest_item, batch.word_mask[:, None])  # query to document
+        h_tilde = b[:, :, None] @ h  # (batch, box, 1, 2 hidden): one vector, the same for every word
+        return a, torch.cat([h.expand_as(u_tilde), u_tilde, h * u_tilde, h * h_tilde], dim=-1)
 
     def similarity(self, h: Tensor, u: Tensor) -> Tensor:
-        """w · [h_k; u_t; h_k ∘ u_t], (batch, box, item, word), by parts: no vector is laid out for a pair."""
+        """w · [h_t; u_k; h_t ∘ u_k], (batch, box, word, item), by parts: no vector is laid out for a pair."""
         of_h, of_u, of_both = self.w_s.weight.chunk(3, dim=1)
         return linear(h, of_h) + linear(u, of_u).transpose(-1, -2) + (h * of_both[0]) @ u.transpose(-1, -2)

@@ -92,7 +92,19 @@ class Batch:
         else:
             keys = torch.rand(self.counts.shape + self.items.shape[2:3], generator=generator, device=generator.device)
             keys = keys.to(self.items.device, torch.float64)
+        return self._by(keys)
+
+    def shuffled(self) -> Batch:
+        """Items in an order that the device itself draws, so that nothing is copied there."""
+        return self._by(torch.rand(self.items.shape[:3], device=self.items.device))
+
+    def _by(self, keys: Tensor) -> Batch:
         return self.reordered(keys.masked_fill(~self.item_mask, torch.inf).argsort(dim=2, stable=True))
+
+    def followed_by(self, other: Batch) -> Batch:
+        """The examples of both, which must be padded alike and either all have labels or none."""
+        pairs = ((name, value, getattr(other, name)) for name, value in vars(self).items() if value is not None)
+        return replace(self, **{name: torch.cat([mine, theirs]) for name, mine, theirs in pairs})
 
 
 def take_items(items: Tensor, order: Tensor) -> Tensor:

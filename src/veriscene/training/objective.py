@@ -33,5 +33,23 @@ def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0, p
     return Loss(surrogate=surrogate, comprehension=loss.detach())
 
 
+def agreeing(loss: Loss, logits: Tensor, *, weight: float) -> Loss:
+    """Of a batch that was read twice, first half and second: both losses' mean, and what their difference costs.
+
+    The cost is the mean of KL(p || q) and KL(q || p), with p and q the two readings' probabilities (R-Drop, Liang et
+    al. 2021). What depends on which units dropped out, or on the order of reading, does not pay.
+    """
+    first, second = logits.float().chunk(2)
+    divergence = (first.sigmoid() - second.sigmoid()) * (first - second) / 2
+    return Loss(
+        surrogate=_mean_of_readings(loss.surrogate) + weight * divergence,
+        comprehension=_mean_of_readings(loss.comprehension),
+    )
+
+
+def _mean_of_readings(losses: Tensor) -> Tensor:
+    return losses.view(2, -1).mean(dim=0)
+
+
 def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(logits.to(labels.dtype), labels, reduction="none")

@@ -16,8 +16,8 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from veriscene.config import TrainingConfig
-from veriscene.tensors.batch import Batch
-from veriscene.training.objective import Loss, objective
+from veriscene.tensors.batch import Batch, ItemOrder
+from veriscene.training.objective import Loss, agreeing, objective
 from veriscene.training.optimizer import PACE
 from veriscene.training.sharpness import uphill
 
@@ -32,23 +32,33 @@ class Step(Protocol):
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor: ...
 
 
-def _loss(model: nn.Module, batch: Batch, settings: TrainingConfig) -> Loss:
+def _loss(model: nn.Module, batch: Batch, settings: TrainingConfig, order: ItemOrder) -> Loss:
+    if settings.agreement:
+        batch = batch.followed_by(batch.shuffled() if order is ItemOrder.RANDOM else batch)
     assert batch.labels is not None
     device = batch.items.device.type
     # Without its cache, which would keep weights that were cast where no gradient is wanted for where one is.
     half = settings.precision == "bf16" and device == "cuda"
     with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
         judgement = model(batch)
-    return objective(judgement, batch.labels, smoothing=settings.label_smoothing, policy_weight=settings.policy_weight)
+    loss = objective(judgement, batch.labels, smoothing=settings.label_smoothing, policy_weight=settings.policy_weight)
+    return agreeing(loss, judgement.logits, weight=settings.agreement) if settings.agreement else loss
 
 
 class PlainStep:
     """Works on every device and in several processes."""
 
     def __init__(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: TrainingConfig, accelerator: Accelerator
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        settings: TrainingConfig,
+        accelerator: Accelerator,
+        order: ItemOrder = ItemOrder.RANDOM,
     ) -> None:
+        """`order` says how an example's items may be read a second time."""
         self.model, self.optimizer, self.settings, self.accelerator = model, optimizer, settings, accelerator
+        self.order = order
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         for group in self.optimizer.param_groups:
@@ -57,11 +67,12 @@ class PlainStep:
         batch, share = corpus[numbers.to(device)], share.to(device)
         self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
-        loss = _loss(self.model, batch, self.settings)
+        loss = _loss(self.model, batch, self.settings, self.order)
         self.accelerator.backward((loss.surrogate * share).sum())
         if self.settings.sharpness:
             with uphill(self.model, self.settings.sharpness):
-                self.accelerator.backward((_loss(self.model, batch, self.settings).surrogate * share).sum())
+                higher = _loss(self.model, batch, self.settings, self.order)
+                self.accelerator.backward((higher.surrogate * share).sum())
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
         return (loss.comprehension * share).sum()
@@ -77,10 +88,15 @@ class CapturedStep:
     """On one CUDA device. Records a graph for each shape when it first occurs, and replays it from then on."""
 
     def __init__(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, corpus: Batch, settings: TrainingConfig
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        corpus: Batch,
+        settings: TrainingConfig,
+        order: ItemOrder = ItemOrder.RANDOM,
     ) -> None:
         """The optimiser must be capturable. The corpus is copied; later ones may differ in all but their lengths."""
-        self.model, self.optimizer, self.settings = model, optimizer, settings
+        self.model, self.optimizer, self.settings, self.order = model, optimizer, settings, order
         self.corpus = replace(corpus, **{name: getattr(corpus, name).clone() for name in CHANGING})
         self.held: Batch | None = None
         self.lengths, self.fullest = corpus.lengths.cpu(), corpus.counts.amax(dim=1).cpu()
@@ -120,11 +136,12 @@ class CapturedStep:
         batch = self.corpus.padded_to(self.numbers, words=longest, items=fullest)
         self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
-        loss = _loss(self.model, batch, self.settings)
+        loss = _loss(self.model, batch, self.settings, self.order)
         torch.autograd.backward((loss.surrogate * self.share).sum())
         if self.settings.sharpness:
             with uphill(self.model, self.settings.sharpness):
-                torch.autograd.backward((_loss(self.model, batch, self.settings).surrogate * self.share).sum())
+                higher = _loss(self.model, batch, self.settings, self.order)
+                torch.autograd.backward((higher.surrogate * self.share).sum())
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip, foreach=True)
         self.optimizer.step()
         return (loss.comprehension * self.share).sum()

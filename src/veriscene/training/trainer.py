@@ -157,8 +157,8 @@ class Trainer:
     def _make_step(self) -> Step:
         settings = self.config.training
         if self.captures:
-            return CapturedStep(self.model, self.optimizer, self.corpus, settings)
-        return PlainStep(self.model, self.optimizer, settings, self.accelerator)
+            return CapturedStep(self.model, self.optimizer, self.corpus, settings, self.order)
+        return PlainStep(self.model, self.optimizer, settings, self.accelerator, self.order)
 
     def _batches(self) -> Iterator[tuple[Batch, Tensor, Tensor]]:
         """From the present position on: the corpus, this process's examples, each one's share in the batch's mean.
