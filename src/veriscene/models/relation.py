@@ -40,6 +40,7 @@ class RelationNet(nn.Module):
         super().__init__()
         self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
         self.lang_lstm = nn.LSTMCell(embedding, hidden)
+        self.dropout = nn.Dropout(dropout)  # on the hidden output of an LSTM, as in all of the paper's models
         # Items enter as they are: a linear embedding ahead of a linear layer would add nothing.
         self.g1 = nn.Linear(2 * ITEM_FEATURES + hidden, joint)
         self.g2 = nn.Linear(joint, joint)
@@ -52,7 +53,7 @@ class RelationNet(nn.Module):
 
     def forward(self, batch: Batch) -> Judgement:
         _, (q, _) = lstm_to_the_end(self.lang_lstm, self.embed_words(batch.words), batch.lengths)
-        logits, scores = self.pool(self.relations(q, batch))
+        logits, scores = self.pool(self.relations(self.dropout(q), batch))
         return Judgement(logits=logits, scores=scores, order=batch.as_they_come)
 
     def relations(self, q: Tensor, batch: Batch) -> Tensor:
