@@ -63,7 +63,7 @@ def test_the_recorded_step_equals_the_plain_one(name: str, settings: TrainingCon
         generator = torch.Generator().manual_seed(2)
         told = []
         for number in range(12):
-            # Some batches are short. Of one that is read twice the second reading's draws would be others when filled up.
+            # Some batches are short. Filled up, one that is read twice would draw others for its second reading.
             size = 16 if number % 4 or settings.agreement else 11
             numbers = torch.randint(1 if size < 16 else 0, len(examples), (size,), generator=generator)
             share = torch.full((size,), 1 / size)
