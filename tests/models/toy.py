@@ -80,11 +80,14 @@ def batch_of(examples: Sequence[Toy], *, more_words: int = 0, more_items: int = 
     )
 
 
-def toy_model(name: str, pooling: str = "max", *, dropout: float = 0.0, seed: int = 0) -> nn.Module:
+def toy_model(
+    name: str, pooling: str = "max", *, dropout: float = 0.0, coordinates: str = "corner", seed: int = 0
+) -> nn.Module:
     """A model in float64 whose every parameter, biases included, is random and large enough to matter."""
     sizes = {**SIZES, "joint": 7, "mlp": 6}
     read = inspect.signature(MODELS[name]).parameters
-    model = MODELS[name](**{key: sizes[key] for key in sizes if key in read}, dropout=dropout, pooling=pooling)
+    own = {key: sizes[key] for key in sizes if key in read}
+    model = MODELS[name](**own, dropout=dropout, pooling=pooling, coordinates=coordinates)
     model.double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

@@ -21,6 +21,7 @@ from veriscene import models
 from veriscene.config import Config, DataConfig, ModelConfig
 from veriscene.errors import InputError
 from veriscene.models.judgement import Judgement
+from veriscene.models.places import COORDINATES
 from veriscene.models.pooling import POOLINGS, SCORE_COMBINATIONS
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Box, Scene, scene_to_json
@@ -51,11 +52,11 @@ def some_examples(count: int, seed: int = 0) -> list[Example]:
 EXAMPLES = some_examples(40)
 
 
-def checkpoint_of(name: str, pooling: str = "max", order: str = "random") -> Checkpoint:
+def checkpoint_of(name: str, pooling: str = "max", order: str = "random", coordinates: str = "corner") -> Checkpoint:
     """Weights at random, the biases too: a fresh model's are zero and would hide one in the wrong place."""
     torch.manual_seed(7)
     vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
-    sizes = ModelConfig(name=name, pooling=pooling, **SIZES)
+    sizes = ModelConfig(name=name, pooling=pooling, coordinates=coordinates, **SIZES)
     model = models.build(sizes, vocabulary=vocabulary).eval()
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.5)
@@ -108,10 +109,10 @@ def test_items_padded_to_any_number_are_judged_alike(tmp_path: Path) -> None:
     assert np.allclose(narrow, wide, atol=1e-6)
 
 
-@pytest.mark.parametrize("order", [order.value for order in ItemOrder])
+@pytest.mark.parametrize(("order", "coordinates"), zip([order.value for order in ItemOrder], COORDINATES, strict=True))
 @pytest.mark.parametrize("name", ["bienc", "biatt", "biatt-pointer"])
-def test_the_onnx_judge_answers_as_the_judge(name: str, order: str, tmp_path: Path) -> None:
-    checkpoint = checkpoint_of(name, order=order)
+def test_the_onnx_judge_answers_as_the_judge(name: str, order: str, coordinates: str, tmp_path: Path) -> None:
+    checkpoint = checkpoint_of(name, order=order, coordinates=coordinates)
     export(checkpoint, tmp_path / "model.onnx")
     judge, reference = load_onnx(tmp_path / "model.onnx", threads=2), Judge(checkpoint)
     questions = [(example.statement, example.scene) for example in EXAMPLES]

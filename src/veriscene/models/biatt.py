@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from veriscene.models.judgement import Judgement
 from veriscene.models.layers import BiLSTM, element_max, masked_softmax, matching, xavier_
+from veriscene.models.places import ItemEmbedding
 from veriscene.models.pooling import pooling as make_pooling
 from veriscene.models.streams import concurrently
 from veriscene.tensors.batch import Batch
-from veriscene.tensors.features import ITEM_FEATURES
 from veriscene.tensors.vocabulary import PADDING
 
 
@@ -27,10 +27,11 @@ class BiATT(nn.Module):
         dropout: float = 0.3,
         pooling: str = "max",
         forget_bias: float = 0.0,
+        coordinates: str = "corner",
     ) -> None:
         super().__init__()
         self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
-        self.embed_items = nn.Linear(ITEM_FEATURES, item)
+        self.embed_items = ItemEmbedding(item, coordinates)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.obj_lstm = BiLSTM(item, hidden, dropout)
         self.b1 = nn.Linear(2 * hidden, 2 * hidden, bias=False)

@@ -12,9 +12,9 @@ from torch.nn.functional import linear
 
 from veriscene.models.judgement import Judgement
 from veriscene.models.layers import BiLSTM, element_max, masked_softmax, xavier_
+from veriscene.models.places import ItemEmbedding
 from veriscene.models.pooling import pooling as make_pooling
 from veriscene.tensors.batch import Batch
-from veriscene.tensors.features import ITEM_FEATURES
 from veriscene.tensors.vocabulary import PADDING
 
 
@@ -30,10 +30,11 @@ class BiDAF(nn.Module):
         dropout: float = 0.3,
         pooling: str = "max",
         forget_bias: float = 0.0,
+        coordinates: str = "corner",
     ) -> None:
         super().__init__()
         self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
-        self.embed_items = nn.Linear(ITEM_FEATURES, item)
+        self.embed_items = ItemEmbedding(item, coordinates)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.obj_lstm = BiLSTM(item, hidden, dropout)
         self.w_s = nn.Linear(6 * hidden, 1, bias=False)

@@ -8,9 +8,9 @@ from torch import nn
 from veriscene.errors import InputError
 from veriscene.models.judgement import Judgement
 from veriscene.models.layers import BiLSTM, last_outputs, xavier_
+from veriscene.models.places import ItemEmbedding
 from veriscene.models.pooling import SCORE_COMBINATIONS
 from veriscene.tensors.batch import Batch
-from veriscene.tensors.features import ITEM_FEATURES
 from veriscene.tensors.vocabulary import PADDING
 
 
@@ -25,13 +25,14 @@ class BiENC(nn.Module):
         dropout: float = 0.3,
         pooling: str = "max",
         forget_bias: float = 0.0,
+        coordinates: str = "corner",
     ) -> None:
         super().__init__()
         if pooling not in SCORE_COMBINATIONS:
             allowed = " or ".join(SCORE_COMBINATIONS)
             raise InputError(f"pooling {pooling!r} needs box vectors, which bienc has not; choose {allowed}")
         self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
-        self.embed_items = nn.Linear(ITEM_FEATURES, item)
+        self.embed_items = ItemEmbedding(item, coordinates)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.obj_lstm = BiLSTM(item, hidden, dropout)
         self.similarity = nn.Linear(2 * hidden, 2 * hidden, bias=False)

@@ -145,6 +145,7 @@ class BiATTPointer(nn.Module):
         dropout: float = 0.3,
         pooling: str = "max",
         forget_bias: float = 0.0,
+        coordinates: str = "corner",
     ) -> None:
         super().__init__()
         self.comprehension = BiATT(
@@ -157,6 +158,7 @@ class BiATTPointer(nn.Module):
             dropout=dropout,
             pooling=pooling,
             forget_bias=forget_bias,
+            coordinates=coordinates,
         )
         self.pointer = Pointer(words=2 * hidden, item=item, hidden=hidden, dropout=dropout, forget_bias=forget_bias)
 

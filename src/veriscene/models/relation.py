@@ -8,6 +8,7 @@ from torch.nn.functional import linear
 
 from veriscene.models.judgement import Judgement
 from veriscene.models.layers import xavier_
+from veriscene.models.places import check_coordinates, placed
 from veriscene.models.pooling import ScorePooling, Scorer, VectorPooling
 from veriscene.models.pooling import pooling as make_pooling
 from veriscene.models.recurrence import lstm_to_the_end
@@ -36,8 +37,10 @@ class RelationNet(nn.Module):
         dropout: float = 0.3,
         pooling: str = "max",
         forget_bias: float = 0.0,
+        coordinates: str = "corner",
     ) -> None:
         super().__init__()
+        self.coordinates = check_coordinates(coordinates)
         self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
         self.lang_lstm = nn.LSTMCell(embedding, hidden)
         self.dropout = nn.Dropout(dropout)  # on the hidden output of an LSTM, as in all of the paper's models
@@ -65,8 +68,9 @@ class RelationNet(nn.Module):
         of_first, of_second, of_question = torch.split(self.g1.weight, parts, dim=1)
         # W [o_i; o_k; q] by parts: the wide concatenation is nowhere laid out, and q is read once for all pairs.
         question = linear(q, of_question, self.g1.bias)[:, None, None]
-        first = linear(batch.items, of_first) + question
-        second = linear(batch.items, of_second)
+        items = placed(batch.items, self.coordinates)
+        first = linear(items, of_first) + question
+        second = linear(items, of_second)
         pairs = torch.relu(first[:, :, :, None] + second[:, :, None])  # (batch, box, item, item, joint)
         g = torch.relu(self.g3(torch.relu(self.g2(pairs))))
         there = batch.item_mask[:, :, :, None] & batch.item_mask[:, :, None]

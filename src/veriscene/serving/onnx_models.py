@@ -22,6 +22,7 @@ from veriscene.errors import InputError
 from veriscene.models.biatt import BiATT
 from veriscene.models.bienc import BiENC
 from veriscene.models.layers import BiLSTM
+from veriscene.models.places import MEDIUM, SIZE_STEP
 from veriscene.models.pointer import BiATTPointer, Pointer
 from veriscene.models.pooling import (
     SCORE_COMBINATIONS,
@@ -68,7 +69,8 @@ def model_graph(model: nn.Module) -> Any:
 class Inputs:
     """What every model needs of the inputs. A row is a box of an example; sequences are read with the step first."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, coordinates: str) -> None:
+        self.items = _placed(graph, coordinates)  # (batch, box, item, feature)
         self.lengths = graph("Cast", "lengths", to=INT32)
         self.counts = graph("Cast", graph("Reshape", "counts", whole(-1)), to=INT32)  # (row,)
         self.fullest = graph("Gather", graph("Shape", "items"), np.array(2))
@@ -93,10 +95,27 @@ class Inputs:
         return graph("Expand", self.item_numbers, graph("Shape", self.is_item))
 
 
+def _placed(graph: Graph, coordinates: str) -> str:
+    """Items as `places.placed` has them."""
+    if coordinates == "corner":
+        return "items"
+    corner, size, rest = (
+        graph("Slice", "items", whole(first), whole(end), whole(3))
+        for first, end in ((0, 2), (2, 3), (2, ITEM_FEATURES))
+    )
+    side = graph("Add", graph("Mul", size, real(SIZE_STEP)), real(MEDIUM))
+    if coordinates == "centre":
+        place = graph("Add", corner, side)
+    else:
+        place = graph("Div", graph("Add", corner, real(1)), graph("Sub", real(1), side))
+        place = graph("Sub", place, real(1))
+    return graph("Concat", place, rest, axis=3)
+
+
 def _bienc(graph: Graph, model: BiENC) -> list[str]:
-    inputs, hidden = Inputs(graph), model.lang_lstm.forwards.hidden_size
+    inputs, hidden = Inputs(graph, model.embed_items.coordinates), model.lang_lstm.forwards.hidden_size
     h = inputs.read_statement(graph, model)[1]
-    items = graph.steps_first("items", ITEM_FEATURES)
+    items = graph.steps_first(inputs.items, ITEM_FEATURES)
     g = graph.lstm(items, _both(model.obj_lstm), inputs.counts, embedding=_embedding(model.embed_items))[1]
     h, g = (graph("Transpose", last, perm=[1, 0, 2]) for last in (h, g))
     h = graph.product(graph("Reshape", h, whole(-1, 1, 2 * hidden)), array(model.similarity.weight).T)
@@ -107,15 +126,16 @@ def _bienc(graph: Graph, model: BiENC) -> list[str]:
 
 
 def _biatt(graph: Graph, model: BiATT) -> list[str]:
-    inputs = Inputs(graph)
+    inputs = Inputs(graph, model.embed_items.coordinates)
     h = graph.batch_first(inputs.read_statement(graph, model)[0], 1, model.lang_lstm.forwards.hidden_size)
-    items = graph.steps_first("items", ITEM_FEATURES)
+    items = graph.steps_first(inputs.items, ITEM_FEATURES)
     matched = _match(graph, inputs, model, h, items, _embedding(model.embed_items))
     return [*matched[:2], inputs.as_they_come(graph), *matched[2:]]
 
 
 def _biatt_pointer(graph: Graph, model: BiATTPointer) -> list[str]:
-    inputs, biatt = Inputs(graph), model.comprehension
+    biatt = model.comprehension
+    inputs = Inputs(graph, biatt.embed_items.coordinates)
     h = graph.batch_first(inputs.read_statement(graph, biatt)[0], 1, biatt.lang_lstm.forwards.hidden_size)
     # One more feature than items have stands for the decoder's first input, which is no item.
     matrix, bias = _embedding(biatt.embed_items)
@@ -135,7 +155,7 @@ _WRITERS: dict[type[nn.Module], Callable[[Graph, Any], list[str]]] = {
 def _point(graph: Graph, inputs: Inputs, pointer: Pointer, h: str, embedding: Embedding) -> tuple[str, str]:
     """Section 3.2, greedily: order (batch, box, place), and the features as they are read (place, row, feature)."""
     hidden, features = pointer.encoder.hidden_size, embedding[0].shape[1]
-    items = graph("Pad", "items", whole(0, 0, 0, 0, 0, 0, 0, features - ITEM_FEATURES))
+    items = graph("Pad", inputs.items, whole(0, 0, 0, 0, 0, 0, 0, features - ITEM_FEATURES))
     item_rows = graph.steps_first(items, features)
     memory, *last = graph.lstm(item_rows, [pointer.encoder], inputs.counts, embedding=embedding)
     keys = graph.product(graph.batch_first(memory, BOXES, hidden), array(pointer.point.weight).T)
