@@ -42,6 +42,7 @@ UNTUNED = [
     "training.evaluate_every=0",
     "training.policy_weight=1.0",
     "training.policy_rate=1.0",
+    "training.agreement=0.0",
 ]
 
 

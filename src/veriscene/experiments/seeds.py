@@ -115,7 +115,12 @@ def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = Fal
     for seed in seeds:
         own = folder / f"seed{seed}"
         # The first process decides: another one might come late, and find what that one has begun meanwhile.
-        (is_begun,) = processes.agree(accelerator, accelerator.is_main_process and (own / run.RUN).exists())
+        is_first = accelerator.is_main_process
+        is_begun, is_done = processes.agree(
+            accelerator, is_first and (own / run.RUN).exists(), is_first and _is_done(own)
+        )
+        if is_done:
+            continue
         if is_begun:
             trainer = run.resume(own, accelerator=accelerator, quiet=quiet)
         else:
@@ -131,6 +136,7 @@ def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = Fal
                 for verdicts_of_others in own.glob("*.csv"):
                     verdicts_of_others.unlink()
             accelerator.wait_for_everyone()
+        _judge(own, "dev", accelerator)
     summary = judge(folder, "dev", accelerator=accelerator)
     if accelerator.is_main_process:
         best = f"seed{summary.best.seed}"
@@ -141,24 +147,33 @@ def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = Fal
 def judge(folder: Path, split: str, *, accelerator: Accelerator) -> Summary:
     """Every seed's scores on a split of its corpus. Verdicts are kept beside the weights, and not asked for again."""
     _, _, _, seeds = _read(folder)
-    scores = []
-    for seed in seeds:
-        own = folder / f"seed{seed}"
-        examples = nlvr.read(nlvr.split_file(run.corpus_of(own), split))
-        kept = own / f"{split}.csv"
-        if not kept.exists():
-            judged = probabilities(checkpoints.load(own), examples, accelerator)
-            if accelerator.is_main_process:
-                nlvr.write_predictions(kept, {identifier: p > 0.5 for identifier, p in judged.items()})
-            accelerator.wait_for_everyone()
-        scored = metrics.score(examples, nlvr.read_predictions(kept))
-        scores.append(Score(seed, scored.accuracy, scored.consistency))
-    return Summary(tuple(scores))
+    scored = ((seed, _judge(folder / f"seed{seed}", split, accelerator)) for seed in seeds)
+    return Summary(tuple(Score(seed, of_it.accuracy, of_it.consistency) for seed, of_it in scored))
 
 
 def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
     """What `judge` kept, seed by seed."""
-    return [nlvr.read_predictions(folder / f"seed{seed}" / f"{split}.csv") for seed in _read(folder)[3]]
+    return [nlvr.read_predictions(_kept(folder / f"seed{seed}", split)) for seed in _read(folder)[3]]
+
+
+def _judge(own: Path, split: str, accelerator: Accelerator) -> metrics.Scores:
+    examples = nlvr.read(nlvr.split_file(run.corpus_of(own), split))
+    kept = _kept(own, split)
+    if not kept.exists():
+        judged = probabilities(checkpoints.load(own), examples, accelerator)
+        if accelerator.is_main_process:
+            nlvr.write_predictions(kept, {identifier: p > 0.5 for identifier, p in judged.items()})
+        accelerator.wait_for_everyone()
+    return metrics.score(examples, nlvr.read_predictions(kept))
+
+
+def _kept(own: Path, split: str) -> Path:
+    return own / f"{split}.csv"
+
+
+def _is_done(own: Path) -> bool:
+    """A seed's verdicts on dev come last; with its weights they are all that is asked of it later."""
+    return _kept(own, "dev").exists() and checkpoints.present(own / checkpoints.BEST) is not None
 
 
 def _read(folder: Path) -> tuple[str, Path | None, Config, Sequence[int]]:
