@@ -137,8 +137,9 @@ def predict(
         print(json.dumps(verdict.to_json(attention=attention)))
         return
     print(f"{'true' if verdict.verdict else 'false'} (probability {verdict.probability:.3f})")
-    for number, (probability, order) in enumerate(zip(verdict.per_box, verdict.order, strict=True), 1):
-        print(f"  box {number}: {probability:.3f}, items read in the order {' '.join(str(i + 1) for i in order)}")
+    for number, probability in enumerate(verdict.per_box, 1):
+        order = "" if verdict.order is None else " ".join(str(item + 1) for item in verdict.order[number - 1])
+        print(f"  box {number}: {probability:.3f}{order and f', items read in the order {order}'}")
 
 
 @app.command()

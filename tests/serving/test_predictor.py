@@ -58,6 +58,12 @@ def test_a_stream_takes_no_more_than_it_needs(judge: Judge) -> None:
     assert len(taken) == 4
 
 
+def test_a_model_that_reads_in_no_order_tells_none() -> None:
+    verdict = judge_of("relation-net")(STATEMENT, EXAMPLES[0].scene)
+    assert verdict.order is None and verdict.to_json()["order"] is None
+    assert len(verdict.per_box) == 3
+
+
 def test_orders_are_permutations_and_attention_rows_sum_to_one(judge: Judge) -> None:
     for example in EXAMPLES:
         verdict = judge(example.statement, example.scene)

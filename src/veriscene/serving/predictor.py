@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -34,7 +34,7 @@ class Attention:
 class Verdict:
     probability: float  # that the statement is true of the scene
     per_box: list[float]  # the probability if all three boxes looked like this one
-    order: list[list[int]]  # per box, the items' numbers in the order in which the model read them
+    order: list[list[int]] | None  # per box, the items' numbers as the model read them; None if it reads in no order
     attention: Attention | None  # None for models that do not attend
     order_is_chosen: bool = False  # by a pointer network; else the items were read as they came
 
@@ -71,13 +71,16 @@ class Judge:
         if batch < 1:
             raise InputError(f"batch={batch} questions cannot be taken at a time; it must be at least 1")
         waiting = iter(questions)
-        chooses_order = getattr(self.checkpoint.model, "chooses_order", False)
+        model = self.checkpoint.model
+        chooses_order = getattr(model, "chooses_order", False)
+        reads_in_order = getattr(model, "reads_in_order", True)
         while chunk := [example_of(*question) for question in islice(waiting, batch)]:
             tensors = self.checkpoint.encode(chunk)
             with torch.inference_mode():
-                judgement: Judgement = self.checkpoint.model.eval()(tensors)
+                judgement: Judgement = model.eval()(tensors)
             for number, example in enumerate(chunk):
-                yield _verdict(number, example, tensors, judgement, order_is_chosen=chooses_order)
+                verdict = _verdict(number, example, tensors, judgement, order_is_chosen=chooses_order)
+                yield verdict if reads_in_order else replace(verdict, order=None)
 
 
 def example_of(statement: str, scene: Scene | list[Any]) -> Example:
