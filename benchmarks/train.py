@@ -32,6 +32,8 @@ from veriscene.training.optimizer import make_optimizer
 from veriscene.training.schedule import epoch_batches
 from veriscene.training.step import CapturedStep, PlainStep, Step
 
+# What presets may ask for and plain does not do: a second reading, other coordinates, half precision.
+SAME_WORK = ("training.agreement=0", "training.precision=tf32", "model.coordinates=corner")
 SECONDS_A_TURN = 1.0
 
 
@@ -74,7 +76,7 @@ def compare(
     """Trains both for a while, in turns."""
     if len(examples) < batch:
         raise InputError(f"--batch {batch}: the corpus has only {len(examples)} train examples; take a smaller batch")
-    config, device = load_preset(preset), accelerator.device
+    config, device = load_preset(preset, SAME_WORK), accelerator.device
     vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=config.data.minimum_count)
     torch.manual_seed(0)
     ours = models.build(config.model, vocabulary=vocabulary).to(device)

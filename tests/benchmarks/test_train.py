@@ -22,12 +22,18 @@ spec.loader.exec_module(bench)
 
 def test_both_sides_take_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "SECONDS_A_TURN", 0.2)
+    asked_for, our_step = [], bench._our_step
+    monkeypatch.setattr(
+        bench, "_our_step", lambda model, config, *rest: (asked_for.append(config), our_step(model, config, *rest))[1]
+    )
     result = bench.compare(
         "biatt-pointer", yellow_circle_examples(9), batch=4, repeats=1, accelerator=Accelerator(cpu=True)
     )
     assert result.ratio == pytest.approx(result.ours.examples_per_second / result.plain.examples_per_second)
     assert 0.1 < result.gigaflop_an_example < 10
     assert 0 < result.share_of_peak < 1
+    for config in asked_for:  # plain reads an example once, in full precision
+        assert (config.training.agreement, config.training.precision) == (0, "tf32")
 
 
 def test_a_batch_larger_than_the_corpus_is_refused() -> None:
