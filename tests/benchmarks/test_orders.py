@@ -1,0 +1,78 @@
+"""benchmarks/orders.py: other orders are really read, and a pointer without preferences is told as such."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from samples import yellow_circle_examples
+from veriscene import models
+from veriscene.config import Config, ModelConfig
+from veriscene.errors import InputError
+from veriscene.models.pointer import BiATTPointer
+from veriscene.scenes import nlvr
+from veriscene.tensors.batch import encode
+from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training.checkpoint import Checkpoint
+
+FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "orders.py"
+spec = importlib.util.spec_from_file_location("orders", FILE)
+assert spec is not None and spec.loader is not None
+orders = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = orders
+spec.loader.exec_module(orders)
+
+EXAMPLES = yellow_circle_examples(40)
+
+
+def checkpoint_of(name: str) -> Checkpoint:
+    torch.manual_seed(1)
+    vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
+    sizes = ModelConfig(name=name, embedding=4, hidden=6, item=4, joint=6, mlp=5)
+    model = models.build(sizes, vocabulary=vocabulary)
+    for parameter in model.parameters():
+        nn.init.normal_(parameter)
+    return Checkpoint(model, Config(model=sizes), vocabulary, {})
+
+
+def test_a_model_is_told_in_every_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "nlvr" / "dev").mkdir(parents=True)
+    nlvr.write(tmp_path / "nlvr" / "dev" / "dev.json", EXAMPLES)
+    checkpoint = checkpoint_of("biatt-pointer")
+    checkpoints.save(tmp_path / "pointer", checkpoint)
+    orders.main([str(tmp_path / "nlvr"), str(tmp_path / "pointer"), "--draws", "2"])
+    told = dict(line.split()[:2] for line in capsys.readouterr().out.splitlines() if line.startswith("  "))
+    assert {"file", "sorted", "random"} < told.keys()
+    assert isinstance(checkpoint.model, BiATTPointer)
+    # Without the pointer the same weights read the file as BiATT would.
+    right = sum(
+        (logit > 0) == example.label
+        for example, logit in zip(
+            EXAMPLES,
+            checkpoint.model.eval().comprehension(encode(EXAMPLES, checkpoint.vocabulary)).logits,
+            strict=True,
+        )
+    )
+    assert float(told["file"]) == pytest.approx(100 * float(right) / len(EXAMPLES), abs=0.06)
+
+
+def test_a_pointer_without_preferences_finds_all_orders_alike() -> None:
+    checkpoint = checkpoint_of("biatt-pointer")
+    model, corpus = checkpoint.model, checkpoint.encode(EXAMPLES)
+    assert isinstance(model, BiATTPointer)
+    sure, all_alike = orders.log_probabilities(model, corpus)
+    assert sure > all_alike + 0.1
+    nn.init.zeros_(model.pointer.point.weight)
+    sure, all_alike = orders.log_probabilities(model, corpus)
+    assert sure == pytest.approx(all_alike, abs=1e-4)
+
+
+def test_a_model_that_reads_in_no_order_is_refused() -> None:
+    with pytest.raises(InputError, match="relation-net reads items in no order"):
+        orders.tell("it", checkpoint_of("relation-net"), EXAMPLES, draws=1, say=print)
