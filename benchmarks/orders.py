@@ -4,8 +4,8 @@
 
 Each MODEL (a run, a checkpoint) judges dev in its own order of inference, in the order of the file, sorted, and in
 random orders; of BiATT-Pointer the same weights then read without their pointer. The difference between its own
-order and random ones comes with its interval over statements. Of a pointer it also says how sure it is: the mean
-log-probability of an order that it samples, beside that of a pointer to which all orders are alike.
+order and random ones comes with its interval, over statements and draws. Of a pointer it also says how sure it is: the
+mean log-probability of an order that it samples, beside that of a pointer to which all orders are alike.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from torch import nn
 from veriscene.errors import InputError
 from veriscene.evaluation.comparison import difference
 from veriscene.evaluation.metrics import score
+from veriscene.models import reads_in_order
 from veriscene.models.inference import judge_in_batches
 from veriscene.models.pointer import BiATTPointer, sampled
 from veriscene.scenes import nlvr
@@ -43,6 +44,7 @@ def verdicts(model: nn.Module, examples: Sequence[Example], corpus: Batch) -> di
 def log_probabilities(model: BiATTPointer, corpus: Batch) -> tuple[float, float]:
     """Of the orders that the pointer samples, the mean; and what it would be if every order were as likely."""
     model.eval()
+    torch.manual_seed(0)
     with torch.inference_mode():
         told = [
             model.judge(corpus[first : first + SIZE], sampled).log_probability for first in range(0, len(corpus), SIZE)
@@ -55,7 +57,7 @@ def tell(
     name: str, checkpoint: Checkpoint, examples: Sequence[Example], *, draws: int, say: Callable[[str], None]
 ) -> None:
     model, file = checkpoint.model, encode(examples, checkpoint.vocabulary)
-    if not getattr(model, "reads_in_order", True):
+    if not reads_in_order(model):
         raise InputError(f"{name}: {checkpoint.config.model.name} reads items in no order")
     reader = model.comprehension if isinstance(model, BiATTPointer) else model
     generator = torch.Generator().manual_seed(0)
@@ -85,9 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--draws", type=int, default=8)
     given = parser.parse_args(arguments)
+    if given.draws < 1:
+        raise InputError(f"--draws {given.draws}: at least one random order is needed")
     examples = nlvr.read(nlvr.split_file(given.nlvr, "dev"))
     for name in given.models:
-        tell(name, checkpoints.load(name), examples, draws=max(1, given.draws), say=print)
+        tell(name, checkpoints.load(name), examples, draws=given.draws, say=print)
 
 
 if __name__ == "__main__":

@@ -171,8 +171,8 @@ def _our_step(model: nn.Module, config: Config, corpus: Batch, batch: int, accel
     settings = replace(config.training, batch=batch)
     optimizer = make_optimizer(model, settings, captured=captures)
     if captures:
-        return CapturedStep(model, optimizer, corpus, settings)
-    return PlainStep(model, optimizer, settings, accelerator)
+        return CapturedStep(model, optimizer, corpus, settings, ItemOrder.RANDOM)
+    return PlainStep(model, optimizer, settings, accelerator, ItemOrder.RANDOM)
 
 
 def _our_batches(config: Config, corpus: Batch, batch: int) -> Iterator[torch.Tensor]:
@@ -215,7 +215,7 @@ def _gigaflop_an_example(
     """Products of one plain step, at the padding that our batches have on average."""
     model = models.build(config.model, vocabulary=vocabulary).to(accelerator.device)
     optimizer = make_optimizer(model, config.training, captured=False)
-    step = PlainStep(model, optimizer, config.training, accelerator)
+    step = PlainStep(model, optimizer, config.training, accelerator, ItemOrder.RANDOM)
     some = list(islice(_our_batches(config, corpus, batch), 8))
     with FlopCounterMode(display=False) as counter:
         for numbers in some:

@@ -43,6 +43,7 @@ UNTUNED = [
     "training.policy_weight=1.0",
     "training.policy_rate=1.0",
     "training.agreement=0.0",
+    "training.precision=tf32",
 ]
 
 

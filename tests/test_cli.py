@@ -36,6 +36,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     counts = ModelConfig(name="imagefeat-rnn", embedding=4, hidden=3, mlp=3)
     model = models.build(counts, vocabulary=vocabulary)
     checkpoints.save(folder / "counts", Checkpoint(model, Config(model=counts), vocabulary, {}))
+    pairs = ModelConfig(name="relation-net", embedding=4, hidden=3, joint=6, mlp=5)
+    model = models.build(pairs, vocabulary=vocabulary)
+    checkpoints.save(folder / "pairs", Checkpoint(model, Config(model=pairs), vocabulary, {}))
     (folder / "scene.json").write_text(json.dumps(scene_to_json(EXAMPLES[0].scene)))
     (folder / "broken.json").write_text((folder / "corpus/dev/dev.json").read_text() + '{"sentence": "The')
     nlvr.write(folder / "unlabelled.json", [nlvr.Example(e.identifier, e.statement, e.scene) for e in EXAMPLES])
@@ -122,6 +125,14 @@ def test_predict_on_a_scene_and_on_lines_agree(place: Path) -> None:
     half = veriscene("predict", "model", cwd=place, stdin=lines + "nonsense\n")
     assert half.returncode == 1 and len(half.stdout.splitlines()) == len(EXAMPLES)
     assert half.stderr.strip() == "veriscene: standard input, line 11: not JSON; each line must be one JSON object"
+
+
+@pytest.mark.parametrize(("model", "reads_in_order"), [("model", True), ("pairs", False)])
+def test_predict_tells_the_order_of_reading_if_there_is_one(place: Path, model: str, reads_in_order: bool) -> None:
+    told = veriscene("predict", model, "--statement", "There is a circle.", "--scene", "scene.json", cwd=place)
+    lines = told.stdout.splitlines()
+    assert told.returncode == 0 and len(lines) == 4
+    assert all(("items read in the order" in line) is reads_in_order for line in lines[1:])
 
 
 def test_the_reader_of_a_pipe_may_leave(place: Path) -> None:

@@ -138,8 +138,10 @@ def predict(
         return
     print(f"{'true' if verdict.verdict else 'false'} (probability {verdict.probability:.3f})")
     for number, probability in enumerate(verdict.per_box, 1):
-        order = "" if verdict.order is None else " ".join(str(item + 1) for item in verdict.order[number - 1])
-        print(f"  box {number}: {probability:.3f}{order and f', items read in the order {order}'}")
+        line = f"  box {number}: {probability:.3f}"
+        if verdict.order is not None:
+            line += f", items read in the order {' '.join(str(item + 1) for item in verdict.order[number - 1])}"
+        print(line)
 
 
 @app.command()

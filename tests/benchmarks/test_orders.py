@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from samples import yellow_circle_examples
 from veriscene import models
 from veriscene.config import Config, ModelConfig
 from veriscene.errors import InputError
+from veriscene.models.biatt import BiATT
 from veriscene.models.pointer import BiATTPointer
 from veriscene.scenes import nlvr
-from veriscene.tensors.batch import encode
+from veriscene.tensors.batch import ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
@@ -41,25 +43,26 @@ def checkpoint_of(name: str) -> Checkpoint:
     return Checkpoint(model, Config(model=sizes), vocabulary, {})
 
 
-def test_a_model_is_told_in_every_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_is_told_in_every_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "nlvr" / "dev").mkdir(parents=True)
     nlvr.write(tmp_path / "nlvr" / "dev" / "dev.json", EXAMPLES)
-    checkpoint = checkpoint_of("biatt-pointer")
-    checkpoints.save(tmp_path / "pointer", checkpoint)
+    checkpoints.save(tmp_path / "pointer", checkpoint_of("biatt-pointer"))
+    asked, verdicts = [], orders.verdicts
+    monkeypatch.setattr(orders, "verdicts", lambda *given: (asked.append(given), verdicts(*given))[1])
     orders.main([str(tmp_path / "nlvr"), str(tmp_path / "pointer"), "--draws", "2"])
     told = dict(line.split()[:2] for line in capsys.readouterr().out.splitlines() if line.startswith("  "))
     assert {"file", "sorted", "random"} < told.keys()
-    assert isinstance(checkpoint.model, BiATTPointer)
-    # Without the pointer the same weights read the file as BiATT would.
-    right = sum(
-        (logit > 0) == example.label
-        for example, logit in zip(
-            EXAMPLES,
-            checkpoint.model.eval().comprehension(encode(EXAMPLES, checkpoint.vocabulary)).logits,
-            strict=True,
-        )
-    )
-    assert float(told["file"]) == pytest.approx(100 * float(right) / len(EXAMPLES), abs=0.06)
+    (own, *_), *others = asked
+    assert isinstance(own, BiATTPointer) and all(isinstance(reader, BiATT) for reader, *_ in others)
+    file = encode(EXAMPLES, checkpoint_of("biatt").vocabulary)
+    read = [corpus.positions for _, _, corpus in others]
+    assert torch.equal(read[0], file.positions)
+    assert torch.equal(read[1], file.in_order(ItemOrder.SORTED).positions)
+    assert not any(torch.equal(one, other) for one, other in combinations(read, 2))
+    with pytest.raises(InputError, match="at least one random order"):
+        orders.main([str(tmp_path / "nlvr"), str(tmp_path / "pointer"), "--draws", "0"])
 
 
 def test_a_pointer_without_preferences_finds_all_orders_alike() -> None:

@@ -32,8 +32,10 @@ def test_both_sides_take_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.ratio == pytest.approx(result.ours.examples_per_second / result.plain.examples_per_second)
     assert 0.1 < result.gigaflop_an_example < 10
     assert 0 < result.share_of_peak < 1
-    for config in asked_for:  # plain reads an example once, in full precision
+    assert asked_for
+    for config in asked_for:  # plain reads an example once, in full precision, by the corners of its items
         assert (config.training.agreement, config.training.precision) == (0, "tf32")
+        assert config.model.coordinates == "corner"
 
 
 def test_a_batch_larger_than_the_corpus_is_refused() -> None:

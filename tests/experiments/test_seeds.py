@@ -23,7 +23,14 @@ from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
 from veriscene.training.trainer import Trainer
 
-TINY = ["model.embedding=4", "model.hidden=4", "training.batch=16", "training.epochs=2", "training.learning_rate=0.02"]
+TINY = [
+    "model.embedding=4",
+    "model.hidden=4",
+    "training.batch=16",
+    "training.epochs=2",
+    "training.learning_rate=0.02",
+    "training.evaluate_every=4",
+]
 
 
 @pytest.fixture
@@ -95,13 +102,35 @@ def test_after_ctrl_c_it_goes_on_where_it_was(corpus: Path, tmp_path: Path, monk
     assert trained == [6, 5, 6]  # the finished seed was left alone
 
 
-def test_verdicts_of_weights_that_are_gone_are_not_kept(corpus: Path, tmp_path: Path) -> None:
+def test_verdicts_of_weights_that_are_gone_are_not_kept(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = train(tmp_path / "two", corpus)
     for weights in ("best", "last"):
         shutil.rmtree(tmp_path / "two" / "seed5" / weights)
     kept = tmp_path / "two" / "seed5" / "dev.csv"
     nlvr.write_predictions(kept, {name: not verdict for name, verdict in nlvr.read_predictions(kept).items()})
+    plain_learn = Trainer._learn
+
+    def learn_with_ctrl_c(self: Trainer, *arguments: Any) -> None:
+        if self.position.best_step:  # there are new weights, to which the old verdicts might seem to belong
+            signal.raise_signal(signal.SIGINT)
+        plain_learn(self, *arguments)
+
+    monkeypatch.setattr(Trainer, "_learn", learn_with_ctrl_c)
+    assert train(tmp_path / "two", corpus) is None
+    assert (tmp_path / "two" / "seed5" / "best").is_dir()
+    monkeypatch.undo()
     assert train(tmp_path / "two", corpus) == before
+
+
+def test_a_corpus_that_has_changed_is_noticed_even_if_seeds_are_done(tmp_path: Path, corpus: Path) -> None:
+    train(tmp_path / "two", corpus)
+    shutil.rmtree(tmp_path / "two" / "seed6")
+    file = nlvr.split_file(corpus, "train")
+    nlvr.write(file, nlvr.read(file)[1:])
+    with pytest.raises(InputError, match="its data has changed since"):
+        train(tmp_path / "two", corpus)
 
 
 def test_a_folder_goes_on_with_its_own_settings_and_corpus_alone(corpus: Path, tmp_path: Path) -> None:

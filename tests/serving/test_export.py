@@ -109,7 +109,9 @@ def test_items_padded_to_any_number_are_judged_alike(tmp_path: Path) -> None:
     assert np.allclose(narrow, wide, atol=1e-6)
 
 
-@pytest.mark.parametrize(("order", "coordinates"), zip([order.value for order in ItemOrder], COORDINATES, strict=True))
+@pytest.mark.parametrize(
+    ("order", "coordinates"), list(zip([order.value for order in ItemOrder], COORDINATES, strict=True))
+)
 @pytest.mark.parametrize("name", ["bienc", "biatt", "biatt-pointer"])
 def test_the_onnx_judge_answers_as_the_judge(name: str, order: str, coordinates: str, tmp_path: Path) -> None:
     checkpoint = checkpoint_of(name, order=order, coordinates=coordinates)

@@ -228,10 +228,14 @@ def test_logits_in_half_precision_are_judged_in_the_labels_precision():
 
 def test_two_readings_cost_the_mean_of_their_losses_and_of_both_divergences_between_them():
     generator = torch.Generator().manual_seed(0)
-    logits = 2 * torch.randn(8, generator=generator)
+    logits = (2 * torch.randn(8, generator=generator)).requires_grad_()
     each = torch.rand(8, generator=generator)
     loss = agreeing(Loss(surrogate=each, comprehension=each + 1), logits, weight=3.0)
     p, q = (torch.distributions.Bernoulli(logits=half) for half in logits.chunk(2))
     divergence = (torch.distributions.kl_divergence(p, q) + torch.distributions.kl_divergence(q, p)) / 2
     assert_close(loss.surrogate, (each[:4] + each[4:]) / 2 + 3 * divergence)
     assert_close(loss.comprehension, (each[:4] + each[4:]) / 2 + 1)
+    (told,) = torch.autograd.grad(loss.surrogate.sum(), logits)
+    (expected,) = torch.autograd.grad(3 * divergence.sum(), logits)
+    assert_close(told, expected)
+    assert (expected[:4] * told[4:] != 0).all()  # both readings move

@@ -30,9 +30,11 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GP
         TrainingConfig(),
         TrainingConfig(sharpness=0.05),
         TrainingConfig(agreement=1.0),
+        TrainingConfig(agreement=1.0, sharpness=0.05),
         TrainingConfig(precision="bf16"),
+        TrainingConfig(precision="bf16", agreement=1.0),
     ],
-    ids=["as it is", "sharpness", "agreement", "bf16"],
+    ids=["as it is", "sharpness", "agreement", "agreement, sharpness", "bf16", "bf16, agreement"],
 )
 @pytest.mark.parametrize("name", ["mlp", "imagefeat-rnn", "relation-net", "bidaf", "bienc", "biatt", "biatt-pointer"])
 def test_the_recorded_step_equals_the_plain_one(name: str, settings: TrainingConfig) -> None:
@@ -55,9 +57,9 @@ def test_the_recorded_step_equals_the_plain_one(name: str, settings: TrainingCon
         model.cuda()
         optimizer = make_optimizer(model, settings, captured=captured)
         step = (
-            CapturedStep(model, optimizer, corpora[0], settings)
+            CapturedStep(model, optimizer, corpora[0], settings, ItemOrder.RANDOM)
             if captured
-            else PlainStep(model, optimizer, settings, Accelerator())
+            else PlainStep(model, optimizer, settings, Accelerator(), ItemOrder.RANDOM)
         )
         torch.manual_seed(1)
         generator = torch.Generator().manual_seed(2)
@@ -97,7 +99,8 @@ def first_moves(**changes: float) -> dict[str, torch.Tensor]:
     sizes = ModelConfig(name="biatt-pointer", embedding=8, hidden=16, item=8, joint=16, mlp=16)
     model = models.build(sizes, vocabulary=vocabulary)
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    step = PlainStep(model, make_optimizer(model, settings, captured=False), settings, Accelerator())
+    optimizer = make_optimizer(model, settings, captured=False)
+    step = PlainStep(model, optimizer, settings, Accelerator(), ItemOrder.RANDOM)
     step(encode(examples, vocabulary), torch.arange(8), torch.full((8,), 1 / 8), learning_rate=1e-3)
     return {name: parameter.detach() - before[name] for name, parameter in model.named_parameters()}
 
@@ -119,6 +122,11 @@ def test_the_weight_of_the_policy_gradient_changes_what_the_pointer_shares_and_n
     assert (light[shared] - usual[shared]).abs().max() > 1e-4
 
 
+def test_the_weight_of_agreement_counts() -> None:
+    light, heavy = first_moves(agreement=1.0), first_moves(agreement=8.0)
+    assert any((light[name] - move).abs().max() > 1e-5 for name, move in heavy.items())
+
+
 @needs_gpu
 def test_half_precision_is_rougher_but_says_nearly_the_same() -> None:
     examples = yellow_circle_examples(16)
@@ -130,7 +138,8 @@ def test_half_precision_is_rougher_but_says_nearly_the_same() -> None:
         torch.manual_seed(0)
         sizes = ModelConfig(name="biatt-pointer", embedding=8, hidden=16, item=8, joint=16, mlp=16, dropout=0.0)
         model = models.build(sizes, vocabulary=vocabulary).cuda()
-        step = CapturedStep(model, make_optimizer(model, settings, captured=True), corpus, settings)
+        optimizer = make_optimizer(model, settings, captured=True)
+        step = CapturedStep(model, optimizer, corpus, settings, ItemOrder.RANDOM)
         numbers, share = torch.arange(16), torch.full((16,), 1 / 16)
         losses.append([float(step(corpus, numbers, share, learning_rate=1e-3)) for _ in range(3)])
     assert losses[0] != losses[1]

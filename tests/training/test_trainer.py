@@ -100,6 +100,22 @@ def test_no_step_is_longer_than_the_clipped_gradient_allows(corpus: Path, tmp_pa
 
 
 @pytest.mark.parametrize("order", ["file", "sorted", "random"])
+def test_an_example_is_read_twice_and_in_another_order_only_where_orders_are_random(
+    corpus: Path, tmp_path: Path, order: str
+) -> None:
+    trainer = start(corpus, tmp_path / order, f"data.order={order}", "training.agreement=1.0")
+    read: list[Batch] = []
+    trainer.model.register_forward_pre_hook(lambda _model, arguments: read.append(arguments[0]))
+    trainer._make_step()(*next(trainer._batches()), learning_rate=1e-4)
+    (batch,) = read
+    assert len(batch) == 2 * trainer.config.training.batch
+    first, second = batch[: len(batch) // 2], batch[len(batch) // 2 :]
+    assert torch.equal(first.words, second.words)
+    assert torch.equal(first.positions.sort(dim=2).values, second.positions.sort(dim=2).values)
+    assert torch.equal(first.positions, second.positions) is (order != "random")
+
+
+@pytest.mark.parametrize("order", ["file", "sorted", "random"])
 def test_items_are_read_in_the_order_of_the_configuration(
     corpus: Path, tmp_path: Path, order: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ DEFAULT = (
     "training.batch=64,128,256,512",
     "training.label_smoothing=0:0.2",
     "training.weight_decay=1e-2:1:log",
-    "training.agreement=0:4.0",
+    "training.agreement=0,1,2,4",
     "model.dropout=0:0.6",
     "model.forget_bias=0,1",
     "model.coordinates=corner,centre,walls",
@@ -126,15 +126,15 @@ def _text(value: Value) -> str:
 
 
 def _default_lines(config: Config, fixed: Collection[str]) -> Iterator[str]:
-    from veriscene.models import MODELS, is_fitted
+    from veriscene.models import MODELS, is_fitted, reads_in_order
 
     kind = MODELS[config.model.name]
-    read, reads_in_order = inspect.signature(kind).parameters, getattr(kind, "reads_in_order", True)
+    read = inspect.signature(kind).parameters
     for line in DEFAULT:
         key = line.partition("=")[0]
         section, _, name = key.partition(".")
         has_effect = name in read if section == "model" else not is_fitted(config.model)
-        has_effect &= reads_in_order or key != "data.order"
+        has_effect &= reads_in_order(kind) or key != "data.order"
         if key not in fixed and has_effect:
             yield line
 

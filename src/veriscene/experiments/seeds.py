@@ -5,6 +5,7 @@ A folder of seeds holds seeds.json (how it was started), a run for each seed wit
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
@@ -93,6 +94,7 @@ def start(
         "data": None if data is None else str(data.resolve()),
         "config": config.to_json(),
         "seeds": list(range(first, first + count)),
+        "corpus": None if data is None else _digest(data),
     }
     nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
 
@@ -112,6 +114,7 @@ def is_folder_of_seeds(folder: Path) -> bool:
 def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = False) -> Summary | None:
     """Trains what is left of a folder of seeds, and scores each on dev; None if it was interrupted."""
     preset, data, config, seeds = _read(folder)
+    _check_corpus(folder, data)
     for seed in seeds:
         own = folder / f"seed{seed}"
         # The first process decides: another one might come late, and find what that one has begun meanwhile.
@@ -130,12 +133,12 @@ def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = Fal
             trainer = run.start(settings, preset=preset, data=data, folder=own, accelerator=accelerator, quiet=quiet)
         if not trainer.position.finished:
             say(f"{preset}, seed {seed} of {', '.join(map(str, seeds))}: run {own}")
-            if trainer.fit().interrupted:
-                return None
-            if accelerator.is_main_process:
+            if accelerator.is_main_process:  # before there are new weights, to which they would seem to belong
                 for verdicts_of_others in own.glob("*.csv"):
                     verdicts_of_others.unlink()
             accelerator.wait_for_everyone()
+            if trainer.fit().interrupted:
+                return None
         _judge(own, "dev", accelerator)
     summary = judge(folder, "dev", accelerator=accelerator)
     if accelerator.is_main_process:
@@ -154,6 +157,21 @@ def judge(folder: Path, split: str, *, accelerator: Accelerator) -> Summary:
 def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
     """What `judge` kept, seed by seed."""
     return [nlvr.read_predictions(_kept(folder / f"seed{seed}", split)) for seed in _read(folder)[3]]
+
+
+def _digest(data: Path) -> str:
+    """What the seeds of a folder have in common: the examples that they learn from and are chosen by."""
+    digest = hashlib.sha256()
+    for split in ("train", "dev"):
+        digest.update(nlvr.split_file(data, split).read_bytes())
+    return digest.hexdigest()
+
+
+def _check_corpus(folder: Path, data: Path | None) -> None:
+    """A seed that is done is not looked at again, so nobody else would see that the next one learns something else."""
+    told = json.loads(nlvr.read_text(folder / SEEDS)).get("corpus")
+    if data is not None and told is not None and told != _digest(data):
+        raise InputError(f"{folder}: its data has changed since; go on with the corpus it was started on")
 
 
 def _judge(own: Path, split: str, accelerator: Accelerator) -> metrics.Scores:

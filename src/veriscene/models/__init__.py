@@ -23,7 +23,7 @@ from veriscene.models.relation import RelationNet
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import Vocabulary
 
-__all__ = ["MODELS", "Fitted", "Judgement", "Pointing", "Prepared", "build", "check", "is_fitted"]
+__all__ = ["MODELS", "Fitted", "Judgement", "Pointing", "Prepared", "build", "check", "is_fitted", "reads_in_order"]
 
 # A model's parameters say what it reads: settings, and `vocabulary` (how many words it knows) or `words` themselves.
 MODELS: dict[str, Callable[..., nn.Module]] = {
@@ -74,6 +74,11 @@ def check(config: ModelConfig) -> None:
         if key not in read and value != usual[key]:
             settings = ", ".join(f"model.{name}" for name in usual if name in read)
             raise InputError(f"model.{key} has no effect on {config.name}; what it reads is {settings}")
+
+
+def reads_in_order(model: object) -> bool:
+    """Whether it makes a difference to a model, or to models of a kind, in which order items come."""
+    return bool(getattr(model, "reads_in_order", True))
 
 
 def is_fitted(config: ModelConfig) -> bool:

@@ -37,7 +37,7 @@ class BiDAF(nn.Module):
         self.embed_items = ItemEmbedding(item, coordinates)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.obj_lstm = BiLSTM(item, hidden, dropout)
-        self.w_s = nn.Linear(6 * hidden, 1, bias=False)
+        self.w_similarity = nn.Linear(6 * hidden, 1, bias=False)
         self.model_lstm1 = BiLSTM(8 * hidden, hidden, dropout)
         self.model_lstm2 = BiLSTM(2 * hidden, hidden, dropout)
         self.pool = make_pooling(pooling, size=2 * hidden, units=hidden, hidden=mlp, dropout=dropout)
@@ -67,5 +67,5 @@ class BiDAF(nn.Module):
 
     def similarity(self, h: Tensor, u: Tensor) -> Tensor:
         """w · [h_t; u_k; h_t ∘ u_k], (batch, box, word, item), by parts: no vector is laid out for a pair."""
-        of_h, of_u, of_both = self.w_s.weight.chunk(3, dim=1)
+        of_h, of_u, of_both = self.w_similarity.weight.chunk(3, dim=1)
         return linear(h, of_h) + linear(u, of_u).transpose(-1, -2) + (h * of_both[0]) @ u.transpose(-1, -2)

@@ -1,4 +1,4 @@
-"""Where an item is, in the numbers that a model reads: "location (x, y), normalized to [-1, 1]" (appendix A.3.1)."""
+"""Where an item is, in the numbers that a model reads: its location, normalised to [-1, 1] (appendix A.3.1)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SIZE_STEP = (Size.LARGE.value - Size.MEDIUM.value) / BOX_EXTENT
 
 Place = Callable[[Tensor, Tensor], Tensor]  # the corner's (…, x and y), a side's share of the box's (…, 1) -> (…, 2)
 
-COORDINATES: dict[str, Place] = {
-    "corner": lambda corner, side: corner,  # upper left, as in the file
+_PLACES: dict[str, Place] = {
     "centre": lambda corner, side: corner + side,
     "walls": lambda corner, side: (corner + 1) / (1 - side) - 1,  # of any size: -1 at one wall, 1 at the other
 }
+COORDINATES = ("corner", *_PLACES)  # the upper left corner, as in the file
 
 
 def placed(items: Tensor, coordinates: str) -> Tensor:
@@ -29,7 +29,7 @@ def placed(items: Tensor, coordinates: str) -> Tensor:
     if coordinates == "corner":
         return items
     corner, rest = items[..., :2], items[..., 2:]
-    return torch.cat([COORDINATES[coordinates](corner, MEDIUM + SIZE_STEP * rest[..., :1]), rest], dim=-1)
+    return torch.cat([_PLACES[coordinates](corner, MEDIUM + SIZE_STEP * rest[..., :1]), rest], dim=-1)
 
 
 def check_coordinates(name: str) -> str:

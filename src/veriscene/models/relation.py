@@ -43,7 +43,7 @@ class RelationNet(nn.Module):
         self.coordinates = check_coordinates(coordinates)
         self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
         self.lang_lstm = nn.LSTMCell(embedding, hidden)
-        self.dropout = nn.Dropout(dropout)  # on the hidden output of an LSTM, as in all of the paper's models
+        self.dropout = nn.Dropout(dropout)  # not in appendix A.2; on the hidden outputs of LSTMs in A.3.1
         # Items enter as they are: a linear embedding ahead of a linear layer would add nothing.
         self.g1 = nn.Linear(2 * ITEM_FEATURES + hidden, joint)
         self.g2 = nn.Linear(joint, joint)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from veriscene.errors import InputError
+from veriscene.models import reads_in_order
 from veriscene.models.judgement import Judgement
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Scene, parse_scene
@@ -73,14 +74,13 @@ class Judge:
         waiting = iter(questions)
         model = self.checkpoint.model
         chooses_order = getattr(model, "chooses_order", False)
-        reads_in_order = getattr(model, "reads_in_order", True)
         while chunk := [example_of(*question) for question in islice(waiting, batch)]:
             tensors = self.checkpoint.encode(chunk)
             with torch.inference_mode():
                 judgement: Judgement = model.eval()(tensors)
             for number, example in enumerate(chunk):
                 verdict = _verdict(number, example, tensors, judgement, order_is_chosen=chooses_order)
-                yield verdict if reads_in_order else replace(verdict, order=None)
+                yield verdict if reads_in_order(model) else replace(verdict, order=None)
 
 
 def example_of(statement: str, scene: Scene | list[Any]) -> Example:

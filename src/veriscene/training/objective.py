@@ -34,12 +34,13 @@ def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0, p
 
 
 def agreeing(loss: Loss, logits: Tensor, *, weight: float) -> Loss:
-    """Of a batch that was read twice, first half and second: both losses' mean, and what their difference costs.
+    """Of a batch that was read twice, first half and second: both losses' mean, and `weight` times their divergence.
 
-    The cost is the mean of KL(p || q) and KL(q || p), with p and q the two readings' probabilities (R-Drop, Liang et
-    al. 2021). What depends on which units dropped out, or on the order of reading, does not pay.
+    That is the mean of KL(p || q) and KL(q || p), p and q being the two readings' probabilities (R-Drop, Liang et al.
+    2021, whose α is twice this weight, since they add the losses up). So it costs something to let a verdict depend
+    on which units dropped out or in which order items were read. The pointer's reward is the loss alone.
     """
-    first, second = logits.float().chunk(2)
+    first, second = logits.to(loss.surrogate.dtype).chunk(2)
     divergence = (first.sigmoid() - second.sigmoid()) * (first - second) / 2
     return Loss(
         surrogate=_mean_of_readings(loss.surrogate) + weight * divergence,

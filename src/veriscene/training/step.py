@@ -54,7 +54,7 @@ class PlainStep:
         optimizer: torch.optim.Optimizer,
         settings: TrainingConfig,
         accelerator: Accelerator,
-        order: ItemOrder = ItemOrder.RANDOM,
+        order: ItemOrder,
     ) -> None:
         """`order` says how an example's items may be read a second time."""
         self.model, self.optimizer, self.settings, self.accelerator = model, optimizer, settings, accelerator
@@ -93,7 +93,7 @@ class CapturedStep:
         optimizer: torch.optim.Optimizer,
         corpus: Batch,
         settings: TrainingConfig,
-        order: ItemOrder = ItemOrder.RANDOM,
+        order: ItemOrder,
     ) -> None:
         """The optimiser must be capturable. The corpus is copied; later ones may differ in all but their lengths."""
         self.model, self.optimizer, self.settings, self.order = model, optimizer, settings, order
