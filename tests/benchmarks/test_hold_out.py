@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import yellow_circle_examples
+from scripts import script
 from veriscene.scenes.nlvr import Example
 
-FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "hold_out.py"
-spec = importlib.util.spec_from_file_location("hold_out", FILE)
-assert spec is not None and spec.loader is not None
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+module = script("hold_out")
 
 SCENE = yellow_circle_examples(1)[0].scene
 pairs = st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abcdefghij")), max_size=30)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from itertools import combinations
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import torch
 from torch import nn
 
 from samples import yellow_circle_examples
+from scripts import script
 from veriscene import models
 from veriscene.config import Config, ModelConfig
 from veriscene.errors import InputError
@@ -23,12 +22,7 @@ from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
 
-FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "orders.py"
-spec = importlib.util.spec_from_file_location("orders", FILE)
-assert spec is not None and spec.loader is not None
-orders = importlib.util.module_from_spec(spec)
-sys.modules[spec.name] = orders
-spec.loader.exec_module(orders)
+orders = script("orders")
 
 EXAMPLES = yellow_circle_examples(40)
 

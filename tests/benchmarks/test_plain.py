@@ -1,10 +1,7 @@
 """The yardstick computes what the package computes: from the same weights, the same loss, gradients and verdicts."""
 
-import importlib.util
 import random
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,6 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from samples import random_scene, yellow_circle_examples
+from scripts import script
 from veriscene.config import ModelConfig
 from veriscene.models import build
 from veriscene.models.pointer import given, sampled
@@ -28,15 +26,7 @@ CLOSE = {"rtol": 1e-8, "atol": 1e-10}
 NAMES = ["biatt", "biatt-pointer"]
 
 
-def load_plain():
-    path = Path(__file__).resolve().parents[2] / "benchmarks" / "plain.py"
-    spec = importlib.util.spec_from_file_location("plain", path)
-    module = sys.modules["plain"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-plain = load_plain()
+plain = script("plain")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import torch
 from accelerate import Accelerator
 
 from samples import write_corpus, yellow_circle_examples
+from scripts import script
 from veriscene.config import load_preset
 from veriscene.errors import InputError
 from veriscene.evaluation.metrics import Scores
@@ -19,11 +19,7 @@ from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "model.joint=8", "model.mlp=8", "training.epochs=1"]
-FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "ship.py"
-spec = importlib.util.spec_from_file_location("ship", FILE)
-assert spec is not None and spec.loader is not None
-shipping = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(shipping)
+shipping = script("ship")
 
 
 @pytest.fixture(scope="module")

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 from accelerate import Accelerator
 
 from samples import yellow_circle_examples
+from scripts import script
 from veriscene.errors import InputError
 
-FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "train.py"
-spec = importlib.util.spec_from_file_location("bench_train", FILE)
-assert spec is not None and spec.loader is not None
-bench = importlib.util.module_from_spec(spec)
-sys.modules[spec.name] = bench
-spec.loader.exec_module(bench)
+bench = script("train")
 
 
 def test_both_sides_take_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:

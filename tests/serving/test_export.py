@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ import torch
 from torch import nn
 
 from samples import random_scene, yellow_circle_examples
+from scripts import script
 from veriscene import models
 from veriscene.config import Config, DataConfig, ModelConfig
 from veriscene.errors import InputError
@@ -253,19 +252,11 @@ def test_a_missing_package_is_named(package: str, tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("name", ["biatt", "biatt-pointer"])
 def test_the_benchmark_compares_the_same_work(name: str) -> None:
-    result = benchmark().bench_predict(checkpoint_of(name), EXAMPLES[:10], seconds=0, threads=1)
+    benchmark = script("predict")
+    result = benchmark.bench_predict(checkpoint_of(name), EXAMPLES[:10], seconds=0, threads=1)
     assert result["examples"] == 10 and result["threads"] == 1
     for way in ("one_at_a_time", "bulk"):
         assert result[way]["ours"] > 0 and result[way]["plain"] > 0 and result[way]["turns"] == 3
-    assert "examples/s" in benchmark().describe(json.loads(json.dumps(result)))
+    assert "examples/s" in benchmark.describe(json.loads(json.dumps(result)))
     with pytest.raises(InputError, match="no plain bienc"):
-        benchmark().bench_predict(checkpoint_of("bienc"), EXAMPLES[:10], seconds=0)
-
-
-def benchmark() -> ModuleType:
-    path = Path(__file__).resolve().parents[2] / "benchmarks" / "predict.py"
-    spec = importlib.util.spec_from_file_location("benchmark_of_predict", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+        benchmark.bench_predict(checkpoint_of("bienc"), EXAMPLES[:10], seconds=0)
