@@ -73,12 +73,24 @@ def main_process_alone(command: str) -> None:
 
 
 def leave_the_group() -> None:
-    """Processes that end without taking leave of one another are sometimes aborted by their communication threads."""
-    if "torch" in sys.modules:
-        from torch import distributed
+    """One of several processes takes leave of the others and ends here, unless a traceback is on its way.
 
-        if distributed.is_available() and distributed.is_initialized():
-            distributed.destroy_process_group()
+    It must not go the usual way: the threads of their communication live on in what still holds the group, and now and
+    then abort the process while the interpreter takes itself down.
+    """
+    if "torch" not in sys.modules:
+        return
+    from torch import distributed
+
+    if not distributed.is_available() or not distributed.is_initialized():
+        return
+    distributed.destroy_process_group()
+    ending = sys.exc_info()[1]
+    if ending is None or isinstance(ending, SystemExit):
+        code = None if ending is None else ending.code
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 @contextmanager
