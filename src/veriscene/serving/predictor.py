@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from veriscene.errors import InputError
-from veriscene.models import reads_in_order
+from veriscene.models import Pointing, reads_in_order
 from veriscene.models.judgement import Judgement
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Scene, parse_scene
@@ -73,13 +73,12 @@ class Judge:
             raise InputError(f"batch={batch} questions cannot be taken at a time; it must be at least 1")
         waiting = iter(questions)
         model = self.checkpoint.model
-        chooses_order = getattr(model, "chooses_order", False)
         while chunk := [example_of(*question) for question in islice(waiting, batch)]:
             tensors = self.checkpoint.encode(chunk)
             with torch.inference_mode():
                 judgement: Judgement = model.eval()(tensors)
             for number, example in enumerate(chunk):
-                verdict = _verdict(number, example, tensors, judgement, order_is_chosen=chooses_order)
+                verdict = _verdict(number, example, tensors, judgement, order_is_chosen=isinstance(model, Pointing))
                 yield verdict if reads_in_order(model) else replace(verdict, order=None)
 
 
