@@ -141,6 +141,22 @@ def test_the_reader_of_a_pipe_may_leave(place: Path) -> None:
     assert len(done.stdout.splitlines()) == 1 and done.stderr == ""
 
 
+@pytest.mark.parametrize(("file", "status"), [("corpus/dev/dev.json", 0), ("none.json", 1)])
+def test_one_of_several_processes_ends_with_its_status_and_at_once(place: Path, file: str, status: int) -> None:
+    """Before the interpreter takes itself down: there the threads of a group may abort the process."""
+    script = (
+        "import atexit, torch.distributed as group; from veriscene.cli import main;"
+        "group.init_process_group('gloo', store=group.HashStore(), rank=0, world_size=1);"
+        "atexit.register(print, 'taken down'); main()"
+    )
+    command = [sys.executable, "-c", script, "evaluate", "model", file, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place, timeout=120)
+    assert done.returncode == status
+    assert "taken down" not in done.stdout
+    assert ("accuracy" in done.stdout) is (status == 0)
+    assert done.stderr.count("veriscene:") == status
+
+
 def test_check_and_stats_tell_what_is_there(place: Path) -> None:
     check = veriscene("data", "check", "corpus/dev/dev.json", "broken.json", cwd=place)
     assert "broken.json:11: not JSON" in check.stdout and "10 sound examples, 1 problems" in check.stdout

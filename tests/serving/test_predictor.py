@@ -64,6 +64,12 @@ def test_a_model_that_reads_in_no_order_tells_none() -> None:
     assert len(verdict.per_box) == 3
 
 
+@pytest.mark.parametrize("name", ["bienc", "biatt", "biatt-pointer"])
+def test_only_a_pointer_chooses_its_order(name: str) -> None:
+    verdict = judge_of(name)(STATEMENT, EXAMPLES[0].scene)
+    assert verdict.order_is_chosen is (name == "biatt-pointer")
+
+
 def test_orders_are_permutations_and_attention_rows_sum_to_one(judge: Judge) -> None:
     for example in EXAMPLES:
         verdict = judge(example.statement, example.scene)
