@@ -24,7 +24,7 @@ class ModelConfig:
     dropout: float = 0.3
     pooling: str = "max"
     forget_bias: float = 0.0  # with which LSTMs begin
-    coordinates: str = "corner"  # of an item: corner | centre | walls (-1 at one wall, 1 at the other)
+    coordinates: str = "corner"  # of an item: corner | centre | walls (-1 at one, 1 at the other) | contact
     penalty: float = 1.0  # of maxent: how much large weights cost
 
 

@@ -1,4 +1,4 @@
-"""The three ways to say where an item is."""
+"""The ways to say where an item is."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ CORNERS = st.tuples(st.integers(0, BOX_EXTENT), st.integers(0, BOX_EXTENT))
 @given(SIZES, CORNERS, st.sampled_from(Shape), st.sampled_from(Color))
 def test_a_place_is_the_corner_the_centre_or_how_far_the_item_is_from_wall_to_wall(size, corner, shape, color):
     x, y = (min(place, BOX_EXTENT - size.value) for place in corner)
-    features = torch.tensor(item_features(Item(x, y, size, shape, color)), dtype=torch.float64)
+    features = torch.tensor(item_features(Item(x, y, size, shape, color)))
+    walls = [2 * x / (100 - size.value) - 1, 2 * y / (100 - size.value) - 1]
     expected = {
         "corner": [x / 50 - 1, y / 50 - 1],
         "centre": [(x + size.value / 2) / 50 - 1, (y + size.value / 2) / 50 - 1],
-        "walls": [2 * x / (100 - size.value) - 1, 2 * y / (100 - size.value) - 1],
+        "walls": walls,
+        "contact": [way if edge in (0, 100 - size.value) else way / 2 for way, edge in zip(walls, (x, y), strict=True)],
     }
     assert set(expected) == set(COORDINATES)
     for coordinates, place in expected.items():
         told = placed(features, coordinates)
-        assert told.tolist() == pytest.approx([*place, *features[2:].tolist()], abs=1e-12)
-        assert (told.abs() <= 1 + 1e-12).all()
+        assert told.tolist() == pytest.approx([*place, *features[2:].tolist()], abs=1e-6)
+        assert (told.abs() <= 1 + 1e-6).all()
 
 
 @pytest.mark.parametrize("name", ["bienc", "biatt", "biatt-pointer", "bidaf", "relation-net"])
@@ -48,7 +50,7 @@ def test_a_model_reads_items_where_its_coordinates_put_them(name):
 
 
 def test_unknown_coordinates_are_one_line():
-    with pytest.raises(InputError, match=r"unknown coordinates 'polar'; choose from corner, centre, walls"):
+    with pytest.raises(InputError, match=r"unknown coordinates 'polar'; choose from corner, centre, walls, contact"):
         models.check(load_preset("biatt", ["model.coordinates=polar"]).model)
     with pytest.raises(InputError, match=r"model.coordinates has no effect on mlp"):
         models.check(load_preset("mlp", ["model.coordinates=walls"]).model)

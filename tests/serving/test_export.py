@@ -109,7 +109,7 @@ def test_items_padded_to_any_number_are_judged_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "coordinates"), list(zip([order.value for order in ItemOrder], COORDINATES, strict=True))
+    ("order", "coordinates"), list(itertools.zip_longest((o.value for o in ItemOrder), COORDINATES, fillvalue="random"))
 )
 @pytest.mark.parametrize("name", ["bienc", "biatt", "biatt-pointer"])
 def test_the_onnx_judge_answers_as_the_judge(name: str, order: str, coordinates: str, tmp_path: Path) -> None:

@@ -91,17 +91,22 @@ def test_a_short_batch_is_filled_up_with_its_own_examples_which_do_not_count(num
 
 
 def first_moves(**changes: float) -> dict[str, torch.Tensor]:
-    """How far the first step takes each weight of a small BiATT-Pointer."""
+    """How far the first step takes each weight of a small BiATT-Pointer.
+
+    In double precision: Adam's first step is as long for a gradient that is nothing but rounding as for any other.
+    """
     examples = yellow_circle_examples(8)
     vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=1)
     settings = replace(TrainingConfig(batch=8, clip=1e9), **changes)
     torch.manual_seed(0)
     sizes = ModelConfig(name="biatt-pointer", embedding=8, hidden=16, item=8, joint=16, mlp=16)
-    model = models.build(sizes, vocabulary=vocabulary)
+    model = models.build(sizes, vocabulary=vocabulary).double()
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     optimizer = make_optimizer(model, settings, captured=False)
     step = PlainStep(model, optimizer, settings, Accelerator(), ItemOrder.RANDOM)
-    step(encode(examples, vocabulary), torch.arange(8), torch.full((8,), 1 / 8), learning_rate=1e-3)
+    corpus = encode(examples, vocabulary)
+    corpus = replace(corpus, items=corpus.items.double(), labels=corpus.labels.double())
+    step(corpus, torch.arange(8), torch.full((8,), 1 / 8, dtype=torch.float64), learning_rate=1e-3)
     return {name: parameter.detach() - before[name] for name, parameter in model.named_parameters()}
 
 

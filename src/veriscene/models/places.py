@@ -14,12 +14,30 @@ from veriscene.tensors.features import ITEM_FEATURES
 # An item's side as a share of the box's: what a size feature of 0 means, and what it changes by for each size.
 MEDIUM = Size.MEDIUM.value / BOX_EXTENT
 SIZE_STEP = (Size.LARGE.value - Size.MEDIUM.value) / BOX_EXTENT
+# On the way from wall to wall, as -1 to 1, what is beyond touches the wall: a pixel is more than 2 / BOX_EXTENT of it.
+AT_A_WALL = 1 - 1 / BOX_EXTENT
 
 Place = Callable[[Tensor, Tensor], Tensor]  # the corner's (…, x and y), a side's share of the box's (…, 1) -> (…, 2)
 
+
+def _from_wall_to_wall(corner: Tensor, side: Tensor) -> Tensor:
+    """-1 at one wall and 1 at the other, for items of any size."""
+    return (corner + 1) / (1 - side) - 1
+
+
+def _apart_from_walls(corner: Tensor, side: Tensor) -> Tensor:
+    """The same, but items that touch no wall are kept within half of the way.
+
+    A pixel decides whether an item touches; without a gap a model would need weights of fifty and more to see it.
+    """
+    way = _from_wall_to_wall(corner, side)
+    return torch.where(way.abs() > AT_A_WALL, way, way / 2)
+
+
 _PLACES: dict[str, Place] = {
     "centre": lambda corner, side: corner + side,
-    "walls": lambda corner, side: (corner + 1) / (1 - side) - 1,  # of any size: -1 at one wall, 1 at the other
+    "walls": _from_wall_to_wall,
+    "contact": _apart_from_walls,
 }
 COORDINATES = ("corner", *_PLACES)  # the upper left corner, as in the file
 

@@ -22,7 +22,7 @@ from veriscene.errors import InputError
 from veriscene.models.biatt import BiATT
 from veriscene.models.bienc import BiENC
 from veriscene.models.layers import BiLSTM
-from veriscene.models.places import MEDIUM, SIZE_STEP
+from veriscene.models.places import AT_A_WALL, MEDIUM, SIZE_STEP
 from veriscene.models.pointer import BiATTPointer, Pointer
 from veriscene.models.pooling import (
     SCORE_COMBINATIONS,
@@ -109,6 +109,9 @@ def _placed(graph: Graph, coordinates: str) -> str:
     else:
         place = graph("Div", graph("Add", corner, real(1)), graph("Sub", real(1), side))
         place = graph("Sub", place, real(1))
+        if coordinates == "contact":
+            touches = graph("Greater", graph("Abs", place), real(AT_A_WALL))
+            place = graph("Where", touches, place, graph("Mul", place, real(0.5)))
     return graph("Concat", place, rest, axis=3)
 
 
