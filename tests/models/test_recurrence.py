@@ -61,10 +61,10 @@ def test_the_state_at_the_end_is_that_of_each_row_alone(read, device: str) -> No
 
 def test_finite_differences_agree_with_the_chain() -> None:
     torch.manual_seed(1)
-    gates = torch.randn(3, 2, 4, 8, dtype=torch.float64, requires_grad=True)
-    weights = torch.randn(2, 2, 8, dtype=torch.float64, requires_grad=True)
-    state = [torch.randn(2, 4, 2, dtype=torch.float64, requires_grad=True) for _ in range(2)]
-    assert torch.autograd.gradcheck(Chain.apply, (gates, weights, *state))
+    shapes = [(8, 2), (8,), (8,), (4, 2), (4, 2)]  # weights, biases, hidden output and cell before
+    for steps in (1, 3):
+        given = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in ((steps, 4, 8), *shapes)]
+        assert torch.autograd.gradcheck(Chain.apply, given)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -80,7 +80,7 @@ def test_from_a_state_on_the_chain_reads_as_the_cell_does(device: str) -> None:
     parameters = [inputs, *start, *cell.parameters()]
     theirs = torch.stack(outputs, dim=1)
     for read in (recurrence.stepped_from, recurrence.chained_from):
-        ours = read(cell, recurrence.gates_of(inputs, cell), (start[0], start[1]))
+        ours = read(cell, inputs, (start[0], start[1]))
         assert_close(ours, theirs)
         expected = torch.autograd.grad(theirs.pow(3).sum(), parameters, retain_graph=True)
         for one, other in zip(gradients(ours.pow(3).sum(), parameters), expected, strict=True):

@@ -101,8 +101,7 @@ class Pointer(nn.Module):
         places, counts = order.size(2), question.counts
         read = take_items(question.e, order)[:, :, :-1]
         inputs = torch.cat([self.start.expand(*read.shape[:2], 1, -1), read], dim=2)
-        gates = gates_of(inputs.flatten(0, 1), self.decoder)
-        outputs = lstm_from(self.decoder, gates, question.state).view(*counts.shape, places, -1)
+        outputs = lstm_from(self.decoder, inputs.flatten(0, 1), question.state).view(*counts.shape, places, -1)
         s = outputs * question.kept.permute(1, 2, 0, 3)
         s = self._attentional_state(s.flatten(1, 2), question.words).view_as(s)
         slots = torch.arange(places, device=order.device)

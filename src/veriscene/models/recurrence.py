@@ -1,7 +1,7 @@
 """LSTMs as chains of few kernels: the machinery behind `BiLSTM` and the pointer network.
 
-On a GPU a small LSTM waits for launches. Here both directions are one batch of matrices, all input gates are one
-product ahead of the chain, and a link of the chain is one product and one fused kernel, forwards and backwards.
+On a GPU a small LSTM waits for launches. Here all input gates are one product ahead of the chain, and a link of the
+chain is one product and one fused kernel, forwards and backwards; the two directions run side by side.
 Elsewhere torch's own LSTM is the faster one. Both give the same numbers.
 """
 
@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+
+from veriscene.models.streams import concurrently
 
 SHUT = -1e4  # an input gate at this value lets nothing in
 
@@ -30,12 +32,20 @@ def torch_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, length
 
 
 def chained_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
-    reversal = reverse_within(lengths, sequence.size(1))
-    weights = [[getattr(lstm, f"{name}_l0") for name in _PARTS] for lstm in (forwards, backwards)]
-    gates = _input_gates(torch.stack([sequence, take_steps(sequence, reversal)]), weights)
-    outputs, _ = _chain(gates, torch.stack([recurrent.T for _, recurrent, _, _ in weights]))
-    ahead, back = outputs.permute(1, 2, 0, 3).unbind(0)
-    return torch.cat([ahead, take_steps(back, reversal)], dim=-1)
+    rows, steps, _ = sequence.shape
+    reversal = reverse_within(lengths, steps)
+
+    def read(lstm: nn.LSTM, read_at: Tensor) -> Tensor:
+        """One direction, which reads at its step t of a row what stands at read_at (row, step)."""
+        to_steps, to_rows = _transposition(read_at)
+        weights = [getattr(lstm, f"{name}_l0") for name in _PARTS]
+        inputs = Rows.apply(sequence.reshape(rows * steps, -1), to_steps, to_rows).view(steps, rows, -1)  # type: ignore[no-untyped-call]
+        outputs, _ = _chain(inputs, weights)
+        back: Tensor = Rows.apply(outputs.flatten(0, 1), to_rows, to_steps)  # type: ignore[no-untyped-call]
+        return back.view(rows, steps, -1)
+
+    as_it_stands = torch.arange(steps, device=lengths.device).expand_as(reversal)
+    return torch.cat(concurrently(lambda: read(forwards, as_it_stands), lambda: read(backwards, reversal)), dim=-1)
 
 
 def lstm_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -58,37 +68,32 @@ def stepped_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> 
 def chained_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """The rows are moved so that all end at the last step. Before its beginning a row's input gate is shut, and so its
     state stays zero."""
-    steps, hidden = sequence.size(1), cell.hidden_size
+    steps = sequence.size(1)
     step = torch.arange(steps, device=sequence.device)
     start = (steps - lengths)[:, None]
-    weights = [getattr(cell, name) for name in _PARTS]
-    gates = _input_gates(take_steps(sequence, (step - start).clamp_min(0))[None], [weights])
-    before = (step < start).T[:, None, :, None]
-    gates = torch.cat([gates[..., :hidden].masked_fill(before, SHUT), gates[..., hidden:]], dim=-1)
-    outputs, last = _chain(gates, weights[1].T[None])
-    moved = outputs[:, 0].transpose(0, 1)
-    in_place = take_steps(moved, (step + start).clamp_max(steps - 1))
-    return in_place, (moved[:, -1], last[0])
+    moved = take_steps(sequence, (step - start).clamp_min(0)).transpose(0, 1)
+    outputs, last = _chain(moved, [getattr(cell, name) for name in _PARTS], shut=(step < start).T[..., None])
+    in_place = take_steps(outputs.transpose(0, 1), (step + start).clamp_max(steps - 1))
+    return in_place, (outputs[-1], last)
 
 
-def lstm_from(cell: nn.LSTMCell, gates: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
-    """One direction from a given state on: gates (row, step, 4 hidden) by `gates_of` -> outputs (row, step, hidden)."""
-    read = chained_from if gates.is_cuda else stepped_from
-    return read(cell, gates, state)
+def lstm_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+    """One direction from a given state on: (row, step, size) -> hidden outputs (row, step, hidden)."""
+    read = chained_from if sequence.is_cuda else stepped_from
+    return read(cell, sequence, state)
 
 
-def stepped_from(cell: nn.LSTMCell, gates: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+def stepped_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
     outputs = []
-    for gate in gates.unbind(1):
+    for gate in gates_of(sequence, cell).unbind(1):
         state = lstm_step(gate, cell, state)
         outputs.append(state[0])
     return torch.stack(outputs, dim=1)
 
 
-def chained_from(cell: nn.LSTMCell, gates: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
-    steps_first = gates.transpose(0, 1)[:, None].contiguous()
-    outputs, _ = _chain(steps_first, cell.weight_hh.T[None], state)
-    return outputs[:, 0].transpose(0, 1)
+def chained_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+    outputs, _ = _chain(sequence.transpose(0, 1), [getattr(cell, name) for name in _PARTS], state)
+    return outputs.transpose(0, 1)
 
 
 def lstm_step(from_input: Tensor, cell: nn.LSTMCell, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
@@ -105,80 +110,111 @@ def gates_of(inputs: Tensor, cell: nn.LSTMCell) -> Tensor:
 _PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
-def _input_gates(inputs: Tensor, weights: list[list[Tensor]]) -> Tensor:
-    """(direction, row, step, size) -> what the inputs add to the gates, (step, direction, row, 4 hidden)."""
-    products = torch.stack([from_input.T for from_input, _, _, _ in weights])
-    biases = torch.stack([one + other for _, _, one, other in weights])[:, None]
-    directions, rows, steps, size = inputs.shape
-    flat = inputs.transpose(1, 2).reshape(directions, steps * rows, size)
-    gates = torch.baddbmm(biases, flat, products).view(directions, steps, rows, -1)
-    return gates.transpose(0, 1).contiguous()
+def _chain(
+    sequence: Tensor,
+    weights: list[Tensor],
+    state: tuple[Tensor, Tensor] | None = None,
+    *,
+    shut: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """An LSTM of these weights over (step, row, size), from the given state (row, hidden) on, else from zero.
+
+    Gives hidden outputs (step, row, hidden) and the last cell (row, hidden). Nothing gets in where `shut` is on. All
+    is in the precision of the products.
+    """
+    from_input, recurrent, one, other = weights
+    gates = nn.functional.linear(sequence, from_input)
+    if shut is not None:
+        ins, rest = gates.tensor_split([recurrent.size(1)], dim=-1)
+        gates = torch.cat([ins.masked_fill(shut, SHUT), rest], dim=-1)
+    before = state or (gates.new_zeros(gates.size(1), recurrent.size(1)),) * 2
+    parts = (part.to(gates.dtype) for part in (recurrent, one, other, *before))
+    results: tuple[Tensor, Tensor] = Chain.apply(gates, *parts)  # type: ignore[no-untyped-call]
+    return results
 
 
 class Chain(torch.autograd.Function):
-    """gates (step, direction, row, 4 hidden), weights (direction, hidden, 4 hidden) -> hidden outputs, last cell.
+    """gates (step, row, 4 hidden), weights (4 hidden, hidden), two biases -> outputs (step, row, hidden), last cell.
 
-    Outputs are (step, direction, row, hidden) and (direction, row, hidden), as the hidden output and the cell before
-    the first step are. Steps come first, so that the slice of a step is in one piece and is nowhere copied.
+    Hidden output and cell before the first step are (row, hidden), as the last cell is. Steps come first, so that the
+    slice of a step is in one piece, and what the products read and write is nowhere copied.
     """
 
     @staticmethod
-    def forward(ctx: Any, gates: Tensor, weights: Tensor, start: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        steps, directions, rows, width = gates.shape
-        flat = (directions * rows, width)
-        hidden, cells = start, [cell.reshape(directions * rows, width // 4)]
+    def forward(
+        ctx: Any, gates: Tensor, weights: Tensor, one: Tensor, other: Tensor, start: Tensor, cell: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        hidden, cells = start, [cell]
         outputs, activations = [], []
-        for step in range(steps):
-            recurrent = torch.bmm(hidden, weights)
-            new, cell, activated = cell_forward(gates[step].view(flat), recurrent.view(flat), cells[-1])
-            hidden = new.view_as(hidden)
+        for gate in gates:
+            hidden, cell, activated = cell_forward(gate, hidden @ weights.T, cells[-1], (one, other))
             outputs.append(hidden)
             cells.append(cell)
             activations.append(activated)
         stacked = torch.stack(outputs)
         ctx.save_for_backward(stacked, weights, start, *cells, *activations)
-        return stacked, cells[-1].view_as(hidden).clone()
+        return stacked, cells[-1].clone()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_outputs: Tensor, d_cell: Tensor) -> tuple[Tensor | None, ...]:
         outputs, weights, start, *saved = ctx.saved_tensors
-        steps, directions, rows, hidden = outputs.shape
+        steps = len(outputs)
         cells, activations = saved[: steps + 1], saved[steps + 1 :]
-        transposed = weights.transpose(1, 2).contiguous()
-        d_outputs = d_outputs.contiguous()
-        d_hidden, d_cell = d_outputs[-1], d_cell.reshape(-1, hidden)
+        d_hidden = d_outputs.clone(memory_format=torch.contiguous_format)  # each step adds to the one before it
         d_gates = []
         for step in reversed(range(steps)):
-            d_gate, d_cell = cell_backward(
-                d_hidden.view(-1, hidden), d_cell, cells[step], cells[step + 1], activations[step]
-            )
-            d_gates.append(d_gate.view(directions, rows, -1))
+            d_gate, d_cell = cell_backward(d_hidden[step], d_cell, cells[step], cells[step + 1], activations[step])
+            d_gates.append(d_gate)
             if step:
-                d_hidden = torch.baddbmm(d_outputs[step - 1], d_gates[-1], transposed)
-        d_start = torch.bmm(d_gates[-1], transposed) if ctx.needs_input_grad[2] else None
+                d_hidden[step - 1].addmm_(d_gate, weights)
         stacked = torch.stack(d_gates[::-1])
-        before = torch.cat([start[None], outputs[:-1]])
-        by_direction = (part.transpose(0, 1).flatten(1, 2) for part in (before, stacked))
-        d_weights = torch.bmm(next(by_direction).transpose(1, 2), next(by_direction))
-        return stacked, d_weights, d_start, d_cell.view(directions, rows, hidden)
+        d_weights = stacked[0].T @ start
+        if steps > 1:
+            d_weights.addmm_(stacked[1:].flatten(0, 1).T, outputs[:-1].flatten(0, 1))
+        d_bias = stacked.sum(dim=(0, 1))
+        d_start = d_gates[-1] @ weights if ctx.needs_input_grad[4] else None
+        return stacked, d_weights, d_bias, d_bias, d_start, d_cell
 
 
-def _chain(gates: Tensor, weights: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-    """From the given state (row, hidden) of one direction on; else from zero. All in the gates' precision."""
-    _, directions, rows, width = gates.shape
-    before = state or (gates.new_zeros(rows, width // 4),) * 2
-    start, cell = (part.to(gates.dtype).expand(directions, rows, -1) for part in before)
-    results: tuple[Tensor, Tensor] = Chain.apply(gates, weights.to(gates.dtype), start, cell)  # type: ignore[no-untyped-call]
-    return results
+class Rows(torch.autograd.Function):
+    """The rows of a matrix in another order; `inverse` is the order that brings them back, and takes gradients there.
+
+    Without the inverse gradients would have to be added up row by row, as if one might have been taken twice.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
+        ctx.save_for_backward(inverse)
+        return matrix.index_select(0, order)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_rows: Tensor) -> tuple[Tensor | None, ...]:
+        (inverse,) = ctx.saved_tensors
+        return d_rows.index_select(0, inverse), None, None
 
 
-def cell_forward(from_input: Tensor, from_hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _transposition(read_at: Tensor) -> tuple[Tensor, Tensor]:
+    """From (row x step) to (step x row) where step t of a row is what stood at read_at (row, step); and back.
+
+    `read_at` must be its own inverse in every row.
+    """
+    rows, steps = read_at.shape
+    row = torch.arange(rows, device=read_at.device)[:, None]
+    return (row * steps + read_at).T.flatten(), (read_at * rows + row).flatten()
+
+
+def cell_forward(
+    from_input: Tensor, from_hidden: Tensor, cell: Tensor, biases: tuple[Tensor, ...] = ()
+) -> tuple[Tensor, Tensor, Tensor]:
     """One step of an LSTM from its two halves of the gates: new hidden, new cell, activated gates (i, f, g, o)."""
     if cell.is_cuda:
-        fused: tuple[Tensor, Tensor, Tensor] = torch.ops.aten._thnn_fused_lstm_cell(from_input, from_hidden, cell)
+        fused: tuple[Tensor, Tensor, Tensor] = torch.ops.aten._thnn_fused_lstm_cell(
+            from_input, from_hidden, cell, *biases
+        )
         return fused
-    i, f, g, o = (from_input + from_hidden).chunk(4, dim=-1)
+    i, f, g, o = sum((from_hidden, *biases), start=from_input).chunk(4, dim=-1)
     i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
     new = f * cell + i * g
     return o * new.tanh(), new, torch.cat([i, f, g, o], dim=-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
@@ -21,17 +22,25 @@ def concurrently(first: Callable[[], First], second: Callable[[], Second]) -> tu
     if not torch.cuda.is_available() or not torch.cuda.is_current_stream_capturing():
         return first(), second()
     here = torch.cuda.current_stream()
-    side = _side_stream_of(here.cuda_stream)
+    side = _side_stream_of(here.cuda_stream, _forks[here.cuda_stream])
     side.wait_stream(here)
     with torch.cuda.stream(side):
         second_result = second()
-    first_result = first()
+    _forks[here.cuda_stream] += 1
+    try:
+        first_result = first()
+    finally:
+        _forks[here.cuda_stream] -= 1
     here.wait_stream(side)
     return first_result, second_result
 
 
+_forks: Counter[int] = Counter()  # how many branches each stream has off at the moment
+
+
 @cache
-def _side_stream_of(stream: int) -> torch.cuda.Stream:
-    # One for each stream that forks, since branches fork again.
+def _side_stream_of(stream: int, fork: int) -> torch.cuda.Stream:
+    # Branches fork again. A side stream always leaves the same stream, so that memory which it gave back is written
+    # anew only after that stream has done with it.
     side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     return side
