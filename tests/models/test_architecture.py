@@ -72,7 +72,8 @@ def test_the_presets_have_the_parameters_of_the_appendix_and_no_others(preset):
     shapes = {key: tuple(parameter.shape) for key, parameter in model.named_parameters()}
     assert shapes == {"bienc": BIENC, "biatt": BIATT, "biatt-pointer": POINTER}[name]
     assert list(model.state_dict()) == list(shapes)  # no two names for one tensor, nothing outside the optimiser
-    assert {module.p for module in model.modules() if isinstance(module, nn.Dropout)} == {0.3}
+    dropout = 0.5 if name == "bienc" else 0.3  # BiENC learns scenes by heart sooner
+    assert {module.p for module in model.modules() if isinstance(module, nn.Dropout)} == {dropout}
 
 
 def test_matrices_start_as_xavier_draws_them_and_vectors_at_zero_but_for_open_forget_gates(preset):

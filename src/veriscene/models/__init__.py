@@ -23,7 +23,17 @@ from veriscene.models.relation import RelationNet
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import Vocabulary
 
-__all__ = ["MODELS", "Fitted", "Judgement", "Pointing", "Prepared", "build", "check", "is_fitted", "reads_in_order"]
+__all__ = [
+    "MODELS",
+    "Fitted",
+    "Judgement",
+    "Prepared",
+    "build",
+    "check",
+    "chooses_order",
+    "is_fitted",
+    "reads_in_order",
+]
 
 # A model's parameters say what it reads: settings, and `vocabulary` (how many words it knows) or `words` themselves.
 MODELS: dict[str, Callable[..., nn.Module]] = {
@@ -52,13 +62,6 @@ class Fitted(Prepared, Protocol):
     def fit(self, corpus: Batch) -> None: ...
 
 
-@runtime_checkable
-class Pointing(Protocol):
-    """A model with a part that only chooses an order, and learns it by policy gradient."""
-
-    pointer: nn.Module
-
-
 def build(config: ModelConfig, *, vocabulary: Vocabulary) -> nn.Module:
     """A fresh model of the configured kind for these words."""
     given = {**asdict(config), "vocabulary": len(vocabulary), "words": vocabulary}
@@ -79,6 +82,11 @@ def check(config: ModelConfig) -> None:
 def reads_in_order(model: object) -> bool:
     """Whether it makes a difference to a model, or to models of a kind, in which order items come."""
     return bool(getattr(model, "reads_in_order", True))
+
+
+def chooses_order(model: object) -> bool:
+    """Whether a model reads items in an order of its own choice."""
+    return bool(getattr(model, "chooses_order", False))
 
 
 def is_fitted(config: ModelConfig) -> bool:

@@ -130,6 +130,8 @@ class Reading(NamedTuple):
 class BiATTPointer(nn.Module):
     """In training it samples orders and also judges as in inference, for the self-critical baseline."""
 
+    chooses_order = True
+
     def __init__(
         self,
         *,

@@ -11,7 +11,7 @@ import torch
 
 from veriscene import __version__
 from veriscene.errors import InputError
-from veriscene.models import Pointing
+from veriscene.models import chooses_order
 from veriscene.models.judgement import Judgement
 from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS
 from veriscene.serving.onnx_judge import INPUTS, describe, open_session
@@ -50,7 +50,7 @@ def _described(checkpoint: Checkpoint) -> bytes:
     description = describe(
         vocabulary=checkpoint.vocabulary,
         config=checkpoint.config,
-        order_is_chosen=isinstance(checkpoint.model, Pointing),
+        order_is_chosen=chooses_order(checkpoint.model),
     )
     helper.set_model_props(model, description)
     model.producer_name, model.producer_version = "veriscene", __version__

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from veriscene.errors import InputError
-from veriscene.models import Pointing, reads_in_order
+from veriscene.models import chooses_order, reads_in_order
 from veriscene.models.judgement import Judgement
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Scene, parse_scene
@@ -78,7 +78,7 @@ class Judge:
             with torch.inference_mode():
                 judgement: Judgement = model.eval()(tensors)
             for number, example in enumerate(chunk):
-                verdict = _verdict(number, example, tensors, judgement, order_is_chosen=isinstance(model, Pointing))
+                verdict = _verdict(number, example, tensors, judgement, order_is_chosen=chooses_order(model))
                 yield verdict if reads_in_order(model) else replace(verdict, order=None)
 
 
