@@ -62,9 +62,9 @@ def reproduce(
         # The table holds every row that is done, those of earlier commands too.
         done = [row for row in work.planned(chosen, []) if work.is_done(row, folder)]
         results = [work.result(row, settings, data=data, folder=folder, accelerator=accelerator) for row in done]
-        differences = work.compare(chosen, results, data=data, folder=folder)
+        compared = work.compare(chosen, results, data=data, folder=folder)
         if accelerator.is_main_process:
-            work.write(folder, plan, chosen, results, differences)
+            work.write(folder, plan, chosen, results, compared)
     if accelerator.is_main_process:
-        table = json.dumps(work.to_json(chosen, results, differences)) + "\n"
-        print(table if as_json else work.markdown(chosen, results, differences), end="")
+        table = json.dumps(work.to_json(chosen, results, compared)) + "\n"
+        print(table if as_json else work.markdown(chosen, results, compared), end="")

@@ -181,10 +181,15 @@ def test_a_plan_is_carried_out_row_by_row_and_once(
         scores = [metrics.score(examples, verdicts).accuracy for verdicts in seeds.verdicts(own, "test")]
         assert [score.accuracy for score in result.test.scores] == scores
     plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(names, ("BiATT", "BiENC")))
-    differences = reproduce.compare(plan, first, data=corpus, folder=tmp_path / "table")
-    assert [(one, other) for one, other, _ in differences] == [names]
-    assert differences[0][2].mean == pytest.approx(first[0].dev.accuracy - first[1].dev.accuracy)
-    table = reproduce.write(tmp_path / "table", "table1", plan, first, differences).read_text(encoding="utf-8")
+    compared = reproduce.compare(plan, first, data=corpus, folder=tmp_path / "table")
+    assert [(pair.first, pair.second) for pair in compared] == [names]
+    gaps = {name: gap.mean for name, gap in compared[0].differences.items()}
+    on_dev, on_test = (one.accuracy - other.accuracy for one, other in zip(*map(_splits, first), strict=True))
+    sizes = [len(nlvr.read(nlvr.split_file(corpus, split))) for split in ("dev", "test")]
+    both = (sizes[0] * on_dev + sizes[1] * on_test) / sum(sizes)
+    assert gaps == pytest.approx({"dev": on_dev, "test": on_test, "both": both})
+    table = reproduce.write(tmp_path / "table", "table1", plan, first, compared).read_text(encoding="utf-8")
+    assert "| MaxEnt minus ImageFeat+RNN | " in table and "| dev | Test-P | both |" in table
     assert f"| MaxEnt | 68.0 / 67.7 | {100 * first[0].dev.accuracy:.1f} |" in table
     record = json.loads((tmp_path / "table" / "table1.json").read_text(encoding="utf-8"))
     assert [row["row"] for row in record["rows"]] == list(names)
@@ -193,6 +198,11 @@ def test_a_plan_is_carried_out_row_by_row_and_once(
         carry_out()
     with pytest.raises(InputError, match="BiATT-Pointer"):
         reproduce.planned(plans.TABLE1, ["CNN+RNN"])  # known, but nothing to train yet
+
+
+def _splits(result: reproduce.Result) -> tuple[seeds.Summary, seeds.Summary]:
+    assert result.test is not None
+    return result.dev, result.test
 
 
 def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder() -> None:

@@ -39,17 +39,18 @@ def difference(
     sides = [_right(examples, statements, side) for side in (first, second)]
     sizes = np.bincount(statements).astype(float)
     rng = np.random.default_rng(seed)
-    drawn = []
-    for _ in range(RESAMPLES):
-        sample = rng.integers(len(sizes), size=len(sizes))
-        accuracies = [
-            side[rng.integers(len(side), size=len(side))][:, sample].sum() / len(side) / sizes[sample].sum()
-            for side in sides
-        ]
-        drawn.append(accuracies[0] - accuracies[1])
-    low, high = np.quantile(drawn, [0.025, 0.975])
+    drawn = _times_drawn(rng, len(sizes))  # (resample, statement)
+    accuracies = [
+        (_times_drawn(rng, len(side)) @ side * drawn).sum(axis=1) / len(side) / (drawn @ sizes) for side in sides
+    ]
+    low, high = np.quantile(accuracies[0] - accuracies[1], [0.025, 0.975])
     means = [side.sum() / len(side) / sizes.sum() for side in sides]
     return Difference(float(means[0] - means[1]), (float(low), float(high)))
+
+
+def _times_drawn(rng: np.random.Generator, count: int) -> np.ndarray:
+    """(resample, thing): how often each of so many things comes if as many are drawn, each draw from all."""
+    return rng.multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
 
 
 def _right(examples: Sequence[Example], statements: Sequence[int], side: Sequence[Verdicts]) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from veriscene.experiments import seeds
 from veriscene.experiments.plans import Plan, Row
 from veriscene.experiments.seeds import Summary
 from veriscene.scenes import nlvr
+from veriscene.scenes.nlvr import Example
 from veriscene.training import processes, run
 from veriscene.training.checkpoint import SUMMARY
 from veriscene.training.materials import labelled
@@ -36,6 +37,15 @@ class Result:
     dev: Summary
     test: Summary | None  # None where the corpus has no test split
     command: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two rows, and how they differ on each split, and over all statements of both."""
+
+    first: str
+    second: str
+    differences: dict[str, Difference]  # by "dev" and, where the corpus has a test split, "test" and "both"
 
 
 def planned(plan: Plan, names: Sequence[str]) -> list[Row]:
@@ -100,18 +110,43 @@ def result(row: Row, changes: Sequence[str], *, data: Path, folder: Path, accele
     return Result(row, dev, test, shlex.join(command))
 
 
-def compare(plan: Plan, results: Sequence[Result], *, data: Path, folder: Path) -> list[tuple[str, str, Difference]]:
-    """The plan's pairs of rows, as far as both are there, on dev."""
-    examples = nlvr.read(nlvr.split_file(data, "dev"))
+def compare(plan: Plan, results: Sequence[Result], *, data: Path, folder: Path) -> list[Compared]:
+    """The plan's pairs of rows, as far as both are there."""
+    splits = ("dev", "test") if _has_test(data) else ("dev",)
+    judged = {split: (split,) for split in splits} | ({"both": splits} if len(splits) > 1 else {})
     there = {result.row.name: folder / result.row.folder for result in results}
+    pairs = [(one, other) for one, other in plan.compared if one in there and other in there]
     return [
-        (one, other, difference(examples, seeds.verdicts(there[one], "dev"), seeds.verdicts(there[other], "dev")))
-        for one, other in plan.compared
-        if one in there and other in there
+        Compared(
+            *pair,
+            {
+                name: difference(_examples(data, of), *(_verdicts(there[row], of) for row in pair))
+                for name, of in judged.items()
+            },
+        )
+        for pair in pairs
     ]
 
 
-def markdown(plan: Plan, results: Sequence[Result], differences: Sequence[tuple[str, str, Difference]]) -> str:
+def _examples(data: Path, splits: Sequence[str]) -> list[Example]:
+    """Of all these splits; their names tell examples apart that have the same identifier."""
+    return [
+        replace(example, identifier=f"{split} {example.identifier}")
+        for split in splits
+        for example in nlvr.read(nlvr.split_file(data, split))
+    ]
+
+
+def _verdicts(folder: Path, splits: Sequence[str]) -> list[dict[str, bool]]:
+    """A row's, seed by seed, on the same."""
+    of_splits = zip(*(seeds.verdicts(folder, split) for split in splits), strict=True)
+    return [
+        {f"{split} {name}": verdict for split, own in zip(splits, seed, strict=True) for name, verdict in own.items()}
+        for seed in of_splits
+    ]
+
+
+def markdown(plan: Plan, results: Sequence[Result], compared: Sequence[Compared]) -> str:
     lines = [
         f"# {plan.title}",
         "",
@@ -119,18 +154,28 @@ def markdown(plan: Plan, results: Sequence[Result], differences: Sequence[tuple[
         "| --- | --- | --- | --- | --- | --- | --- |",
         *(_line(result) for result in results),
     ]
-    if differences:
-        lines += ["", "Differences on dev, with their 95 % intervals (bootstrap over statements and seeds):", ""]
-    for one, other, gap in differences:
-        low, high = gap.interval
-        decided = "decided" if gap.is_decided else "not decided"
-        lines.append(f"- {one} minus {other}: {100 * gap.mean:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), {decided}")
+    if compared:
+        headings = [{"dev": "dev", "test": "Test-P", "both": "both"}[name] for name in compared[0].differences]
+        lines += [
+            "",
+            "Differences, with 95 % intervals (bootstrap over statements and seeds), in bold where they exclude zero:",
+            "",
+            f"| first row minus second | {' | '.join(headings)} |",
+            f"| --- |{' --- |' * len(headings)}",
+        ]
+    for pair in compared:
+        gaps = " | ".join(_gap(gap) for gap in pair.differences.values())
+        lines.append(f"| {pair.first} minus {pair.second} | {gaps} |")
     return "\n".join(lines) + "\n"
 
 
-def to_json(
-    plan: Plan, results: Sequence[Result], differences: Sequence[tuple[str, str, Difference]]
-) -> dict[str, Any]:
+def _gap(gap: Difference) -> str:
+    low, high = gap.interval
+    figure = f"{100 * gap.mean:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
+    return f"**{figure}**" if gap.is_decided else figure
+
+
+def to_json(plan: Plan, results: Sequence[Result], compared: Sequence[Compared]) -> dict[str, Any]:
     return {
         "plan": plan.title,
         "rows": [
@@ -146,18 +191,20 @@ def to_json(
             for result in results
         ],
         "differences": [
-            {"first": one, "second": other, "mean": gap.mean, "interval": list(gap.interval)}
-            for one, other, gap in differences
+            {
+                "first": pair.first,
+                "second": pair.second,
+                **{name: {"mean": gap.mean, "interval": list(gap.interval)} for name, gap in pair.differences.items()},
+            }
+            for pair in compared
         ],
     }
 
 
-def write(
-    folder: Path, name: str, plan: Plan, results: Sequence[Result], differences: Sequence[tuple[str, str, Difference]]
-) -> Path:
+def write(folder: Path, name: str, plan: Plan, results: Sequence[Result], compared: Sequence[Compared]) -> Path:
     """NAME.md and NAME.json in the folder; the former is returned."""
-    nlvr.write_text(folder / f"{name}.json", json.dumps(to_json(plan, results, differences), indent=1) + "\n")
-    nlvr.write_text(folder / f"{name}.md", markdown(plan, results, differences))
+    nlvr.write_text(folder / f"{name}.json", json.dumps(to_json(plan, results, compared), indent=1) + "\n")
+    nlvr.write_text(folder / f"{name}.md", markdown(plan, results, compared))
     return folder / f"{name}.md"
 
 
