@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_commands_of_the_readme_run(place: Path) -> None:
     assert (place / "runs" / "first" / "report.html").is_file()
     assert (place / "test.csv").read_text().count("\n") == 12
+
+
+def test_the_shipped_model_says_what_the_readme_shows(place: Path) -> None:
+    found = re.search(r"```\n\$ (veriscene predict best .*)\n([^`]*)```", README)
+    assert found
+    command = [sys.executable, "-m", *shlex.split(found[1])]
+    told = subprocess.run(command, cwd=place, capture_output=True, text=True).stdout
+    decimal = r"\d\.\d+"
+    figures = [[float(figure) for figure in re.findall(decimal, text)] for text in (told, found[2])]
+    assert figures[0] == pytest.approx(figures[1], abs=2e-3)
+    assert re.sub(decimal, "#", told) == re.sub(decimal, "#", found[2])
 
 
 def test_the_python_of_the_readme_runs(place: Path) -> None:

@@ -1,0 +1,49 @@
+"""What ships with the package can be used by name, and is as good as its card says."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from accelerate import Accelerator
+
+import veriscene
+from samples import random_scene
+from veriscene.evaluation import metrics
+from veriscene.evaluation.evaluate import probabilities
+from veriscene.scenes import nlvr
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training.checkpoint import ALIASES
+
+SHIPPED = Path(veriscene.__file__).parent / "checkpoints"
+NAMES = sorted(folder.name for folder in SHIPPED.iterdir() if folder.is_dir())
+
+
+def test_what_ships_is_small_and_has_its_names() -> None:
+    aliases = json.loads((SHIPPED / ALIASES).read_text(encoding="utf-8"))
+    assert "biatt-pointer" in NAMES and aliases["best"] in NAMES
+    assert sum(file.stat().st_size for file in SHIPPED.rglob("*") if file.is_file()) <= 25_000_000
+
+
+@pytest.mark.parametrize("name", [*NAMES, "best"])
+def test_a_name_is_enough_to_judge(name: str) -> None:
+    scene = random_scene(random.Random(3))
+    verdict = veriscene.load(name)("There is a box with a yellow item.", scene)
+    assert 0 < verdict.probability < 1
+    assert [sorted(order) for order in verdict.order] == [list(range(len(box.items))) for box in scene.boxes]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dev_is_judged_as_the_card_says(name: str, nlvr_folder: Path) -> None:
+    card = (SHIPPED / name / "MODEL_CARD.md").read_text(encoding="utf-8")
+    checkpoint = checkpoints.load(SHIPPED / name)
+    examples = nlvr.read(nlvr.split_file(nlvr_folder, "dev"))
+    judged = probabilities(checkpoint, examples, Accelerator(cpu=True))
+    scores = metrics.score(examples, {identifier: p > 0.5 for identifier, p in judged.items()})
+    told = checkpoint.metrics
+    assert scores.accuracy == pytest.approx(told["dev_accuracy"], abs=0.002)
+    assert scores.consistency == pytest.approx(told["dev_consistency"], abs=0.01)
+    assert f"| {100 * told['dev_accuracy']:.1f} | {100 * told['dev_consistency']:.1f} |" in card
+    assert f"| {100 * told['test_accuracy']:.1f} | {100 * told['test_consistency']:.1f} |" in card
