@@ -21,6 +21,9 @@ def reproduce(
         Path | None, typer.Option("--out", readable=False, help="Folder of all runs. Default: runs/PLAN.")
     ] = None,
     rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=3, help="So many seeds a row; rows that have fewer get the rest.")
+    ] = 3,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting of every row; may be repeated."),
@@ -28,7 +31,7 @@ def reproduce(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how long it would take.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The table as one JSON object on standard output.")] = False,
 ) -> None:
-    """Train and score the rows of a table, three seeds each, and write it beside the published figures.
+    """Train and score the rows of a table, three seeds each or more, and write it beside the published figures.
 
     The same command again goes on where the last one stopped. The test split is looked at once a row, at its end.
     """
@@ -39,12 +42,12 @@ def reproduce(
     chosen = plans.find(plan)
     accelerator = output.accelerator()
     folder, settings = out or Path("runs") / plan, changes or []
-    todo = work.planned(chosen, rows or [])
+    todo = work.planned(chosen, rows or [], seeds=seeds)
     work.check_test_split(data)
     for row in todo:  # whatever is wrong with the settings shall be said before the first row, not after the fifth
         work.configuration(row, settings)
     left = {
-        row.name: work.expected_seconds(row, settings, data=data, accelerator=accelerator)
+        row.name: work.expected_seconds(row, settings, data=data, folder=folder, accelerator=accelerator)
         for row in todo
         if not work.is_done(row, folder)
     }

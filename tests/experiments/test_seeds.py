@@ -168,7 +168,9 @@ def test_a_plan_is_carried_out_row_by_row_and_once(
 
     for row in reproduce.planned(plans.TABLE1, names):
         assert not reproduce.is_done(row, tmp_path / "table")
-        assert reproduce.expected_seconds(row, changes, data=corpus, accelerator=Accelerator()) > 0
+        assert reproduce.expected_seconds(
+            row, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator()
+        )
     first = carry_out()
     monkeypatch.setattr(Trainer, "fit", lambda *_: pytest.fail("trained again"))
     monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
@@ -198,6 +200,32 @@ def test_a_plan_is_carried_out_row_by_row_and_once(
         carry_out()
     with pytest.raises(InputError, match="BiATT-Pointer"):
         reproduce.planned(plans.TABLE1, ["CNN+RNN"])  # known, but nothing to train yet
+
+
+def test_more_seeds_are_added_to_those_that_are_there(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlvr.write(corpus / "test.json", yellow_circle_examples(20, seed=2))
+    trained: list[int] = []
+    plain_fit = Trainer.fit
+    monkeypatch.setattr(
+        Trainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
+    )
+    changes = [change for change in TINY if not change.startswith("model.")]
+    results = []
+    for count in (0, 5, 4):
+        names = ("MaxEnt", "ImageFeat+RNN")
+        fitted, row = reproduce.planned(plans.TABLE1, names, seeds=count)
+        assert (fitted.seeds, row.seeds) == (1, max(3, count))  # what has one optimum has no use for seeds
+        assert reproduce.is_done(row, tmp_path) is (count == 4)
+        result = reproduce.carry_out(
+            row, changes, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None
+        )
+        assert result is not None and reproduce.is_done(row, tmp_path)
+        results.append(result)
+    three, five, still_five = (result.dev.scores for result in results)
+    assert five[:3] == three and still_five == five and trained == [1, 2, 3, 4, 5]
+    assert "--seeds 5" in results[2].command
 
 
 def _splits(result: reproduce.Result) -> tuple[seeds.Summary, seeds.Summary]:

@@ -48,9 +48,13 @@ class Compared:
     differences: dict[str, Difference]  # by "dev" and, where the corpus has a test split, "test" and "both"
 
 
-def planned(plan: Plan, names: Sequence[str]) -> list[Row]:
-    """The rows that can be trained, or those of them that are named."""
-    rows = [row for row in plan.rows if row.preset is not None]
+def planned(plan: Plan, names: Sequence[str], *, seeds: int = 0) -> list[Row]:
+    """The rows that can be trained, or those of them that are named; with at least so many seeds where they differ."""
+    rows = [
+        replace(row, seeds=max(row.seeds, seeds)) if row.seeds > 1 else row
+        for row in plan.rows
+        if row.preset is not None
+    ]
     known = {row.name.lower(): row for row in rows}
     for name in names:
         if name.lower() not in known:
@@ -73,14 +77,15 @@ def check_test_split(data: Path) -> None:
         labelled(nlvr.read(nlvr.split_file(data, "test")), "test")
 
 
-def expected_seconds(row: Row, changes: Sequence[str], *, data: Path, accelerator: Accelerator) -> float:
-    """About how long the row's seeds take on this machine, by a few steps."""
+def expected_seconds(row: Row, changes: Sequence[str], *, data: Path, folder: Path, accelerator: Accelerator) -> float:
+    """About how long those of the row's seeds that are left take on this machine, by a few steps."""
     trainer = run.rehearse(configuration(row, changes), data=data, accelerator=accelerator)
-    return trainer.expected_seconds() * row.seeds
+    return trainer.expected_seconds() * (row.seeds - seeds.count_done(folder / row.folder))
 
 
 def is_done(row: Row, folder: Path) -> bool:
-    return (folder / row.folder / SUMMARY).is_file()
+    own = folder / row.folder
+    return (own / SUMMARY).is_file() and seeds.count_done(own) >= row.seeds
 
 
 def carry_out(
@@ -95,6 +100,9 @@ def carry_out(
         seeds.start(config, preset=row.preset, data=data, folder=own, count=row.seeds, accelerator=accelerator)
     accelerator.wait_for_everyone()
     seeds.check_same(own, config, data)
+    if accelerator.is_main_process:
+        seeds.extend(own, row.seeds)
+    accelerator.wait_for_everyone()
     if not is_done(row, folder) and seeds.train(own, accelerator=accelerator, say=say) is None:
         return None
     return result(row, changes, data=data, folder=folder, accelerator=accelerator)
@@ -106,7 +114,7 @@ def result(row: Row, changes: Sequence[str], *, data: Path, folder: Path, accele
     dev = seeds.judge(own, "dev", accelerator=accelerator)
     test = seeds.judge(own, "test", accelerator=accelerator) if _has_test(data) else None
     settings = [part for change in (*row.changes, *changes) for part in ("--set", change)]
-    command = ["veriscene", "train", str(row.preset), "--data", "NLVR", "--seeds", str(row.seeds), *settings]
+    command = ["veriscene", "train", str(row.preset), "--data", "NLVR", "--seeds", str(len(dev.scores)), *settings]
     return Result(row, dev, test, shlex.join(command))
 
 

@@ -99,6 +99,21 @@ def start(
     nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
 
 
+def extend(folder: Path, count: int) -> None:
+    """Makes it a folder of so many seeds if it is one of fewer; those that are there stay as they are."""
+    record = json.loads(nlvr.read_text(folder / SEEDS))
+    first, *_ = record["seeds"]
+    if len(record["seeds"]) < count:
+        (folder / SUMMARY).unlink(missing_ok=True)  # first: it must never speak of fewer seeds than there are
+        record["seeds"] = list(range(first, first + count))
+        nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
+
+
+def count_done(folder: Path) -> int:
+    """How many of its seeds are trained and judged on dev."""
+    return sum(map(_is_done, folder.glob("seed*/")))
+
+
 def check_same(folder: Path, config: Config, data: Path) -> None:
     """InputError if the folder was started with other settings or on another corpus."""
     _, its_data, its_config, _ = _read(folder)
