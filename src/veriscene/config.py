@@ -24,7 +24,7 @@ class ModelConfig:
     dropout: float = 0.3
     pooling: str = "max"
     forget_bias: float = 0.0  # with which LSTMs begin
-    coordinates: str = "corner"  # of an item: corner | centre | walls (-1 at one, 1 at the other) | contact
+    coordinates: str = "corner"  # corner | centre | walls (-1 at one, 1 at the other) | contact (a gap beside them)
     penalty: float = 1.0  # of maxent: how much large weights cost
 
 

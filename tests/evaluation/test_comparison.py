@@ -46,6 +46,20 @@ def test_examples_of_one_statement_count_as_one_draw() -> None:
     assert (wide[1] - wide[0]) / (narrow[1] - narrow[0]) == pytest.approx(2.0, rel=0.1)  # the root of four
 
 
+def test_both_sides_are_drawn_together_and_long_statements_weigh_more() -> None:
+    # One statement of a hundred examples and a hundred of one. Both sides understand the same ones, but for the long
+    # one, so that only how often it is drawn makes the difference.
+    some = [*examples(100, told_of=100), *(Example(f"{n}-1", f"other {n}", SCENE, True) for n in range(100))]
+    rng = random.Random(4)
+    other = {example.identifier: rng.random() < 0.5 for example in some}
+    other |= {example.identifier: False for example in some[:100]}
+    one = other | {example.identifier: True for example in some[:100]}
+    found = difference(some, [one], [other])
+    assert found.mean == pytest.approx(0.5)
+    # Drawn k times of 101, it makes 100 k of 100 k + (101 - k) examples; k is 0 in 37 % of draws and over 3 in 2 %.
+    assert found.interval == pytest.approx((0.0, 300 / 398), abs=0.01)
+
+
 def test_seeds_that_disagree_make_it_wider_and_equals_are_not_told_apart() -> None:
     some = examples(400)
     good, bad, middle = (judged(some, share, seed=5) for share in (0.9, 0.5, 0.7))

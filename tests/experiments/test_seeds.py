@@ -17,6 +17,7 @@ from samples import write_corpus, yellow_circle_examples
 from veriscene.config import Config, load_preset
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
+from veriscene.evaluation.comparison import Difference
 from veriscene.experiments import plans, reproduce, seeds
 from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
@@ -241,3 +242,36 @@ def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder() -> N
         assert {name for pair in plan.compared for name in pair} <= {row.name for row in rows}
     with pytest.raises(InputError, match="table1, ablations"):
         plans.find("table2")
+
+
+def test_the_table_says_what_is_decided() -> None:
+    row, scores = plans.TABLE1.rows[0], seeds.Summary((seeds.Score(1, 0.5, 0.25),))
+    gaps = {"dev": Difference(0.02, (-0.003, 0.043)), "test": Difference(-0.03, (-0.05, -0.01))}
+    compared = [reproduce.Compared("A", "B", gaps)]
+    results = [reproduce.Result(row, scores, None, "veriscene train maxent")]
+    lines = reproduce.markdown(plans.TABLE1, results, compared).splitlines()
+    assert "| MaxEnt | 68.0 / 67.7 | 50.0 | - | 25.0 / - | 1 | 50.0 |" in lines
+    assert "| first row minus second | dev | Test-P |" in lines
+    assert "| A minus B | +2.0 (-0.3 to +4.3) | **-3.0 (-5.0 to -1.0)** |" in lines
+    record = reproduce.to_json(plans.TABLE1, results, compared)
+    assert record["differences"] == [
+        {
+            "first": "A",
+            "second": "B",
+            "dev": {"mean": 0.02, "interval": [-0.003, 0.043]},
+            "test": {"mean": -0.03, "interval": [-0.05, -0.01]},
+        }
+    ]
+
+
+def test_without_a_test_split_rows_are_compared_on_dev(corpus: Path, tmp_path: Path) -> None:
+    (corpus / "test.json").unlink()
+    names = ("MaxEnt", "ImageFeat+RNN")
+    changes = [change for change in TINY if not change.startswith("model.")]
+    results = [
+        reproduce.carry_out(row, changes, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda _: None)
+        for row in reproduce.planned(plans.TABLE1, names)
+    ]
+    plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(names,))
+    (pair,) = reproduce.compare(plan, [r for r in results if r is not None], data=corpus, folder=tmp_path)
+    assert list(pair.differences) == ["dev"]

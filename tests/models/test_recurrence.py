@@ -67,6 +67,14 @@ def test_finite_differences_agree_with_the_chain() -> None:
         assert torch.autograd.gradcheck(Chain.apply, given)
 
 
+def test_the_gradient_that_comes_in_stays_as_it_is() -> None:
+    given = [torch.randn(shape, requires_grad=True) for shape in ((3, 4, 8), (8, 2), (8,), (8,), (4, 2), (4, 2))]
+    outputs, cell = Chain.apply(*given)
+    gradients_in = [torch.ones_like(outputs), torch.ones_like(cell)]
+    torch.autograd.backward([outputs, cell], gradients_in)
+    assert all((gradient == 1).all() for gradient in gradients_in)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_from_a_state_on_the_chain_reads_as_the_cell_does(device: str) -> None:
     torch.manual_seed(5)

@@ -90,7 +90,7 @@ def test_a_short_batch_is_filled_up_with_its_own_examples_which_do_not_count(num
     assert shares.tolist() == share.tolist() + [0.0] * missing
 
 
-def first_moves(**changes: float) -> dict[str, torch.Tensor]:
+def first_moves(learning_rate: float = 1e-3, **changes: float) -> dict[str, torch.Tensor]:
     """How far the first step takes each weight of a small BiATT-Pointer."""
     examples = yellow_circle_examples(8)
     vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=1)
@@ -101,8 +101,14 @@ def first_moves(**changes: float) -> dict[str, torch.Tensor]:
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     optimizer = make_optimizer(model, settings, captured=False)
     step = PlainStep(model, optimizer, settings, Accelerator(), ItemOrder.RANDOM)
-    step(encode(examples, vocabulary), torch.arange(8), torch.full((8,), 1 / 8), learning_rate=1e-3)
+    step(encode(examples, vocabulary), torch.arange(8), torch.full((8,), 1 / 8), learning_rate=learning_rate)
     return {name: parameter.detach() - before[name] for name, parameter in model.named_parameters()}
+
+
+def test_a_step_is_as_long_as_its_learning_rate() -> None:
+    short, long = first_moves(), first_moves(learning_rate=3e-3)
+    for name, move in short.items():
+        torch.testing.assert_close(long[name], 3 * move, atol=1e-6, rtol=1e-3)
 
 
 def test_the_pointers_own_weights_learn_by_policy_gradient_alone() -> None:

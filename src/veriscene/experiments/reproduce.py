@@ -122,13 +122,14 @@ def compare(plan: Plan, results: Sequence[Result], *, data: Path, folder: Path) 
     """The plan's pairs of rows, as far as both are there."""
     splits = ("dev", "test") if _has_test(data) else ("dev",)
     judged = {split: (split,) for split in splits} | ({"both": splits} if len(splits) > 1 else {})
+    examples = {name: _examples(data, of) for name, of in judged.items()}
     there = {result.row.name: folder / result.row.folder for result in results}
     pairs = [(one, other) for one, other in plan.compared if one in there and other in there]
     return [
         Compared(
             *pair,
             {
-                name: difference(_examples(data, of), *(_verdicts(there[row], of) for row in pair))
+                name: difference(examples[name], *(_verdicts(there[row], of) for row in pair))
                 for name, of in judged.items()
             },
         )

@@ -28,7 +28,7 @@ def _from_wall_to_wall(corner: Tensor, side: Tensor) -> Tensor:
 def _apart_from_walls(corner: Tensor, side: Tensor) -> Tensor:
     """The same, but items that touch no wall are kept within half of the way.
 
-    A pixel decides whether an item touches; without a gap a model would need weights of fifty and more to see it.
+    A pixel decides whether an item touches; without a gap a model would need weights of forty to see it.
     """
     way = _from_wall_to_wall(corner, side)
     return torch.where(way.abs() > AT_A_WALL, way, way / 2)

@@ -38,9 +38,8 @@ def chained_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, leng
     def read(lstm: nn.LSTM, read_at: Tensor) -> Tensor:
         """One direction, which reads at its step t of a row what stands at read_at (row, step)."""
         to_steps, to_rows = _transposition(read_at)
-        weights = [getattr(lstm, f"{name}_l0") for name in _PARTS]
         inputs = Rows.apply(sequence.reshape(rows * steps, -1), to_steps, to_rows).view(steps, rows, -1)  # type: ignore[no-untyped-call]
-        outputs, _ = _chain(inputs, weights)
+        outputs, _ = _chain(inputs, lstm)
         back: Tensor = Rows.apply(outputs.flatten(0, 1), to_rows, to_steps)  # type: ignore[no-untyped-call]
         return back.view(rows, steps, -1)
 
@@ -72,7 +71,7 @@ def chained_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> 
     step = torch.arange(steps, device=sequence.device)
     start = (steps - lengths)[:, None]
     moved = take_steps(sequence, (step - start).clamp_min(0)).transpose(0, 1)
-    outputs, last = _chain(moved, [getattr(cell, name) for name in _PARTS], shut=(step < start).T[..., None])
+    outputs, last = _chain(moved, cell, shut=(step < start).T[..., None])
     in_place = take_steps(outputs.transpose(0, 1), (step + start).clamp_max(steps - 1))
     return in_place, (outputs[-1], last)
 
@@ -92,7 +91,7 @@ def stepped_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tenso
 
 
 def chained_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
-    outputs, _ = _chain(sequence.transpose(0, 1), [getattr(cell, name) for name in _PARTS], state)
+    outputs, _ = _chain(sequence.transpose(0, 1), cell, state)
     return outputs.transpose(0, 1)
 
 
@@ -107,29 +106,28 @@ def gates_of(inputs: Tensor, cell: nn.LSTMCell) -> Tensor:
     return nn.functional.linear(inputs, cell.weight_ih, cell.bias_ih + cell.bias_hh)
 
 
-_PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-
-
 def _chain(
     sequence: Tensor,
-    weights: list[Tensor],
+    lstm: nn.LSTM | nn.LSTMCell,
     state: tuple[Tensor, Tensor] | None = None,
     *,
     shut: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """An LSTM of these weights over (step, row, size), from the given state (row, hidden) on, else from zero.
+    """One direction over (step, row, size), from the given state (row, hidden) on, else from zero.
 
     Gives hidden outputs (step, row, hidden) and the last cell (row, hidden). Nothing gets in where `shut` is on. All
     is in the precision of the products.
     """
-    from_input, recurrent, one, other = weights
+    layer = "_l0" if isinstance(lstm, nn.LSTM) else ""
+    parts = (getattr(lstm, name + layer) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+    from_input, recurrent, one, other = parts
     gates = nn.functional.linear(sequence, from_input)
     if shut is not None:
         ins, rest = gates.tensor_split([recurrent.size(1)], dim=-1)
         gates = torch.cat([ins.masked_fill(shut, SHUT), rest], dim=-1)
     before = state or (gates.new_zeros(gates.size(1), recurrent.size(1)),) * 2
-    parts = (part.to(gates.dtype) for part in (recurrent, one, other, *before))
-    results: tuple[Tensor, Tensor] = Chain.apply(gates, *parts)  # type: ignore[no-untyped-call]
+    alike = (part.to(gates.dtype) for part in (recurrent, one, other, *before))
+    results: tuple[Tensor, Tensor] = Chain.apply(gates, *alike)  # type: ignore[no-untyped-call]
     return results
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TypeVar
 
@@ -36,11 +36,15 @@ def concurrently(first: Callable[[], First], second: Callable[[], Second]) -> tu
 
 
 _forks: Counter[int] = Counter()  # how many branches each stream has off at the moment
+_taken: set[int] = set()  # streams that have a place among the branches
 
 
 @cache
 def _side_stream_of(stream: int, fork: int) -> torch.cuda.Stream:
     # Branches fork again. A side stream always leaves the same stream, so that memory which it gave back is written
-    # anew only after that stream has done with it.
-    side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    # anew only after that stream has done with it. Torch has 32 streams, which it hands out in turn, again and again.
+    _taken.add(stream)
+    candidates: Iterator[torch.cuda.Stream] = (torch.cuda.Stream() for _ in range(32))  # type: ignore[no-untyped-call]
+    side = next(candidate for candidate in candidates if candidate.cuda_stream not in _taken)
+    _taken.add(side.cuda_stream)
     return side
