@@ -28,8 +28,8 @@ from veriscene.errors import InputError
 from veriscene.scenes.nlvr import Example
 from veriscene.tensors.batch import Batch, ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training.epochs import epoch_batches
 from veriscene.training.optimizer import make_optimizer
-from veriscene.training.schedule import epoch_batches
 from veriscene.training.step import CapturedStep, PlainStep, Step
 
 # What presets may ask for and plain does not do: a second reading, other coordinates, half precision.

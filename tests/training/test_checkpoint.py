@@ -32,6 +32,7 @@ def test_a_loaded_checkpoint_judges_as_the_saved_one_did(tmp_path: Path) -> None
         loaded = checkpoints.load(name)
         assert (loaded.config, loaded.vocabulary, loaded.metrics) == (saved.config, saved.vocabulary, saved.metrics)
         assert torch.equal(loaded.model(loaded.encode(EXAMPLES)).logits, saved.model(saved.encode(EXAMPLES)).logits)
+    assert len({file.stat().st_mode for file in (tmp_path / "best").iterdir()}) == 1  # who may read one may read all
 
 
 def test_half_precision_halves_the_file_and_is_read_back_in_full(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from veriscene import models
 from veriscene.config import ModelConfig, TrainingConfig
 from veriscene.tensors.batch import ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training.epochs import epoch_batches
 from veriscene.training.optimizer import make_optimizer
-from veriscene.training.schedule import epoch_batches, learning_rate
+from veriscene.training.schedule import learning_rate
 from veriscene.training.sharpness import uphill
 from veriscene.training.step import CapturedStep, PlainStep, filled_up
 

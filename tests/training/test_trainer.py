@@ -106,7 +106,7 @@ def test_an_example_is_read_twice_and_in_another_order_only_where_orders_are_ran
     trainer = start(corpus, tmp_path / order, f"data.order={order}", "training.agreement=1.0")
     read: list[Batch] = []
     trainer.model.register_forward_pre_hook(lambda _model, arguments: read.append(arguments[0]))
-    trainer._make_step()(*next(trainer._batches()), learning_rate=1e-4)
+    trainer._make_step()(*next(trainer.epochs.from_step(0)), learning_rate=1e-4)
     (batch,) = read
     assert len(batch) == 2 * trainer.config.training.batch
     first, second = batch[: len(batch) // 2], batch[len(batch) // 2 :]
@@ -116,13 +116,9 @@ def test_an_example_is_read_twice_and_in_another_order_only_where_orders_are_ran
 
 
 @pytest.mark.parametrize("order", ["file", "sorted", "random"])
-def test_items_are_read_in_the_order_of_the_configuration(
-    corpus: Path, tmp_path: Path, order: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_items_are_read_in_the_order_of_the_configuration(corpus: Path, tmp_path: Path, order: str) -> None:
     trainer = start(corpus, tmp_path / order, f"data.order={order}", "training.epochs=2")
-    seen: list[Batch] = []
-    monkeypatch.setattr(Trainer, "_learn", lambda self, step, corpus, *rest: seen.append(corpus))
-    batches: Any = list(trainer._batches())
+    batches = list(trainer.epochs.from_step(0))
     first, second = batches[0][0], batches[-1][0]
     as_in_file = torch.equal(first.positions, trainer.corpus.positions)
     assert as_in_file is (order == "file")

@@ -58,6 +58,7 @@ def save(
         _write_json(partial / CONFIG, {"format": FORMAT, "veriscene": __version__, **checkpoint.config.to_json()})
         _write_json(partial / VOCABULARY, list(checkpoint.vocabulary.words))
         _write_json(partial / METRICS, checkpoint.metrics)
+        shutil.copymode(partial / CONFIG, partial / WEIGHTS)  # which safetensors lets nobody else read
         if also is not None:
             also(partial)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -17,17 +17,17 @@ from torch import Tensor, nn
 from veriscene import models
 from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.tensors.augmentation import Augmentation
-from veriscene.tensors.batch import Batch, ItemOrder
+from veriscene.tensors.batch import Batch
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import processes, state
 from veriscene.training.average import Average
 from veriscene.training.checkpoint import BEST, Checkpoint
+from veriscene.training.epochs import Epochs
 from veriscene.training.interruption import interruptible
 from veriscene.training.materials import Materials
 from veriscene.training.optimizer import make_optimizer
 from veriscene.training.progress import Display, RunLog
-from veriscene.training.schedule import epoch_batches, learning_rate
+from veriscene.training.schedule import learning_rate
 from veriscene.training.state import Outcome, Position
 from veriscene.training.step import CapturedStep, PlainStep, Step
 
@@ -51,16 +51,8 @@ class Trainer:
             torch.set_num_threads(config.training.threads)
         self.config, self.run, self.accelerator, self.quiet = config, run, accelerator, quiet
         self.materials, self.vocabulary = materials, materials.vocabulary
-        self.order = ItemOrder(config.data.order)
-        self.augment = Augmentation(
-            self.vocabulary,
-            recolor=config.data.recolor,
-            mirror=config.data.mirror,
-            jitter=config.data.jitter,
-            word_dropout=config.data.word_dropout,
-        )
-        self.lengths = materials.train.lengths
-        self.corpus = materials.train.to(accelerator.device)
+        self.epochs = Epochs(config, self.vocabulary, materials.train, accelerator)
+        self.corpus, self.order = self.epochs.corpus, self.epochs.order
         self.dev = materials.dev.to(accelerator.device).in_order(self.order)
         torch.manual_seed(config.training.seed)
         self.model: nn.Module = models.build(config.model, vocabulary=self.vocabulary)
@@ -77,17 +69,13 @@ class Trainer:
         self.position = Position()
 
     @property
-    def steps_per_epoch(self) -> int:
-        return math.ceil(len(self.corpus) / self.config.training.batch)
-
-    @property
     def total_steps(self) -> int:
-        return self.config.training.epochs * self.steps_per_epoch
+        return self.config.training.epochs * self.epochs.steps_each
 
     def expected_seconds(self) -> float:
         """About how long `fit` takes to its end, by some steps and a score: for a trainer to be thrown away."""
         step = self._make_step()
-        corpus, numbers, share = next(self._batches())
+        corpus, numbers, share = next(self.epochs.from_step(self.position.step))
         for _ in range(PROBED_STEPS):  # the first ones are slower: libraries set themselves up, graphs are recorded
             step(corpus, numbers, share, learning_rate=0.0)
         started = time.monotonic()
@@ -96,7 +84,7 @@ class Trainer:
         seconds = (time.monotonic() - started) / PROBED_STEPS * self.total_steps
         started = time.monotonic()
         processes.accuracy(self.accelerator, self._bare_model(), self.dev)
-        scores = self.total_steps / (self.config.training.evaluate_every or self.steps_per_epoch)
+        scores = self.total_steps / (self.config.training.evaluate_every or self.epochs.steps_each)
         seconds += (time.monotonic() - started) * scores
         limit = self.config.training.minutes * 60
         return min(seconds, limit) if limit else seconds
@@ -124,7 +112,7 @@ class Trainer:
         interrupted = False
         saved = looked = self._clock = time.monotonic()
         with display, interruptible() as asked_to_stop:
-            for corpus, numbers, share in self._batches():
+            for corpus, numbers, share in self.epochs.from_step(self.position.step):
                 self._learn(step, corpus, numbers, share)
                 if self._clock - looked > SECONDS_BETWEEN_LOOKS:
                     self._look(display)
@@ -159,25 +147,6 @@ class Trainer:
         if self.captures:
             return CapturedStep(self.model, self.optimizer, self.corpus, settings, self.order)
         return PlainStep(self.model, self.optimizer, settings, self.accelerator, self.order)
-
-    def _batches(self) -> Iterator[tuple[Batch, Tensor, Tensor]]:
-        """From the present position on: the corpus, this process's examples, each one's share in the batch's mean.
-
-        Everything about an epoch follows from (seed, epoch), so a resumed run sees what an unbroken one sees.
-        """
-        settings, rank, world = self.config.training, self.accelerator.process_index, self.accelerator.num_processes
-        first_epoch, first_batch = divmod(self.position.step, self.steps_per_epoch)
-        for epoch in range(first_epoch, settings.epochs):
-            generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + epoch)
-            batches = epoch_batches(self.lengths, size=settings.batch, window=settings.window, generator=generator)
-            corpus = self.augment(self.corpus, generator).in_order(self.order, generator)
-            for whole in batches[first_batch:]:
-                mine = whole[rank::world]
-                share = torch.full((len(mine),), world / len(whole))
-                if not len(mine):  # fewer examples than processes: one that does not count keeps all in step
-                    mine, share = whole[:1], torch.zeros(1)
-                yield corpus, mine, share
-            first_batch = 0
 
     def _learn(self, step: Step, corpus: Batch, numbers: Tensor, share: Tensor) -> None:
         position = self.position
@@ -233,7 +202,7 @@ class Trainer:
         best = accuracy > position.best_accuracy
         line = {
             "step": position.step,
-            "epoch": position.step / self.steps_per_epoch,
+            "epoch": position.step / self.epochs.steps_each,
             "loss": processes.mean(self.accelerator, position.loss_sum / max(1, position.loss_count)),
             "dev_accuracy": accuracy,
             "learning_rate": learning_rate(self.config.training, position.step - 1, self.total_steps),
@@ -260,7 +229,7 @@ class Trainer:
         return line
 
     def _due_for_score(self) -> bool:
-        every = self.config.training.evaluate_every or self.steps_per_epoch
+        every = self.config.training.evaluate_every or self.epochs.steps_each
         return self.position.step % every == 0 or self.position.step == self.total_steps
 
     def _is_over(self, out_of_time: bool, interrupted: bool) -> bool:
