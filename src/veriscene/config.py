@@ -52,9 +52,6 @@ class TrainingConfig:
     cooldown: float = 0.0  # the share of the run, at its end, over which the learning rate falls to zero
     weight_decay: float = 0.0  # what a weight loses at each step, as a share of the learning rate times itself
     label_smoothing: float = 0.0  # labels become this much less certain
-    trim: float = (
-        0.0  # the share of each batch, that of the largest losses, which is not learnt from: wrong labels are there
-    )
     agreement: float = 0.0  # how much it costs if two readings of an example differ; 0: it is read once
     sharpness: float = 0.0  # how far up the slope the gradient is taken; 0: where the weights are
     policy_weight: float = 1.0  # of the policy gradient beside the cross entropy's
@@ -159,13 +156,7 @@ _RANGES: dict[str, dict[str, tuple[int, int]]] = {
     },
 }
 
-_SHARES = (
-    ("model", "dropout"),
-    ("data", "word_dropout"),
-    ("training", "label_smoothing"),
-    ("training", "trim"),
-    ("training", "average"),
-)
+_SHARES = (("model", "dropout"), ("data", "word_dropout"), ("training", "label_smoothing"), ("training", "average"))
 
 
 def _check_ranges(config: Config, where: str) -> None:

@@ -3,10 +3,8 @@
 from dataclasses import replace
 from itertools import permutations, product
 
-import hypothesis
 import pytest
 import torch
-from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -14,7 +12,7 @@ from veriscene.models import Judgement
 from veriscene.models.pointer import BiATTPointer, given
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.features import ITEM_FEATURES
-from veriscene.training.objective import Loss, agreeing, objective, trimmed
+from veriscene.training.objective import Loss, agreeing, objective
 
 ORDERS = torch.tensor(list(product(permutations(range(3)), repeat=3)))  # (216, box, place)
 VOCABULARY = 9
@@ -241,21 +239,3 @@ def test_two_readings_cost_the_mean_of_their_losses_and_of_both_divergences_betw
     (expected,) = torch.autograd.grad(3 * divergence.sum(), logits)
     assert_close(told, expected)
     assert (expected[:4] * told[4:] != 0).all()  # both readings move
-
-
-@hypothesis.given(st.lists(st.tuples(st.integers(0, 9), st.floats(0, 5)), min_size=1, max_size=12), st.floats(0, 0.9))
-def test_what_is_trimmed_has_the_largest_losses_and_no_more_than_its_share(
-    examples: list[tuple[int, float]], trim: float
-) -> None:
-    share, losses = torch.tensor(examples, dtype=torch.float64).T
-    left = trimmed(share, losses, trim=trim)
-    assert_close(left.sum(), share.sum())
-    out, kept = (left == 0) & (share > 0), left > 0
-    assert share[out].sum() <= trim * share.sum() + 1e-9
-    if not share.any():  # of a process that idles
-        return
-    assert not out.any() or losses[out].min() >= losses[kept].max()
-    next_one = share[kept & (losses == losses[kept].max())].max()
-    assert share[out].sum() + next_one > trim * share.sum() - 1e-9  # and not one fewer than could go
-    ratios = left[kept] / share[kept]
-    assert_close(ratios, ratios[:1].expand_as(ratios))

@@ -26,7 +26,6 @@ REGULARISED = [
     "training.average=0.9",
     "training.weight_decay=0.1",
     "training.label_smoothing=0.1",
-    "training.trim=0.2",
     "training.agreement=1.0",
     "training.sharpness=0.05",
     "training.policy_weight=0.5",

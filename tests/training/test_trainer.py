@@ -53,7 +53,6 @@ def test_it_learns_and_keeps_the_best_state(tmp_path: Path) -> None:
 SETTINGS_WITH_EFFECT = [
     "training.weight_decay=0.5",
     "training.label_smoothing=0.3",
-    "training.trim=0.3",
     "training.agreement=1.0",
     "training.sharpness=0.5",
     "training.policy_weight=0.1",

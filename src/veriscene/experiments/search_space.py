@@ -19,7 +19,6 @@ DEFAULT = (
     "training.learning_rate=3e-4:4e-3:log",
     "training.batch=64,128,256,512",
     "training.label_smoothing=0:0.2",
-    "training.trim=0:0.1",
     "training.weight_decay=1e-2:1:log",
     "training.agreement=0,1,2,4",
     "model.dropout=0:0.6",

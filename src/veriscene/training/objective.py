@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -47,18 +46,6 @@ def agreeing(loss: Loss, logits: Tensor, *, weight: float) -> Loss:
         surrogate=_mean_of_readings(loss.surrogate) + weight * divergence,
         comprehension=_mean_of_readings(loss.comprehension),
     )
-
-
-def trimmed(share: Tensor, losses: Tensor, *, trim: float) -> Tensor:
-    """Each example's share in the mean if the largest losses, up to `trim` of all, are left out.
-
-    Some labels are wrong. An example that stays wrong when most others are learnt is likely to be one of them.
-    """
-    largest_first = losses.argsort(descending=True)
-    own = share[largest_first]
-    kept = own * (own.cumsum(dim=0) > trim * own.sum())
-    whole_again = own.sum() / kept.sum().clamp_min(torch.finfo(own.dtype).tiny)  # all are zero where a process idles
-    return torch.zeros_like(share).scatter(0, largest_first, kept * whole_again)
 
 
 def _mean_of_readings(losses: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from veriscene.config import TrainingConfig
 from veriscene.tensors.batch import Batch, ItemOrder
-from veriscene.training.objective import Loss, agreeing, objective, trimmed
+from veriscene.training.objective import Loss, agreeing, objective
 from veriscene.training.sharpness import uphill
 
 LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are recorded
@@ -44,10 +44,6 @@ def _loss(model: nn.Module, batch: Batch, settings: TrainingConfig, order: ItemO
     return agreeing(loss, judgement.logits, weight=settings.agreement) if settings.agreement else loss
 
 
-def _share_learnt(share: Tensor, loss: Loss, settings: TrainingConfig) -> Tensor:
-    return trimmed(share, loss.comprehension, trim=settings.trim) if settings.trim else share
-
-
 class PlainStep:
     """Works on every device and in several processes."""
 
@@ -71,12 +67,11 @@ class PlainStep:
         self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
         loss = _loss(self.model, batch, self.settings, self.order)
-        learnt = _share_learnt(share, loss, self.settings)
-        self.accelerator.backward((loss.surrogate * learnt).sum())
+        self.accelerator.backward((loss.surrogate * share).sum())
         if self.settings.sharpness:
             with uphill(self.model, self.settings.sharpness):
                 higher = _loss(self.model, batch, self.settings, self.order)
-                self.accelerator.backward((higher.surrogate * learnt).sum())
+                self.accelerator.backward((higher.surrogate * share).sum())
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
         return (loss.comprehension * share).sum()
@@ -141,12 +136,11 @@ class CapturedStep:
         self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
         loss = _loss(self.model, batch, self.settings, self.order)
-        learnt = _share_learnt(self.share, loss, self.settings)
-        torch.autograd.backward((loss.surrogate * learnt).sum())
+        torch.autograd.backward((loss.surrogate * self.share).sum())
         if self.settings.sharpness:
             with uphill(self.model, self.settings.sharpness):
                 higher = _loss(self.model, batch, self.settings, self.order)
-                torch.autograd.backward((higher.surrogate * learnt).sum())
+                torch.autograd.backward((higher.surrogate * self.share).sum())
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip, foreach=True)
         self.optimizer.step()
         return (loss.comprehension * self.share).sum()
