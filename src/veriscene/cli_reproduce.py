@@ -22,7 +22,10 @@ def reproduce(
     ] = None,
     rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
     seeds: Annotated[
-        int, typer.Option("--seeds", min=3, help="So many seeds a row; rows that have fewer get the rest.")
+        int,
+        typer.Option(
+            "--seeds", min=3, help="So many seeds a row, to be chosen beforehand; rows that have fewer get the rest."
+        ),
     ] = 3,
     changes: Annotated[
         list[str] | None,

@@ -169,9 +169,10 @@ def test_a_plan_is_carried_out_row_by_row_and_once(
 
     for row in reproduce.planned(plans.TABLE1, names):
         assert not reproduce.is_done(row, tmp_path / "table")
-        assert reproduce.expected_seconds(
+        seconds = reproduce.expected_seconds(
             row, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator()
         )
+        assert seconds > 0
     first = carry_out()
     monkeypatch.setattr(Trainer, "fit", lambda *_: pytest.fail("trained again"))
     monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
@@ -227,6 +228,30 @@ def test_more_seeds_are_added_to_those_that_are_there(
     three, five, still_five = (result.dev.scores for result in results)
     assert five[:3] == three and still_five == five and trained == [1, 2, 3, 4, 5]
     assert "--seeds 5" in results[2].command
+
+
+def test_an_extension_that_stops_or_fails_loses_nothing(corpus: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "two"
+    before = train(folder, corpus, count=2)
+    assert before is not None and seeds.is_summarised(folder, 2) and seeds.left(folder, 3) == 1
+    best = checkpoints.find(folder)
+    seeds.extend(folder, 4)
+    assert not seeds.is_summarised(folder, 2)  # it is one of four now
+    assert (seeds.left(folder, 0), seeds.left(folder, 5)) == (2, 3)
+    assert checkpoints.find(folder) == best  # the best of those that are done may be used meanwhile
+    after = train(folder, corpus)
+    assert after is not None and after.scores[:2] == before.scores and len(after.scores) == 4
+    assert seeds.is_summarised(folder, 2)
+    shutil.rmtree(folder / "seed5" / "best")
+    assert seeds.is_summarised(folder, 4)  # once it is summed up its verdicts are enough
+    record = (folder / "seeds.json").read_bytes()
+    train_file = nlvr.split_file(corpus, "train")
+    train_file.write_text(train_file.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="its data has changed"):
+        seeds.extend(folder, 6)
+    assert (folder / "seeds.json").read_bytes() == record
+    (folder / "summary.json").write_text("{}", encoding="utf-8")
+    assert not seeds.is_summarised(folder, 4)
 
 
 def _splits(result: reproduce.Result) -> tuple[seeds.Summary, seeds.Summary]:

@@ -1,7 +1,7 @@
 """A plan carried out: every row trained by the protocol and scored, and the table written beside the published one.
 
 Rows that are done are not done again, so the same call goes on where the last one stopped. The test split is looked at
-once a row, when all its seeds are trained.
+once a row, when all its seeds are trained; seeds that are added later are judged by themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from veriscene.experiments.seeds import Summary
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.training import processes, run
-from veriscene.training.checkpoint import SUMMARY
 from veriscene.training.materials import labelled
 
 Say = Callable[[str], None]
@@ -80,12 +79,11 @@ def check_test_split(data: Path) -> None:
 def expected_seconds(row: Row, changes: Sequence[str], *, data: Path, folder: Path, accelerator: Accelerator) -> float:
     """About how long those of the row's seeds that are left take on this machine, by a few steps."""
     trainer = run.rehearse(configuration(row, changes), data=data, accelerator=accelerator)
-    return trainer.expected_seconds() * (row.seeds - seeds.count_done(folder / row.folder))
+    return trainer.expected_seconds() * seeds.left(folder / row.folder, row.seeds)
 
 
 def is_done(row: Row, folder: Path) -> bool:
-    own = folder / row.folder
-    return (own / SUMMARY).is_file() and seeds.count_done(own) >= row.seeds
+    return seeds.is_summarised(folder / row.folder, row.seeds)
 
 
 def carry_out(

@@ -101,17 +101,29 @@ def start(
 
 def extend(folder: Path, count: int) -> None:
     """Makes it a folder of so many seeds if it is one of fewer; those that are there stay as they are."""
-    record = json.loads(nlvr.read_text(folder / SEEDS))
-    first, *_ = record["seeds"]
-    if len(record["seeds"]) < count:
-        (folder / SUMMARY).unlink(missing_ok=True)  # first: it must never speak of fewer seeds than there are
-        record["seeds"] = list(range(first, first + count))
+    _, data, _, seeds = _read(folder)
+    _check_corpus(folder, data)
+    if (missing := count - len(seeds)) > 0:
+        record = json.loads(nlvr.read_text(folder / SEEDS))
+        record["seeds"] = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + missing)]
         nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
 
 
-def count_done(folder: Path) -> int:
-    """How many of its seeds are trained and judged on dev."""
-    return sum(map(_is_done, folder.glob("seed*/")))
+def left(folder: Path, count: int) -> int:
+    """How many seeds are still to be trained until the folder has so many, or as many as it was made for."""
+    if not is_folder_of_seeds(folder):
+        return count
+    seeds = _read(folder)[3]
+    return max(count, len(seeds)) - sum(_is_done(folder / f"seed{seed}") for seed in seeds)
+
+
+def is_summarised(folder: Path, count: int) -> bool:
+    """Whether so many seeds are done, all that the folder was made for among them, and summed up."""
+    try:
+        summed_up = len(json.loads(nlvr.read_text(folder / SUMMARY))["dev"]["scores"])
+    except (InputError, ValueError, KeyError, TypeError):
+        return False  # not there or damaged; it is written anew, and no seed is trained again for that
+    return summed_up >= max(count, len(_read(folder)[3]))
 
 
 def check_same(folder: Path, config: Config, data: Path) -> None:

@@ -45,6 +45,8 @@ def _side_stream_of(stream: int, fork: int) -> torch.cuda.Stream:
     # anew only after that stream has done with it. Torch has 32 streams, which it hands out in turn, again and again.
     _taken.add(stream)
     candidates: Iterator[torch.cuda.Stream] = (torch.cuda.Stream() for _ in range(32))  # type: ignore[no-untyped-call]
-    side = next(candidate for candidate in candidates if candidate.cuda_stream not in _taken)
+    side = next((candidate for candidate in candidates if candidate.cuda_stream not in _taken), None)
+    if side is None:
+        raise RuntimeError("a model forks into more branches than torch has streams")
     _taken.add(side.cuda_stream)
     return side

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -58,7 +58,8 @@ def save(
         _write_json(partial / CONFIG, {"format": FORMAT, "veriscene": __version__, **checkpoint.config.to_json()})
         _write_json(partial / VOCABULARY, list(checkpoint.vocabulary.words))
         _write_json(partial / METRICS, checkpoint.metrics)
-        shutil.copymode(partial / CONFIG, partial / WEIGHTS)  # which safetensors lets nobody else read
+        with suppress(OSError):  # not every file system can; a convenience
+            shutil.copymode(partial / CONFIG, partial / WEIGHTS)  # which safetensors lets nobody else read
         if also is not None:
             also(partial)
 
