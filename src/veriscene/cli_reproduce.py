@@ -47,13 +47,7 @@ def reproduce(
     folder, settings = out or Path("runs") / plan, changes or []
     todo = work.planned(chosen, rows or [], seeds=seeds)
     work.check_test_split(data)
-    for row in todo:  # whatever is wrong with the settings shall be said before the first row, not after the fifth
-        work.configuration(row, settings)
-    left = {
-        row.name: work.expected_seconds(row, settings, data=data, folder=folder, accelerator=accelerator)
-        for row in todo
-        if not work.is_done(row, folder)
-    }
+    left = work.expected_seconds_left(todo, settings, data=data, folder=folder, accelerator=accelerator)
     for name, seconds in left.items():
         output.say(f"{name:<45} about {clock(seconds)}")
     output.say(f"{len(left)} of {len(todo)} rows to train, about {clock(sum(left.values()))} in all, in {folder}")
@@ -65,12 +59,8 @@ def reproduce(
             output.say("interrupted and saved; the same command goes on")
             raise typer.Exit(INTERRUPTED)
         output.say(f"{row.name}: dev {result.dev}")
-        # The table holds every row that is done, those of earlier commands too.
-        done = [row for row in work.planned(chosen, []) if work.is_done(row, folder)]
-        results = [work.result(row, settings, data=data, folder=folder, accelerator=accelerator) for row in done]
-        compared = work.compare(chosen, results, data=data, folder=folder)
+        table = work.table_of(chosen, settings, data=data, folder=folder, accelerator=accelerator)
         if accelerator.is_main_process:
-            work.write(folder, plan, chosen, results, compared)
+            table.write(folder, plan)
     if accelerator.is_main_process:
-        table = json.dumps(work.to_json(chosen, results, compared)) + "\n"
-        print(table if as_json else work.markdown(chosen, results, compared), end="")
+        print(json.dumps(table.to_json()) + "\n" if as_json else table.markdown(), end="")

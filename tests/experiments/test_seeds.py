@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import signal
 from pathlib import Path
@@ -17,8 +16,7 @@ from samples import write_corpus, yellow_circle_examples
 from veriscene.config import Config, load_preset
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
-from veriscene.evaluation.comparison import Difference
-from veriscene.experiments import plans, reproduce, seeds
+from veriscene.experiments import seeds
 from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
@@ -151,85 +149,6 @@ def test_a_corpus_that_cannot_be_learnt_from_leaves_no_folder(tmp_path: Path) ->
     assert not (tmp_path / "two").exists()
 
 
-def test_a_plan_is_carried_out_row_by_row_and_once(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nlvr.write(corpus / "test.json", yellow_circle_examples(20, seed=2))
-    changes = [change for change in TINY if not change.startswith("model.")]
-    names = ("MaxEnt", "ImageFeat+RNN")
-
-    def carry_out() -> list[reproduce.Result]:
-        results = [
-            reproduce.carry_out(
-                row, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator(), say=lambda text: None
-            )
-            for row in reproduce.planned(plans.TABLE1, names)
-        ]
-        return [result for result in results if result is not None]
-
-    for row in reproduce.planned(plans.TABLE1, names):
-        assert not reproduce.is_done(row, tmp_path / "table")
-        seconds = reproduce.expected_seconds(
-            row, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator()
-        )
-        assert seconds > 0
-    first = carry_out()
-    monkeypatch.setattr(Trainer, "fit", lambda *_: pytest.fail("trained again"))
-    monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
-    again = carry_out()
-    assert again == first and [len(result.dev.scores) for result in first] == [1, 3]
-    examples = nlvr.read(corpus / "test.json")
-    for result in first:
-        assert result.test is not None
-        own = tmp_path / "table" / result.row.folder
-        scores = [metrics.score(examples, verdicts).accuracy for verdicts in seeds.verdicts(own, "test")]
-        assert [score.accuracy for score in result.test.scores] == scores
-    plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(names, ("BiATT", "BiENC")))
-    compared = reproduce.compare(plan, first, data=corpus, folder=tmp_path / "table")
-    assert [(pair.first, pair.second) for pair in compared] == [names]
-    gaps = {name: gap.mean for name, gap in compared[0].differences.items()}
-    on_dev, on_test = (one.accuracy - other.accuracy for one, other in zip(*map(_splits, first), strict=True))
-    sizes = [len(nlvr.read(nlvr.split_file(corpus, split))) for split in ("dev", "test")]
-    both = (sizes[0] * on_dev + sizes[1] * on_test) / sum(sizes)
-    assert gaps == pytest.approx({"dev": on_dev, "test": on_test, "both": both})
-    table = reproduce.write(tmp_path / "table", "table1", plan, first, compared).read_text(encoding="utf-8")
-    assert "| MaxEnt minus ImageFeat+RNN | " in table and "| dev | Test-P | both |" in table
-    assert f"| MaxEnt | 68.0 / 67.7 | {100 * first[0].dev.accuracy:.1f} |" in table
-    record = json.loads((tmp_path / "table" / "table1.json").read_text(encoding="utf-8"))
-    assert [row["row"] for row in record["rows"]] == list(names)
-    with pytest.raises(InputError, match="other settings"):
-        changes.append("training.batch=8")
-        carry_out()
-    with pytest.raises(InputError, match="BiATT-Pointer"):
-        reproduce.planned(plans.TABLE1, ["CNN+RNN"])  # known, but nothing to train yet
-
-
-def test_more_seeds_are_added_to_those_that_are_there(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nlvr.write(corpus / "test.json", yellow_circle_examples(20, seed=2))
-    trained: list[int] = []
-    plain_fit = Trainer.fit
-    monkeypatch.setattr(
-        Trainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
-    )
-    changes = [change for change in TINY if not change.startswith("model.")]
-    results = []
-    for count in (0, 5, 4):
-        names = ("MaxEnt", "ImageFeat+RNN")
-        fitted, row = reproduce.planned(plans.TABLE1, names, seeds=count)
-        assert (fitted.seeds, row.seeds) == (1, max(3, count))  # what has one optimum has no use for seeds
-        assert reproduce.is_done(row, tmp_path) is (count == 4)
-        result = reproduce.carry_out(
-            row, changes, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None
-        )
-        assert result is not None and reproduce.is_done(row, tmp_path)
-        results.append(result)
-    three, five, still_five = (result.dev.scores for result in results)
-    assert five[:3] == three and still_five == five and trained == [1, 2, 3, 4, 5]
-    assert "--seeds 5" in results[2].command
-
-
 def test_an_extension_that_stops_or_fails_loses_nothing(corpus: Path, tmp_path: Path) -> None:
     folder = tmp_path / "two"
     before = train(folder, corpus, count=2)
@@ -252,51 +171,3 @@ def test_an_extension_that_stops_or_fails_loses_nothing(corpus: Path, tmp_path: 
     assert (folder / "seeds.json").read_bytes() == record
     (folder / "summary.json").write_text("{}", encoding="utf-8")
     assert not seeds.is_summarised(folder, 4)
-
-
-def _splits(result: reproduce.Result) -> tuple[seeds.Summary, seeds.Summary]:
-    assert result.test is not None
-    return result.dev, result.test
-
-
-def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder() -> None:
-    for plan in plans.PLANS.values():
-        rows = reproduce.planned(plan, [])
-        assert all(reproduce.configuration(row, []) for row in rows)
-        assert len({row.folder for row in rows}) == len(rows) == len({row.name for row in rows})
-        assert {name for pair in plan.compared for name in pair} <= {row.name for row in rows}
-    with pytest.raises(InputError, match="table1, ablations"):
-        plans.find("table2")
-
-
-def test_the_table_says_what_is_decided() -> None:
-    row, scores = plans.TABLE1.rows[0], seeds.Summary((seeds.Score(1, 0.5, 0.25),))
-    gaps = {"dev": Difference(0.02, (-0.003, 0.043)), "test": Difference(-0.03, (-0.05, -0.01))}
-    compared = [reproduce.Compared("A", "B", gaps)]
-    results = [reproduce.Result(row, scores, None, "veriscene train maxent")]
-    lines = reproduce.markdown(plans.TABLE1, results, compared).splitlines()
-    assert "| MaxEnt | 68.0 / 67.7 | 50.0 | - | 25.0 / - | 1 | 50.0 |" in lines
-    assert "| first row minus second | dev | Test-P |" in lines
-    assert "| A minus B | +2.0 (-0.3 to +4.3) | **-3.0 (-5.0 to -1.0)** |" in lines
-    record = reproduce.to_json(plans.TABLE1, results, compared)
-    assert record["differences"] == [
-        {
-            "first": "A",
-            "second": "B",
-            "dev": {"mean": 0.02, "interval": [-0.003, 0.043]},
-            "test": {"mean": -0.03, "interval": [-0.05, -0.01]},
-        }
-    ]
-
-
-def test_without_a_test_split_rows_are_compared_on_dev(corpus: Path, tmp_path: Path) -> None:
-    (corpus / "test.json").unlink()
-    names = ("MaxEnt", "ImageFeat+RNN")
-    changes = [change for change in TINY if not change.startswith("model.")]
-    results = [
-        reproduce.carry_out(row, changes, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda _: None)
-        for row in reproduce.planned(plans.TABLE1, names)
-    ]
-    plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(names,))
-    (pair,) = reproduce.compare(plan, [r for r in results if r is not None], data=corpus, folder=tmp_path)
-    assert list(pair.differences) == ["dev"]

@@ -1,4 +1,4 @@
-"""A plan carried out: every row trained by the protocol and scored, and the table written beside the published one.
+"""A plan carried out: every row trained by the protocol and scored.
 
 Rows that are done are not done again, so the same call goes on where the last one stopped. The test split is looked at
 once a row, when all its seeds are trained; seeds that are added later are judged by themselves.
@@ -6,45 +6,26 @@ once a row, when all its seeds are trained; seeds that are added later are judge
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from accelerate import Accelerator
 
 from veriscene import models
 from veriscene.config import Config, load_preset
 from veriscene.errors import InputError
-from veriscene.evaluation.comparison import Difference, difference
+from veriscene.evaluation.comparison import difference
 from veriscene.experiments import seeds
 from veriscene.experiments.plans import Plan, Row
-from veriscene.experiments.seeds import Summary
+from veriscene.experiments.table import Compared, Result, Table
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.training import processes, run
 from veriscene.training.materials import labelled
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Result:
-    row: Row
-    dev: Summary
-    test: Summary | None  # None where the corpus has no test split
-    command: str
-
-
-@dataclass(frozen=True)
-class Compared:
-    """Two rows, and how they differ on each split, and over all statements of both."""
-
-    first: str
-    second: str
-    differences: dict[str, Difference]  # by "dev" and, where the corpus has a test split, "test" and "both"
 
 
 def planned(plan: Plan, names: Sequence[str], *, seeds: int = 0) -> list[Row]:
@@ -74,6 +55,19 @@ def check_test_split(data: Path) -> None:
     """InputError if the corpus has a test split that could not be scored: not after hours, but now."""
     if _has_test(data):
         labelled(nlvr.read(nlvr.split_file(data, "test")), "test")
+
+
+def expected_seconds_left(
+    rows: Sequence[Row], changes: Sequence[str], *, data: Path, folder: Path, accelerator: Accelerator
+) -> dict[str, float]:
+    """Of the rows that are not done, by name. Whatever is wrong with the settings of any is said first."""
+    for row in rows:
+        configuration(row, changes)
+    return {
+        row.name: expected_seconds(row, changes, data=data, folder=folder, accelerator=accelerator)
+        for row in rows
+        if not is_done(row, folder)
+    }
 
 
 def expected_seconds(row: Row, changes: Sequence[str], *, data: Path, folder: Path, accelerator: Accelerator) -> float:
@@ -116,6 +110,13 @@ def result(row: Row, changes: Sequence[str], *, data: Path, folder: Path, accele
     return Result(row, dev, test, shlex.join(command))
 
 
+def table_of(plan: Plan, changes: Sequence[str], *, data: Path, folder: Path, accelerator: Accelerator) -> Table:
+    """Of every row that is done, those of earlier calls too."""
+    done = [row for row in planned(plan, []) if is_done(row, folder)]
+    results = [result(row, changes, data=data, folder=folder, accelerator=accelerator) for row in done]
+    return Table(plan, results, compare(plan, results, data=data, folder=folder))
+
+
 def compare(plan: Plan, results: Sequence[Result], *, data: Path, folder: Path) -> list[Compared]:
     """The plan's pairs of rows, as far as both are there."""
     splits = ("dev", "test") if _has_test(data) else ("dev",)
@@ -151,83 +152,6 @@ def _verdicts(folder: Path, splits: Sequence[str]) -> list[dict[str, bool]]:
         {f"{split} {name}": verdict for split, own in zip(splits, seed, strict=True) for name, verdict in own.items()}
         for seed in of_splits
     ]
-
-
-def markdown(plan: Plan, results: Sequence[Result], compared: Sequence[Compared]) -> str:
-    lines = [
-        f"# {plan.title}",
-        "",
-        "| row | published, dev / Test-P | dev | Test-P | consistency, dev / Test-P | seeds | best dev |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        *(_line(result) for result in results),
-    ]
-    if compared:
-        headings = [{"dev": "dev", "test": "Test-P", "both": "both"}[name] for name in compared[0].differences]
-        lines += [
-            "",
-            "Differences, with 95 % intervals (bootstrap over statements and seeds), in bold where they exclude zero:",
-            "",
-            f"| first row minus second | {' | '.join(headings)} |",
-            f"| --- |{' --- |' * len(headings)}",
-        ]
-    for pair in compared:
-        gaps = " | ".join(_gap(gap) for gap in pair.differences.values())
-        lines.append(f"| {pair.first} minus {pair.second} | {gaps} |")
-    return "\n".join(lines) + "\n"
-
-
-def _gap(gap: Difference) -> str:
-    low, high = gap.interval
-    figure = f"{100 * gap.mean:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
-    return f"**{figure}**" if gap.is_decided else figure
-
-
-def to_json(plan: Plan, results: Sequence[Result], compared: Sequence[Compared]) -> dict[str, Any]:
-    return {
-        "plan": plan.title,
-        "rows": [
-            {
-                "row": result.row.name,
-                "input": result.row.input,
-                "supervision": "labels",
-                "published": result.row.published,
-                "dev": result.dev.to_json(),
-                "test": None if result.test is None else result.test.to_json(),
-                "command": result.command,
-            }
-            for result in results
-        ],
-        "differences": [
-            {
-                "first": pair.first,
-                "second": pair.second,
-                **{name: {"mean": gap.mean, "interval": list(gap.interval)} for name, gap in pair.differences.items()},
-            }
-            for pair in compared
-        ],
-    }
-
-
-def write(folder: Path, name: str, plan: Plan, results: Sequence[Result], compared: Sequence[Compared]) -> Path:
-    """NAME.md and NAME.json in the folder; the former is returned."""
-    nlvr.write_text(folder / f"{name}.json", json.dumps(to_json(plan, results, compared), indent=1) + "\n")
-    nlvr.write_text(folder / f"{name}.md", markdown(plan, results, compared))
-    return folder / f"{name}.md"
-
-
-def _line(result: Result) -> str:
-    published = f"{result.row.published[0]:.1f} / {result.row.published[1]:.1f}" if result.row.published else "-"
-    test = result.test
-    consistency = f"{100 * result.dev.consistency:.1f} / {'-' if test is None else f'{100 * test.consistency:.1f}'}"
-    return (
-        f"| {result.row.name} | {published} | {_figure(result.dev)} | {'-' if test is None else _figure(test)}"
-        f" | {consistency} | {len(result.dev.scores)} | {100 * result.dev.best.accuracy:.1f} |"
-    )
-
-
-def _figure(summary: Summary) -> str:
-    spread = f" ± {100 * summary.spread:.1f}" if summary.spread is not None else ""
-    return f"{100 * summary.accuracy:.1f}{spread}"
 
 
 def _has_test(data: Path) -> bool:

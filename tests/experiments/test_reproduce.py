@@ -1,0 +1,148 @@
+"""A plan: every row once, by the protocol, and a table that says what came of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from accelerate import Accelerator
+
+from samples import write_corpus, yellow_circle_examples
+from veriscene.errors import InputError
+from veriscene.evaluation import metrics
+from veriscene.evaluation.comparison import Difference
+from veriscene.experiments import plans, reproduce, seeds
+from veriscene.experiments.table import Compared, Result, Table
+from veriscene.scenes import nlvr
+from veriscene.training.trainer import Trainer
+
+TINY = ["training.batch=16", "training.epochs=2", "training.learning_rate=0.02", "training.evaluate_every=4"]
+NAMES = ("MaxEnt", "ImageFeat+RNN")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = write_corpus(tmp_path / "corpus", yellow_circle_examples(64), yellow_circle_examples(40, seed=1))
+    nlvr.write(folder / "test.json", yellow_circle_examples(20, seed=2))
+    return folder
+
+
+def test_a_plan_is_carried_out_row_by_row_and_once(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = [*TINY]
+
+    def carry_out() -> list[Result]:
+        results = [
+            reproduce.carry_out(
+                row, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator(), say=lambda text: None
+            )
+            for row in reproduce.planned(plans.TABLE1, NAMES)
+        ]
+        return [result for result in results if result is not None]
+
+    for row in reproduce.planned(plans.TABLE1, NAMES):
+        assert not reproduce.is_done(row, tmp_path / "table")
+        seconds = reproduce.expected_seconds(
+            row, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator()
+        )
+        assert seconds > 0
+    first = carry_out()
+    monkeypatch.setattr(Trainer, "fit", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
+    again = carry_out()
+    assert again == first and [len(result.dev.scores) for result in first] == [1, 3]
+    examples = nlvr.read(corpus / "test.json")
+    for result in first:
+        assert result.test is not None
+        own = tmp_path / "table" / result.row.folder
+        scores = [metrics.score(examples, verdicts).accuracy for verdicts in seeds.verdicts(own, "test")]
+        assert [score.accuracy for score in result.test.scores] == scores
+    plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(NAMES, ("BiATT", "BiENC")))
+    compared = reproduce.compare(plan, first, data=corpus, folder=tmp_path / "table")
+    assert [(pair.first, pair.second) for pair in compared] == [NAMES]
+    gaps = {name: gap.mean for name, gap in compared[0].differences.items()}
+    on_dev, on_test = (one.accuracy - other.accuracy for one, other in zip(*map(_splits, first), strict=True))
+    sizes = [len(nlvr.read(nlvr.split_file(corpus, split))) for split in ("dev", "test")]
+    both = (sizes[0] * on_dev + sizes[1] * on_test) / sum(sizes)
+    assert gaps == pytest.approx({"dev": on_dev, "test": on_test, "both": both})
+    table = Table(plan, first, compared).write(tmp_path / "table", "table1").read_text(encoding="utf-8")
+    assert "| MaxEnt minus ImageFeat+RNN | " in table and "| dev | Test-P | both |" in table
+    assert f"| MaxEnt | 68.0 / 67.7 | {100 * first[0].dev.accuracy:.1f} |" in table
+    record = json.loads((tmp_path / "table" / "table1.json").read_text(encoding="utf-8"))
+    assert [row["row"] for row in record["rows"]] == list(NAMES)
+    with pytest.raises(InputError, match="other settings"):
+        changes.append("training.batch=8")
+        carry_out()
+    with pytest.raises(InputError, match="BiATT-Pointer"):
+        reproduce.planned(plans.TABLE1, ["CNN+RNN"])  # known, but nothing to train yet
+
+
+def test_more_seeds_are_added_to_those_that_are_there(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[int] = []
+    plain_fit = Trainer.fit
+    monkeypatch.setattr(
+        Trainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
+    )
+    results = []
+    for count in (0, 5, 4):
+        fitted, row = reproduce.planned(plans.TABLE1, NAMES, seeds=count)
+        assert (fitted.seeds, row.seeds) == (1, max(3, count))  # what has one optimum has no use for seeds
+        assert reproduce.is_done(row, tmp_path) is (count == 4)
+        result = reproduce.carry_out(
+            row, TINY, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None
+        )
+        assert result is not None and reproduce.is_done(row, tmp_path)
+        results.append(result)
+    three, five, still_five = (result.dev.scores for result in results)
+    assert five[:3] == three and still_five == five and trained == [1, 2, 3, 4, 5]
+    assert "--seeds 5" in results[2].command
+
+
+def _splits(result: Result) -> tuple[seeds.Summary, seeds.Summary]:
+    assert result.test is not None
+    return result.dev, result.test
+
+
+def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder() -> None:
+    for plan in plans.PLANS.values():
+        rows = reproduce.planned(plan, [])
+        assert all(reproduce.configuration(row, []) for row in rows)
+        assert len({row.folder for row in rows}) == len(rows) == len({row.name for row in rows})
+        assert {name for pair in plan.compared for name in pair} <= {row.name for row in rows}
+    with pytest.raises(InputError, match="table1, ablations"):
+        plans.find("table2")
+
+
+def test_the_table_says_what_is_decided() -> None:
+    row, scores = plans.TABLE1.rows[0], seeds.Summary((seeds.Score(1, 0.5, 0.25),))
+    gaps = {"dev": Difference(0.02, (-0.003, 0.043)), "test": Difference(-0.03, (-0.05, -0.01))}
+    compared = [Compared("A", "B", gaps)]
+    results = [Result(row, scores, None, "veriscene train maxent")]
+    lines = Table(plans.TABLE1, results, compared).markdown().splitlines()
+    assert "| MaxEnt | 68.0 / 67.7 | 50.0 | - | 25.0 / - | 1 | 50.0 |" in lines
+    assert "| first row minus second | dev | Test-P |" in lines
+    assert "| A minus B | +2.0 (-0.3 to +4.3) | **-3.0 (-5.0 to -1.0)** |" in lines
+    record = Table(plans.TABLE1, results, compared).to_json()
+    assert record["differences"] == [
+        {
+            "first": "A",
+            "second": "B",
+            "dev": {"mean": 0.02, "interval": [-0.003, 0.043]},
+            "test": {"mean": -0.03, "interval": [-0.05, -0.01]},
+        }
+    ]
+
+
+def test_without_a_test_split_rows_are_compared_on_dev(corpus: Path, tmp_path: Path) -> None:
+    (corpus / "test.json").unlink()
+    results = [
+        reproduce.carry_out(row, TINY, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda _: None)
+        for row in reproduce.planned(plans.TABLE1, NAMES)
+    ]
+    plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(NAMES,))
+    (pair,) = reproduce.compare(plan, [r for r in results if r is not None], data=corpus, folder=tmp_path)
+    assert list(pair.differences) == ["dev"]
