@@ -42,13 +42,15 @@ def test_a_plan_is_carried_out_row_by_row_and_once(
         ]
         return [result for result in results if result is not None]
 
-    for row in reproduce.planned(plans.TABLE1, NAMES):
-        assert not reproduce.is_done(row, tmp_path / "table")
-        seconds = reproduce.expected_seconds(
-            row, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator()
+    def left(*, seeds: int = 0) -> dict[str, float]:
+        rows = reproduce.planned(plans.TABLE1, NAMES, seeds=seeds)
+        return reproduce.expected_seconds_left(
+            rows, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator()
         )
-        assert seconds > 0
+
+    assert list(left()) == list(NAMES) and min(left().values()) > 0
     first = carry_out()
+    assert left() == {} and list(left(seeds=4)) == [NAMES[1]]
     monkeypatch.setattr(Trainer, "fit", lambda *_: pytest.fail("trained again"))
     monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
     again = carry_out()
