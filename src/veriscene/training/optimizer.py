@@ -19,7 +19,7 @@ def make_optimizer(model: nn.Module, settings: TrainingConfig, *, captured: bool
     bring those weights to nothing, and Adam's epsilon would stop them if it did not follow `policy_weight`. So that
     weight says how much of the gradient reaches what the pointer shares with the rest, and `policy_rate` is its pace.
     """
-    choosing = list(model.pointer.parameters()) if models.chooses_order(model) else []
+    choosing = list(model.get_submodule("pointer").parameters()) if models.chooses_order(model) else []
     theirs = {id(parameter) for parameter in choosing}
     judging = [parameter for parameter in model.parameters() if id(parameter) not in theirs]
     groups = [{"params": judging, "weight_decay": settings.weight_decay, PACE: 1.0}]
