@@ -41,7 +41,6 @@ UNTUNED = [
     "training.average=0.0",
     "training.evaluate_every=0",
     "training.policy_weight=1.0",
-    "training.policy_rate=1.0",
     "training.agreement=0.0",
     "training.precision=tf32",
 ]

@@ -54,8 +54,7 @@ class TrainingConfig:
     label_smoothing: float = 0.0  # labels become this much less certain
     agreement: float = 0.0  # how much it costs if two readings of an example differ; 0: it is read once
     sharpness: float = 0.0  # how far up the slope the gradient is taken; 0: where the weights are
-    policy_weight: float = 1.0  # of the policy gradient beside the cross entropy's, for weights that both reach
-    policy_rate: float = 1.0  # the learning rate of the pointer's own weights, as a share of the others'
+    policy_weight: float = 1.0  # of the policy gradient beside the cross entropy's
     average: float = 0.0  # weights scored and kept are a moving average, which keeps this share at each step
     clip: float = 5.0  # the gradient's largest norm
     precision: str = "tf32"  # of products on a GPU: tf32 | bf16 (then also of what goes from one to the next)
@@ -183,6 +182,5 @@ def _check_ranges(config: Config, where: str) -> None:
     demand(0 <= config.training.agreement <= 100, "training", "agreement", "from 0 to 100")
     demand(0 <= config.training.sharpness <= 10, "training", "sharpness", "from 0 to 10")
     demand(0 <= config.training.policy_weight <= 100, "training", "policy_weight", "from 0 to 100")
-    demand(0 <= config.training.policy_rate <= 10, "training", "policy_rate", "from 0 to 10")
     demand(config.training.clip > 0, "training", "clip", "above 0")
     demand(0 <= config.training.cooldown <= 1, "training", "cooldown", "between 0 and 1")

@@ -29,7 +29,6 @@ REGULARISED = [
     "training.agreement=1.0",
     "training.sharpness=0.05",
     "training.policy_weight=0.5",
-    "training.policy_rate=0.3",
     "data.minimum_count=1",
     "data.recolor=true",
     "data.mirror=true",

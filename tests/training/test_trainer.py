@@ -56,7 +56,6 @@ SETTINGS_WITH_EFFECT = [
     "training.agreement=1.0",
     "training.sharpness=0.5",
     "training.policy_weight=0.1",
-    "training.policy_rate=0.1",
     "training.clip=0.01",
     "training.window=1",
     "training.seed=2",

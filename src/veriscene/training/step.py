@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from veriscene.config import TrainingConfig
 from veriscene.tensors.batch import Batch, ItemOrder
 from veriscene.training.objective import Loss, agreeing, objective
-from veriscene.training.optimizer import PACE
 from veriscene.training.sharpness import uphill
 
 LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are recorded
@@ -62,7 +61,7 @@ class PlainStep:
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate * group[PACE]
+            group["lr"] = learning_rate
         device = corpus.words.device
         batch, share = corpus[numbers.to(device)], share.to(device)
         self.model.train()
@@ -118,7 +117,7 @@ class CapturedStep:
         self.numbers.copy_(numbers, non_blocking=True)
         self.share.copy_(share, non_blocking=True)
         for group in self.optimizer.param_groups:
-            group["lr"].fill_(learning_rate * group[PACE])
+            group["lr"].fill_(learning_rate)
         if shape not in self.graphs:
             self.graphs[shape] = self._record(*shape)
         graph, loss = self.graphs[shape]
