@@ -44,18 +44,26 @@ class BiATT(nn.Module):
         xavier_(self, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
-        h = self.lang_lstm.dropout(self.read_statement(batch))
-        return self.match(h, self.embed_items(batch.items), batch, batch.as_they_come)
+        h, g = concurrently(
+            lambda: self.lang_lstm.dropout(self.read_statement(batch)),
+            lambda: self.read_items(self.embed_items(batch.items), batch),
+        )
+        return self.match(h, g, batch, batch.as_they_come)
 
     def read_statement(self, batch: Batch) -> Tensor:
         """LANG-LSTM, equation 1, before dropout: (batch, word, 2 hidden)."""
         return self.lang_lstm.read(self.embed_words(batch.words), batch.lengths)
 
-    def match(self, h: Tensor, e: Tensor, batch: Batch, order: Tensor) -> Judgement:
-        """Words h (batch, word, 2 hidden) against items e (batch, box, place, item), already in the given order."""
-        boxes, counts = batch.counts.shape, batch.counts.flatten()  # boxes are rows of their own to an LSTM
+    def read_items(self, e: Tensor, batch: Batch) -> Tensor:
+        """OBJ-LSTM, equation 3: items e (batch, box, place, item) in any order -> (batch, box, place, 2 hidden)."""
+        counts = batch.counts.flatten()  # boxes are rows of their own to an LSTM
+        g: Tensor = self.obj_lstm(e.flatten(0, 1), counts).unflatten(0, batch.counts.shape)
+        return g
+
+    def match(self, h: Tensor, g: Tensor, batch: Batch, order: Tensor) -> Judgement:
+        """Words h (batch, word, 2 hidden) against items g (batch, box, place, 2 hidden), read in the given order."""
+        boxes, counts = batch.counts.shape, batch.counts.flatten()
         item_mask, word_mask = batch.item_mask, batch.word_mask[:, None].expand(*batch.counts.shape, -1)
-        g = self.obj_lstm(e.flatten(0, 1), counts).unflatten(0, boxes)  # equation 3
 
         def words_with_items() -> tuple[Tensor, Tensor]:
             alpha = masked_softmax(torch.einsum("btd,bjkd->bjtk", self.b1(h), g), item_mask[:, :, None])  # 4

@@ -14,6 +14,7 @@ from veriscene.models.judgement import Judgement
 from veriscene.models.layers import BiLSTM, element_max, masked_softmax, xavier_
 from veriscene.models.places import ItemEmbedding
 from veriscene.models.pooling import pooling as make_pooling
+from veriscene.models.streams import concurrently
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import PADDING
 
@@ -45,8 +46,10 @@ class BiDAF(nn.Module):
 
     def forward(self, batch: Batch) -> Judgement:
         boxes, counts = batch.counts.shape, batch.counts.flatten()  # boxes are rows of their own to an LSTM
-        h = self.lang_lstm(self.embed_words(batch.words), batch.lengths)[:, None]  # the same words for every box
-        u = self.obj_lstm(self.embed_items(batch.items).flatten(0, 1), counts).unflatten(0, boxes)
+        h, u = concurrently(
+            lambda: self.lang_lstm(self.embed_words(batch.words), batch.lengths)[:, None],  # the same for every box
+            lambda: self.obj_lstm(self.embed_items(batch.items).flatten(0, 1), counts).unflatten(0, boxes),
+        )
         a, g = self.attention_flow(h, u, batch)
         lengths = batch.lengths[:, None].expand(boxes).flatten()
         m = self.model_lstm2(self.model_lstm1(g.flatten(0, 1), lengths), lengths).unflatten(0, boxes)

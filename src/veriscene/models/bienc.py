@@ -10,6 +10,7 @@ from veriscene.models.judgement import Judgement
 from veriscene.models.layers import BiLSTM, last_outputs, xavier_
 from veriscene.models.places import ItemEmbedding
 from veriscene.models.pooling import SCORE_COMBINATIONS
+from veriscene.models.streams import concurrently
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import PADDING
 
@@ -40,9 +41,11 @@ class BiENC(nn.Module):
         xavier_(self, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
-        h = last_outputs(self.lang_lstm(self.embed_words(batch.words), batch.lengths), batch.lengths)
         counts = batch.counts.flatten()
-        e = self.embed_items(batch.items).flatten(0, 1)
-        g = last_outputs(self.obj_lstm(e, counts), counts).view(*batch.counts.shape, -1)
+        h, g = concurrently(
+            lambda: last_outputs(self.lang_lstm(self.embed_words(batch.words), batch.lengths), batch.lengths),
+            lambda: last_outputs(self.obj_lstm(self.embed_items(batch.items).flatten(0, 1), counts), counts),
+        )
+        g = g.view(*batch.counts.shape, -1)
         scores = torch.einsum("bd,bjd->bj", self.similarity(h), g)
         return Judgement(logits=self.combine(scores), scores=scores, order=batch.as_they_come)

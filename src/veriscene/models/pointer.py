@@ -186,7 +186,7 @@ class BiATTPointer(nn.Module):
         question = self.pointer.ask(h, e, reading.glance, batch)
         order = self.pointer.order(question, choose)
         judgement, log_probability = concurrently(
-            lambda: self.comprehension.match(h, take_items(e, order), batch, order),
+            lambda: self._match(h, e, batch, order),
             lambda: self.pointer.log_probability(question, order),
         )
         return replace(judgement, log_probability=log_probability)
@@ -195,7 +195,11 @@ class BiATTPointer(nn.Module):
         """Without dropout, in the likeliest order, whose probability nobody asks."""
         h, e = reading.h, reading.e
         order = self.pointer.order(self.pointer.ask(h, e, reading.glance, batch), greedy)
-        return self.comprehension.match(h, take_items(e, order), batch, order)
+        return self._match(h, e, batch, order)
+
+    def _match(self, h: Tensor, e: Tensor, batch: Batch, order: Tensor) -> Judgement:
+        g = self.comprehension.read_items(take_items(e, order), batch)
+        return self.comprehension.match(h, g, batch, order)
 
     def _baseline(self, batch: Batch, reading: Reading) -> Judgement:
         """As in inference. What was read before any dropout is the same there, so it is not read again."""
