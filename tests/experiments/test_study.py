@@ -12,7 +12,7 @@ from veriscene.config import load_preset
 from veriscene.errors import InputError
 from veriscene.experiments.search import Search, plan_search
 from veriscene.experiments.search_space import Settings
-from veriscene.experiments.study import COMPLETE, CUT_OFF, JOURNAL, PRUNED, Study, opened
+from veriscene.experiments.study import COMPLETE, CUT_OFF, JOURNAL, PRUNED, TRIALS, Study, opened
 
 SPACE = ("training.learning_rate=1e-5:1e-2:log", "model.dropout=0:0.5")
 
@@ -88,6 +88,20 @@ def test_a_folder_of_something_else_and_a_damaged_journal_are_refused(corpus: Pa
     (tmp_path / "study" / JOURNAL).write_text("nonsense\n{}\n")
     with pytest.raises(InputError, match="damaged"), opened(tmp_path / "study", search(corpus)):
         pass
+
+
+def test_a_study_whose_journal_is_lost_keeps_its_results(corpus: Path, tmp_path: Path) -> None:
+    with opened(tmp_path / "study", search(corpus)) as study:
+        play(study, 2)
+    before = (tmp_path / "study" / TRIALS).read_text()
+    (tmp_path / "study" / JOURNAL).unlink()
+    lost = "knows 0 trials where trials.json has 2"
+    with pytest.raises(InputError, match=lost), opened(tmp_path / "study", search(corpus)):
+        pass
+    assert (tmp_path / "study" / TRIALS).read_text() == before
+    (tmp_path / "study" / TRIALS).write_text("{")  # what is only told again is not asked for
+    with opened(tmp_path / "study", search(corpus)) as study:
+        assert study.trials() == []
 
 
 def test_one_command_at_a_time(corpus: Path, tmp_path: Path) -> None:

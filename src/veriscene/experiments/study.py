@@ -62,6 +62,7 @@ class Study:
         """Trials that were running when the last command ended are cut off."""
         self.folder, self.search = folder, search
         self._study = _load(folder / JOURNAL)
+        self._check_journal()
         self._under_way: dict[int, tuple[optuna.Trial, Marks]] = {}
         for trial in self.trials():
             if trial.state == RUNNING:
@@ -153,6 +154,18 @@ class Study:
             trial.user_attrs.get("seconds"),
             error,
         )
+
+    def _check_journal(self) -> None:
+        """InputError if it has lost trials: their numbers, and so their folders, would be given again."""
+        try:
+            told = len(json.loads(nlvr.read_text(self.folder / TRIALS)))
+        except (InputError, ValueError, TypeError):
+            return  # it is written anew
+        if told > len(self.trials()):
+            raise InputError(
+                f"{self.folder / JOURNAL}: knows {len(self.trials())} trials where {TRIALS} has {told};"
+                " bring it back, or start anew in another folder with --out"
+            )
 
     def _cut_off(self, number: int) -> None:
         from optuna.trial import TrialState
