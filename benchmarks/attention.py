@@ -30,7 +30,7 @@ def evenness(weights: Tensor, choices: Tensor) -> Tensor:
 
 
 def mean_evenness(checkpoint: Checkpoint, examples: Sequence[Example]) -> dict[str, float]:
-    """By who looks; where there is nothing to choose from, in a box with one item, nobody is asked."""
+    """By who looks, as far as anybody does; where there is nothing to choose from, in a box with one item, nobody."""
     told: dict[str, list[Tensor]] = {"words": [], "items": []}
     for _, batch, judgement in judge_in_batches(checkpoint.model, checkpoint.encode(examples)):
         words, items = batch.lengths[:, None, None], batch.counts[..., None]
@@ -40,7 +40,8 @@ def mean_evenness(checkpoint: Checkpoint, examples: Sequence[Example]) -> dict[s
         if judgement.beta is not None:
             asked = batch.item_mask & (words > 1)
             told["items"].append(evenness(judgement.beta, words)[asked])
-    return {looking: torch.cat(parts).mean().item() for looking, parts in told.items() if parts}
+    asked_at_all = {looking: torch.cat(parts) for looking, parts in told.items() if parts}
+    return {looking: figures.mean().item() for looking, figures in asked_at_all.items() if len(figures)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         checkpoint = checkpoints.load(name)
         told = mean_evenness(checkpoint, examples)
         if not told:
-            raise InputError(f"{name}: {checkpoint.config.model.name} has no attention")
+            raise InputError(f"{name}: {checkpoint.config.model.name} has no attention, or nothing to choose from")
         figures = ", ".join(f"{looking} {figure:.2f}" for looking, figure in told.items())
         print(f"{name}: {checkpoint.config.model.name}, evenness of {figures}")
 

@@ -36,21 +36,22 @@ def checkpoint_of(name: str) -> Checkpoint:
 
 
 class Told(nn.Module):
-    """Looks as it is told to: evenly, or at the first thing alone."""
+    """Looks as it is told to: evenly, or at the first thing alone; and the other way from where padding stands."""
 
     def __init__(self, *, evenly: bool) -> None:
         super().__init__()
         self.evenly = evenly
 
     def forward(self, batch: Batch) -> Judgement:
-        examples, boxes, items = batch.items.shape[:3]
-        words = batch.words.size(1)
-        alpha = self.over(batch.item_mask[:, :, None].expand(examples, boxes, words, items))
-        beta = self.over(batch.word_mask[:, None, None].expand(examples, boxes, items, words))
+        words, items = batch.word_mask[:, None].expand(*batch.counts.shape, -1), batch.item_mask
+        alpha, beta = self.look(words, items), self.look(items, words)
         return Judgement(batch.lengths.float(), None, batch.as_they_come, alpha=alpha, beta=beta)
 
-    def over(self, mask: Tensor) -> Tensor:
-        weights = mask.float() if self.evenly else torch.zeros(mask.shape).index_fill(-1, torch.tensor([0]), 1.0)
+    def look(self, lookers: Tensor, looked_at: Tensor) -> Tensor:
+        """(…, looker, looked at), by where each of the two is no padding."""
+        evenly = (lookers[..., None] == self.evenly) & looked_at[..., None, :]
+        at_first = torch.arange(looked_at.size(-1)) == 0
+        weights = torch.where(evenly.any(dim=-1, keepdim=True), evenly, at_first).float()
         return weights / weights.sum(dim=-1, keepdim=True)
 
 
@@ -75,5 +76,5 @@ def test_a_model_without_attention_is_refused(tmp_path: Path, capsys: pytest.Cap
         checkpoints.save(tmp_path / name, checkpoint_of(name))
     attention.main([str(tmp_path / "nlvr"), str(tmp_path / "biatt")])
     assert "biatt, evenness of words " in capsys.readouterr().out
-    with pytest.raises(InputError, match="bienc has no attention"):
+    with pytest.raises(InputError, match="bienc has no attention, or nothing"):
         attention.main([str(tmp_path / "nlvr"), str(tmp_path / "bienc")])

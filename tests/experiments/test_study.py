@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -90,18 +91,38 @@ def test_a_folder_of_something_else_and_a_damaged_journal_are_refused(corpus: Pa
         pass
 
 
-def test_a_study_whose_journal_is_lost_keeps_its_results(corpus: Path, tmp_path: Path) -> None:
+def test_a_study_whose_journal_has_lost_something_is_refused_and_keeps_its_results(
+    corpus: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "study"
+    with opened(folder, search(corpus)) as study:
+        play(study, 2)
+        study.run_folder(1).mkdir()
+    journal, before = folder / JOURNAL, (folder / TRIALS).read_text()
+    whole = journal.read_bytes()
+
+    def assert_refused(what: str) -> None:
+        with pytest.raises(InputError, match=f"{JOURNAL}: has lost trial {what}"), opened(folder, search(corpus)):
+            pass
+
+    journal.unlink()
+    assert_refused("0")
+    journal.write_bytes(b"\n".join(whole.split(b"\n")[:-2]) + b"\n")  # how the last trial ended
+    assert_refused("1")
+    assert (folder / TRIALS).read_text() == before and study.run_folder(1).is_dir()
+    (folder / TRIALS).unlink()
+    journal.unlink()
+    assert_refused("1")  # its folder is there
+
+
+@pytest.mark.parametrize("results", ["[]", "{", '"abc"', "[" * 100_000])
+def test_results_that_are_behind_or_damaged_are_written_anew(corpus: Path, tmp_path: Path, results: str) -> None:
     with opened(tmp_path / "study", search(corpus)) as study:
         play(study, 2)
-    before = (tmp_path / "study" / TRIALS).read_text()
-    (tmp_path / "study" / JOURNAL).unlink()
-    lost = "knows 0 trials where trials.json has 2"
-    with pytest.raises(InputError, match=lost), opened(tmp_path / "study", search(corpus)):
-        pass
-    assert (tmp_path / "study" / TRIALS).read_text() == before
-    (tmp_path / "study" / TRIALS).write_text("{")  # what is only told again is not asked for
+    (tmp_path / "study" / TRIALS).write_text(results)
     with opened(tmp_path / "study", search(corpus)) as study:
-        assert study.trials() == []
+        assert len(study.finished()) == 2
+    assert len(json.loads((tmp_path / "study" / TRIALS).read_text())) == 2
 
 
 def test_one_command_at_a_time(corpus: Path, tmp_path: Path) -> None:

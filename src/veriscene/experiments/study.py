@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -156,15 +157,19 @@ class Study:
         )
 
     def _check_journal(self) -> None:
-        """InputError if it has lost trials: their numbers, and so their folders, would be given again."""
-        try:
-            told = len(json.loads(nlvr.read_text(self.folder / TRIALS)))
-        except (InputError, ValueError, TypeError):
-            return  # it is written anew
-        if told > len(self.trials()):
+        """InputError if it has lost something: numbers, and so folders, would be given again, and results dropped.
+
+        All is written there first, so whatever else tells of a trial that ended, the journal of a sound study does.
+        """
+        known = {trial.number: trial.state for trial in self.trials()}
+        ended = _numbers_told(self.folder / TRIALS)
+        names = (re.fullmatch(r"trial-(\d+)", path.stem) for path in self.folder.iterdir())
+        begun = {int(name[1]) for name in names if name}
+        lost = {number for number in ended if known.get(number, RUNNING) == RUNNING} | (begun - known.keys())
+        if lost:
             raise InputError(
-                f"{self.folder / JOURNAL}: knows {len(self.trials())} trials where {TRIALS} has {told};"
-                " bring it back, or start anew in another folder with --out"
+                f"{self.folder / JOURNAL}: has lost trial {min(lost)};"
+                " put the old one back in its place, or start anew in another folder with --out"
             )
 
     def _cut_off(self, number: int) -> None:
@@ -185,6 +190,14 @@ class Study:
         nlvr.write_text(self.folder / TRIALS, json.dumps(records, indent=1) + "\n")
         if best is not None:
             nlvr.write_text(self.folder / BEST_TRIAL, json.dumps(self.best_to_json(), indent=1) + "\n")
+
+
+def _numbers_told(results: Path) -> set[int]:
+    """The trials that ended; none if the file is damaged, for it is only written from the journal."""
+    try:
+        return {int(record["number"]) for record in json.loads(nlvr.read_text(results))}
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
+        return set()
 
 
 @contextmanager

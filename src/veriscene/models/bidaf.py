@@ -71,8 +71,8 @@ class BiDAF(nn.Module):
     def similarity(self, h: Tensor, u: Tensor) -> Tensor:
         """w · [h_t; u_k; h_t ∘ u_k], (batch, box, word, item), by parts: no vector is laid out for a pair.
 
-        What is learnt is how w differs from (0, 0, 1), the dot product. From near zero, where weight decay would
-        keep it, every word looks at all items alike and learns nothing else.
+        What is learnt is how w differs from (0, 0, 1), the dot product: the product is the part by which words differ
+        in where they look, and from Xavier's small values it hardly grew on NLVR (docs/results.md, seventh round).
         """
         of_h, of_u, of_both = self.w_beyond_product.weight.chunk(3, dim=1)
         return linear(h, of_h) + linear(u, of_u).transpose(-1, -2) + (h * (1 + of_both[0])) @ u.transpose(-1, -2)
