@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
+import torch
 from hypothesis import strategies as st
 
+from veriscene import models
+from veriscene.config import Config, ModelConfig
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size
+from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training.checkpoint import Checkpoint
 
 
 def random_box(rng: random.Random, most: int = 8) -> Box:
@@ -77,3 +83,11 @@ def write_corpus(folder: Path, train: list[Example], dev: list[Example]) -> Path
     nlvr.write(folder / "train" / "train.json", train)
     nlvr.write(folder / "dev" / "dev.json", dev)
     return folder
+
+
+def fresh_checkpoint(name: str, examples: Sequence[Example]) -> Checkpoint:
+    """A small model of that kind which has learnt nothing yet, and knows all words of the examples."""
+    torch.manual_seed(1)
+    vocabulary = Vocabulary.of((example.statement for example in examples), minimum_count=1)
+    sizes = ModelConfig(name=name, embedding=4, hidden=6, item=4, joint=6, mlp=5)
+    return Checkpoint(models.build(sizes, vocabulary=vocabulary), Config(model=sizes), vocabulary, {})

@@ -9,30 +9,19 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from samples import yellow_circle_examples
+from samples import fresh_checkpoint, yellow_circle_examples
 from scripts import script
-from veriscene import models
-from veriscene.config import Config, ModelConfig
 from veriscene.errors import InputError
 from veriscene.models.judgement import Judgement
 from veriscene.scenes import nlvr
 from veriscene.tensors.batch import Batch
-from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import Checkpoint
 
 attention = script("attention")
 
 EXAMPLES = yellow_circle_examples(40)
 # Statements of several lengths, so that there is padding.
 EXAMPLES = [replace(e, statement=e.statement + " now" * (n % 3)) for n, e in enumerate(EXAMPLES)]
-
-
-def checkpoint_of(name: str) -> Checkpoint:
-    torch.manual_seed(1)
-    vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
-    sizes = ModelConfig(name=name, embedding=4, hidden=6, item=4, joint=6, mlp=5)
-    return Checkpoint(models.build(sizes, vocabulary=vocabulary), Config(model=sizes), vocabulary, {})
 
 
 class Told(nn.Module):
@@ -57,23 +46,32 @@ class Told(nn.Module):
 
 @pytest.mark.parametrize("evenly", [True, False])
 def test_even_attention_is_one_and_attention_on_one_thing_nothing(evenly: bool) -> None:
-    checkpoint = replace(checkpoint_of("biatt"), model=Told(evenly=evenly))
+    checkpoint = replace(fresh_checkpoint("biatt", EXAMPLES), model=Told(evenly=evenly))
     told = attention.mean_evenness(checkpoint, EXAMPLES)
     assert told == {"words": pytest.approx(float(evenly)), "items": pytest.approx(float(evenly))}
 
 
 @pytest.mark.parametrize(("name", "who"), [("bidaf", {"words"}), ("biatt-pointer", {"words", "items"})])
 def test_a_model_is_told_by_who_looks(name: str, who: set[str]) -> None:
-    told = attention.mean_evenness(checkpoint_of(name), EXAMPLES)
+    told = attention.mean_evenness(fresh_checkpoint(name, EXAMPLES), EXAMPLES)
     assert told.keys() == who
     assert all(0.5 < figure < 1 for figure in told.values())  # fresh weights: nearly evenly
+
+
+def test_where_there_is_one_item_nobody_chooses() -> None:
+    single = [
+        replace(e, scene=replace(e.scene, boxes=tuple(replace(box, items=box.items[:1]) for box in e.scene.boxes)))
+        for e in EXAMPLES
+    ]
+    assert attention.mean_evenness(fresh_checkpoint("bidaf", EXAMPLES), single) == {}
+    assert attention.mean_evenness(fresh_checkpoint("biatt", EXAMPLES), single).keys() == {"items"}
 
 
 def test_a_model_without_attention_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "nlvr" / "dev").mkdir(parents=True)
     nlvr.write(tmp_path / "nlvr" / "dev" / "dev.json", EXAMPLES)
     for name in ("biatt", "bienc"):
-        checkpoints.save(tmp_path / name, checkpoint_of(name))
+        checkpoints.save(tmp_path / name, fresh_checkpoint(name, EXAMPLES))
     attention.main([str(tmp_path / "nlvr"), str(tmp_path / "biatt")])
     assert "biatt, evenness of words " in capsys.readouterr().out
     with pytest.raises(InputError, match="bienc has no attention, or nothing"):

@@ -9,16 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from samples import yellow_circle_examples
+from samples import fresh_checkpoint, yellow_circle_examples
 from scripts import script
-from veriscene import models
-from veriscene.config import Config, ModelConfig
 from veriscene.errors import InputError
 from veriscene.models.biatt import BiATT
 from veriscene.models.pointer import BiATTPointer
 from veriscene.scenes import nlvr
 from veriscene.tensors.batch import ItemOrder, encode
-from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
 
@@ -28,13 +25,10 @@ EXAMPLES = yellow_circle_examples(40)
 
 
 def checkpoint_of(name: str) -> Checkpoint:
-    torch.manual_seed(1)
-    vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
-    sizes = ModelConfig(name=name, embedding=4, hidden=6, item=4, joint=6, mlp=5)
-    model = models.build(sizes, vocabulary=vocabulary)
-    for parameter in model.parameters():
+    checkpoint = fresh_checkpoint(name, EXAMPLES)
+    for parameter in checkpoint.model.parameters():
         nn.init.normal_(parameter)
-    return Checkpoint(model, Config(model=sizes), vocabulary, {})
+    return checkpoint
 
 
 def test_a_model_is_told_in_every_order(
