@@ -47,8 +47,7 @@ def bidaf(pooling: str = "max", *, dropout: float = 0.0, seed: int = 0) -> BiDAF
 def box_vector(weights: Weights, h: list[Vector], box: np.ndarray, drop: Drop) -> tuple[Vector, np.ndarray]:
     """The pooled modelling layer of one box, and each word's attention to the items."""
     u = bilstm(under(weights, "obj_lstm"), embed_items(weights, box), drop)
-    of_h, of_u, of_both = np.split(weights["w_beyond_product.weight"][0], 3)
-    w = np.concatenate([of_h, of_u, 1 + of_both])
+    w = weights["w_similarity.weight"][0]
     s = [[float(w @ np.concatenate([h_t, u_k, h_t * u_k])) for u_k in u] for h_t in h]
     b = softmax([max(s_t) for s_t in s])
     h_tilde = sum(b_t * h_t for b_t, h_t in zip(b, h, strict=True))
@@ -112,7 +111,7 @@ def test_the_sizes_are_those_of_the_appendix():
     assert shapes == {
         "embed_words.weight": (50, 128),
         "embed_items.weight": (64, 9),
-        "w_beyond_product.weight": (1, 3 * 512),
+        "w_similarity.weight": (1, 3 * 512),
         "pool.scorer.first.weight": (512, 512),
         "pool.scorer.last.weight": (1, 512),
     }

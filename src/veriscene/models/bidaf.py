@@ -38,7 +38,7 @@ class BiDAF(nn.Module):
         self.embed_items = ItemEmbedding(item, coordinates)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.obj_lstm = BiLSTM(item, hidden, dropout)
-        self.w_beyond_product = nn.Linear(6 * hidden, 1, bias=False)
+        self.w_similarity = nn.Linear(6 * hidden, 1, bias=False)
         self.model_lstm1 = BiLSTM(8 * hidden, hidden, dropout)
         self.model_lstm2 = BiLSTM(2 * hidden, hidden, dropout)
         self.pool = make_pooling(pooling, size=2 * hidden, units=hidden, hidden=mlp, dropout=dropout)
@@ -69,10 +69,6 @@ class BiDAF(nn.Module):
         return a, torch.cat([h.expand_as(u_tilde), u_tilde, h * u_tilde, h * h_tilde], dim=-1)
 
     def similarity(self, h: Tensor, u: Tensor) -> Tensor:
-        """w · [h_t; u_k; h_t ∘ u_k], (batch, box, word, item), by parts: no vector is laid out for a pair.
-
-        What is learnt is how w differs from (0, 0, 1), the dot product: the product is the part by which words differ
-        in where they look, and from Xavier's small values it hardly grew on NLVR (docs/results.md, seventh round).
-        """
-        of_h, of_u, of_both = self.w_beyond_product.weight.chunk(3, dim=1)
-        return linear(h, of_h) + linear(u, of_u).transpose(-1, -2) + (h * (1 + of_both[0])) @ u.transpose(-1, -2)
+        """w · [h_t; u_k; h_t ∘ u_k], (batch, box, word, item), by parts: no vector is laid out for a pair."""
+        of_h, of_u, of_both = self.w_similarity.weight.chunk(3, dim=1)
+        return linear(h, of_h) + linear(u, of_u).transpose(-1, -2) + (h * of_both[0]) @ u.transpose(-1, -2)
