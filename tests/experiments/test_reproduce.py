@@ -14,7 +14,9 @@ from veriscene.evaluation import metrics
 from veriscene.evaluation.comparison import Difference
 from veriscene.experiments import plans, reproduce, seeds
 from veriscene.experiments.table import Compared, Result, Table
+from veriscene.models.pooling import POOLINGS
 from veriscene.scenes import nlvr
+from veriscene.tensors.batch import ItemOrder
 from veriscene.training.trainer import Trainer
 
 TINY = ["training.batch=16", "training.epochs=2", "training.learning_rate=0.02", "training.evaluate_every=4"]
@@ -117,6 +119,12 @@ def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder() -> N
         assert {name for pair in plan.compared for name in pair} <= {row.name for row in rows}
     with pytest.raises(InputError, match="table1, ablations"):
         plans.find("table2")
+
+
+def test_the_ablations_know_every_pooling_and_every_order() -> None:
+    settings = [reproduce.configuration(row, []) for row in plans.ABLATIONS.rows]
+    assert {config.model.pooling for config in settings} == set(POOLINGS)
+    assert {config.data.order for config in settings} == {order.value for order in ItemOrder}
 
 
 def test_the_table_says_what_is_decided() -> None:

@@ -47,28 +47,32 @@ TABLE1 = Plan(
     compared=(("BiATT-Pointer", "BiATT"), ("BiATT", "BiENC"), ("BiATT", "BiDAF")),
 )
 
+POOLINGS = ("mean", "concatenate", "lstm", "early", "joint")  # beside the paper's choice, the max
+ORDERS = ("file", "sorted")  # beside random ones
+PLAIN = "BiATT, pooling max, order random"
 LEARNED = "BiATT-Pointer, pooling max, order learned"
 
 
-def _of(pooling: str, order: str) -> tuple[str, ...]:
-    return f"model.pooling={pooling}", f"data.order={order}"
+def _biatt(pooling: str, order: str) -> Row:
+    changes = (f"model.pooling={pooling}", f"data.order={order}")
+    return Row(f"BiATT, pooling {pooling}, order {order}", "biatt", changes=changes)
 
 
 # The combinations of section 3.1, and the orders of section 5.
 ABLATIONS = Plan(
     "Ablations",
     (
-        *(
-            Row(f"BiATT, pooling {pooling}, order random", "biatt", changes=_of(pooling, "random"))
-            for pooling in ("max", "mean", "concatenate", "lstm", "early", "joint")
-        ),
-        *(
-            Row(f"BiATT, pooling max, order {order}", "biatt", changes=_of("max", order))
-            for order in ("file", "sorted")
-        ),
+        _biatt("max", "random"),
+        *(_biatt(pooling, "random") for pooling in POOLINGS),
+        *(_biatt("max", order) for order in ORDERS),
         Row(LEARNED, "biatt-pointer", changes=("model.pooling=max",)),
     ),
-    compared=tuple((LEARNED, f"BiATT, pooling max, order {order}") for order in ("random", "file", "sorted")),
+    compared=(
+        (LEARNED, PLAIN),
+        *((LEARNED, _biatt("max", order).name) for order in ORDERS),
+        *((PLAIN, _biatt("max", order).name) for order in ORDERS),
+        *((PLAIN, _biatt(pooling, "random").name) for pooling in POOLINGS),
+    ),
 )
 
 PLANS = {"table1": TABLE1, "ablations": ABLATIONS}
