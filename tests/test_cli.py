@@ -73,12 +73,19 @@ BAD_INPUT = {
     "level": ("data synth out --level hard", "unknown level 'hard'"),
     "report": ("report model", "not a run"),
     "setting without effect": ("train bienc --set model.joint=3", "model.joint has no effect on bienc"),
+    "setting of steps": (
+        "train maxent --data corpus --set training.epochs=3",
+        "training.epochs has no effect on maxent",
+    ),
+    "policy of none": ("train biatt --set training.policy_weight=1", "training.policy_weight has no effect on biatt"),
+    "order of counts": ("train mlp --data corpus --set data.order=file", "data.order has no effect on mlp"),
     "no seeds": ("train bienc --seeds 0", "at least one seed"),
     "recolor": ("train bienc --data corpus --set data.recolor=true", "does not teach the word"),
     "export": ("export counts counts.onnx", "cannot be exported"),
     "plan": ("reproduce table2 --data corpus", "unknown plan 'table2'; choose from table1, ablations"),
     "row": ("reproduce table1 --data corpus --row CNN", "unknown row 'CNN'; choose from MaxEnt,"),
     "row's setting": ("reproduce table1 --data corpus --set training.batch=0", "training.batch=0 must be from 1"),
+    "search without effect": ("tune bienc --data corpus --space training.policy_weight=0:1", "no effect on bienc"),
     "search": ("tune biatt --data corpus --space training.batch=9:1", "must be below the upper end"),
 }
 

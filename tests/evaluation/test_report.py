@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import random
 import re
+from math import hypot
 from xml.etree import ElementTree
+
+from pytest import approx
 
 from samples import random_scene, yellow_circle_examples
 from veriscene.evaluation import metrics, report
 from veriscene.scenes.nlvr import Example
-from veriscene.scenes.render import svg
+from veriscene.scenes.render import HEAD, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -16,12 +19,19 @@ def test_a_picture_shows_every_item_and_an_arrow_to_each_next_one() -> None:
     scene = random_scene(random.Random(5))
     order = [list(reversed(range(len(box.items)))) for box in scene.boxes]
     root = ElementTree.fromstring(svg(scene, order))
-    arrows = [path for path in root.iter(f"{SVG}path") if path.get("marker-end")]
-    assert len(arrows) == len(scene.items) - len(scene.boxes)
+    arrows, heads = list(root.iter(f"{SVG}path")), [e for e in root.iter(f"{SVG}polygon") if e.get("fill") == "#d11"]
+    assert len(arrows) == len(heads) == len(scene.items) - len(scene.boxes)
     start, end = scene.boxes[0].items[-1], scene.boxes[0].items[-2]
     points = [float(number) for number in re.findall(r"-?[\d.]+", arrows[0].get("d", ""))]
     assert points[:2] == [start.x + start.size.value / 2, start.y + start.size.value / 2]
     assert points[-2:] == [end.x + end.size.value / 2, end.y + end.size.value / 2]
+    tip, left, right = ([float(x) for x in corner.split(",")] for corner in heads[0].get("points", "").split())
+    along = [points[-2] - points[2], points[-1] - points[3]]  # where a curve goes at its end
+    assert tip == points[-2:]
+    back = [tip[axis] - (left[axis] + right[axis]) / 2 for axis in (0, 1)]
+    assert hypot(*back) == approx(HEAD, abs=0.01) and back[0] * along[1] == approx(back[1] * along[0], abs=0.1)
+    assert back[0] * along[0] + back[1] * along[1] > 0
+    assert not any(e.get("id") for e in root.iter())  # several pictures share a page
     shapes = [e for e in root.iter() if e.get("fill") in ("#ffff00", "#000000", "#0099ff")]
     assert len(shapes) == len(scene.items)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -98,13 +97,13 @@ def read_space(lines: Sequence[str], config: Config, *, fixed: Collection[str]) 
         where = f"--space {line}"
         if not equals or not values:
             raise InputError(f"{where}: write it as {FORMS}")
-        if models.is_fitted(config.model) and key not in ("model.penalty", "data.minimum_count"):
-            raise InputError(f"{where}: {key} has no effect on {config.model.name}, which is fitted without steps")
         if key in fixed:
             raise InputError(f"{where}: {key} is fixed by another option; search it or fix it, not both")
         if key in space:
             raise InputError(f"{where}: {key} is given twice; give it once")
         space[key] = _read_values(values, type(_present(config, key, where)), where)
+        if not models.has_effect(config.model, key):
+            raise InputError(f"{where}: {key} has no effect on {config.model.name}")
         _check_ends(space[key], config, key, where)
     if not space:
         raise InputError(f"every setting of the default space is fixed; name others with --space {FORMS}")
@@ -126,16 +125,11 @@ def _text(value: Value) -> str:
 
 
 def _default_lines(config: Config, fixed: Collection[str]) -> Iterator[str]:
-    from veriscene.models import MODELS, is_fitted, reads_in_order
+    from veriscene.models import has_effect
 
-    kind = MODELS[config.model.name]
-    read = inspect.signature(kind).parameters
     for line in DEFAULT:
         key = line.partition("=")[0]
-        section, _, name = key.partition(".")
-        has_effect = name in read if section == "model" else not is_fitted(config.model)
-        has_effect &= reads_in_order(kind) or key != "data.order"
-        if key not in fixed and has_effect:
+        if key not in fixed and has_effect(config.model, key):
             yield line
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Protocol, runtime_checkable
 
@@ -30,7 +30,9 @@ __all__ = [
     "Prepared",
     "build",
     "check",
+    "check_changes",
     "chooses_order",
+    "has_effect",
     "is_fitted",
     "reads_in_order",
 ]
@@ -87,6 +89,27 @@ def reads_in_order(model: object) -> bool:
 def chooses_order(model: object) -> bool:
     """Whether a model reads items in an order of its own choice."""
     return bool(getattr(model, "chooses_order", False))
+
+
+def has_effect(config: ModelConfig, key: str) -> bool:
+    """Whether the setting of that name, `section.key`, makes a difference to what such a model becomes."""
+    kind, (section, _, name) = _kind(config), key.partition(".")
+    if section == "model":
+        return name == "name" or name in inspect.signature(kind).parameters
+    if key == "data.order":
+        return reads_in_order(kind)
+    if key == "training.policy_weight":
+        return chooses_order(kind)
+    # What is fitted has no steps that anything could change, only words and examples.
+    return not is_fitted(config) or key in ("data.minimum_count", "data.statements", "data.level", "data.corpus_seed")
+
+
+def check_changes(config: ModelConfig, changes: Iterable[str]) -> None:
+    """InputError for a `section.key=value` that makes no difference: who asks for it believes that it does."""
+    for change in changes:
+        key = change.partition("=")[0].strip()
+        if not key.startswith("model.") and not has_effect(config, key):  # of the model's own `check` says more
+            raise InputError(f"--set {change}: {key} has no effect on {config.name}")
 
 
 def is_fitted(config: ModelConfig) -> bool:

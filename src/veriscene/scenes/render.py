@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import hypot
 
 from veriscene.scenes.scene import BOX_EXTENT, Color, Item, Scene, Shape
 
 BOX_PITCH = 150  # from one box's left edge to the next one's, as in the corpus's pictures
 WIDTH = 2 * BOX_PITCH + BOX_EXTENT
+HEAD = 7.0  # how long an arrow's head is, in pixels of the scene
 BOW = 0.6  # how far an arrow leaves the straight line, as a share of its length
 _FILL = {Color.YELLOW: "#ffff00", Color.BLACK: "#000000", Color.BLUE: "#0099ff"}
 
@@ -18,8 +20,6 @@ def svg(scene: Scene, order: Sequence[Sequence[int]] | None = None, *, scale: fl
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {BOX_EXTENT}"'
         f' width="{WIDTH * scale:g}" height="{BOX_EXTENT * scale:g}" role="img">',
-        '<defs><marker id="head" viewBox="0 0 10 10" refX="8" refY="5" markerWidth="5" markerHeight="5"'
-        ' orient="auto"><path d="M0 0L10 5L0 10z" fill="#d11"/></marker></defs>',
         f'<rect width="{WIDTH}" height="{BOX_EXTENT}" fill="#808080"/>',
     ]
     for number, box in enumerate(scene.boxes):
@@ -55,7 +55,10 @@ def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
     """Bowed to the right of its direction: straight ones would lie over one another along a tower."""
     (x1, y1), (x2, y2) = start, end
     bow_x, bow_y = (x1 + x2) / 2 - (y2 - y1) * BOW, (y1 + y2) / 2 + (x2 - x1) * BOW
-    return (
-        f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="#d11" stroke-width="1.4"'
-        ' marker-end="url(#head)"/>'
-    )
+    curve = f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="#d11" stroke-width="1.4"/>'
+    # The head is drawn where it is. A marker would need an id, and a page with several pictures would have it twice.
+    length = hypot(x2 - bow_x, y2 - bow_y) or 1.0
+    ahead_x, ahead_y = HEAD * (x2 - bow_x) / length, HEAD * (y2 - bow_y) / length
+    back_x, back_y = x2 - ahead_x, y2 - ahead_y
+    corners = ((x2, y2), (back_x - ahead_y / 2, back_y + ahead_x / 2), (back_x + ahead_y / 2, back_y - ahead_x / 2))
+    return curve + f'<polygon points="{" ".join(f"{x:g},{y:g}" for x, y in corners)}" fill="#d11"/>'
