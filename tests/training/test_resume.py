@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -155,6 +156,18 @@ def test_what_cannot_be_resumed_says_so(corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "run" / "last" / "trainer.pt").write_bytes(b"PK\x03\x04 broken")
     with pytest.raises(InputError, match=r"trainer\.pt: damaged"):
         run.resume(tmp_path / "run", accelerator=Accelerator(), quiet=True)
+
+
+def test_a_finished_run_whose_state_was_thrown_away_is_still_finished(corpus: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    start(corpus, folder, small()).fit()
+    shutil.rmtree(folder / "last")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match="is finished"):
+        run.resume(folder, accelerator=Accelerator(), quiet=True).fit()
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    shutil.rmtree(folder / "best")  # of what is lost nothing can be used, so it is trained again
+    assert not run.resume(folder, accelerator=Accelerator(), quiet=True).position.finished
 
 
 def test_ctrl_c_on_the_command_line_saves_and_says_how_to_go_on(corpus: Path, tmp_path: Path) -> None:

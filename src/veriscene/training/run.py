@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from accelerate import Accelerator
@@ -19,6 +20,7 @@ from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import BEST
 from veriscene.training.fitted import FittedTrainer
 from veriscene.training.materials import Materials
+from veriscene.training.progress import read_log
 from veriscene.training.trainer import LAST, Trainer
 
 RUN = "run.json"
@@ -66,10 +68,19 @@ def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> An
     """The trainer of an earlier run, exactly where it stood."""
     config, data = _read(folder)
     trainer = _trainer(config, folder, data, accelerator, quiet)
-    last = checkpoints.present(folder / LAST)
-    if isinstance(trainer, Trainer) and last is not None:  # else the run ended before it first saved, and starts again
-        trainer.resume(last)
+    if isinstance(trainer, Trainer):
+        if (last := checkpoints.present(folder / LAST)) is not None:
+            trainer.resume(last)
+        elif _reached_its_end(trainer):
+            trainer.position = replace(trainer.position, finished=True)
+        # Else the run ended before it first saved, and starts again.
     return trainer
+
+
+def _reached_its_end(trainer: Trainer) -> bool:
+    """By its log and best weights: who threw its state away to save space does not want it trained anew."""
+    scored = (line["step"] for line in read_log(trainer.run))
+    return checkpoints.present(trainer.run / BEST) is not None and trainer.total_steps in scored
 
 
 def scored_split(folder: Path) -> tuple[str, Path]:
