@@ -26,10 +26,10 @@ def train(
     resume: Annotated[Path | None, typer.Option(readable=False, help="Go on exactly where this run stopped.")] = None,
 ) -> None:
     """Train a model. Ctrl-C finishes the step, saves, and says how to go on."""
-    from veriscene import models
     from veriscene.config import load_preset
     from veriscene.experiments.seeds import is_folder_of_seeds
     from veriscene.training import run
+    from veriscene.training.effect import check_changes
 
     accelerator = output.accelerator()
     say = output.say
@@ -44,7 +44,7 @@ def train(
         raise typer.BadParameter("name a PRESET (`veriscene models` lists them), or --resume RUN")
     else:
         config = load_preset(preset, [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])])
-        models.check_changes(config.model, changes or [])
+        check_changes(changes or [], config.model, corpus_given=data is not None)
         if seeds is not None:
             _start_seeds(config, preset, data, out, seeds)
             return

@@ -51,6 +51,7 @@ def tune(
     """
     from veriscene.experiments import tune as work
     from veriscene.experiments.search import plan_search
+    from veriscene.training.effect import check_changes
 
     output.main_process_alone("tune")
     fixed = [
@@ -59,6 +60,7 @@ def tune(
         *([] if seed is None else [f"training.seed={seed}"]),
     ]
     search = plan_search(preset, data=data, changes=fixed, space=space or [])
+    check_changes(changes or [], search.config.model, corpus_given=True)
     folder = out or Path("runs") / f"tune-{preset}"
     output.say(f"{trials} trials, {jobs} at a time; each one's own log is {folder / 'trial-NNN.txt'}")
     outcome = work.tune(search, folder=folder, trials=trials, jobs=jobs, accelerator=output.accelerator, say=output.say)

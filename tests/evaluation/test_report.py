@@ -31,6 +31,8 @@ def test_a_picture_shows_every_item_and_an_arrow_to_each_next_one() -> None:
     back = [tip[axis] - (left[axis] + right[axis]) / 2 for axis in (0, 1)]
     assert hypot(*back) == approx(HEAD, abs=0.01) and back[0] * along[1] == approx(back[1] * along[0], abs=0.1)
     assert back[0] * along[0] + back[1] * along[1] > 0
+    across = [left[axis] - right[axis] for axis in (0, 1)]
+    assert hypot(*across) == approx(HEAD, abs=0.01) and across[0] * back[0] + across[1] * back[1] == approx(0, abs=0.1)
     assert not any(e.get("id") for e in root.iter())  # several pictures share a page
     shapes = [e for e in root.iter() if e.get("fill") in ("#ffff00", "#000000", "#0099ff")]
     assert len(shapes) == len(scene.items)

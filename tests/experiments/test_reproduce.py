@@ -57,6 +57,8 @@ def test_a_plan_is_carried_out_row_by_row_and_once(
     monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
     again = carry_out()
     assert again == first and [len(result.dev.scores) for result in first] == [1, 3]
+    # MaxEnt has no steps, so `train` would refuse these settings for it.
+    assert [result.command.count("--set") for result in first] == [0, len(TINY)]
     examples = nlvr.read(corpus / "test.json")
     for result in first:
         assert result.test is not None
@@ -125,6 +127,10 @@ def test_the_ablations_know_every_pooling_and_every_order() -> None:
     settings = [reproduce.configuration(row, []) for row in plans.ABLATIONS.rows]
     assert {config.model.pooling for config in settings} == set(POOLINGS)
     assert {config.data.order for config in settings} == {order.value for order in ItemOrder}
+    # Whatever differs in one thing from what the paper has, in pooling or in order, is compared with that.
+    beside = {(plans.PLAIN, row.name) for row in plans.ABLATIONS.rows if row.preset == "biatt"} - {(plans.PLAIN,) * 2}
+    orders = {(plans.LEARNED, row.name) for row in plans.ABLATIONS.rows if "BiATT, pooling max" in row.name}
+    assert beside | orders == set(plans.ABLATIONS.compared)
 
 
 def test_the_table_says_what_is_decided() -> None:

@@ -158,9 +158,16 @@ def test_what_cannot_be_resumed_says_so(corpus: Path, tmp_path: Path) -> None:
         run.resume(tmp_path / "run", accelerator=Accelerator(), quiet=True)
 
 
-def test_a_finished_run_whose_state_was_thrown_away_is_still_finished(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "ending",
+    [[], ["training.patience=1", "training.learning_rate=1e-9"], ["training.minutes=1e-6"]],
+    ids=["last step", "patience", "time"],
+)
+def test_a_finished_run_whose_state_was_thrown_away_is_still_finished(
+    ending: list[str], corpus: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
-    start(corpus, folder, small()).fit()
+    start(corpus, folder, small(*ending)).fit()
     shutil.rmtree(folder / "last")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with pytest.raises(InputError, match="is finished"):
@@ -168,6 +175,30 @@ def test_a_finished_run_whose_state_was_thrown_away_is_still_finished(corpus: Pa
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     shutil.rmtree(folder / "best")  # of what is lost nothing can be used, so it is trained again
     assert not run.resume(folder, accelerator=Accelerator(), quiet=True).position.finished
+
+
+def test_a_crash_between_a_score_and_the_first_save_starts_again(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(corpus, tmp_path / "whole", small()).fit()
+    broken = start(corpus, tmp_path / "broken", small())
+    plain_learn = Trainer._learn
+
+    def learn_until_the_crash(self: Trainer, *arguments: Any) -> None:
+        if self.position.step == 7:
+            raise MemoryError("the machine went down")
+        plain_learn(self, *arguments)
+
+    monkeypatch.setattr(Trainer, "_learn", learn_until_the_crash)
+    with pytest.raises(MemoryError):
+        broken.fit()
+    monkeypatch.undo()
+    assert read_log(tmp_path / "broken") and (tmp_path / "broken" / "best").is_dir()
+    assert not (tmp_path / "broken" / "last").exists()
+    resumed = run.resume(tmp_path / "broken", accelerator=Accelerator(), quiet=True)
+    assert not resumed.position.finished
+    resumed.fit()
+    assert weights_and_scores(tmp_path / "broken")[1] == weights_and_scores(tmp_path / "whole")[1]
 
 
 def test_ctrl_c_on_the_command_line_saves_and_says_how_to_go_on(corpus: Path, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from veriscene.experiments.table import Compared, Result, Table
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.training import processes, run
+from veriscene.training.effect import with_effect
 from veriscene.training.materials import labelled
 
 Say = Callable[[str], None]
@@ -105,7 +106,9 @@ def result(row: Row, changes: Sequence[str], *, data: Path, folder: Path, accele
     own = folder / row.folder
     dev = seeds.judge(own, "dev", accelerator=accelerator)
     test = seeds.judge(own, "test", accelerator=accelerator) if _has_test(data) else None
-    settings = [part for change in (*row.changes, *changes) for part in ("--set", change)]
+    model = configuration(row, changes).model
+    matter = with_effect([*row.changes, *changes], model, corpus_given=True)  # what is not for this row is left out
+    settings = [part for change in matter for part in ("--set", change)]
     command = ["veriscene", "train", str(row.preset), "--data", "NLVR", "--seeds", str(len(dev.scores)), *settings]
     return Result(row, dev, test, shlex.join(command))
 

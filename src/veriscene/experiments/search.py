@@ -14,6 +14,7 @@ from veriscene.config import Config, from_json, load_preset
 from veriscene.errors import InputError
 from veriscene.experiments.search_space import Settings, Space, as_changes, lines_of, read_space
 from veriscene.scenes import nlvr
+from veriscene.training.effect import with_effect
 from veriscene.training.materials import labelled
 
 
@@ -31,8 +32,9 @@ class Search:
 
     def command(self, settings: Settings) -> str:
         """Trains the same again."""
-        changes = [part for change in (*self.changes, *as_changes(settings)) for part in ("--set", change)]
-        return shlex.join(["veriscene", "train", self.preset, "--data", str(self.data), *changes])
+        changes = with_effect([*self.changes, *as_changes(settings)], self.config.model, corpus_given=True)
+        settings_given = [part for change in changes for part in ("--set", change)]
+        return shlex.join(["veriscene", "train", self.preset, "--data", str(self.data), *settings_given])
 
     def to_json(self) -> dict[str, Any]:
         return {

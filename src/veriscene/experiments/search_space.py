@@ -89,6 +89,7 @@ def read_space(lines: Sequence[str], config: Config, *, fixed: Collection[str]) 
     InputError unless every end and every choice makes a sound configuration.
     """
     from veriscene import models
+    from veriscene.training.effect import has_effect
 
     models.check(config.model)
     space: Space = {}
@@ -102,7 +103,7 @@ def read_space(lines: Sequence[str], config: Config, *, fixed: Collection[str]) 
         if key in space:
             raise InputError(f"{where}: {key} is given twice; give it once")
         space[key] = _read_values(values, type(_present(config, key, where)), where)
-        if not models.has_effect(config.model, key):
+        if not has_effect(config.model, key, corpus_given=True):
             raise InputError(f"{where}: {key} has no effect on {config.model.name}")
         _check_ends(space[key], config, key, where)
     if not space:
@@ -125,11 +126,11 @@ def _text(value: Value) -> str:
 
 
 def _default_lines(config: Config, fixed: Collection[str]) -> Iterator[str]:
-    from veriscene.models import has_effect
+    from veriscene.training.effect import has_effect
 
     for line in DEFAULT:
         key = line.partition("=")[0]
-        if key not in fixed and has_effect(config.model, key):
+        if key not in fixed and has_effect(config.model, key, corpus_given=True):
             yield line
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, fields
 from typing import Protocol, runtime_checkable
 
 from torch import nn
@@ -30,11 +30,10 @@ __all__ = [
     "Prepared",
     "build",
     "check",
-    "check_changes",
     "chooses_order",
-    "has_effect",
     "is_fitted",
     "reads_in_order",
+    "settings_read",
 ]
 
 # A model's parameters say what it reads: settings, and `vocabulary` (how many words it knows) or `words` themselves.
@@ -74,11 +73,17 @@ def build(config: ModelConfig, *, vocabulary: Vocabulary) -> nn.Module:
 def check(config: ModelConfig) -> None:
     """InputError for an unknown model, a setting that it does not read, or settings that do not go together."""
     build(config, vocabulary=Vocabulary.of((), minimum_count=1))
-    read, usual = inspect.signature(_kind(config)).parameters, asdict(ModelConfig(name=config.name))
+    read, usual = settings_read(config), asdict(ModelConfig(name=config.name))
     for key, value in asdict(config).items():
-        if key not in read and value != usual[key]:
-            settings = ", ".join(f"model.{name}" for name in usual if name in read)
+        if key not in ("name", *read) and value != usual[key]:
+            settings = ", ".join(f"model.{name}" for name in read)
             raise InputError(f"model.{key} has no effect on {config.name}; what it reads is {settings}")
+
+
+def settings_read(config: ModelConfig) -> list[str]:
+    """The names of those settings that models of this kind read."""
+    parameters = inspect.signature(_kind(config)).parameters
+    return [setting.name for setting in fields(ModelConfig) if setting.name in parameters]
 
 
 def reads_in_order(model: object) -> bool:
@@ -89,27 +94,6 @@ def reads_in_order(model: object) -> bool:
 def chooses_order(model: object) -> bool:
     """Whether a model reads items in an order of its own choice."""
     return bool(getattr(model, "chooses_order", False))
-
-
-def has_effect(config: ModelConfig, key: str) -> bool:
-    """Whether the setting of that name, `section.key`, makes a difference to what such a model becomes."""
-    kind, (section, _, name) = _kind(config), key.partition(".")
-    if section == "model":
-        return name == "name" or name in inspect.signature(kind).parameters
-    if key == "data.order":
-        return reads_in_order(kind)
-    if key == "training.policy_weight":
-        return chooses_order(kind)
-    # What is fitted has no steps that anything could change, only words and examples.
-    return not is_fitted(config) or key in ("data.minimum_count", "data.statements", "data.level", "data.corpus_seed")
-
-
-def check_changes(config: ModelConfig, changes: Iterable[str]) -> None:
-    """InputError for a `section.key=value` that makes no difference: who asks for it believes that it does."""
-    for change in changes:
-        key = change.partition("=")[0].strip()
-        if not key.startswith("model.") and not has_effect(config, key):  # of the model's own `check` says more
-            raise InputError(f"--set {change}: {key} has no effect on {config.name}")
 
 
 def is_fitted(config: ModelConfig) -> bool:

@@ -79,8 +79,16 @@ def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> An
 
 def _reached_its_end(trainer: Trainer) -> bool:
     """By its log and best weights: who threw its state away to save space does not want it trained anew."""
-    scored = (line["step"] for line in read_log(trainer.run))
-    return checkpoints.present(trainer.run / BEST) is not None and trainer.total_steps in scored
+    log, training = read_log(trainer.run), trainer.config.training
+    if not log or checkpoints.present(trainer.run / BEST) is None:
+        return False
+    accuracies = [line["dev_accuracy"] for line in log]
+    scores_since_best = len(log) - 1 - accuracies.index(max(accuracies))
+    return (
+        log[-1]["step"] == trainer.total_steps
+        or scores_since_best >= training.patience
+        or 0 < 60 * training.minutes <= log[-1]["seconds"]
+    )
 
 
 def scored_split(folder: Path) -> tuple[str, Path]:
