@@ -12,7 +12,9 @@ import torch
 from safetensors.torch import load_file
 
 from samples import UNTUNED, write_corpus, yellow_circle_examples
+from veriscene.config import load_preset
 from veriscene.scenes import nlvr
+from veriscene.training.effect import with_effect
 from veriscene.training.progress import read_log
 
 SMALL = ["model.hidden=6", "model.embedding=8", "model.item=5", "model.joint=10", "model.mlp=8", "model.dropout=0.0"]
@@ -40,7 +42,8 @@ def veriscene(*arguments: str, processes: int) -> str:
 def test_two_processes_train_and_score_as_one(tmp_path: Path) -> None:
     # 41 examples in batches of 10: the last batch holds one example, fewer than there are processes.
     corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(41), yellow_circle_examples(13, seed=1))
-    settings = [part for change in SETTINGS for part in ("--set", change)]
+    matter = with_effect(SETTINGS, load_preset("biatt").model, corpus_given=True)
+    settings = [part for change in matter for part in ("--set", change)]
     for processes in (1, 2):
         out = str(tmp_path / str(processes))
         veriscene("train", "biatt", "--data", str(corpus), "--out", out, *settings, processes=processes)
