@@ -79,6 +79,12 @@ BAD_INPUT = {
     ),
     "policy of none": ("train biatt --set training.policy_weight=1", "training.policy_weight has no effect on biatt"),
     "order of counts": ("train mlp --data corpus --set data.order=file", "data.order has no effect on mlp"),
+    "input as output": (
+        "evaluate model corpus/dev/dev.json --predictions corpus/dev/dev.json",
+        "is the file that is judged",
+    ),
+    "many seeds": ("train bienc --seeds 3000000", "at most 1,000"),
+    "last seed": ("train bienc --seeds 2 --seed 2147483648", "training.seed=2147483649 must be from 0 to"),
     "no seeds": ("train bienc --seeds 0", "at least one seed"),
     "recolor": ("train bienc --data corpus --set data.recolor=true", "does not teach the word"),
     "export": ("export counts counts.onnx", "cannot be exported"),

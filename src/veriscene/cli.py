@@ -80,6 +80,8 @@ def evaluate(
     from veriscene.scenes import nlvr
     from veriscene.training import checkpoint as checkpoints
 
+    if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
+        raise InputError(f"{predictions}: is the file that is judged; name another one for the predictions")
     accelerator = output.accelerator()
     checkpoint, examples = checkpoints.load(model), nlvr.read(file)
     with output.progress_bar("judging") as progress:

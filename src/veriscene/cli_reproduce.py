@@ -47,9 +47,11 @@ def reproduce(
     folder, settings = out or Path("runs") / plan, changes or []
     todo = work.planned(chosen, rows or [], seeds=seeds)
     work.check_test_split(data)
-    left = work.expected_seconds_left(todo, settings, data=data, folder=folder, accelerator=accelerator)
-    for name, seconds in left.items():
+
+    def tell(name: str, seconds: float) -> None:
         output.say(f"{name:<45} about {clock(seconds)}")
+
+    left = work.expected_seconds_left(todo, settings, data=data, folder=folder, accelerator=accelerator, tell=tell)
     output.say(f"{len(left)} of {len(todo)} rows to train, about {clock(sum(left.values()))} in all, in {folder}")
     if dry_run:
         return

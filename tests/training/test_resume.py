@@ -201,6 +201,13 @@ def test_a_crash_between_a_score_and_the_first_save_starts_again(
     assert weights_and_scores(tmp_path / "broken")[1] == weights_and_scores(tmp_path / "whole")[1]
 
 
+@pytest.mark.parametrize("damage", [b"\xff", b"5\n", b"{}\n", b'{"step": 0, "loss": 1, "dev_accuracy": 1}\n', b"[[["])
+def test_a_log_ends_where_it_is_damaged(damage: bytes, tmp_path: Path) -> None:
+    good = b'{"step": 3, "loss": 0.5, "dev_accuracy": 0.75, "seconds": 1.0}\n'
+    (tmp_path / "log.jsonl").write_bytes(good + damage + b"\n" + good)
+    assert [line["step"] for line in read_log(tmp_path)] == [3]
+
+
 def test_ctrl_c_on_the_command_line_saves_and_says_how_to_go_on(corpus: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "veriscene", "train", "biatt-pointer", "--data", str(corpus)]
     settings = [part for change in [*SMALL, "training.epochs=100000"] for part in ("--set", change)]

@@ -59,16 +59,26 @@ def check_test_split(data: Path) -> None:
 
 
 def expected_seconds_left(
-    rows: Sequence[Row], changes: Sequence[str], *, data: Path, folder: Path, accelerator: Accelerator
+    rows: Sequence[Row],
+    changes: Sequence[str],
+    *,
+    data: Path,
+    folder: Path,
+    accelerator: Accelerator,
+    tell: Callable[[str, float], None] = lambda name, seconds: None,
 ) -> dict[str, float]:
-    """Of the rows that are not done, by name. Whatever is wrong with the settings of any is said first."""
+    """Of the rows that are not done, by name; each is told when it is known, since a few steps of it are timed.
+
+    Whatever is wrong with the settings of any is said first.
+    """
     for row in rows:
         configuration(row, changes)
-    return {
-        row.name: expected_seconds(row, changes, data=data, folder=folder, accelerator=accelerator)
-        for row in rows
-        if not is_done(row, folder)
-    }
+    left = {}
+    for row in rows:
+        if not is_done(row, folder):
+            left[row.name] = expected_seconds(row, changes, data=data, folder=folder, accelerator=accelerator)
+            tell(row.name, left[row.name])
+    return left
 
 
 def expected_seconds(row: Row, changes: Sequence[str], *, data: Path, folder: Path, accelerator: Accelerator) -> float:

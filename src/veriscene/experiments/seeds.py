@@ -27,6 +27,8 @@ from veriscene.training import processes, run
 from veriscene.training.checkpoint import SUMMARY
 from veriscene.training.run import SEEDS
 
+MOST = 1_000  # more is a slip of the finger
+
 Say = Callable[[str], None]
 
 
@@ -82,6 +84,10 @@ def start(
     """Makes the folder of `count` seeds, from the configuration's own seed on; not if they could not be trained."""
     if count < 1:
         raise InputError(f"--seeds {count}: at least one seed is needed")
+    if count > MOST:
+        raise InputError(f"--seeds {count}: at most {MOST:,} are trained at a time")
+    last = replace(config, training=replace(config.training, seed=config.training.seed + count - 1))
+    from_json(last.to_json(), where=f"--seeds {count}")  # not after hours that the last one has no such number
     models.check(config.model)
     if data is not None:
         run.rehearse(config, data=data, accelerator=accelerator)

@@ -189,12 +189,23 @@ def read_text(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """All of it or nothing: a reader never sees half a file, and a failed write leaves the old one."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """All of it or nothing: a reader never sees half a file, and a failed write leaves the old one.
+
+    A link stays one, and what is no file, such as a pipe or a device, is written into.
+    """
+    file = Path(os.path.realpath(path))
+    partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists() and not file.is_file():
+            file.write_bytes(content)
+            return
+        partial.write_bytes(content)
+        partial.replace(file)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     finally:

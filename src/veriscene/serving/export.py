@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from veriscene import __version__
 from veriscene.errors import InputError
 from veriscene.models import chooses_order
 from veriscene.models.judgement import Judgement
+from veriscene.scenes import nlvr
 from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS
 from veriscene.serving.onnx_judge import INPUTS, describe, open_session
 from veriscene.serving.onnx_models import model_graph
@@ -28,16 +27,7 @@ def export(checkpoint: Checkpoint, path: Path) -> None:
     """Writes the file whole or not at all, and only if it judges as the model does, at several shapes."""
     model = _described(checkpoint)
     _compare(checkpoint, model)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(model)
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        with suppress(OSError):  # there may be no such folder to look into
-            partial.unlink()
+    nlvr.write_bytes(path, model)
 
 
 def _described(checkpoint: Checkpoint) -> bytes:

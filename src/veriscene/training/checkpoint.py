@@ -76,7 +76,7 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     model = models.build(config.model, vocabulary=vocabulary)
     try:
         model.load_state_dict(load_file(folder / WEIGHTS))
-    except PermissionError:
+    except (PermissionError, FileNotFoundError):  # it is there; safetensors tells both alike
         raise InputError(f"{folder / WEIGHTS}: cannot be read (Permission denied)") from None
     except (SafetensorError, OSError) as error:
         raise InputError(f"{folder / WEIGHTS}: damaged ({_first_line(error)}); save or copy it again") from None

@@ -12,6 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from veriscene.scenes import nlvr
+
 LOG = "log.jsonl"
 
 
@@ -22,7 +24,7 @@ class RunLog:
         """After a crash the log may be ahead of the state that is resumed, so it is cut back to `up_to_step`."""
         self.path = run / LOG
         kept = [line for line in read_log(run) if line["step"] <= up_to_step] if up_to_step else []
-        self.path.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        nlvr.write_text(self.path, "".join(json.dumps(line) + "\n" for line in kept))
         self._board = _tensorboard(run)
 
     def write(self, line: dict[str, Any]) -> None:
@@ -39,15 +41,25 @@ class RunLog:
 
 
 def read_log(run: Path) -> list[dict[str, Any]]:
+    """Its lines, up to the first that is none: a crash may have cut the last one."""
     path = run / LOG
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     whole: list[dict[str, Any]] = []
-    for line in lines:
+    for text in lines:
         try:
-            whole.append(json.loads(line))
-        except json.JSONDecodeError:
-            break  # a crash may have cut the last line
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            break
+        if not _is_score(line):
+            break
+        whole.append(line)
     return whole
+
+
+def _is_score(line: object) -> bool:
+    """Whether it has what a report draws and a run goes on by."""
+    numbers = [line.get(key) for key in ("step", "loss", "dev_accuracy")] if isinstance(line, dict) else [None]
+    return all(isinstance(number, int | float) for number in numbers) and line["step"] > 0  # type: ignore[index]
 
 
 class Display:

@@ -87,7 +87,7 @@ def _reached_its_end(trainer: Trainer) -> bool:
     return (
         log[-1]["step"] == trainer.total_steps
         or scores_since_best >= training.patience
-        or 0 < 60 * training.minutes <= log[-1]["seconds"]
+        or 0 < 60 * training.minutes <= log[-1].get("seconds", 0)
     )
 
 
