@@ -58,8 +58,9 @@ def read_log(run: Path) -> list[dict[str, Any]]:
 
 def _is_score(line: object) -> bool:
     """Whether it has what a report draws and a run goes on by."""
-    numbers = [line.get(key) for key in ("step", "loss", "dev_accuracy")] if isinstance(line, dict) else [None]
-    return all(isinstance(number, int | float) for number in numbers) and line["step"] > 0  # type: ignore[index]
+    if not isinstance(line, dict):
+        return False
+    return all(isinstance(line.get(key), int | float) for key in ("step", "loss", "dev_accuracy")) and line["step"] > 0
 
 
 class Display:
