@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -31,6 +33,13 @@ def test_what_is_no_file_is_written_into(tmp_path: Path) -> None:
     nlvr.write_text(pipe, "through\n")
     reader.join(timeout=10)
     assert read == ["through\n"] and pipe.is_fifo()
+
+
+def test_standard_output_can_be_named() -> None:
+    command = (
+        "from pathlib import Path; from veriscene.scenes import nlvr; nlvr.write_text(Path('/dev/stdout'), 'told')"
+    )
+    assert subprocess.run([sys.executable, "-c", command], capture_output=True, check=True).stdout == b"told"
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

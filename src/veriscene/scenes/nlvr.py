@@ -200,10 +200,10 @@ def write_bytes(path: Path, content: bytes) -> None:
     file = Path(os.path.realpath(path))
     partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if file.exists() and not file.is_file():
-            file.write_bytes(content)
+        if path.exists() and not path.is_file():  # asked of the path itself: /dev/stdout leads to no name on a disk
+            path.write_bytes(content)
             return
+        file.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(content)
         partial.replace(file)
     except OSError as error:
