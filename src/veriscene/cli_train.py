@@ -75,7 +75,6 @@ def _start_seeds(config: Config, preset: str, data: Path | None, out: Path | Non
     accelerator = output.accelerator()
     folder = run.agreed(out or run.fresh_name(preset, f"{count}-seeds"), accelerator)
     seeds.start(config, preset=preset, data=data, folder=folder, count=count, accelerator=accelerator)
-    accelerator.wait_for_everyone()
     _train_seeds(folder)
 
 

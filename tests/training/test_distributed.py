@@ -80,3 +80,12 @@ def test_the_pointer_network_trains_and_resumes_in_two_processes(tmp_path: Path)
     with pytest.raises(subprocess.CalledProcessError) as error:
         veriscene("train", "--resume", str(out), processes=1)
     assert "was trained by 2 processes" in error.value.stderr
+
+
+def test_what_the_first_process_is_refused_ends_the_others_without_a_word(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(9), yellow_circle_examples(7, seed=1))
+    for seeds in ([], ["--seeds", "2"]):
+        with pytest.raises(subprocess.CalledProcessError) as error:
+            veriscene("train", "bienc", "--data", str(corpus), "--out", str(corpus), *seeds, processes=2)
+        assert error.value.stderr.count("is there already") == 1
+        assert "[rank1]: Traceback" not in error.value.stderr

@@ -101,11 +101,8 @@ def carry_out(
     (is_begun,) = processes.agree(accelerator, accelerator.is_main_process and seeds.is_folder_of_seeds(own))
     if not is_begun:
         seeds.start(config, preset=row.preset, data=data, folder=own, count=row.seeds, accelerator=accelerator)
-    accelerator.wait_for_everyone()
     seeds.check_same(own, config, data)
-    if accelerator.is_main_process:
-        seeds.extend(own, row.seeds)
-    accelerator.wait_for_everyone()
+    processes.by_the_first(accelerator, lambda: seeds.extend(own, row.seeds))
     if not is_done(row, folder) and seeds.train(own, accelerator=accelerator, say=say) is None:
         return None
     return result(row, changes, data=data, folder=folder, accelerator=accelerator)

@@ -91,18 +91,7 @@ def start(
     models.check(config.model)
     if data is not None:
         run.rehearse(config, data=data, accelerator=accelerator)
-    if not accelerator.is_main_process:
-        return
-    run.create(folder)
-    first = config.training.seed
-    record = {
-        "preset": preset,
-        "data": None if data is None else str(data.resolve()),
-        "config": config.to_json(),
-        "seeds": list(range(first, first + count)),
-        "corpus": None if data is None else _digest(data),
-    }
-    nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
+    processes.by_the_first(accelerator, lambda: _create(folder, config, preset, data, count))
 
 
 def extend(folder: Path, count: int) -> None:
@@ -190,6 +179,19 @@ def judge(folder: Path, split: str, *, accelerator: Accelerator) -> Summary:
 def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
     """What `judge` kept, seed by seed."""
     return [nlvr.read_predictions(_kept(folder / f"seed{seed}", split)) for seed in _read(folder)[3]]
+
+
+def _create(folder: Path, config: Config, preset: str, data: Path | None, count: int) -> None:
+    run.create(folder)
+    first = config.training.seed
+    record = {
+        "preset": preset,
+        "data": None if data is None else str(data.resolve()),
+        "config": config.to_json(),
+        "seeds": list(range(first, first + count)),
+        "corpus": None if data is None else _digest(data),
+    }
+    nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
 
 
 def _digest(data: Path) -> str:

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import torch
 from accelerate import Accelerator
-from accelerate.utils import gather_object
+from accelerate.utils import broadcast_object_list, gather_object
 from torch import nn
 
+from veriscene.errors import InputError
 from veriscene.models.inference import judge_in_batches
 from veriscene.tensors.batch import Batch
+
+T = TypeVar("T")
+
+
+def by_the_first(accelerator: Accelerator, work: Callable[[], T]) -> T | None:
+    """Done by the first process while the others wait, and get None. What is refused to it is refused to all."""
+    done, refusal = None, ""
+    if accelerator.is_main_process:
+        try:
+            done = work()
+        except InputError as error:
+            if accelerator.num_processes == 1:
+                raise
+            refusal = str(error)
+    if accelerator.num_processes > 1:  # else the others would wait in vain, and end in tracebacks
+        told = [refusal]
+        broadcast_object_list(told)
+        if told[0]:
+            raise InputError(told[0])
+    return done
 
 
 def agree(accelerator: Accelerator, *wishes: bool) -> tuple[bool, ...]:

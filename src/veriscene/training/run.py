@@ -17,6 +17,7 @@ from veriscene.errors import InputError
 from veriscene.meaning import corpus as embedded
 from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
+from veriscene.training import processes
 from veriscene.training.checkpoint import BEST
 from veriscene.training.fitted import FittedTrainer
 from veriscene.training.materials import Materials
@@ -45,17 +46,7 @@ def start(
     models.check(config.model)
     folder = agreed(folder or fresh_name(preset, f"seed{config.training.seed}"), accelerator)
     trainer = None if data is None else _trainer(config, folder, data, accelerator, quiet)
-    if accelerator.is_main_process:
-        create(folder)
-        if data is None:
-            settings = config.data
-            made = embedded.build(
-                settings.statements, seed=settings.corpus_seed, level=settings.level, progress=progress
-            )
-            embedded.write(folder / CORPUS, made)
-        record = {"preset": preset, "data": None if data is None else str(data.resolve()), "config": config.to_json()}
-        nlvr.write_text(folder / RUN, json.dumps(record, indent=1) + "\n")
-    accelerator.wait_for_everyone()
+    processes.by_the_first(accelerator, lambda: _create_run(folder, config, preset, data, progress))
     return trainer or _trainer(config, folder, data, accelerator, quiet)
 
 
@@ -131,6 +122,16 @@ def _read(folder: Path) -> tuple[Config, Path | None]:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{folder / RUN}: damaged; start a new run") from None
     return config, data
+
+
+def _create_run(folder: Path, config: Config, preset: str, data: Path | None, progress: Progress) -> None:
+    create(folder)
+    if data is None:
+        settings = config.data
+        made = embedded.build(settings.statements, seed=settings.corpus_seed, level=settings.level, progress=progress)
+        embedded.write(folder / CORPUS, made)
+    record = {"preset": preset, "data": None if data is None else str(data.resolve()), "config": config.to_json()}
+    nlvr.write_text(folder / RUN, json.dumps(record, indent=1) + "\n")
 
 
 def create(folder: Path) -> None:
