@@ -128,7 +128,7 @@ def test_results_that_are_behind_or_damaged_are_written_anew(corpus: Path, tmp_p
 def test_one_command_at_a_time(corpus: Path, tmp_path: Path) -> None:
     with (
         opened(tmp_path / "study", search(corpus)),
-        pytest.raises(InputError, match="another `veriscene tune` is at work"),
+        pytest.raises(InputError, match="study: another command is at work there"),
         opened(tmp_path / "study", search(corpus)),
     ):
         pass

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from accelerate import Accelerator
 from safetensors.torch import load_file
 
 from samples import UNTUNED, write_corpus, yellow_circle_examples
 from veriscene.config import load_preset
 from veriscene.scenes import nlvr
+from veriscene.training import run
 from veriscene.training.effect import with_effect
 from veriscene.training.progress import read_log
 
@@ -89,3 +91,10 @@ def test_what_the_first_process_is_refused_ends_the_others_without_a_word(tmp_pa
             veriscene("train", "bienc", "--data", str(corpus), "--out", str(corpus), *seeds, processes=2)
         assert error.value.stderr.count("is there already") == 1
         assert "[rank1]: Traceback" not in error.value.stderr
+    trainer = run.start(
+        load_preset("bienc"), preset="bienc", data=corpus, folder=tmp_path / "run", accelerator=Accelerator()
+    )
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        veriscene("train", "--resume", str(trainer.run), processes=2)
+    assert error.value.stderr.count(f"veriscene: {trainer.run}: another command is at work") == 1
+    assert "[rank1]: Traceback" not in error.value.stderr

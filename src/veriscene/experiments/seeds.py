@@ -21,7 +21,7 @@ from veriscene.config import Config, from_json
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.evaluation.evaluate import probabilities
-from veriscene.scenes import nlvr
+from veriscene.scenes import folders, nlvr
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import processes, run
 from veriscene.training.checkpoint import SUMMARY
@@ -91,17 +91,19 @@ def start(
     models.check(config.model)
     if data is not None:
         run.rehearse(config, data=data, accelerator=accelerator)
-    processes.by_the_first(accelerator, lambda: _create(folder, config, preset, data, count))
+    with run.created(folder, accelerator):
+        processes.by_the_first(accelerator, lambda: _record(folder, config, preset, data, count))
 
 
 def extend(folder: Path, count: int) -> None:
     """Makes it a folder of so many seeds if it is one of fewer; those that are there stay as they are."""
-    _, data, _, seeds = _read(folder)
-    _check_corpus(folder, data)
-    if (missing := count - len(seeds)) > 0:
-        record = json.loads(nlvr.read_text(folder / SEEDS))
-        record["seeds"] = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + missing)]
-        nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
+    with folders.alone(folder):
+        _, data, _, seeds = _read(folder)
+        _check_corpus(folder, data)
+        if (missing := count - len(seeds)) > 0:
+            record = json.loads(nlvr.read_text(folder / SEEDS))
+            record["seeds"] = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + missing)]
+            nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
 
 
 def left(folder: Path, count: int) -> int:
@@ -135,6 +137,11 @@ def is_folder_of_seeds(folder: Path) -> bool:
 
 def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = False) -> Summary | None:
     """Trains what is left of a folder of seeds, and scores each on dev; None if it was interrupted."""
+    with run.alone(folder, accelerator):
+        return _train(folder, accelerator, say, quiet)
+
+
+def _train(folder: Path, accelerator: Accelerator, say: Say, quiet: bool) -> Summary | None:
     preset, data, config, seeds = _read(folder)
     _check_corpus(folder, data)
     for seed in seeds:
@@ -181,8 +188,7 @@ def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
     return [nlvr.read_predictions(_kept(folder / f"seed{seed}", split)) for seed in _read(folder)[3]]
 
 
-def _create(folder: Path, config: Config, preset: str, data: Path | None, count: int) -> None:
-    run.create(folder)
+def _record(folder: Path, config: Config, preset: str, data: Path | None, count: int) -> None:
     first = config.training.seed
     record = {
         "preset": preset,

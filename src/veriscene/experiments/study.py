@@ -5,7 +5,6 @@ One command at a time works on it. Whatever ended the last one, the next one fin
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -20,8 +19,7 @@ from veriscene.errors import InputError
 from veriscene.experiments.pruning import Marks, pruner
 from veriscene.experiments.search import Search, check_same
 from veriscene.experiments.search_space import Settings
-from veriscene.scenes import nlvr
-from veriscene.training import run
+from veriscene.scenes import folders, nlvr
 from veriscene.training.checkpoint import BEST
 from veriscene.training.trainer import LAST
 
@@ -51,9 +49,9 @@ def opened(folder: Path, search: Search) -> Iterator[Study]:
         raise InputError(f'tuning needs optuna ({error}); get it with: pip install "veriscene[tune]"') from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     if not (folder / STUDY).exists():
-        run.create(folder)
-        nlvr.write_text(folder / STUDY, json.dumps(search.to_json(), indent=1) + "\n")
-    with _alone(folder):
+        with folders.created(folder, otherwise="name another folder with --out"):
+            nlvr.write_text(folder / STUDY, json.dumps(search.to_json(), indent=1) + "\n")
+    with folders.alone(folder):
         check_same(folder / STUDY, search)
         yield Study(folder, search)
 
@@ -200,22 +198,12 @@ def _numbers_told(results: Path) -> set[int]:
         return set()
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Holds the journal as long as it lasts; the system lets go of it even if this process is killed."""
-    with (folder / JOURNAL).open("ab") as journal:
-        try:
-            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{folder}: another `veriscene tune` is at work on this study") from None
-        yield
-
-
 def _load(journal: Path) -> optuna.Study:
     import optuna
     from optuna.storages.journal import JournalFileBackend
 
     # A crash may have cut the last line, to which optuna would then append, and may have left optuna's own lock.
+    journal.touch()
     whole = journal.read_bytes().rfind(b"\n") + 1
     os.truncate(journal, whole)
     journal.with_name(f"{journal.name}.lock").unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class FittedTrainer:
         quiet: bool = False,
     ) -> None:
         self.config, self.run, self.accelerator, self.quiet = config, run, accelerator, quiet
+        self.held = ExitStack()  # keeps other commands out of the run until `fit` ends
         self.supervision, self.vocabulary = materials.supervision, materials.vocabulary
         order = ItemOrder(config.data.order)
         self.corpus, self.dev = materials.train.in_order(order), materials.dev.in_order(order)
@@ -47,8 +49,12 @@ class FittedTrainer:
 
     def fit(self, stop_after: Callable[[dict[str, Any]], bool] = lambda line: False) -> Outcome:
         """Finds the weights, scores them on dev, and leaves them as `best` in the run."""
-        if self.position.finished:
-            raise InputError(f"{self.run}: this run is finished; start a new one")
+        with self.held:
+            if self.position.finished:
+                raise InputError(f"{self.run}: this run is finished; start a new one")
+            return self._fit(stop_after)
+
+    def _fit(self, stop_after: Callable[[dict[str, Any]], bool]) -> Outcome:
         started = time.monotonic()
         display = Display(1, 0, quiet=self.quiet or not self.accelerator.is_main_process)
         model = models.build(self.config.model, vocabulary=self.vocabulary)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from veriscene import models
 from veriscene.config import Config, from_json
 from veriscene.errors import InputError
 from veriscene.meaning import corpus as embedded
-from veriscene.scenes import nlvr
+from veriscene.scenes import folders, nlvr
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import processes
 from veriscene.training.checkpoint import BEST
@@ -41,13 +42,19 @@ def start(
     progress: Progress = lambda done, total: None,
     quiet: bool = False,
 ) -> AnyTrainer:
-    """A trainer in a new run folder, on the corpus in `data` or on one that the package makes itself."""
+    """A trainer in a new run folder, on the corpus in `data` or on one that the package makes itself.
+
+    It holds the folder until its `fit` ends.
+    """
     # Nothing may be left behind by settings that do not go together, or by a corpus that cannot be read.
     models.check(config.model)
     folder = agreed(folder or fresh_name(preset, f"seed{config.training.seed}"), accelerator)
     trainer = None if data is None else _trainer(config, folder, data, accelerator, quiet)
-    processes.by_the_first(accelerator, lambda: _create_run(folder, config, preset, data, progress))
-    return trainer or _trainer(config, folder, data, accelerator, quiet)
+    with created(folder, accelerator) as held:
+        processes.by_the_first(accelerator, lambda: _fill(folder, config, preset, data, progress))
+        trainer = trainer or _trainer(config, folder, data, accelerator, quiet)
+        trainer.held = held.pop_all()
+    return trainer
 
 
 def rehearse(config: Config, *, data: Path, accelerator: Accelerator) -> AnyTrainer:
@@ -56,15 +63,17 @@ def rehearse(config: Config, *, data: Path, accelerator: Accelerator) -> AnyTrai
 
 
 def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> AnyTrainer:
-    """The trainer of an earlier run, exactly where it stood."""
+    """The trainer of an earlier run, exactly where it stood. It holds the folder until its `fit` ends."""
     config, data = _read(folder)
-    trainer = _trainer(config, folder, data, accelerator, quiet)
-    if isinstance(trainer, Trainer):
-        if (last := checkpoints.present(folder / LAST)) is not None:
-            trainer.resume(last)
-        elif _reached_its_end(trainer):
-            trainer.position = replace(trainer.position, finished=True)
-        # Else the run ended before it first saved, and starts again.
+    with alone(folder, accelerator) as held:
+        trainer = _trainer(config, folder, data, accelerator, quiet)
+        if isinstance(trainer, Trainer):
+            if (last := checkpoints.present(folder / LAST)) is not None:
+                trainer.resume(last)
+            elif _reached_its_end(trainer):
+                trainer.position = replace(trainer.position, finished=True)
+            # Else the run ended before it first saved, and starts again.
+        trainer.held = held.pop_all()
     return trainer
 
 
@@ -124,8 +133,7 @@ def _read(folder: Path) -> tuple[Config, Path | None]:
     return config, data
 
 
-def _create_run(folder: Path, config: Config, preset: str, data: Path | None, progress: Progress) -> None:
-    create(folder)
+def _fill(folder: Path, config: Config, preset: str, data: Path | None, progress: Progress) -> None:
     if data is None:
         settings = config.data
         made = embedded.build(settings.statements, seed=settings.corpus_seed, level=settings.level, progress=progress)
@@ -134,17 +142,23 @@ def _create_run(folder: Path, config: Config, preset: str, data: Path | None, pr
     nlvr.write_text(folder / RUN, json.dumps(record, indent=1) + "\n")
 
 
-def create(folder: Path) -> None:
-    """A new, empty folder for a run; what is there already is never touched."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        go_on = (
-            f"go on with --resume {folder}, or " if any((folder / name).exists() for name in (RUN, SEEDS, BEST)) else ""
-        )
-        raise InputError(f"{folder}: is there already; {go_on}name another folder with --out")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror})") from None
+@contextmanager
+def alone(folder: Path, accelerator: Accelerator) -> Iterator[ExitStack]:
+    """The folder held for all processes by the first one; for longer by whoever takes over the stack that holds it."""
+    with ExitStack() as held:
+        processes.by_the_first(accelerator, lambda: held.enter_context(folders.alone(folder)))
+        yield held
+
+
+@contextmanager
+def created(folder: Path, accelerator: Accelerator) -> Iterator[ExitStack]:
+    """A new, empty folder for a run, held as by `alone`; what is there already is never touched."""
+    is_ours = any((folder / name).exists() for name in (RUN, SEEDS, BEST))
+    otherwise = f"{f'go on with --resume {folder}, or ' if is_ours else ''}name another folder with --out"
+    with ExitStack() as making:
+        new = folders.created(folder, otherwise=otherwise)
+        held = processes.by_the_first(accelerator, lambda: making.enter_context(new))
+        yield held or ExitStack()
 
 
 def fresh_name(preset: str, what: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ class Trainer:
         if config.training.threads:
             torch.set_num_threads(config.training.threads)
         self.config, self.run, self.accelerator, self.quiet = config, run, accelerator, quiet
+        self.held = ExitStack()  # keeps other commands out of the run until `fit` ends
         self.materials, self.vocabulary = materials, materials.vocabulary
         self.epochs = Epochs(config, self.vocabulary, materials.train, accelerator)
         self.corpus, self.order = self.epochs.corpus, self.epochs.order
@@ -103,8 +104,12 @@ class Trainer:
 
         `stop_after` sees the log's line of each dev score, and may end the run there.
         """
-        if self.position.finished:
-            raise InputError(f"{self.run}: this run is finished; start a new one to train longer")
+        with self.held:
+            if self.position.finished:
+                raise InputError(f"{self.run}: this run is finished; start a new one to train longer")
+            return self._fit(stop_after)
+
+    def _fit(self, stop_after: Callable[[dict[str, Any]], bool]) -> Outcome:
         log = RunLog(self.run, up_to_step=self.position.step) if self.accelerator.is_main_process else None
         display = Display(self.total_steps, self.position.step, quiet=self.quiet or log is None)
         step = self._make_step()
