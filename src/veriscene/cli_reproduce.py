@@ -61,7 +61,7 @@ def reproduce(
             output.say("interrupted and saved; the same command goes on")
             raise typer.Exit(INTERRUPTED)
         output.say(f"{row.name}: dev {result.dev}")
-        table = work.table_of(chosen, settings, data=data, folder=folder, accelerator=accelerator)
+        table = work.table_of(chosen, data=data, folder=folder, accelerator=accelerator)
         if accelerator.is_main_process:
             table.write(folder, plan)
     if accelerator.is_main_process:

@@ -99,6 +99,17 @@ def from_json(tree: object, *, where: str) -> Config:
     return config
 
 
+def differences(one: Config, other: Config) -> dict[str, tuple[Any, Any]]:
+    """The settings in which they differ: `section.key` -> the value of each."""
+    before, after = one.to_json(), other.to_json()
+    return {
+        f"{section}.{key}": (value, after[section][key])
+        for section, values in before.items()
+        for key, value in values.items()
+        if value != after[section][key]
+    }
+
+
 def _apply(tree: dict[str, Any], change: str) -> None:
     path, equals, text = change.partition("=")
     section, dot, key = path.strip().partition(".")

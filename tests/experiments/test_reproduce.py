@@ -9,6 +9,7 @@ import pytest
 from accelerate import Accelerator
 
 from samples import write_corpus, yellow_circle_examples
+from veriscene.config import load_preset
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.evaluation.comparison import Difference
@@ -106,6 +107,19 @@ def test_more_seeds_are_added_to_those_that_are_there(
     three, five, still_five = (result.dev.scores for result in results)
     assert five[:3] == three and still_five == five and trained == [1, 2, 3, 4, 5]
     assert "--seeds 5" in results[2].command
+
+
+def test_the_command_of_a_row_is_that_of_the_call_that_trained_it(corpus: Path, tmp_path: Path) -> None:
+    fitted, row = reproduce.planned(plans.TABLE1, NAMES)
+    changes = {row: [*TINY, "training.seed=4", "data.recolor=false", "data.mirror=true"], fitted: ["model.penalty=5.0"]}
+    for each, own in changes.items():
+        reproduce.carry_out(each, own, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None)
+    table = reproduce.table_of(plans.TABLE1, data=corpus, folder=tmp_path, accelerator=Accelerator())
+    commands = {result.row.name: result.command for result in table.results}
+    for each, own in changes.items():
+        start, *given = commands[each.name].split(" --set ")
+        assert start == f"veriscene train {each.preset} --data NLVR --seeds {each.seeds}"
+        assert load_preset(str(each.preset), given) == load_preset(str(each.preset), own)
 
 
 def _splits(result: Result) -> tuple[seeds.Summary, seeds.Summary]:

@@ -14,11 +14,12 @@ from pathlib import Path
 from accelerate import Accelerator
 
 from veriscene import models
-from veriscene.config import Config, load_preset
+from veriscene.config import Config, differences, load_preset
 from veriscene.errors import InputError
 from veriscene.evaluation.comparison import difference
 from veriscene.experiments import seeds
 from veriscene.experiments.plans import Plan, Row
+from veriscene.experiments.search_space import as_changes
 from veriscene.experiments.table import Compared, Result, Table
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
@@ -105,25 +106,30 @@ def carry_out(
     processes.by_the_first(accelerator, lambda: seeds.extend(own, row.seeds))
     if not is_done(row, folder) and seeds.train(own, accelerator=accelerator, say=say) is None:
         return None
-    return result(row, changes, data=data, folder=folder, accelerator=accelerator)
+    return result(row, data=data, folder=folder, accelerator=accelerator)
 
 
-def result(row: Row, changes: Sequence[str], *, data: Path, folder: Path, accelerator: Accelerator) -> Result:
+def result(row: Row, *, data: Path, folder: Path, accelerator: Accelerator) -> Result:
     """The result of a row that is done."""
     own = folder / row.folder
     dev = seeds.judge(own, "dev", accelerator=accelerator)
     test = seeds.judge(own, "test", accelerator=accelerator) if _has_test(data) else None
-    model = configuration(row, changes).model
-    matter = with_effect([*row.changes, *changes], model, corpus_given=True)  # what is not for this row is left out
-    settings = [part for change in matter for part in ("--set", change)]
-    command = ["veriscene", "train", str(row.preset), "--data", "NLVR", "--seeds", str(len(dev.scores)), *settings]
-    return Result(row, dev, test, shlex.join(command))
+    return Result(row, dev, test, _command(own, count=len(dev.scores)))
 
 
-def table_of(plan: Plan, changes: Sequence[str], *, data: Path, folder: Path, accelerator: Accelerator) -> Table:
+def _command(own: Path, *, count: int) -> str:
+    """Trains a row again as its own folder tells: an earlier call may have had other settings than this one."""
+    preset, config = seeds.preset_and_config(own)
+    settings = {key: value for key, (_, value) in differences(load_preset(preset), config).items()}
+    matter = with_effect(as_changes(settings), config.model, corpus_given=True)  # what is not for this row is left out
+    given = [part for change in matter for part in ("--set", change)]
+    return shlex.join(["veriscene", "train", preset, "--data", "NLVR", "--seeds", str(count), *given])
+
+
+def table_of(plan: Plan, *, data: Path, folder: Path, accelerator: Accelerator) -> Table:
     """Of every row that is done, those of earlier calls too."""
     done = [row for row in planned(plan, []) if is_done(row, folder)]
-    results = [result(row, changes, data=data, folder=folder, accelerator=accelerator) for row in done]
+    results = [result(row, data=data, folder=folder, accelerator=accelerator) for row in done]
     return Table(plan, results, compare(plan, results, data=data, folder=folder))
 
 

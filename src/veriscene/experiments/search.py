@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from veriscene.config import Config, from_json, load_preset
+from veriscene.config import Config, differences, from_json, load_preset
 from veriscene.errors import InputError
 from veriscene.experiments.search_space import Settings, Space, as_changes, lines_of, read_space
 from veriscene.scenes import nlvr
@@ -68,7 +68,7 @@ def check_same(record: Path, search: Search) -> None:
     try:
         before = json.loads(nlvr.read_text(record))
         config = from_json(before["config"], where=str(record))
-        differences = {
+        unlike = {
             f"preset {before['preset']}": before["preset"] != search.preset,
             f"another corpus than {search.data}": before["corpus"] != search.corpus,
             _first_difference(config, search.config): config != search.config,
@@ -76,7 +76,7 @@ def check_same(record: Path, search: Search) -> None:
         }
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{record}: damaged; start anew in another folder with --out") from None
-    for what, differs in differences.items():
+    for what, differs in unlike.items():
         if differs:
             raise InputError(
                 f"{record.parent}: this study was started with {what};"
@@ -85,9 +85,6 @@ def check_same(record: Path, search: Search) -> None:
 
 
 def _first_difference(before: Config, now: Config) -> str:
-    old, new = before.to_json(), now.to_json()
-    for section, values in old.items():
-        for key, value in values.items():
-            if value != new[section][key]:
-                return f"{section}.{key}={value}, not {new[section][key]}"
+    for key, (old, new) in differences(before, now).items():
+        return f"{key}={old}, not {new}"
     return "the same settings"

@@ -131,6 +131,12 @@ def check_same(folder: Path, config: Config, data: Path) -> None:
         raise InputError(f"{folder}: was started {what}; name another folder with --out")
 
 
+def preset_and_config(folder: Path) -> tuple[str, Config]:
+    """What the folder was started with."""
+    preset, _, config, _ = _read(folder)
+    return preset, config
+
+
 def is_folder_of_seeds(folder: Path) -> bool:
     return (folder / SEEDS).is_file()
 
