@@ -47,6 +47,7 @@ def reproduce(
     folder, settings = out or Path("runs") / plan, changes or []
     todo = work.planned(chosen, rows or [], seeds=seeds)
     work.check_test_split(data)
+    work.check_begun(chosen, todo, settings, data=data, folder=folder)
 
     def tell(name: str, seconds: float) -> None:
         output.say(f"{name:<45} about {clock(seconds)}")

@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 from accelerate import Accelerator
+from typer.testing import CliRunner
 
 from samples import write_corpus, yellow_circle_examples
+from veriscene import cli_reproduce
 from veriscene.config import load_preset
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
@@ -18,6 +21,7 @@ from veriscene.experiments.table import Compared, Result, Table
 from veriscene.models.pooling import POOLINGS
 from veriscene.scenes import nlvr
 from veriscene.tensors.batch import ItemOrder
+from veriscene.training.fitted import FittedTrainer
 from veriscene.training.trainer import Trainer
 
 TINY = ["training.batch=16", "training.epochs=2", "training.learning_rate=0.02", "training.evaluate_every=4"]
@@ -120,6 +124,34 @@ def test_the_command_of_a_row_is_that_of_the_call_that_trained_it(corpus: Path, 
         start, *given = commands[each.name].split(" --set ")
         assert start == f"veriscene train {each.preset} --data NLVR --seeds {each.seeds}"
         assert load_preset(str(each.preset), given) == load_preset(str(each.preset), own)
+
+
+def test_rows_that_do_not_go_together_are_noticed_before_any_is_trained(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, row = reproduce.planned(plans.TABLE1, NAMES)
+    reproduce.carry_out(row, TINY, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None)
+    other = write_corpus(tmp_path / "other", yellow_circle_examples(48), yellow_circle_examples(40, seed=1))
+    for trainer in (Trainer, FittedTrainer):
+        monkeypatch.setattr(trainer, "fit", lambda *_: pytest.fail("trained"))
+    app = typer.Typer()
+    app.command()(cli_reproduce.reproduce)
+
+    def refusal(data: Path, changes: list[str], *names: str) -> str:
+        chosen = [part for name in names for part in ("--row", name)]
+        settings = [part for change in changes for part in ("--set", change)]
+        arguments = ["table1", "--data", str(data), "--out", str(tmp_path), *chosen, *settings]
+        ended = CliRunner().invoke(app, arguments)
+        assert isinstance(ended.exception, InputError), ended.exception
+        return str(ended.exception)
+
+    own = tmp_path / row.folder
+    assert refusal(other, TINY, *NAMES) == f"{own}: was started on another corpus; name another folder with --out"
+    assert "another corpus" in refusal(other, TINY, NAMES[0])  # the table would set one beside the other
+    assert "other settings" in refusal(corpus, [*TINY, "training.batch=8"], *NAMES)
+    reproduce.check_begun(plans.TABLE1, [], ["training.batch=8"], data=corpus, folder=tmp_path)  # it stays
+    nlvr.write(nlvr.split_file(corpus, "train"), yellow_circle_examples(48))
+    assert "its data has changed since" in refusal(corpus, TINY, NAMES[0])
 
 
 def _splits(result: Result) -> tuple[seeds.Summary, seeds.Summary]:

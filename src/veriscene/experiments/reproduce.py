@@ -59,6 +59,19 @@ def check_test_split(data: Path) -> None:
         labelled(nlvr.read(nlvr.split_file(data, "test")), "test")
 
 
+def check_begun(plan: Plan, rows: Sequence[Row], changes: Sequence[str], *, data: Path, folder: Path) -> None:
+    """InputError if one of the rows cannot go on as it was begun, or if any of the plan would not fit the others."""
+    names = {row.name for row in rows}
+    for row in planned(plan, []):
+        own = folder / row.folder
+        if not seeds.is_folder_of_seeds(own):
+            continue
+        if row.name in names:
+            seeds.check_same(own, configuration(row, changes), data)
+        else:
+            seeds.check_same_corpus(own, data)
+
+
 def expected_seconds_left(
     rows: Sequence[Row],
     changes: Sequence[str],

@@ -99,7 +99,7 @@ def extend(folder: Path, count: int) -> None:
     """Makes it a folder of so many seeds if it is one of fewer; those that are there stay as they are."""
     with folders.alone(folder):
         _, data, _, seeds = _read(folder)
-        _check_corpus(folder, data)
+        _check_unchanged(folder, data)
         if (missing := count - len(seeds)) > 0:
             record = json.loads(nlvr.read_text(folder / SEEDS))
             record["seeds"] = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + missing)]
@@ -125,10 +125,16 @@ def is_summarised(folder: Path, count: int) -> bool:
 
 def check_same(folder: Path, config: Config, data: Path) -> None:
     """InputError if the folder was started with other settings or on another corpus."""
-    _, its_data, its_config, _ = _read(folder)
-    if its_config != config or its_data != data.resolve():
-        what = "with other settings" if its_config != config else "on another corpus"
-        raise InputError(f"{folder}: was started {what}; name another folder with --out")
+    if preset_and_config(folder)[1] != config:
+        raise InputError(f"{folder}: was started with other settings; name another folder with --out")
+    check_same_corpus(folder, data)
+
+
+def check_same_corpus(folder: Path, data: Path) -> None:
+    """InputError if the folder was started on another corpus, or if that has changed since."""
+    if _read(folder)[1] != data.resolve():
+        raise InputError(f"{folder}: was started on another corpus; name another folder with --out")
+    _check_unchanged(folder, data)
 
 
 def preset_and_config(folder: Path) -> tuple[str, Config]:
@@ -149,7 +155,7 @@ def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = Fal
 
 def _train(folder: Path, accelerator: Accelerator, say: Say, quiet: bool) -> Summary | None:
     preset, data, config, seeds = _read(folder)
-    _check_corpus(folder, data)
+    _check_unchanged(folder, data)
     for seed in seeds:
         own = folder / f"seed{seed}"
         # The first process decides: another one might come late, and find what that one has begun meanwhile.
@@ -214,7 +220,7 @@ def _digest(data: Path) -> str:
     return digest.hexdigest()
 
 
-def _check_corpus(folder: Path, data: Path | None) -> None:
+def _check_unchanged(folder: Path, data: Path | None) -> None:
     """A seed that is done is not looked at again, so nobody else would see that the next one learns something else."""
     told = json.loads(nlvr.read_text(folder / SEEDS)).get("corpus")
     if data is not None and told is not None and told != _digest(data):
