@@ -164,10 +164,14 @@ def test_seeds_under_way_are_left_alone_all_together_and_each(
     assert train_seeds(folder) == summary
 
 
-def test_what_is_there_is_refused_as_such_and_left(corpus: Path, tmp_path: Path) -> None:
+def test_what_is_there_is_refused_at_once_and_left(corpus: Path, tmp_path: Path) -> None:
     before = files(corpus)
-    with pytest.raises(InputError, match=f"{corpus}: is there already; name another folder with --out"):
-        start(corpus, corpus)
+    refusal = f"{corpus}: is there already; name another folder with --out"
+    nowhere = tmp_path / "nowhere"  # it is not even looked for
+    with pytest.raises(InputError, match=refusal):
+        start(nowhere, corpus)
+    with pytest.raises(InputError, match=refusal):
+        seeds.start(small(), preset="bienc", data=nowhere, folder=corpus, count=2, accelerator=Accelerator())
     assert files(corpus) == before
     with folders.alone(corpus):  # which nobody holds
         pass

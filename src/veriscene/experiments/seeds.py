@@ -89,6 +89,7 @@ def start(
     last = replace(config, training=replace(config.training, seed=config.training.seed + count - 1))
     from_json(last.to_json(), where=f"--seeds {count}")  # not after hours that the last one has no such number
     models.check(config.model)
+    run.check_new(folder, accelerator)
     if data is not None:
         run.rehearse(config, data=data, accelerator=accelerator)
     with run.created(folder, accelerator):

@@ -28,20 +28,26 @@ def alone(folder: Path) -> Iterator[None]:
         os.close(held)
 
 
+def check_free(folder: Path, *, otherwise: str) -> None:
+    """InputError unless it is new or empty; it tells what to do `otherwise`."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: is there already; {otherwise}")
+
+
 @contextmanager
 def created(folder: Path, *, otherwise: str) -> Iterator[ExitStack]:
     """A new or an empty folder, held while it is filled; for longer by whoever takes over the stack that holds it.
 
-    What is there already is never touched; the error then tells what to do `otherwise`.
+    What is there already is never touched.
     """
-    _check_free(folder, otherwise)
+    check_free(folder, otherwise=otherwise)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror})") from None
     with ExitStack() as held:
         held.enter_context(alone(folder))
-        _check_free(folder, otherwise)  # another command may have filled it before it was held
+        check_free(folder, otherwise=otherwise)  # another command may have filled it before it was held
         yield held
 
 
@@ -52,8 +58,3 @@ def _lock(descriptor: int, folder: Path) -> None:
         raise InputError(f"{folder}: another command is at work there; wait for its end, or stop it") from None
     except OSError:
         pass  # Some file systems have no locks; what they hold shall be trained all the same.
-
-
-def _check_free(folder: Path, otherwise: str) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: is there already; {otherwise}")

@@ -49,6 +49,7 @@ def start(
     # Nothing may be left behind by settings that do not go together, or by a corpus that cannot be read.
     models.check(config.model)
     folder = agreed(folder or fresh_name(preset, f"seed{config.training.seed}"), accelerator)
+    check_new(folder, accelerator)
     trainer = None if data is None else _trainer(config, folder, data, accelerator, quiet)
     with created(folder, accelerator) as held:
         processes.by_the_first(accelerator, lambda: _fill(folder, config, preset, data, progress))
@@ -150,15 +151,23 @@ def alone(folder: Path, accelerator: Accelerator) -> Iterator[ExitStack]:
         yield held
 
 
+def check_new(folder: Path, accelerator: Accelerator) -> None:
+    """InputError if `created` would refuse what is there: before a corpus is read."""
+    processes.by_the_first(accelerator, lambda: folders.check_free(folder, otherwise=_otherwise(folder)))
+
+
 @contextmanager
 def created(folder: Path, accelerator: Accelerator) -> Iterator[ExitStack]:
     """A new, empty folder for a run, held as by `alone`; what is there already is never touched."""
-    is_ours = any((folder / name).exists() for name in (RUN, SEEDS, BEST))
-    otherwise = f"{f'go on with --resume {folder}, or ' if is_ours else ''}name another folder with --out"
     with ExitStack() as making:
-        new = folders.created(folder, otherwise=otherwise)
+        new = folders.created(folder, otherwise=_otherwise(folder))
         held = processes.by_the_first(accelerator, lambda: making.enter_context(new))
         yield held or ExitStack()
+
+
+def _otherwise(folder: Path) -> str:
+    is_ours = any((folder / name).exists() for name in (RUN, SEEDS, BEST))
+    return f"{f'go on with --resume {folder}, or ' if is_ours else ''}name another folder with --out"
 
 
 def fresh_name(preset: str, what: str) -> Path:
