@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from veriscene.cli_output import progress_bar
-from veriscene.errors import InputError
-from veriscene.scenes import nlvr
+from veriscene.scenes import folders, nlvr
 
 data = typer.Typer(help="Corpora: get, make, check and describe them.", no_args_is_help=True)
 
@@ -65,11 +64,10 @@ def synth(
     """Make a corpus of statements with known meaning: two true and two nearly true scenes for each."""
     from veriscene.meaning import corpus
 
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out}: is there already; name a new or an empty folder")
-    with progress_bar("statements") as progress:
-        made = corpus.build(statements, seed=seed, level=level, progress=progress)
-    corpus.write(out, made)
+    with folders.created(out, otherwise="name a new or an empty folder"):
+        with progress_bar("statements") as progress:
+            made = corpus.build(statements, seed=seed, level=level, progress=progress)
+        corpus.write(out, made)
     for split, examples in made.items():
         print(f"{nlvr.split_file(out, split)}: {len(examples):,} examples")
 

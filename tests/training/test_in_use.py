@@ -185,3 +185,35 @@ def test_a_file_system_without_locks_is_trained_on_all_the_same(
 
     monkeypatch.setattr("fcntl.flock", flock)
     assert start(corpus, tmp_path / "run").fit().position.finished
+
+
+@pytest.mark.parametrize("lost", ["dev.json", "run.json", "seeds.json"])
+def test_a_run_whose_first_files_cannot_be_written_can_be_started_again(
+    lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, plain_write = tmp_path / "runs" / "run", Path.write_bytes
+
+    def write(self: Path, content: bytes) -> int:
+        if self.name.startswith(lost):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return plain_write(self, content)
+
+    def begin() -> None:
+        if lost == "seeds.json":
+            seeds.start(small(), preset="bienc", data=None, folder=folder, count=2, accelerator=Accelerator())
+        else:
+            start(None, folder, "data.statements=20")
+
+    monkeypatch.setattr(Path, "write_bytes", write)
+    with pytest.raises(InputError, match=rf"{lost}: cannot be written \(No space left"):
+        begin()
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    begin()
+    assert (folder / ("seeds.json" if lost == "seeds.json" else "run.json")).is_file()
+
+
+def test_an_embedded_corpus_that_does_not_suit_the_settings_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not teach the word"):
+        start(None, tmp_path / "run", "data.statements=10", "data.level=simple", "data.recolor=true")
+    assert list(tmp_path.iterdir()) == []

@@ -1,11 +1,12 @@
-"""A folder that one command at a time works in."""
+"""A folder that one command at a time works in, and that goes again if nothing came of it."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from veriscene.errors import InputError
@@ -38,17 +39,26 @@ def check_free(folder: Path, *, otherwise: str) -> None:
 def created(folder: Path, *, otherwise: str) -> Iterator[ExitStack]:
     """A new or an empty folder, held while it is filled; for longer by whoever takes over the stack that holds it.
 
-    What is there already is never touched.
+    What is there already is never touched. What was made goes again if it cannot be filled, else it would be there
+    already when the command is given again.
     """
     check_free(folder, otherwise=otherwise)
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        _remove_empty(missing)
         raise InputError(f"{folder}: cannot be made ({error.strerror})") from None
     with ExitStack() as held:
         held.enter_context(alone(folder))
         check_free(folder, otherwise=otherwise)  # another command may have filled it before it was held
-        yield held
+        try:
+            yield held
+        except BaseException:
+            with suppress(OSError):  # what went wrong first is what is told
+                _clear(folder)
+            _remove_empty(missing)
+            raise
 
 
 def _lock(descriptor: int, folder: Path) -> None:
@@ -58,3 +68,17 @@ def _lock(descriptor: int, folder: Path) -> None:
         raise InputError(f"{folder}: another command is at work there; wait for its end, or stop it") from None
     except OSError:
         pass  # Some file systems have no locks; what they hold shall be trained all the same.
+
+
+def _clear(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+
+
+def _remove_empty(places: Sequence[Path]) -> None:
+    for place in places:
+        with suppress(OSError):  # not if somebody else has put something there
+            place.rmdir()
