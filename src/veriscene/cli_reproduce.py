@@ -62,8 +62,9 @@ def reproduce(
             output.say("interrupted and saved; the same command goes on")
             raise typer.Exit(INTERRUPTED)
         output.say(f"{row.name}: dev {result.dev}")
-        table = work.table_of(chosen, data=data, folder=folder, accelerator=accelerator)
-        if accelerator.is_main_process:
-            table.write(folder, plan)
+        if row.name in left or row is todo[-1]:  # the intervals take a while, and rows that were done change none
+            table = work.table_of(chosen, data=data, folder=folder, accelerator=accelerator)
+            if accelerator.is_main_process:
+                table.write(folder, plan)
     if accelerator.is_main_process:
         print(json.dumps(table.to_json()) + "\n" if as_json else table.markdown(), end="")

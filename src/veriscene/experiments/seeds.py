@@ -72,10 +72,9 @@ class Summary:
 
     def __str__(self) -> str:
         spread = f" ± {self.spread:.1%}" if self.spread is not None else ""
-        return (
-            f"{self.accuracy:.1%}{spread} over {len(self.scores)} seeds, best {self.best.accuracy:.1%}"
-            f" (seed {self.best.seed}), consistency {self.consistency:.1%}"
-        )
+        count = "1 seed" if len(self.scores) == 1 else f"{len(self.scores)} seeds"
+        best = f"best {self.best.accuracy:.1%} (seed {self.best.seed})"
+        return f"{self.accuracy:.1%}{spread} over {count}, {best}, consistency {self.consistency:.1%}"
 
 
 def start(
