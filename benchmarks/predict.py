@@ -45,9 +45,17 @@ Turn = Callable[[], int]  # judges some examples and says how many
 
 
 def bench_predict(
-    checkpoint: Checkpoint, examples: Sequence[Example], *, seconds: float = 60.0, threads: int = 2
+    checkpoint: Checkpoint,
+    examples: Sequence[Example],
+    *,
+    seconds: float = 60.0,
+    threads: int = 2,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Any]:
-    """Examples a second of both sides, one at a time and in bulk; half of the seconds goes to each."""
+    """Examples a second of both sides, one at a time and in bulk; half of the seconds goes to each.
+
+    `progress` hears of the whole in percent.
+    """
     plain = plain_module()
     model = _plain_model(plain, checkpoint)
     words, order, before = checkpoint.vocabulary, checkpoint.config.data.order, torch.get_num_threads()
@@ -72,30 +80,42 @@ def bench_predict(
     def bulk_ours() -> int:
         return len(list(judge.stream(questions, batch=len(questions))))
 
+    def tell(half: int) -> Callable[[float], None]:
+        return lambda share: progress(round(50 * (half + share)), 100)
+
     try:
         return {
             "model": checkpoint.config.model.name,
             "threads": threads,
             "examples": len(examples),
-            "one_at_a_time": _compare(one_by_one_plain, one_by_one_ours, seconds / 2, threads),
-            "bulk": _compare(bulk_plain, bulk_ours, seconds / 2, threads),
+            "one_at_a_time": _compare(one_by_one_plain, one_by_one_ours, seconds / 2, threads, tell(0)),
+            "bulk": _compare(bulk_plain, bulk_ours, seconds / 2, threads, tell(1)),
         }
     finally:
         torch.set_num_threads(before)
 
 
-def _compare(plain: Turn, ours: Turn, seconds: float, threads: int) -> dict[str, Any]:
+def _compare(plain: Turn, ours: Turn, seconds: float, threads: int, tell: Callable[[float], None]) -> dict[str, Any]:
     """Ours against plain torch with the number of threads, one or all, that turns out better for it."""
     ours_speeds: list[float] = []
     plain_speeds: dict[int, list[float]] = {number: [] for number in {1, threads}}
-    _speed(ours, threads)
+    fewest, started = FEWEST_TURNS * (1 + len(plain_speeds)), time.perf_counter()
+
+    def speed(turn: Turn, number: int) -> float:
+        measured = _speed(turn, number)
+        done = len(ours_speeds) + sum(map(len, plain_speeds.values()))
+        elapsed = time.perf_counter() - started
+        tell(min(done / fewest, elapsed / max(seconds, elapsed)))
+        return measured
+
+    speed(ours, threads)
     for number in plain_speeds:
-        _speed(plain, number)
+        speed(plain, number)
     started = time.perf_counter()
     while len(ours_speeds) < FEWEST_TURNS or time.perf_counter() - started < seconds:
-        ours_speeds.append(_speed(ours, threads))
+        ours_speeds.append(speed(ours, threads))
         for number, speeds in plain_speeds.items():
-            speeds.append(_speed(plain, number))
+            speeds.append(speed(plain, number))
     better = max(plain_speeds, key=lambda number: median(plain_speeds[number]))
     ratios = [fast / slow for fast, slow in zip(ours_speeds, plain_speeds[better], strict=True)]
     return {

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
+from itertools import count, cycle, islice
 from pathlib import Path
 from statistics import median
 from types import ModuleType
@@ -35,13 +35,18 @@ from veriscene.training.step import CapturedStep, PlainStep, Step
 # What presets may ask for and plain does not do: a second reading, other coordinates, half precision.
 SAME_WORK = ("training.agreement=0", "training.precision=tf32", "model.coordinates=corner")
 SECONDS_A_TURN = 1.0
+STEPS_AT_ONCE = 5  # the fewest of a turn
+COUNTED_STEPS = 8  # whose products are counted
+
+Progress = Callable[[int, int], None]
+Advance = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Speed:
     examples_per_second: float
     milliseconds_a_step: float
-    peak_memory_gb: float
+    peak_memory_gb: float | None  # None on a CPU, here and below: not measured
 
 
 @dataclass(frozen=True)
@@ -57,8 +62,8 @@ class Comparison:
     gigaflop_an_example: float  # of our products, forwards and backwards
     peak_teraflops: float  # measured: a large product in the same precision
     share_of_peak: float
-    half_corpus_epoch_seconds: float
-    whole_corpus_epoch_seconds: float
+    half_corpus_epoch_seconds: float | None
+    whole_corpus_epoch_seconds: float | None
 
 
 def plain_module() -> ModuleType:
@@ -71,9 +76,15 @@ def plain_module() -> ModuleType:
 
 
 def compare(
-    preset: str, examples: Sequence[Example], *, batch: int, repeats: int, accelerator: Accelerator
+    preset: str,
+    examples: Sequence[Example],
+    *,
+    batch: int,
+    repeats: int,
+    accelerator: Accelerator,
+    progress: Progress = lambda done, total: None,
 ) -> Comparison:
-    """Trains both for a while, in turns."""
+    """Trains both for a while, in turns. `progress` hears of steps, of a turn's no more than the fewest."""
     if len(examples) < batch:
         raise InputError(f"--batch {batch}: the corpus has only {len(examples)} train examples; take a smaller batch")
     config, device = load_preset(preset, SAME_WORK), accelerator.device
@@ -81,20 +92,22 @@ def compare(
     torch.manual_seed(0)
     ours = models.build(config.model, vocabulary=vocabulary).to(device)
     corpus = encode(examples, vocabulary).to(device)
+    steps = 2 * STEPS_AT_ONCE * (1 + repeats) + COUNTED_STEPS
+    advance = _counter(progress, steps + (_steps_recorded(corpus, batch) if device.type == "cuda" else 0))
     turns = {
-        "plain": _plain_turn(ours, config, examples, vocabulary, batch, device),
-        "ours": _our_turn(ours, config, corpus, batch, accelerator),
+        "plain": _plain_turn(ours, config, examples, vocabulary, batch, device, advance),
+        "ours": _our_turn(ours, config, corpus, batch, accelerator, advance),
     }
     for turn in turns.values():
         turn(1)
     times: dict[str, list[float]] = {name: [] for name in turns}
-    memory: dict[str, float] = {}
+    memory: dict[str, float | None] = {}
     for _ in range(repeats):
         for name, turn in turns.items():
             times[name].append(turn(SECONDS_A_TURN))
             memory[name] = _peak_memory(device)
     ratios = [slow / fast for slow, fast in zip(times["plain"], times["ours"], strict=True)]
-    flop = _gigaflop_an_example(config, corpus, vocabulary, batch, accelerator)
+    flop = _gigaflop_an_example(config, corpus, vocabulary, batch, accelerator, advance)
     peak = _peak_teraflops(device)
     speeds = {name: Speed(batch / median(t), 1000 * median(t), memory[name]) for name, t in times.items()}
     half, whole = (
@@ -117,19 +130,28 @@ def compare(
     )
 
 
+def _counter(progress: Progress, total: int) -> Advance:
+    """To be called after each of `total` steps."""
+    progress(0, total)
+    done = count(1)
+    return lambda: progress(next(done), total)
+
+
 Turn = Callable[[float], float]  # seconds to go on -> seconds a step
 
 
-def _turn(step: Callable[[], None], device: torch.device) -> Turn:
+def _turn(step: Callable[[], None], device: torch.device, advance: Advance) -> Turn:
     def turn(seconds: float) -> float:
         _rest(device)
         if device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
         started, steps = time.perf_counter(), 0
-        while steps < 5 or time.perf_counter() - started < seconds:
-            for _ in range(5):
+        while not steps or time.perf_counter() - started < seconds:
+            for _ in range(STEPS_AT_ONCE):
                 step()
-            steps += 5
+                if not steps:  # on a CPU these may take a minute; where there are more, telling must not slow them down
+                    advance()
+            steps += STEPS_AT_ONCE
             _rest(device)
         return (time.perf_counter() - started) / steps
 
@@ -143,6 +165,7 @@ def _plain_turn(
     vocabulary: Vocabulary,
     batch: int,
     device: torch.device,
+    advance: Advance,
 ) -> Turn:
     plain = plain_module()
     kind = {"biatt": plain.PlainBiATT, "biatt-pointer": plain.PlainBiATTPointer}[config.model.name]
@@ -150,10 +173,12 @@ def _plain_turn(
     plain.load_ours(model, ours)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.training.learning_rate)
     batches = _forever(plain.loader(plain.PlainDataset(examples, vocabulary), batch=batch, device=device.type))
-    return _turn(lambda: plain.train_step(model, next(batches), optimizer, config.training.clip), device)
+    return _turn(lambda: plain.train_step(model, next(batches), optimizer, config.training.clip), device, advance)
 
 
-def _our_turn(model: nn.Module, config: Config, corpus: Batch, batch: int, accelerator: Accelerator) -> Turn:
+def _our_turn(
+    model: nn.Module, config: Config, corpus: Batch, batch: int, accelerator: Accelerator, advance: Advance
+) -> Turn:
     step, batches = _our_step(model, config, corpus, batch, accelerator), _our_batches(config, corpus, batch)
     share = torch.full((batch,), 1 / batch)
 
@@ -161,9 +186,14 @@ def _our_turn(model: nn.Module, config: Config, corpus: Batch, batch: int, accel
         step(corpus, next(batches), share, learning_rate=config.training.learning_rate)
 
     if accelerator.device.type == "cuda":  # every shape of an epoch is recorded before the clock runs
-        for _ in range(len(corpus) // batch):
+        for _ in range(_steps_recorded(corpus, batch)):
             one()
-    return _turn(one, accelerator.device)
+            advance()
+    return _turn(one, accelerator.device, advance)
+
+
+def _steps_recorded(corpus: Batch, batch: int) -> int:
+    return len(corpus) // batch
 
 
 def _our_step(model: nn.Module, config: Config, corpus: Batch, batch: int, accelerator: Accelerator) -> Step:
@@ -184,10 +214,10 @@ def _our_batches(config: Config, corpus: Batch, batch: int) -> Iterator[torch.Te
 
 def _epoch_seconds(
     config: Config, corpus: Batch, vocabulary: Vocabulary, batch: int, accelerator: Accelerator
-) -> float:
+) -> float | None:
     """One epoch of a fresh model, its graphs already recorded: a new order of items, and every batch once."""
     if accelerator.device.type != "cuda":
-        return float("nan")  # would take many minutes and say nothing new
+        return None  # would take many minutes and say nothing new
     torch.manual_seed(0)
     model = models.build(config.model, vocabulary=vocabulary).to(accelerator.device)
     step = _our_step(model, config, corpus, batch, accelerator)
@@ -210,16 +240,17 @@ def _epoch_seconds(
 
 
 def _gigaflop_an_example(
-    config: Config, corpus: Batch, vocabulary: Vocabulary, batch: int, accelerator: Accelerator
+    config: Config, corpus: Batch, vocabulary: Vocabulary, batch: int, accelerator: Accelerator, advance: Advance
 ) -> float:
     """Products of one plain step, at the padding that our batches have on average."""
     model = models.build(config.model, vocabulary=vocabulary).to(accelerator.device)
     optimizer = make_optimizer(model, config.training, captured=False)
     step = PlainStep(model, optimizer, config.training, accelerator, ItemOrder.RANDOM)
-    some = list(islice(_our_batches(config, corpus, batch), 8))
+    some = list(islice(_our_batches(config, corpus, batch), COUNTED_STEPS))
     with FlopCounterMode(display=False) as counter:
         for numbers in some:
             step(corpus, numbers, torch.full((batch,), 1 / batch), learning_rate=0.0)
+            advance()
     return float(counter.get_total_flops()) / (len(some) * batch) / 1e9
 
 
@@ -241,8 +272,8 @@ def _forever(loader: torch.utils.data.DataLoader) -> Iterator:  # type: ignore[t
         yield from loader
 
 
-def _peak_memory(device: torch.device) -> float:
-    return torch.cuda.max_memory_allocated() / 1e9 if device.type == "cuda" else float("nan")
+def _peak_memory(device: torch.device) -> float | None:
+    return torch.cuda.max_memory_allocated() / 1e9 if device.type == "cuda" else None
 
 
 def _rest(device: torch.device) -> None:
@@ -253,9 +284,10 @@ def _rest(device: torch.device) -> None:
 def describe(result: Comparison) -> str:
     lines = [f"{result.preset}, batch {result.batch}, {result.precision}, {result.device}"]
     for side, speed in (("plain", result.plain), ("ours", result.ours)):
+        memory = "" if speed.peak_memory_gb is None else f"  {speed.peak_memory_gb:.2f} GB"
         lines.append(
             f"  {side:<6}{speed.examples_per_second:>10,.0f} examples/s"
-            f"  {speed.milliseconds_a_step:>8.2f} ms a step  {speed.peak_memory_gb:.2f} GB"
+            f"  {speed.milliseconds_a_step:>8.2f} ms a step{memory}"
         )
     lines.append(f"  ratio {result.ratio:.1f} ({result.spread[0]:.1f} to {result.spread[1]:.1f})")
     lines.append(
@@ -263,5 +295,6 @@ def describe(result: Comparison) -> str:
         f" {result.share_of_peak:.1%} of the measured peak of {result.peak_teraflops:.1f} TFLOP/s"
     )
     half, whole = result.half_corpus_epoch_seconds, result.whole_corpus_epoch_seconds
-    lines.append(f"  an epoch: {half:.2f} s for half of the corpus, {whole:.2f} s for all of it")
+    if half is not None and whole is not None:
+        lines.append(f"  an epoch: {half:.2f} s for half of the corpus, {whole:.2f} s for all of it")
     return "\n".join(lines)

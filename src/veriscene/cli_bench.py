@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 import veriscene
-from veriscene.cli_output import accelerator
+from veriscene.cli_output import accelerator, progress_bar
 from veriscene.errors import InputError
 
 bench = typer.Typer(help="Speed, measured side by side with a plain implementation.", no_args_is_help=True)
@@ -43,12 +43,19 @@ def train(
     for preset in presets or []:
         if preset not in ("biatt", "biatt-pointer"):
             raise InputError(f"there is no plain implementation of {preset!r}; choose biatt or biatt-pointer")
-    examples = corpus.build(3000, seed=1)["train"] if data is None else nlvr.read(nlvr.split_file(data, "train"))
     measured = _load("train")
+    if data is None:
+        with progress_bar("making the corpus") as progress:
+            examples = corpus.build(3000, seed=1, progress=progress)["train"]
+    else:
+        examples = nlvr.read(nlvr.split_file(data, "train"))
     results = []
     for preset in presets or ["biatt-pointer", "biatt"]:
         for batch in batches or [64, 512]:
-            result = measured.compare(preset, examples, batch=batch, repeats=repeats, accelerator=accelerator())
+            with progress_bar(f"{preset}, batch {batch} (steps)") as progress:
+                result = measured.compare(
+                    preset, examples, batch=batch, repeats=repeats, accelerator=accelerator(), progress=progress
+                )
             results.append(asdict(result))
             if not as_json:
                 print(measured.describe(result), flush=True)
@@ -69,7 +76,8 @@ def predict(
     measured = _load("predict")
     examples = measured.bulk_examples(data)
     checkpoint = measured.fresh_checkpoint(examples)
-    result = measured.bench_predict(checkpoint, examples, seconds=seconds, threads=threads)
+    with progress_bar("judging (percent)") as progress:
+        result = measured.bench_predict(checkpoint, examples, seconds=seconds, threads=threads, progress=progress)
     print(json.dumps({"predict": result}) if as_json else measured.describe(result))
 
 

@@ -253,7 +253,15 @@ def test_a_missing_package_is_named(package: str, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("name", ["biatt", "biatt-pointer"])
 def test_the_benchmark_compares_the_same_work(name: str) -> None:
     benchmark = script("predict")
-    result = benchmark.bench_predict(checkpoint_of(name), EXAMPLES[:10], seconds=0, threads=1)
+    told: list[int] = []
+    result = benchmark.bench_predict(
+        checkpoint_of(name),
+        EXAMPLES[:10],
+        seconds=0,
+        threads=1,
+        progress=lambda percent, _: told.append(percent),
+    )
+    assert told == sorted(told) and told[0] == 0 and 50 in told and 75 < told[-1] <= 100
     assert result["examples"] == 10 and result["threads"] == 1
     for way in ("one_at_a_time", "bulk"):
         assert result[way]["ours"] > 0 and result[way]["plain"] > 0 and result[way]["turns"] == 3
