@@ -50,6 +50,26 @@ def test_it_learns_and_keeps_the_best_state(tmp_path: Path) -> None:
     assert right.double().mean().item() == best["dev_accuracy"]
 
 
+@pytest.mark.parametrize(("seconds", "lines"), [(-1.0, 9), (3600.0, 1)])
+def test_without_a_terminal_a_line_tells_now_and_then_that_it_goes_on(
+    corpus: Path,
+    tmp_path: Path,
+    seconds: float,
+    lines: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("veriscene.training.trainer.SECONDS_BETWEEN_LOOKS", -1.0)
+    monkeypatch.setattr("veriscene.training.progress.SECONDS_BETWEEN_LINES", seconds)
+    trainer = start(corpus, tmp_path / "run", "training.epochs=1")
+    trainer.quiet = False
+    trainer.fit()
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == lines  # of seven steps, each looked at, the last one twice, and of one dev score
+    assert "dev" in told[-1] and "step      7/7" in told[-1]
+    assert all(f"step      {min(n, 7)}/7  loss 0." in line for n, line in enumerate(told[:-1], 1))
+
+
 SETTINGS_WITH_EFFECT = [
     "training.weight_decay=0.5",
     "training.label_smoothing=0.3",

@@ -80,7 +80,7 @@ class FittedTrainer:
             log = RunLog(self.run, up_to_step=0)
             log.write(line)
             log.close()
-            display.scored(line, total_steps=1, seconds_left=0.0, best=True)
+            display.scored(line, seconds_left=0.0, best=True)
         self.accelerator.wait_for_everyone()  # nobody shall look for what is still being written
         stop_after(line)
         self.position = Position(step=1, best_accuracy=accuracy, best_step=1, seconds=seconds, finished=True)

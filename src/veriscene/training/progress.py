@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from veriscene.scenes import nlvr
 
 LOG = "log.jsonl"
+SECONDS_BETWEEN_LINES = 30.0  # where there is no bar: between dev scores a run shall not look dead
 
 
 class RunLog:
@@ -77,6 +79,7 @@ class Display:
             disable=quiet or not self._console.is_terminal,
         )
         self._task = self._bar.add_task("training", total=total_steps, completed=done_steps, state="")
+        self._total_steps, self._told = total_steps, time.monotonic()
 
     def __enter__(self) -> Display:
         self._bar.start()
@@ -89,17 +92,19 @@ class Display:
 
     def note(self, text: str) -> None:
         self._console.print(text, soft_wrap=True, markup=False)
+        self._told = time.monotonic()
 
     def step(self, step: int, *, loss: float, speed: float, seconds_left: float) -> None:
         state = f"loss {loss:.3f}  {speed:,.0f} examples/s  {clock(seconds_left)} left"
         self._bar.update(self._task, completed=step, state=state)
+        if not self._console.is_terminal and time.monotonic() - self._told > SECONDS_BETWEEN_LINES:
+            self.note(f"step {step:>6}/{self._total_steps}  {state}")
 
-    def scored(self, line: dict[str, Any], *, total_steps: int, seconds_left: float, best: bool) -> None:
-        self._console.print(
-            f"step {line['step']:>6}/{total_steps}  epoch {line['epoch']:>5.1f}  loss {line['loss']:.3f}"
+    def scored(self, line: dict[str, Any], *, seconds_left: float, best: bool) -> None:
+        self.note(
+            f"step {line['step']:>6}/{self._total_steps}  epoch {line['epoch']:>5.1f}  loss {line['loss']:.3f}"
             f"  dev {line['dev_accuracy']:.1%}{' *' if best else '  '}  {line['examples_per_second']:,.0f} examples/s"
-            f"  {clock(line['seconds'])} gone, {clock(seconds_left)} left",
-            soft_wrap=True,
+            f"  {clock(line['seconds'])} gone, {clock(seconds_left)} left"
         )
 
 

@@ -229,7 +229,7 @@ class Trainer:
             checkpoints.save(self.run / BEST, self._checkpoint({**line, "supervision": self.materials.supervision}))
         if log is not None:
             log.write(line)
-        display.scored(line, total_steps=self.total_steps, seconds_left=self._seconds_left(), best=best)
+        display.scored(line, seconds_left=self._seconds_left(), best=best)
         self._tick()  # writing is nobody's training time
         return line
 
