@@ -107,6 +107,15 @@ def test_bad_input_is_one_clear_line(name: str, place: Path) -> None:
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
 
 
+def test_a_library_that_is_missing_is_missed_before_the_corpus_is_read(place: Path) -> None:
+    script = "import sys; sys.modules['sklearn'] = None; from veriscene.cli import main; main()"
+    command = [sys.executable, "-c", script, "train", "maxent", "--data", "nowhere"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.startswith("veriscene: training maxent needs scikit-learn") and done.stderr.count("\n") == 1
+    assert "pip install 'veriscene[maxent]'" in done.stderr
+
+
 @pytest.mark.parametrize(
     "command", ["train", "predict model --statement x", "train biatt --resume model", "evaluate model", "fly"]
 )

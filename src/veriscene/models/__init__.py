@@ -60,6 +60,9 @@ class Prepared(Protocol):
 class Fitted(Prepared, Protocol):
     """A model that finds its best weights by itself, without steps."""
 
+    def check_libraries(self) -> None:
+        """InputError if one that `fit` needs is not installed; to judge, a model needs none."""
+
     def fit(self, corpus: Batch) -> None: ...
 
 
@@ -71,8 +74,13 @@ def build(config: ModelConfig, *, vocabulary: Vocabulary) -> nn.Module:
 
 
 def check(config: ModelConfig) -> None:
-    """InputError for an unknown model, a setting that it does not read, or settings that do not go together."""
-    build(config, vocabulary=Vocabulary.of((), minimum_count=1))
+    """InputError if such a model cannot be trained.
+
+    It is unknown, does not read a setting, has settings that do not go together, or needs what is not installed.
+    """
+    model = build(config, vocabulary=Vocabulary.of((), minimum_count=1))
+    if isinstance(model, Fitted):
+        model.check_libraries()
     read, usual = settings_read(config), asdict(ModelConfig(name=config.name))
     for key, value in asdict(config).items():
         if key not in ("name", *read) and value != usual[key]:

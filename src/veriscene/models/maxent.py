@@ -36,13 +36,19 @@ class MaxEnt(WholeImage):
         """Takes the features that occur in the corpus."""
         self.weights = self.weights.new_zeros(self.features.learn(corpus))
 
+    def check_libraries(self) -> None:
+        try:
+            import sklearn.linear_model  # noqa: F401
+        except ImportError:
+            raise InputError(
+                "training maxent needs scikit-learn, which is not installed; pip install 'veriscene[maxent]'"
+            ) from None
+
     def fit(self, corpus: Batch) -> None:
         """The weights that explain the corpus's labels best, at the price of the penalty."""
-        try:
-            from scipy.sparse import csr_matrix
-            from sklearn.linear_model import LogisticRegression
-        except ImportError:
-            raise InputError("maxent needs scikit-learn, which is not installed; pip install scikit-learn") from None
+        self.check_libraries()
+        from scipy.sparse import csr_matrix
+        from sklearn.linear_model import LogisticRegression
 
         assert corpus.labels is not None
         if corpus.labels.min() == corpus.labels.max():
