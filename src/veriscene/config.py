@@ -150,9 +150,11 @@ def _typed(expected: type, value: object, where: str, key: str) -> object:
     return value
 
 
+SIZES = ("embedding", "hidden", "item", "joint", "mlp")  # of a model
+
 # The least and the most that makes sense; the most also keeps a slip of the finger from taking all memory.
 _RANGES: dict[str, dict[str, tuple[int, int]]] = {
-    "model": dict.fromkeys(("embedding", "hidden", "item", "joint", "mlp"), (1, 16_384)),
+    "model": dict.fromkeys(SIZES, (1, 16_384)),  # together they must make sense too: models/size.py
     "data": {"minimum_count": (1, 10**6), "statements": (10, 10**6), "corpus_seed": (0, 2**31)},
     "training": {
         "seed": (0, 2**31),

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import asdict, fields
 from typing import Protocol, runtime_checkable
 
+import torch
 from torch import nn
 
-from veriscene.config import ModelConfig
+from veriscene.config import SIZES, ModelConfig
 from veriscene.errors import InputError
 from veriscene.models.biatt import BiATT
 from veriscene.models.bidaf import BiDAF
@@ -20,6 +21,7 @@ from veriscene.models.maxent import MaxEnt
 from veriscene.models.mlp import MLP
 from veriscene.models.pointer import BiATTPointer
 from veriscene.models.relation import RelationNet
+from veriscene.models.size import check_size
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import Vocabulary
 
@@ -76,9 +78,15 @@ def build(config: ModelConfig, *, vocabulary: Vocabulary) -> nn.Module:
 def check(config: ModelConfig) -> None:
     """InputError if such a model cannot be trained.
 
-    It is unknown, does not read a setting, has settings that do not go together, or needs what is not installed.
+    It is unknown, too large, does not read a setting, has settings that do not go together, or needs what is not
+    installed.
     """
-    model = build(config, vocabulary=Vocabulary.of((), minimum_count=1))
+    with torch.device("meta"):  # weights of which all but the numbers are there, so none is too large
+        model = build(config, vocabulary=Vocabulary.of((), minimum_count=1))
+    sizes = [f"model.{name}={getattr(config, name)}" for name in SIZES if name in settings_read(config)]
+    check_size(
+        sum(weight.numel() for weight in model.parameters()), what=config.name, cure=f"lower some of {', '.join(sizes)}"
+    )
     if isinstance(model, Fitted):
         model.check_libraries()
     read, usual = settings_read(config), asdict(ModelConfig(name=config.name))

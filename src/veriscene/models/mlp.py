@@ -10,6 +10,7 @@ from veriscene.models.count_features import NO_FEATURE, CountFeatures
 from veriscene.models.growing import loads_any_length
 from veriscene.models.layers import xavier_
 from veriscene.models.pooling import Scorer
+from veriscene.models.size import check_size
 from veriscene.models.whole_image import WholeImage
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import Vocabulary
@@ -36,5 +37,11 @@ class MLP(WholeImage):
 
     def prepare(self, corpus: Batch) -> None:
         """Takes the features that occur in the corpus, with fresh vectors: to be called before an optimiser is made."""
-        vectors = self.vectors.new_empty(self.features.learn(corpus), self.vectors.size(1))
+        features, embedding = self.features.learn(corpus), self.vectors.size(1)
+        check_size(
+            features * embedding,
+            what=f"mlp with model.embedding={embedding} for each of {features:,} features",
+            cure="lower it",
+        )
+        vectors = self.vectors.new_empty(features, embedding)
         self.vectors = nn.Parameter(nn.init.uniform_(vectors, -_START, _START))
