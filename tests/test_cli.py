@@ -43,6 +43,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "broken.json").write_text((folder / "corpus/dev/dev.json").read_text() + '{"sentence": "The')
     nlvr.write(folder / "unlabelled.json", [nlvr.Example(e.identifier, e.statement, e.scene) for e in EXAMPLES])
     (folder / "short.csv").write_text("0-0,true\n")
+    (folder / "long.csv").write_text("".join(f"{name},true\n" for name in (*(e.identifier for e in EXAMPLES), "99-0")))
+    half = [EXAMPLES[0], nlvr.Example(EXAMPLES[1].identifier, EXAMPLES[1].statement, EXAMPLES[1].scene)]
+    nlvr.write(folder / "half.json", half)
+    write_corpus(folder / "half", half, EXAMPLES)
     return folder
 
 
@@ -57,7 +61,17 @@ BAD_INPUT = {
     "cut off": ("evaluate model broken.json", "broken.json:11: not JSON: the line is cut off"),
     "no model": ("evaluate nothing corpus/dev/dev.json", "nothing: no such model"),
     "no labels": ("evaluate model unlabelled.json", "no labels"),
-    "missing predictions": ("score corpus/dev/dev.json short.csv", "have no prediction"),
+    "missing predictions": (
+        "score corpus/dev/dev.json short.csv",
+        "short.csv: 9 identifiers have no prediction; every example must have one"
+        " (the first: '0-1', corpus/dev/dev.json:2)",
+    ),
+    "unknown predictions": (
+        "score corpus/dev/dev.json long.csv",
+        "long.csv: 1 identifiers are predicted but not among",
+    ),
+    "some unlabelled": ("evaluate model half.json", "(the first: '0-1', half.json:2)"),
+    "unlabelled corpus": ("train biatt --data half", "half/train/train.json:2: '0-1' has none"),
     "preset": ("train enormous", "unknown preset 'enormous'; choose from biatt,"),
     "no corpus": ("train biatt --data model", "has no train split"),
     "setting": ("train biatt --set model.layers=3", "unknown key model.layers"),

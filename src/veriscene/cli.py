@@ -110,6 +110,7 @@ def score(
     from veriscene.scenes import nlvr
 
     examples, verdicts = nlvr.read(file), nlvr.read_predictions(predictions)
+    metrics.check_complete(examples, verdicts, file=predictions)
     output.print_scores(metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts), as_json)
 
 

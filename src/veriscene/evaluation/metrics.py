@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from veriscene.errors import InputError
 from veriscene.scenes.nlvr import Example
@@ -38,21 +39,26 @@ def score(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> Scores:
     return _scores([(example.presentation, verdicts[example.identifier] == example.label) for example in examples])
 
 
-def check_complete(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> None:
+def check_complete(examples: Sequence[Example], verdicts: Mapping[str, bool], *, file: Path | None = None) -> None:
+    """InputError unless each example has a label and a verdict, and each verdict, read from `file`, an example."""
     if not examples:
         raise InputError("there are no examples to score")
     repeated = [identifier for identifier, count in Counter(e.identifier for e in examples).items() if count > 1]
     unlabelled = [example.identifier for example in examples if example.label is None]
     missing = [example.identifier for example in examples if example.identifier not in verdicts]
     unknown = sorted(verdicts.keys() - {example.identifier for example in examples})
-    for identifiers, what in (
-        (repeated, "occur twice among the examples"),
-        (unlabelled, "have no label, so nothing can be scored"),
-        (missing, "have no prediction; every example must have one"),
-        (unknown, "are predicted but not among the examples; score the file that was predicted"),
+    place_of = {example.identifier: example.place for example in examples}
+    in_file = f"{file}: " if file else ""
+    for where, identifiers, what in (
+        ("", repeated, "occur twice among the examples"),
+        ("", unlabelled, "have no label, so nothing can be scored"),
+        (in_file, missing, "have no prediction; every example must have one"),
+        (in_file, unknown, "are predicted but not among the examples; score the file that was predicted"),
     ):
         if identifiers:
-            raise InputError(f"{len(identifiers)} identifiers {what} (the first: {identifiers[0]!r})")
+            place = place_of.get(identifiers[0])
+            first = repr(identifiers[0]) + (f", {place}" if place else "")
+            raise InputError(f"{where}{len(identifiers)} identifiers {what} (the first: {first})")
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from veriscene.errors import InputError
@@ -29,6 +29,7 @@ class Example:
     scene: Scene
     label: bool | None = None
     directory: str | None = None
+    place: str | None = field(default=None, compare=False, repr=False)  # file:line, if it was read from one
 
     @property
     def presentation(self) -> str:
@@ -73,7 +74,7 @@ def check(path: str | Path) -> tuple[list[Example], list[Problem]]:
         if earlier != number:
             report(f"identifier {example.identifier!r} is a duplicate of line {earlier}; each must occur once")
         else:
-            examples.append(example)
+            examples.append(replace(example, place=f"{path}:{number}"))
     return examples, problems
 
 

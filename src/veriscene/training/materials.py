@@ -37,8 +37,12 @@ class Materials:
 
 def labelled(examples: Sequence[Example], split: str) -> Sequence[Example]:
     """The examples themselves, if they can be learnt from or scored."""
-    if not examples or any(example.label is None for example in examples):
-        raise InputError(f"the {split} split must hold examples, and each must have a label")
+    if not examples:
+        raise InputError(f"the {split} split must hold examples")
+    for example in examples:
+        if example.label is None:
+            where = f"{example.place}: " if example.place else ""
+            raise InputError(f"{where}{example.identifier!r} has none, but in the {split} split each must have a label")
     return examples
 
 
