@@ -149,6 +149,18 @@ def test_evaluate_prints_one_json_object_and_writes_the_official_csv(place: Path
     assert json.loads(again.stdout) == scores
 
 
+def test_without_labels_the_json_object_has_the_same_keys_and_no_scores(place: Path, tmp_path: Path) -> None:
+    arguments = ("--json", "--predictions", str(tmp_path / "p.csv"))
+    scored = veriscene("evaluate", "model", "corpus/dev/dev.json", *arguments, cwd=place)
+    done = veriscene("evaluate", "model", "unlabelled.json", *arguments, cwd=place)
+    record = json.loads(done.stdout)
+    assert done.returncode == 0 and "no labels" in done.stderr
+    assert record.keys() == json.loads(scored.stdout).keys()
+    assert record["accuracy"] is record["interval"] is record["consistency"] is None and record["breakdown"] == []
+    assert (record["examples"], record["presentations"]) == (10, 3)
+    assert len(nlvr.read_predictions(tmp_path / "p.csv")) == 10
+
+
 def test_predict_on_a_scene_and_on_lines_agree(place: Path) -> None:
     statement = EXAMPLES[0].statement
     one = veriscene("predict", "model", "--statement", statement, "--scene", "scene.json", "--json", cwd=place)

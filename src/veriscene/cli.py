@@ -84,6 +84,9 @@ def evaluate(
         raise InputError(f"{predictions}: is the file that is judged; name another one for the predictions")
     accelerator = output.accelerator()
     checkpoint, examples = checkpoints.load(model), nlvr.read(file)
+    has_labels = any(example.label is not None for example in examples)
+    if not has_labels and predictions is None:
+        raise InputError(f"{file}: has no labels, so nothing can be scored; --predictions writes the verdicts")
     with output.progress_bar("judging") as progress:
         judged = probabilities(checkpoint, examples, accelerator, progress)
     if not accelerator.is_main_process:
@@ -91,10 +94,10 @@ def evaluate(
     verdicts = {identifier: probability > 0.5 for identifier, probability in judged.items()}
     if predictions is not None:
         nlvr.write_predictions(predictions, verdicts)
-    if all(example.label is None for example in examples):
-        if predictions is None:
-            raise InputError(f"{file}: has no labels, so nothing can be scored; --predictions writes the verdicts")
+    if not has_labels:
         output.say(f"{file} has no labels, so nothing is scored; the predictions are in {predictions}")
+        if as_json:
+            output.print_no_scores(examples)
         return
     output.print_scores(metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts), as_json)
 

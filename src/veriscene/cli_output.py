@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from veriscene.evaluation.metrics import Scores, Slice
+    from veriscene.scenes.nlvr import Example
 
 INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
 SECONDS_BETWEEN_LINES = 5.0
@@ -146,3 +147,16 @@ def print_scores(scores: Scores, slices: Sequence[Slice], as_json: bool) -> None
         low, high = s.scores.interval
         table.add_row(s.group, s.name, f"{s.scores.examples:,}", f"{s.scores.accuracy:.1%}", f"{low:.1%} – {high:.1%}")
     Console(highlight=False).print(table)
+
+
+def print_no_scores(examples: Sequence[Example]) -> None:
+    """The JSON object of scores, for examples without labels: whoever asked for one can read it as always."""
+    record: dict[str, object] = {
+        "accuracy": None,
+        "interval": None,
+        "consistency": None,
+        "examples": len(examples),
+        "presentations": len({example.presentation for example in examples}),
+        "breakdown": [],
+    }
+    print(json.dumps(record))
