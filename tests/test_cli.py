@@ -183,6 +183,13 @@ def test_predict_tells_the_order_of_reading_if_there_is_one(place: Path, model: 
     assert all(("items read in the order" in line) is reads_in_order for line in lines[1:])
 
 
+def test_a_closed_standard_input_is_one_clear_line(place: Path) -> None:
+    command = f"{sys.executable} -m veriscene predict model <&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=place, timeout=120)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("veriscene: standard input is closed") and done.stderr.count("\n") == 1
+
+
 def test_the_reader_of_a_pipe_may_leave(place: Path) -> None:
     command = f"{sys.executable} -m veriscene predict model < corpus/dev/dev.json | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=place, timeout=120)

@@ -133,6 +133,8 @@ def predict(
     if (statement is None) != (scene is None):
         raise typer.BadParameter("--statement and --scene go together")
     output.main_process_alone("predict")
+    if statement is None and sys.stdin is None:  # so Python has it if a shell closed it: <&-
+        raise InputError("standard input is closed; give JSON lines there, or --statement and --scene")
     judge = loading.load(model)
     if statement is None or scene is None:
         for answer in lines.answers(judge, sys.stdin.buffer, attention=attention):
