@@ -183,6 +183,14 @@ def test_the_file_carries_vocabulary_order_and_configuration(tmp_path: Path) -> 
     onnx.checker.check_model(str(tmp_path / "new folder" / "model.onnx"), full_check=True)
 
 
+@pytest.mark.parametrize("name", ["model", "model.ONNX", "dev.json"])
+def test_a_name_by_which_it_would_not_be_found_again_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "dev.json").write_text("{}")
+    with pytest.raises(InputError, match=f"{name}: must end in .onnx"):
+        export(checkpoint_of("bienc"), tmp_path / name)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["{}"]
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"old")

@@ -13,7 +13,7 @@ from veriscene.models import chooses_order
 from veriscene.models.judgement import Judgement
 from veriscene.scenes import nlvr
 from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS
-from veriscene.serving.onnx_judge import INPUTS, describe, open_session
+from veriscene.serving.onnx_judge import INPUTS, SUFFIX, describe, open_session
 from veriscene.serving.onnx_models import model_graph
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.features import ITEM_FEATURES
@@ -25,6 +25,8 @@ _SHAPES = ((1, 1, 1), (1, 9, MOST_ITEMS), (5, 4, 3))  # examples, words, items i
 
 def export(checkpoint: Checkpoint, path: Path) -> None:
     """Writes the file whole or not at all, and only if it judges as the model does, at several shapes."""
+    if not str(path).endswith(SUFFIX):
+        raise InputError(f"{path}: must end in {SUFFIX}, by which `veriscene predict` knows what it is given")
     model = _described(checkpoint)
     _compare(checkpoint, model)
     nlvr.write_bytes(path, model)

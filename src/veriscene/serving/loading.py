@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from veriscene.serving.onnx_judge import OnnxJudge, load_onnx
+from veriscene.serving.onnx_judge import SUFFIX, OnnxJudge, load_onnx
 from veriscene.serving.predictor import Judge
 from veriscene.training import checkpoint as checkpoints
 
@@ -12,6 +12,6 @@ from veriscene.training import checkpoint as checkpoints
 def load(model: str | Path) -> Judge | OnnxJudge:
     """A judge: of a checkpoint that ships with the package, by name; of a folder that `veriscene train` wrote; or of an
     .onnx file that `veriscene export` wrote."""
-    if str(model).endswith(".onnx"):
+    if str(model).endswith(SUFFIX):
         return load_onnx(model)
     return Judge(checkpoints.load(model))

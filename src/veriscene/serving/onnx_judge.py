@@ -27,6 +27,7 @@ from veriscene.tensors.batch import ItemOrder, encode
 from veriscene.tensors.features import ITEM_FEATURES, item_features
 from veriscene.tensors.vocabulary import PADDING, Vocabulary, tokenize
 
+SUFFIX = ".onnx"
 FORMAT_KEY, FORMAT = "veriscene_format", "1"
 GROUP = 16  # examples that are judged together; more are padded more, and overflow the caches
 INPUTS = ("words", "lengths", "items", "counts")
