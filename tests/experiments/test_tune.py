@@ -161,6 +161,14 @@ def test_ctrl_c_ends_all_trials_and_says_how_to_go_on(corpus: Path, tmp_path: Pa
     assert not any(log.parent.exists() for log in logs)
 
 
+def test_a_folder_that_is_no_study_is_left_alone(tuned: tuple[Outcome, Path], corpus: Path) -> None:
+    trained = tuned[1] / "trial-000"
+    before = sorted(trained.rglob("*"))
+    with pytest.raises(InputError, match=r"trial-000: is there already; it is no study .*with --out$"):
+        run(search(corpus, RATES), trained, trials=1)
+    assert sorted(trained.rglob("*")) == before
+
+
 def test_a_process_of_its_own_where_there_is_a_gpu(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,8 @@ from veriscene.training.checkpoint import Checkpoint
 from veriscene.training.progress import read_log
 from veriscene.training.run import scored_split
 
+REPORT = "report.html"
+
 
 @dataclass(frozen=True)
 class JudgedRun:
@@ -43,7 +45,7 @@ def judge_run(run: Path, accelerator: Accelerator, *, out: Path | None = None) -
         slices=metrics.breakdown(examples, verdicts),
         shown=_shown(checkpoint, chosen),
     )
-    target = out or run / "report.html"
+    target = out or run / REPORT
     nlvr.write_text(target, text)
     true = sum(example.label is True for example in examples) / len(examples)
     return JudgedRun(scores, split, max(true, 1 - true), target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 from accelerate import Accelerator
 
 from veriscene.config import Config
-from veriscene.serving.judged_run import judge_run
+from veriscene.scenes import folders
+from veriscene.serving.judged_run import REPORT, judge_run
 from veriscene.training import run
 
 
@@ -24,6 +26,10 @@ def quickstart(
     progress: run.Progress,
 ) -> dict[str, Any] | None:
     """What the main job prints last: accuracy, examples, seconds, report; None if it was interrupted."""
+    if folder is not None:
+        was_cut_off = (folder / run.RUN).exists() and not (folder / REPORT).exists()
+        go_on = f"go on with: {_the_rest(folder)}; or " if was_cut_off else ""
+        folders.check_free(folder, otherwise=f"{go_on}name another folder with --out")
     started = time.monotonic()
     where = "a corpus that the package makes itself" if data is None else str(data)
     say(f"1. data: {where}")
@@ -31,7 +37,7 @@ def quickstart(
     say(f"   {len(trainer.corpus):,} train and {len(trainer.dev):,} dev examples, {len(trainer.vocabulary)} words")
     say(f"2. training {config.model.name} in {trainer.run} (Ctrl-C stops, saves and says how to go on)")
     if trainer.fit().interrupted:
-        say(f"interrupted and saved; go on with: veriscene train --resume {trainer.run}")
+        say(f"interrupted and saved; go on with: {_the_rest(trainer.run)}")
         return None
     unseen = (
         "statements that it has never seen" if data is None else "the dev split, on which the best state was chosen"
@@ -50,3 +56,9 @@ def quickstart(
         "seconds": round(time.monotonic() - started, 1),
         "report": str(judged.report),
     }
+
+
+def _the_rest(folder: Path) -> str:
+    """What does the rest of the job if training was interrupted: training alone is not all of it."""
+    name = shlex.quote(str(folder))
+    return f"veriscene train --resume {name} && veriscene report {name}"

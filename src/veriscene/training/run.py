@@ -167,7 +167,7 @@ def created(folder: Path, accelerator: Accelerator) -> Iterator[ExitStack]:
 
 def _otherwise(folder: Path) -> str:
     is_ours = any((folder / name).exists() for name in (RUN, SEEDS, BEST))
-    return f"{f'go on with --resume {folder}, or ' if is_ours else ''}name another folder with --out"
+    return f"{f'go on with: veriscene train --resume {folder}; or ' if is_ours else ''}name another folder with --out"
 
 
 def fresh_name(preset: str, what: str) -> Path:
