@@ -87,6 +87,19 @@ def test_the_printed_run_is_that_of_the_preset() -> None:
     assert f"{train_examples:,} train and" in README
 
 
+def test_both_counts_of_unseen_statements_are_those_of_the_corpus() -> None:
+    from veriscene.config import load_preset
+    from veriscene.meaning import corpus
+    from veriscene.scenes.statistics import describe
+
+    settings = load_preset("quick").data
+    unseen = corpus.build(settings.statements, seed=settings.corpus_seed, level=settings.level)["test"]
+    wordings = {corpus.normalized(example.statement) for example in unseen}
+    text = " ".join(README.split())
+    assert f"judges {len(unseen):,} examples of {len(wordings)} statements" in text
+    assert f"`veriscene data stats` counts {describe(unseen)['different statements']} statements" in text
+
+
 def test_the_results_tables_are_those_of_results_json() -> None:
     script = ROOT / "benchmarks" / "results_table.py"
     assert subprocess.run([sys.executable, str(script), "--check"]).returncode == 0
