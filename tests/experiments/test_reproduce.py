@@ -17,6 +17,7 @@ from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.evaluation.comparison import Difference
 from veriscene.experiments import plans, reproduce, seeds
+from veriscene.experiments.summary import Score, Summary
 from veriscene.experiments.table import Compared, Result, Table
 from veriscene.models.pooling import POOLINGS
 from veriscene.scenes import nlvr
@@ -154,7 +155,7 @@ def test_rows_that_do_not_go_together_are_noticed_before_any_is_trained(
     assert "its data has changed since" in refusal(corpus, TINY, NAMES[0])
 
 
-def _splits(result: Result) -> tuple[seeds.Summary, seeds.Summary]:
+def _splits(result: Result) -> tuple[Summary, Summary]:
     assert result.test is not None
     return result.dev, result.test
 
@@ -180,7 +181,7 @@ def test_the_ablations_know_every_pooling_and_every_order() -> None:
 
 
 def test_the_table_says_what_is_decided() -> None:
-    row, scores = plans.TABLE1.rows[0], seeds.Summary((seeds.Score(1, 0.5, 0.25),))
+    row, scores = plans.TABLE1.rows[0], Summary((Score(1, 0.5, 0.25),))
     gaps = {"dev": Difference(0.02, (-0.003, 0.043)), "test": Difference(-0.03, (-0.05, -0.01))}
     compared = [Compared("A", "B", gaps)]
     results = [Result(row, scores, None, "veriscene train maxent")]

@@ -20,6 +20,7 @@ from samples import write_corpus, yellow_circle_examples
 from veriscene.config import Config, load_preset
 from veriscene.errors import InputError
 from veriscene.experiments import seeds
+from veriscene.experiments.summary import Summary
 from veriscene.meaning import corpus as embedded
 from veriscene.scenes import folders
 from veriscene.training import run
@@ -47,7 +48,7 @@ def resume(folder: Path) -> run.AnyTrainer:
     return run.resume(folder, accelerator=Accelerator(), quiet=True)
 
 
-def train_seeds(folder: Path) -> seeds.Summary | None:
+def train_seeds(folder: Path) -> Summary | None:
     return seeds.train(folder, accelerator=Accelerator(), say=lambda text: None, quiet=True)
 
 

@@ -9,10 +9,8 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from statistics import mean, stdev
-from typing import Any
 
 from accelerate import Accelerator
 
@@ -21,6 +19,7 @@ from veriscene.config import Config, from_json
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.evaluation.evaluate import probabilities
+from veriscene.experiments.summary import Score, Summary
 from veriscene.scenes import folders, nlvr
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import processes, run
@@ -30,51 +29,6 @@ from veriscene.training.run import SEEDS
 MOST = 1_000  # more is a slip of the finger
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Score:
-    """Of one seed, on one split."""
-
-    seed: int
-    accuracy: float
-    consistency: float
-
-
-@dataclass(frozen=True)
-class Summary:
-    scores: tuple[Score, ...]
-
-    @property
-    def accuracy(self) -> float:
-        return mean(score.accuracy for score in self.scores)
-
-    @property
-    def consistency(self) -> float:
-        return mean(score.consistency for score in self.scores)
-
-    @property
-    def spread(self) -> float | None:
-        """The standard deviation over seeds."""
-        return stdev(score.accuracy for score in self.scores) if len(self.scores) > 1 else None
-
-    @property
-    def best(self) -> Score:
-        return max(self.scores, key=lambda score: score.accuracy)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "accuracy": self.accuracy,
-            "spread": self.spread,
-            "consistency": self.consistency,
-            "scores": [asdict(score) for score in self.scores],
-        }
-
-    def __str__(self) -> str:
-        spread = f" ± {self.spread:.1%}" if self.spread is not None else ""
-        count = "1 seed" if len(self.scores) == 1 else f"{len(self.scores)} seeds"
-        best = f"best {self.best.accuracy:.1%} (seed {self.best.seed})"
-        return f"{self.accuracy:.1%}{spread} over {count}, {best}, consistency {self.consistency:.1%}"
 
 
 def start(

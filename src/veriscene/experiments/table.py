@@ -10,7 +10,7 @@ from typing import Any
 
 from veriscene.evaluation.comparison import Difference
 from veriscene.experiments.plans import Plan, Row
-from veriscene.experiments.seeds import Summary
+from veriscene.experiments.summary import Summary
 from veriscene.scenes import nlvr
 
 
