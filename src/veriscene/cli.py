@@ -21,7 +21,7 @@ from veriscene.cli_output import INTERRUPTED, Changes, DataFolder, Out, Seed
 from veriscene.cli_reproduce import reproduce
 from veriscene.cli_train import train
 from veriscene.cli_tune import tune
-from veriscene.errors import InputError
+from veriscene.errors import InputError, what_is_wrong
 
 # OpenMP threads that spin while they wait for one another bring a busy machine to a standstill, so they shall sleep.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -52,7 +52,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:  # a file or folder that may not be touched, a full disk
-        output.complain(f"{error.filename or 'the system'}: {error.strerror or error}")
+        output.complain(what_is_wrong(error))
         sys.exit(1)
     finally:
         output.leave_the_group()

@@ -64,7 +64,7 @@ def synth(
     """Make a corpus of statements with known meaning: two true and two nearly true scenes for each."""
     from veriscene.meaning import corpus
 
-    with folders.created(out, otherwise="name a new or an empty folder"):
+    with folders.created(out, fill=corpus.PARTS, otherwise="name a new or an empty folder"):
         with progress_bar("statements") as progress:
             made = corpus.build(statements, seed=seed, level=level, progress=progress)
         corpus.write(out, made)

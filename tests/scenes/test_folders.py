@@ -13,7 +13,7 @@ from veriscene.scenes import folders
 
 
 def fill(folder: Path, error: BaseException | None = None) -> None:
-    with folders.created(folder, otherwise="do something else"):
+    with folders.created(folder, fill=["below", "file.json"], otherwise="do something else"):
         (folder / "below").mkdir()
         (folder / "below" / "half.json").write_text("{")
         (folder / "file.json").write_text("{}")
@@ -39,6 +39,15 @@ def test_what_was_made_goes_and_what_was_there_stays(error: BaseException, tmp_p
     assert (tmp_path / "some/where/new/below/half.json").exists()
 
 
+def test_what_others_put_there_meanwhile_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    with pytest.raises(KeyboardInterrupt), folders.created(folder, fill=["file.json"], otherwise=""):
+        (folder / "file.json").write_text("{")
+        (folder / "notes.txt").write_text("precious")
+        raise KeyboardInterrupt
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+
+
 def test_what_is_refused_is_left(tmp_path: Path) -> None:
     fill(tmp_path / "full")
     before = sorted(tmp_path.rglob("*"))
@@ -47,7 +56,7 @@ def test_what_is_refused_is_left(tmp_path: Path) -> None:
             fill(taken)
     with pytest.raises(InputError, match="cannot be made"):
         fill(tmp_path / "full" / "file.json" / "below")
-    with folders.created(tmp_path / "held", otherwise=""), pytest.raises(InputError, match="another command"):
+    with folders.created(tmp_path / "held", fill=[], otherwise=""), pytest.raises(InputError, match="another command"):
         fill(tmp_path / "held")
     assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "held"])
 

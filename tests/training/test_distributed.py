@@ -86,10 +86,14 @@ def test_the_pointer_network_trains_and_resumes_in_two_processes(tmp_path: Path)
 
 def test_what_the_first_process_is_refused_ends_the_others_without_a_word(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(9), yellow_circle_examples(7, seed=1))
-    for seeds in ([], ["--seeds", "2"]):
+    for out, refusal, seeds in (
+        (corpus, "is there already", []),
+        (corpus, "is there already", ["--seeds", "2"]),
+        (tmp_path / ("a" * 300), "File name too long", []),  # what the system refuses
+    ):
         with pytest.raises(subprocess.CalledProcessError) as error:
-            veriscene("train", "bienc", "--data", str(corpus), "--out", str(corpus), *seeds, processes=2)
-        assert error.value.stderr.count("is there already") == 1
+            veriscene("train", "bienc", "--data", str(corpus), "--out", str(out), *seeds, processes=2)
+        assert error.value.stderr.count(refusal) == 1
         assert "[rank1]: Traceback" not in error.value.stderr
     trainer = run.start(
         load_preset("bienc"), preset="bienc", data=corpus, folder=tmp_path / "run", accelerator=Accelerator()

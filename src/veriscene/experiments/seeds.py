@@ -45,7 +45,7 @@ def start(
     run.check_new(folder, accelerator)
     if data is not None:
         run.rehearse(config, data=data, accelerator=accelerator)
-    with run.created(folder, accelerator):
+    with run.created(folder, accelerator, fill=[SEEDS]):
         processes.by_the_first(accelerator, lambda: _record(folder, config, preset, data, count))
 
 
@@ -134,6 +134,7 @@ def _train(folder: Path, accelerator: Accelerator, say: Say, quiet: bool) -> Sum
             accelerator.wait_for_everyone()
             if trainer.fit().interrupted:
                 return None
+        trainer.held.close()  # where nothing was left to fit
         _judge(own, "dev", accelerator)
     summary = judge(folder, "dev", accelerator=accelerator)
     if accelerator.is_main_process:

@@ -49,7 +49,9 @@ def opened(folder: Path, search: Search) -> Iterator[Study]:
         raise InputError(f'tuning needs optuna ({error}); get it with: pip install "veriscene[tune]"') from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     if not (folder / STUDY).exists():
-        with folders.created(folder, otherwise="it is no study to go on with, so name another folder with --out"):
+        with folders.created(
+            folder, fill=[STUDY], otherwise="it is no study to go on with, so name another folder with --out"
+        ):
             nlvr.write_text(folder / STUDY, json.dumps(search.to_json(), indent=1) + "\n")
     with folders.alone(folder):
         check_same(folder / STUDY, search)

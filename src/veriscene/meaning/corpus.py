@@ -56,6 +56,9 @@ def build(statements: int, seed: int, level: str = "full", progress: Progress | 
     return corpus
 
 
+PARTS = (*SPLITS, "programs")  # of a corpus's folder
+
+
 def write(folder: str | Path, corpus: Corpus) -> None:
     """Writes train/train.json … as NLVR has them, and programs/train.jsonl … with what the statements mean."""
     folder = Path(folder)

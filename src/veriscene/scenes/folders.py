@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -36,11 +36,11 @@ def check_free(folder: Path, *, otherwise: str) -> None:
 
 
 @contextmanager
-def created(folder: Path, *, otherwise: str) -> Iterator[ExitStack]:
+def created(folder: Path, *, fill: Collection[str], otherwise: str) -> Iterator[ExitStack]:
     """A new or an empty folder, held while it is filled; for longer by whoever takes over the stack that holds it.
 
-    What is there already is never touched. What was made goes again if it cannot be filled, else it would be there
-    already when the command is given again.
+    What is there already is never touched. What was made, the names that `fill` it, goes again if it cannot be filled,
+    else it would be there already when the command is given again.
     """
     check_free(folder, otherwise=otherwise)
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
@@ -56,7 +56,7 @@ def created(folder: Path, *, otherwise: str) -> Iterator[ExitStack]:
             yield held
         except BaseException:
             with suppress(OSError):  # what went wrong first is what is told
-                _clear(folder)
+                _remove(folder / name for name in fill)
             _remove_empty(missing)
             raise
 
@@ -70,12 +70,12 @@ def _lock(descriptor: int, folder: Path) -> None:
         pass  # Some file systems have no locks; what they hold shall be trained all the same.
 
 
-def _clear(folder: Path) -> None:
-    for path in folder.iterdir():
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
-            path.unlink()
+            path.unlink(missing_ok=True)
 
 
 def _remove_empty(places: Sequence[Path]) -> None:

@@ -10,7 +10,7 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list, gather_object
 from torch import nn
 
-from veriscene.errors import InputError
+from veriscene.errors import InputError, what_is_wrong
 from veriscene.models.inference import judge_in_batches
 from veriscene.tensors.batch import Batch
 
@@ -23,10 +23,10 @@ def by_the_first(accelerator: Accelerator, work: Callable[[], T]) -> T | None:
     if accelerator.is_main_process:
         try:
             done = work()
-        except InputError as error:
+        except (InputError, OSError) as error:
             if accelerator.num_processes == 1:
                 raise
-            refusal = str(error)
+            refusal = what_is_wrong(error)
     if accelerator.num_processes > 1:  # else the others would wait in vain, and end in tracebacks
         told = [refusal]
         broadcast_object_list(told)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +52,7 @@ def start(
     folder = agreed(folder or fresh_name(preset, f"seed{config.training.seed}"), accelerator)
     check_new(folder, accelerator)
     trainer = None if data is None else _trainer(config, folder, data, accelerator, quiet)
-    with created(folder, accelerator) as held:
+    with created(folder, accelerator, fill=[CORPUS, RUN]) as held:
         processes.by_the_first(accelerator, lambda: _fill(folder, config, preset, data, progress))
         trainer = trainer or _trainer(config, folder, data, accelerator, quiet)
         trainer.held = held.pop_all()
@@ -157,17 +158,22 @@ def check_new(folder: Path, accelerator: Accelerator) -> None:
 
 
 @contextmanager
-def created(folder: Path, accelerator: Accelerator) -> Iterator[ExitStack]:
+def created(folder: Path, accelerator: Accelerator, *, fill: Collection[str]) -> Iterator[ExitStack]:
     """A new, empty folder for a run, held as by `alone`; what is there already is never touched."""
     with ExitStack() as making:
-        new = folders.created(folder, otherwise=_otherwise(folder))
+        new = folders.created(folder, fill=fill, otherwise=_otherwise(folder))
         held = processes.by_the_first(accelerator, lambda: making.enter_context(new))
         yield held or ExitStack()
 
 
 def _otherwise(folder: Path) -> str:
     is_ours = any((folder / name).exists() for name in (RUN, SEEDS, BEST))
-    return f"{f'go on with: veriscene train --resume {folder}; or ' if is_ours else ''}name another folder with --out"
+    return f"{f'go on with: {resume_command(folder)}; or ' if is_ours else ''}name another folder with --out"
+
+
+def resume_command(folder: Path) -> str:
+    """What a person types to go on, whatever the folder's name holds."""
+    return f"veriscene train --resume {shlex.quote(str(folder))}"
 
 
 def fresh_name(preset: str, what: str) -> Path:
