@@ -40,6 +40,12 @@ def train(
             _train_seeds(resume)
             return
         trainer = run.resume(resume, accelerator=accelerator)
+        if trainer.position.finished:  # nothing is left to do, as with a folder of seeds
+            trainer.held.close()
+            say(f"{resume}: this run is finished; start a new one to train longer")
+            if accelerator.is_main_process:
+                print(trainer.run)
+            return
     elif preset is None:
         raise typer.BadParameter("name a PRESET (`veriscene models` lists them), or --resume RUN")
     else:
@@ -60,7 +66,7 @@ def train(
     if outcome.interrupted:
         say(
             f"interrupted at step {outcome.position.step} of {outcome.steps_planned} and saved;"
-            f" go on with: veriscene train --resume {trainer.run}"
+            f" go on with: {run.resume_command(trainer.run)}"
         )
         raise typer.Exit(INTERRUPTED)
     say(f"best dev accuracy {outcome.position.best_accuracy:.1%} at step {outcome.position.best_step}")
@@ -80,11 +86,12 @@ def _start_seeds(config: Config, preset: str, data: Path | None, out: Path | Non
 
 def _train_seeds(folder: Path) -> None:
     from veriscene.experiments import seeds
+    from veriscene.training import run
 
     accelerator = output.accelerator()
     summary = seeds.train(folder, accelerator=accelerator, say=output.say)
     if summary is None:
-        output.say(f"interrupted and saved; go on with: veriscene train --resume {folder}")
+        output.say(f"interrupted and saved; go on with: {run.resume_command(folder)}")
         raise typer.Exit(INTERRUPTED)
     output.say(f"dev accuracy {summary}")
     if accelerator.is_main_process:

@@ -151,6 +151,10 @@ def test_rows_that_do_not_go_together_are_noticed_before_any_is_trained(
     assert "another corpus" in refusal(other, TINY, NAMES[0])  # the table would set one beside the other
     assert "other settings" in refusal(corpus, [*TINY, "training.batch=8"], *NAMES)
     reproduce.check_begun(plans.TABLE1, [], ["training.batch=8"], data=corpus, folder=tmp_path)  # it stays
+    begun_by_hand = tmp_path / "bienc" / "notes.txt"
+    begun_by_hand.parent.mkdir()
+    begun_by_hand.write_text("mine")
+    assert refusal(corpus, TINY, NAMES[0], "BiENC").startswith(f"{begun_by_hand.parent}: is there already")
     nlvr.write(nlvr.split_file(corpus, "train"), yellow_circle_examples(48))
     assert "its data has changed since" in refusal(corpus, TINY, NAMES[0])
 

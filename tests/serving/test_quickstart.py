@@ -54,3 +54,28 @@ def test_an_interrupted_job_says_what_brings_it_to_its_report(tmp_path: Path, mo
     assert done.stdout.splitlines()[-1] == str(folder / "report.html") and (folder / "report.html").is_file()
     with pytest.raises(InputError, match="is there already; name another folder"):
         job()
+    (folder / "report.html").unlink()  # as if it had been interrupted while it judged: nothing is left to train
+    done = subprocess.run(rest, shell=True, capture_output=True, text=True, env={**os.environ, "PATH": path})
+    assert done.returncode == 0 and (folder / "report.html").is_file()
+
+
+def test_a_job_interrupted_while_it_judges_says_what_writes_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples = yellow_circle_examples(16)
+    said: list[str] = []
+
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("veriscene.serving.quickstart.judge_run", interrupted)
+    done = quickstart(
+        load_preset("quick", ["training.epochs=1", "training.batch=8"]),
+        data=write_corpus(tmp_path / "corpus", examples, examples),
+        folder=tmp_path / "a run",
+        accelerator=Accelerator(),
+        say=said.append,
+        progress=lambda done, total: None,
+    )
+    assert done is None
+    assert said[-1] == f"interrupted; go on with: veriscene report '{tmp_path}/a run'"

@@ -21,7 +21,7 @@ from veriscene.experiments import seeds
 from veriscene.experiments.plans import Plan, Row
 from veriscene.experiments.search_space import as_changes
 from veriscene.experiments.table import Compared, Result, Table
-from veriscene.scenes import nlvr
+from veriscene.scenes import folders, nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.training import processes, run
 from veriscene.training.effect import with_effect
@@ -61,12 +61,15 @@ def check_test_split(data: Path) -> None:
 
 def check_begun(plan: Plan, rows: Sequence[Row], changes: Sequence[str], *, data: Path, folder: Path) -> None:
     """InputError if one of the rows cannot go on as it was begun, or if any of the plan would not fit the others."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is no folder; name another with --out")
     names = {row.name for row in rows}
     for row in planned(plan, []):
         own = folder / row.folder
         if not seeds.is_folder_of_seeds(own):
-            continue
-        if row.name in names:
+            if row.name in names:
+                folders.check_free(own, otherwise="name another folder with --out")
+        elif row.name in names:
             seeds.check_same(own, configuration(row, changes), data)
         else:
             seeds.check_same_corpus(own, data)

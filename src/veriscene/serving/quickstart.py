@@ -43,7 +43,11 @@ def quickstart(
         "statements that it has never seen" if data is None else "the dev split, on which the best state was chosen"
     )
     say(f"3. judging {unseen}, and writing the report")
-    judged = judge_run(trainer.run, accelerator)
+    try:
+        judged = judge_run(trainer.run, accelerator)
+    except KeyboardInterrupt:
+        say(f"interrupted; go on with: {_report(trainer.run)}")
+        return None
     low, high = judged.scores.interval
     say(
         f"   accuracy {judged.scores.accuracy:.1%} (95 % interval {low:.1%} to {high:.1%};"
@@ -60,5 +64,8 @@ def quickstart(
 
 def _the_rest(folder: Path) -> str:
     """What does the rest of the job if training was interrupted: training alone is not all of it."""
-    name = shlex.quote(str(folder))
-    return f"veriscene train --resume {name} && veriscene report {name}"
+    return f"{run.resume_command(folder)} && {_report(folder)}"
+
+
+def _report(folder: Path) -> str:
+    return f"veriscene report {shlex.quote(str(folder))}"
