@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +48,22 @@ def test_what_others_put_there_meanwhile_stays(tmp_path: Path) -> None:
         (folder / "notes.txt").write_text("precious")
         raise KeyboardInterrupt
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+
+
+def test_a_file_system_without_locks_is_worked_on_and_any_other_failure_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(number: int) -> None:
+        def flock(*given: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr("fcntl.flock", flock)
+
+    failing(errno.ENOLCK)
+    fill(tmp_path / "new")
+    failing(errno.EIO)
+    with pytest.raises(InputError, match=r"new: cannot be held \(.+\)"), folders.alone(tmp_path / "new"):
+        pytest.fail("it is not held")
 
 
 def test_what_is_refused_is_left(tmp_path: Path) -> None:

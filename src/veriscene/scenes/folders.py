@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -10,6 +11,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from veriscene.errors import InputError
+
+# What file systems answer that have no locks; what they hold shall be trained all the same.
+_HAVE_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 @contextmanager
@@ -66,8 +70,9 @@ def _lock(descriptor: int, folder: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise InputError(f"{folder}: another command is at work there; wait for its end, or stop it") from None
-    except OSError:
-        pass  # Some file systems have no locks; what they hold shall be trained all the same.
+    except OSError as error:
+        if error.errno not in _HAVE_NO_LOCKS:
+            raise InputError(f"{folder}: cannot be held ({error.strerror})") from None
 
 
 def _remove(paths: Iterable[Path]) -> None:
