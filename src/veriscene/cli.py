@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +23,9 @@ from veriscene.cli_reproduce import reproduce
 from veriscene.cli_train import train
 from veriscene.cli_tune import tune
 from veriscene.errors import InputError, what_is_wrong
+
+if TYPE_CHECKING:
+    from veriscene.scenes.nlvr import Example
 
 # OpenMP threads that spin while they wait for one another bring a busy machine to a standstill, so they shall sleep.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -75,7 +79,6 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Accuracy with its 95 % interval, consistency, and a breakdown, on a labelled NLVR file."""
-    from veriscene.evaluation import metrics
     from veriscene.evaluation.evaluate import probabilities
     from veriscene.scenes import nlvr
     from veriscene.training import checkpoint as checkpoints
@@ -97,9 +100,9 @@ def evaluate(
     if not has_labels:
         output.say(f"{file} has no labels, so nothing is scored; the predictions are in {predictions}")
         if as_json:
-            output.print_no_scores(examples)
+            print(json.dumps(output.scores_to_json(examples, None, [])))
         return
-    output.print_scores(metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts), as_json)
+    _print_scores(examples, verdicts, as_json)
 
 
 @app.command()
@@ -114,7 +117,17 @@ def score(
 
     examples, verdicts = nlvr.read(file), nlvr.read_predictions(predictions)
     metrics.check_complete(examples, verdicts, file=predictions)
-    output.print_scores(metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts), as_json)
+    _print_scores(examples, verdicts, as_json)
+
+
+def _print_scores(examples: Sequence[Example], verdicts: Mapping[str, bool], as_json: bool) -> None:
+    from veriscene.evaluation import metrics
+
+    scores, slices = metrics.score(examples, verdicts), metrics.breakdown(examples, verdicts)
+    if as_json:
+        print(json.dumps(output.scores_to_json(examples, scores, slices)))
+    else:
+        output.print_scores(scores, slices)
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -120,21 +119,22 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         bar.stop()
 
 
-def print_scores(scores: Scores, slices: Sequence[Slice], as_json: bool) -> None:
-    if as_json:
-        record = {
-            "accuracy": scores.accuracy,
-            "interval": list(scores.interval),
-            "consistency": scores.consistency,
-            "examples": scores.examples,
-            "presentations": scores.presentations,
-            "breakdown": [
-                {"group": s.group, "name": s.name, "examples": s.scores.examples, "accuracy": s.scores.accuracy}
-                for s in slices
-            ],
-        }
-        print(json.dumps(record))
-        return
+def scores_to_json(examples: Sequence[Example], scores: Scores | None, slices: Sequence[Slice]) -> dict[str, object]:
+    """No scores, of examples without labels, are null: whoever asked for the object can read it as always."""
+    return {
+        "accuracy": scores and scores.accuracy,
+        "interval": scores and list(scores.interval),
+        "consistency": scores and scores.consistency,
+        "examples": len(examples),
+        "presentations": len({example.presentation for example in examples}),
+        "breakdown": [
+            {"group": s.group, "name": s.name, "examples": s.scores.examples, "accuracy": s.scores.accuracy}
+            for s in slices
+        ],
+    }
+
+
+def print_scores(scores: Scores, slices: Sequence[Slice]) -> None:
     low, high = scores.interval
     print(f"accuracy     {scores.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%}, {scores.examples:,} examples)")
     print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
@@ -147,16 +147,3 @@ def print_scores(scores: Scores, slices: Sequence[Slice], as_json: bool) -> None
         low, high = s.scores.interval
         table.add_row(s.group, s.name, f"{s.scores.examples:,}", f"{s.scores.accuracy:.1%}", f"{low:.1%} – {high:.1%}")
     Console(highlight=False).print(table)
-
-
-def print_no_scores(examples: Sequence[Example]) -> None:
-    """The JSON object of scores, for examples without labels: whoever asked for one can read it as always."""
-    record: dict[str, object] = {
-        "accuracy": None,
-        "interval": None,
-        "consistency": None,
-        "examples": len(examples),
-        "presentations": len({example.presentation for example in examples}),
-        "breakdown": [],
-    }
-    print(json.dumps(record))
