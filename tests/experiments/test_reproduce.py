@@ -127,6 +127,33 @@ def test_the_command_of_a_row_is_that_of_the_call_that_trained_it(corpus: Path, 
         assert load_preset(str(each.preset), given) == load_preset(str(each.preset), own)
 
 
+def test_the_table_is_there_after_every_row_and_rows_that_are_done_are_compared_once(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[list[str]] = []
+
+    def table_of(*given: object, **named: object) -> Table:
+        table = made(*given, **named)
+        written.append([result.row.name for result in table.results])
+        return table
+
+    made = reproduce.table_of
+    monkeypatch.setattr(reproduce, "table_of", table_of)
+    app = typer.Typer()
+    app.command()(cli_reproduce.reproduce)
+    chosen = [part for name in NAMES for part in ("--row", name)]
+    settings = [part for change in TINY for part in ("--set", change)]
+    command = ["table1", "--data", str(corpus), "--out", str(tmp_path / "table"), *chosen, *settings]
+    first = CliRunner().invoke(app, command)
+    assert written == [[NAMES[0]], [*NAMES]]
+    for name in ("table1.md", "table1.json"):
+        (tmp_path / "table" / name).unlink()
+    again = CliRunner().invoke(app, command)
+    assert written[2:] == [[*NAMES]] and again.stdout == first.stdout
+    assert (tmp_path / "table" / "table1.md").read_text(encoding="utf-8") == first.stdout
+    assert "over 1 seed," in first.stderr and "over 3 seeds," in first.stderr
+
+
 def test_rows_that_do_not_go_together_are_noticed_before_any_is_trained(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
