@@ -22,8 +22,8 @@ from veriscene.errors import InputError
 from veriscene.evaluation.comparison import difference
 from veriscene.evaluation.metrics import score
 from veriscene.models import reads_in_order
+from veriscene.models.biatt_pointer import BiATTPointer, sampled
 from veriscene.models.inference import judge_in_batches
-from veriscene.models.pointer import BiATTPointer, sampled
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.tensors.batch import Batch, ItemOrder, encode

@@ -26,12 +26,12 @@ import torch
 
 from veriscene import models
 from veriscene.config import Config
+from veriscene.corpora import synthetic as corpus
 from veriscene.errors import InputError
-from veriscene.meaning import corpus
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
-from veriscene.serving.export import export
-from veriscene.serving.onnx_judge import OnnxJudge, load_onnx
+from veriscene.serving.onnx.export import export
+from veriscene.serving.onnx.judge import OnnxJudge, load_onnx
 from veriscene.tensors.batch import ItemOrder
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.checkpoint import Checkpoint

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from accelerate import Accelerator
 
-from veriscene import models
+from veriscene import files, models
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
@@ -38,7 +38,7 @@ TOLERATED = 0.002  # of dev accuracy, lost to half precision
 def ship(folder: Path, name: str, *, commit: str, machine: str, alias: str | None, shipped: Path = SHIPPED) -> Path:
     """The folder of the checkpoint that now ships."""
     own = checkpoints.best_run(folder)
-    record = json.loads(nlvr.read_text(own / run.RUN))
+    record = json.loads(files.read_text(own / run.RUN))
     if record["data"] is None:
         raise InputError(f"{own}: learnt from the embedded corpus; what ships must have learnt from a real one")
     if alias and (shipped / alias).exists():
@@ -53,7 +53,7 @@ def ship(folder: Path, name: str, *, commit: str, machine: str, alias: str | Non
         raise InputError(f"{own}: {size:,} bytes of weights, at most {LARGEST:,} may ship")
     if (lost := scores_of(whole, examples).accuracy - dev.accuracy) > TOLERATED:
         raise InputError(f"{own}: half precision costs {lost:.2%} of dev; ship another one")
-    aliases = json.loads(nlvr.read_text(shipped / ALIASES)) if (shipped / ALIASES).is_file() else {}
+    aliases = json.loads(files.read_text(shipped / ALIASES)) if (shipped / ALIASES).is_file() else {}
     for rival in sorted({name, aliases.get(alias, name)}):
         if (shipped / rival).exists():
             before = scores_of(checkpoints.load(shipped / rival), examples).accuracy
@@ -70,9 +70,9 @@ def ship(folder: Path, name: str, *, commit: str, machine: str, alias: str | Non
     }
     card = model_card(name, record["preset"], whole.config, figures)
     whole = replace(whole, metrics=figures)
-    checkpoints.save(shipped / name, whole, lambda new: nlvr.write_text(new / CARD, card), half=True)
+    checkpoints.save(shipped / name, whole, lambda new: files.write_text(new / CARD, card), half=True)
     if alias:
-        nlvr.write_text(shipped / ALIASES, json.dumps({**aliases, alias: name}, indent=1) + "\n")
+        files.write_text(shipped / ALIASES, json.dumps({**aliases, alias: name}, indent=1) + "\n")
     return shipped / name
 
 

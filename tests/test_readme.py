@@ -89,8 +89,8 @@ def test_the_printed_run_is_that_of_the_preset() -> None:
 
 def test_both_counts_of_unseen_statements_are_those_of_the_corpus() -> None:
     from veriscene.config import load_preset
-    from veriscene.meaning import corpus
-    from veriscene.scenes.statistics import describe
+    from veriscene.corpora import synthetic as corpus
+    from veriscene.corpora.statistics import describe
 
     settings = load_preset("quick").data
     unseen = corpus.build(settings.statements, seed=settings.corpus_seed, level=settings.level)["test"]

@@ -16,8 +16,8 @@ from veriscene.errors import InputError
 from veriscene.scenes.scene import Scene, parse_scene
 
 if TYPE_CHECKING:
+    from veriscene.serving.judge import Judge, Verdict
     from veriscene.serving.loading import load
-    from veriscene.serving.predictor import Judge, Verdict
 
 
 def __getattr__(name: str) -> object:
@@ -27,7 +27,7 @@ def __getattr__(name: str) -> object:
 
         return loading.load
     if name in ("Judge", "Verdict"):
-        from veriscene.serving import predictor
+        from veriscene.serving import judge
 
-        return getattr(predictor, name)
+        return getattr(judge, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

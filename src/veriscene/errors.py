@@ -1,12 +1,34 @@
-"""What the command line turns into one clear line and exit status 1."""
+"""What the user gave is at fault: one clear line and exit status 1."""
+
+from __future__ import annotations
 
 
 class InputError(Exception):
-    """What the user gave is at fault. The message says what, where, and what would be right."""
+    """What is wrong, where (a file, a line, an option), and what is allowed. `str` is the line shown to the user."""
+
+    def __init__(self, what: str, *, where: object = None, allowed: str | None = None) -> None:
+        super().__init__(what)
+        self.what, self.where, self.allowed = what, where, allowed
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where is not None else ""
+        return f"{place}{self.what}{f'; {self.allowed}' if self.allowed else ''}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (self.what, self.where and str(self.where), self.allowed)
+
+    def at(self, where: object) -> InputError:
+        """The same error, seen from further out: `where` comes before the place it already has."""
+        place = str(where) if self.where is None else f"{where}: {self.where}"
+        return InputError(self.what, where=place, allowed=self.allowed)
 
 
-def what_is_wrong(error: InputError | OSError) -> str:
-    """The line for a person: of a file or folder that may not be touched, or of a full disk, what and where."""
+def _rebuild(what: str, where: str | None, allowed: str | None) -> InputError:
+    return InputError(what, where=where, allowed=allowed)
+
+
+def message(error: InputError | OSError) -> str:
+    """The line shown to the user, also for a file that may not be touched or a full disk."""
     if isinstance(error, InputError):
         return str(error)
     return f"{error.filename or 'the system'}: {error.strerror or error}"

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from samples import fresh_checkpoint, yellow_circle_examples
 from scripts import script
 from veriscene.errors import InputError
-from veriscene.models.judgement import Judgement
+from veriscene.models.base import Judgement
 from veriscene.scenes import nlvr
 from veriscene.tensors.batch import Batch
 from veriscene.training import checkpoint as checkpoints

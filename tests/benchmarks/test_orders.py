@@ -13,7 +13,7 @@ from samples import fresh_checkpoint, yellow_circle_examples
 from scripts import script
 from veriscene.errors import InputError
 from veriscene.models.biatt import BiATT
-from veriscene.models.pointer import BiATTPointer
+from veriscene.models.biatt_pointer import BiATTPointer
 from veriscene.scenes import nlvr
 from veriscene.tensors.batch import ItemOrder, encode
 from veriscene.training import checkpoint as checkpoints

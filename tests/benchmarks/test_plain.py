@@ -12,7 +12,7 @@ from samples import random_scene, yellow_circle_examples
 from scripts import script
 from veriscene.config import ModelConfig
 from veriscene.models import build
-from veriscene.models.pointer import given, sampled
+from veriscene.models.biatt_pointer import given, sampled
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Box
 from veriscene.tensors.batch import Batch, encode

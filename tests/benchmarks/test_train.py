@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from samples import write_corpus, yellow_circle_examples
 from scripts import script
-from veriscene import cli_bench, cli_output
+from veriscene.cli import bench as cli_bench
+from veriscene.cli import output as cli_output
 from veriscene.errors import InputError
 
 bench = script("train")

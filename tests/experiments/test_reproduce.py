@@ -11,7 +11,7 @@ from accelerate import Accelerator
 from typer.testing import CliRunner
 
 from samples import write_corpus, yellow_circle_examples
-from veriscene import cli_reproduce
+from veriscene.cli import reproduce as cli_reproduce
 from veriscene.config import load_preset
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
@@ -19,7 +19,7 @@ from veriscene.evaluation.comparison import Difference
 from veriscene.experiments import plans, reproduce, seeds
 from veriscene.experiments.summary import Score, Summary
 from veriscene.experiments.table import Compared, Result, Table
-from veriscene.models.pooling import POOLINGS
+from veriscene.models.layers.pooling import POOLINGS
 from veriscene.scenes import nlvr
 from veriscene.tensors.batch import ItemOrder
 from veriscene.training.fitted import FittedTrainer

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from veriscene.corpora.synthetic import normalized
 from veriscene.errors import InputError
-from veriscene.meaning.corpus import normalized
 from veriscene.meaning.grammar import Statement, draw
 from veriscene.meaning.scene_drawing import draw_scene
 from veriscene.scenes import nlvr

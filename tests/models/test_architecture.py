@@ -9,9 +9,9 @@ from toy import batch_of, mixed_toys, toy_model
 from veriscene.config import ModelConfig, load_preset
 from veriscene.errors import InputError
 from veriscene.models import MODELS, build
-from veriscene.models.pointer import sampled
-from veriscene.models.pooling import POOLINGS
-from veriscene.models.recurrence import gates_of, lstm_step
+from veriscene.models.biatt_pointer import sampled
+from veriscene.models.layers.pooling import POOLINGS
+from veriscene.models.layers.recurrence import gates_of, lstm_step
 from veriscene.tensors.vocabulary import Vocabulary
 
 WORDS = 50
@@ -124,7 +124,7 @@ def test_one_reading_of_words_and_one_projection_of_items_serve_pointer_and_comp
         decoder_gates.append(gates)
         return lstm_step(gates, *arguments)
 
-    monkeypatch.setattr("veriscene.models.pointer.lstm_step", step)
+    monkeypatch.setattr("veriscene.models.biatt_pointer.lstm_step", step)
     monkeypatch.setattr(pointer, "ask", asking)
     for _ in range(2):  # the second time with another projection: all three readers must follow it
         inputs.clear(), outputs.clear(), decoder_gates.clear(), asked.clear()

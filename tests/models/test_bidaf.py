@@ -28,7 +28,7 @@ from toy import SIZES, Toy, batch_of, make_dropout_show, mixed_toys
 
 from veriscene.errors import InputError
 from veriscene.models.bidaf import BiDAF
-from veriscene.models.pooling import POOLINGS
+from veriscene.models.layers.pooling import POOLINGS
 
 CLOSE = {"atol": 1e-9, "rtol": 1e-9}
 SEES_BOX_ORDER = {"concatenate", "lstm"}

@@ -13,8 +13,8 @@ from conjunctions import conjunctions
 from padding import with_rubbish
 
 from samples import random_scene
-from veriscene.models.count_features import NO_FEATURE, CountFeatures
-from veriscene.models.grams import NO_NUMBER, numbers_of
+from veriscene.models.counts.features import NO_FEATURE, CountFeatures
+from veriscene.models.counts.grams import NO_NUMBER, numbers_of
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import BOX_EXTENT, Box, Item, Scene
@@ -140,7 +140,7 @@ def test_features_are_the_same_whatever_order_the_corpus_comes_in():
 def test_a_large_corpus_is_read_in_parts(monkeypatch):
     examples = examples_of(STATEMENTS, 3, seed=7)
     whole, vocabulary = features_learnt_from(examples)
-    monkeypatch.setattr("veriscene.models.count_features._CHUNK", 5)
+    monkeypatch.setattr("veriscene.models.counts.features._CHUNK", 5)
     in_parts, _ = features_learnt_from(examples)
     assert len(list(in_parts.chunks(encode(examples, vocabulary)))) == 5
     for name, tensor in whole.state_dict().items():

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 from toy import KINDS, Toy, batch_of, make_dropout_show, mixed_toys, toy_model
 
 from veriscene.models import Judgement
-from veriscene.models.pointer import given
+from veriscene.models.biatt_pointer import given
 
 
 def assert_same(judgement: Judgement, answers: list[Answer], examples: list[Toy]) -> None:

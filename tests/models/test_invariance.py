@@ -9,8 +9,8 @@ from torch.testing import assert_close
 from toy import ALL_KINDS, Toy, batch_of, mixed_toys, toy_model
 
 from veriscene.models import MODELS, Judgement
+from veriscene.models.biatt_pointer import greedy
 from veriscene.models.inference import judge_in_batches
-from veriscene.models.pointer import greedy
 from veriscene.tensors.batch import Batch
 from veriscene.training.objective import objective
 

@@ -7,7 +7,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.testing import assert_close
 
 from samples import yellow_circle_examples
-from veriscene.models.count_features import NO_FEATURE
+from veriscene.models.counts.features import NO_FEATURE
 from veriscene.models.mlp import MLP
 from veriscene.tensors.batch import encode
 from veriscene.tensors.vocabulary import Vocabulary

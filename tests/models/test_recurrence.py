@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from veriscene.models import recurrence
-from veriscene.models.recurrence import Chain
+from veriscene.models.layers import recurrence
+from veriscene.models.layers.recurrence import Chain
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))]
 LENGTHS = [7, 1, 4, 6]

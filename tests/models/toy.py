@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from veriscene.models import MODELS
-from veriscene.models.pooling import POOLINGS
+from veriscene.models.layers.pooling import POOLINGS
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.features import ITEM_FEATURES
 

@@ -19,14 +19,14 @@ from scripts import script
 from veriscene import models
 from veriscene.config import Config, DataConfig, ModelConfig
 from veriscene.errors import InputError
-from veriscene.models.judgement import Judgement
-from veriscene.models.places import COORDINATES
-from veriscene.models.pooling import POOLINGS, SCORE_COMBINATIONS
+from veriscene.models.base import Judgement
+from veriscene.models.layers.coordinates import COORDINATES
+from veriscene.models.layers.pooling import POOLINGS, SCORE_COMBINATIONS
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Box, Scene, scene_to_json
-from veriscene.serving.export import export
-from veriscene.serving.onnx_judge import Arrays, OnnxJudge, load_onnx, open_session
-from veriscene.serving.predictor import Judge, Verdict
+from veriscene.serving.judge import Judge, Verdict
+from veriscene.serving.onnx.export import export
+from veriscene.serving.onnx.judge import Arrays, OnnxJudge, load_onnx, open_session
 from veriscene.tensors.batch import Batch, ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.checkpoint import Checkpoint

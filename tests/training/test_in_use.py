@@ -17,12 +17,12 @@ import pytest
 from accelerate import Accelerator
 
 from samples import write_corpus, yellow_circle_examples
+from veriscene import files
 from veriscene.config import Config, load_preset
+from veriscene.corpora import synthetic as embedded
 from veriscene.errors import InputError
 from veriscene.experiments import seeds
 from veriscene.experiments.summary import Summary
-from veriscene.meaning import corpus as embedded
-from veriscene.scenes import folders
 from veriscene.training import run
 from veriscene.training.progress import read_log
 from veriscene.training.trainer import Trainer
@@ -59,7 +59,7 @@ def refused(folder: Path) -> Iterator[None]:
     assert str(error.value).startswith(f"{folder}: ")
 
 
-def files(folder: Path) -> dict[Path, bytes]:
+def contents_of(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -79,14 +79,14 @@ def test_a_run_under_way_is_not_touched_but_read_and_free_when_its_process_is_ki
         while not read_log(folder):
             assert running.poll() is None
             time.sleep(0.1)
-        best = files(folder / "best")  # nothing is learnt, so the first one stays
+        best = contents_of(folder / "best")  # nothing is learnt, so the first one stays
         resumed = veriscene("train", "--resume", str(folder))
         assert resumed.returncode == 1 and resumed.stdout == ""
         assert resumed.stderr.startswith(f"veriscene: {folder}: another command is at work")
         assert resumed.stderr.count("\n") == 1
         judged = veriscene("evaluate", str(folder), str(corpus / "dev" / "dev.json"), "--json")
         assert judged.returncode == 0 and json.loads(judged.stdout)["examples"] == 40
-        assert files(folder / "best") == best and running.poll() is None
+        assert contents_of(folder / "best") == best and running.poll() is None
     finally:
         running.kill()
         running.wait()
@@ -140,7 +140,7 @@ def test_seeds_under_way_are_left_alone_all_together_and_each(
 
     def learn(self: Trainer, *arguments: Any) -> None:
         monkeypatch.undo()
-        before = files(folder)
+        before = contents_of(folder)
         for place, attempt in (
             (folder, lambda: train_seeds(folder)),
             (folder, lambda: seeds.extend(folder, 3)),
@@ -149,7 +149,7 @@ def test_seeds_under_way_are_left_alone_all_together_and_each(
             with refused(place):
                 attempt()
             tried.append(place)
-        assert files(folder) == before
+        assert contents_of(folder) == before
         plain_learn(self, *arguments)
 
     monkeypatch.setattr(Trainer, "_learn", learn)
@@ -166,15 +166,15 @@ def test_seeds_under_way_are_left_alone_all_together_and_each(
 
 
 def test_what_is_there_is_refused_at_once_and_left(corpus: Path, tmp_path: Path) -> None:
-    before = files(corpus)
+    before = contents_of(corpus)
     refusal = f"{corpus}: is there already; name another folder with --out"
     nowhere = tmp_path / "nowhere"  # it is not even looked for
     with pytest.raises(InputError, match=refusal):
         start(nowhere, corpus)
     with pytest.raises(InputError, match=refusal):
         seeds.start(small(), preset="bienc", data=nowhere, folder=corpus, count=2, accelerator=Accelerator())
-    assert files(corpus) == before
-    with folders.alone(corpus):  # which nobody holds
+    assert contents_of(corpus) == before
+    with files.locked(corpus):  # which nobody holds
         pass
 
 

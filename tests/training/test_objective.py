@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from veriscene.models import Judgement
-from veriscene.models.pointer import BiATTPointer, given
+from veriscene.models.biatt_pointer import BiATTPointer, given
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.features import ITEM_FEATURES
 from veriscene.training.objective import Loss, agreeing, objective

@@ -13,15 +13,15 @@ from pathlib import Path
 
 from accelerate import Accelerator
 
-from veriscene import models
+from veriscene import files, models
 from veriscene.config import Config, differences, load_preset
 from veriscene.errors import InputError
 from veriscene.evaluation.comparison import difference
 from veriscene.experiments import seeds
 from veriscene.experiments.plans import Plan, Row
-from veriscene.experiments.search_space import as_changes
 from veriscene.experiments.table import Compared, Result, Table
-from veriscene.scenes import folders, nlvr
+from veriscene.experiments.tuning.space import as_changes
+from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.training import processes, run
 from veriscene.training.effect import with_effect
@@ -68,7 +68,7 @@ def check_begun(plan: Plan, rows: Sequence[Row], changes: Sequence[str], *, data
         own = folder / row.folder
         if not seeds.is_folder_of_seeds(own):
             if row.name in names:
-                folders.check_free(own, otherwise="name another folder with --out")
+                files.check_empty(own, hint="name another folder with --out")
         elif row.name in names:
             seeds.check_same(own, configuration(row, changes), data)
         else:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from accelerate import Accelerator
 
-from veriscene import models
+from veriscene import files, models
 from veriscene.config import Config, from_json
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.evaluation.evaluate import probabilities
 from veriscene.experiments.summary import Score, Summary
-from veriscene.scenes import folders, nlvr
+from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import processes, run
 from veriscene.training.checkpoint import SUMMARY
@@ -51,13 +51,13 @@ def start(
 
 def extend(folder: Path, count: int) -> None:
     """Makes it a folder of so many seeds if it is one of fewer; those that are there stay as they are."""
-    with folders.alone(folder):
+    with files.locked(folder):
         _, data, _, seeds = _read(folder)
         _check_unchanged(folder, data)
         if (missing := count - len(seeds)) > 0:
-            record = json.loads(nlvr.read_text(folder / SEEDS))
+            record = json.loads(files.read_text(folder / SEEDS))
             record["seeds"] = [*seeds, *range(max(seeds) + 1, max(seeds) + 1 + missing)]
-            nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
+            files.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
 
 
 def left(folder: Path, count: int) -> int:
@@ -71,7 +71,7 @@ def left(folder: Path, count: int) -> int:
 def is_summarised(folder: Path, count: int) -> bool:
     """Whether so many seeds are done, all that the folder was made for among them, and summed up."""
     try:
-        summed_up = len(json.loads(nlvr.read_text(folder / SUMMARY))["dev"]["scores"])
+        summed_up = len(json.loads(files.read_text(folder / SUMMARY))["dev"]["scores"])
     except (InputError, ValueError, KeyError, TypeError):
         return False  # not there or damaged; it is written anew, and no seed is trained again for that
     return summed_up >= max(count, len(_read(folder)[3]))
@@ -139,7 +139,7 @@ def _train(folder: Path, accelerator: Accelerator, say: Say, quiet: bool) -> Sum
     summary = judge(folder, "dev", accelerator=accelerator)
     if accelerator.is_main_process:
         best = f"seed{summary.best.seed}"
-        nlvr.write_text(folder / SUMMARY, json.dumps({"best": best, "dev": summary.to_json()}, indent=1) + "\n")
+        files.write_text(folder / SUMMARY, json.dumps({"best": best, "dev": summary.to_json()}, indent=1) + "\n")
     return summary
 
 
@@ -164,7 +164,7 @@ def _record(folder: Path, config: Config, preset: str, data: Path | None, count:
         "seeds": list(range(first, first + count)),
         "corpus": None if data is None else _digest(data),
     }
-    nlvr.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
+    files.write_text(folder / SEEDS, json.dumps(record, indent=1) + "\n")
 
 
 def _digest(data: Path) -> str:
@@ -177,7 +177,7 @@ def _digest(data: Path) -> str:
 
 def _check_unchanged(folder: Path, data: Path | None) -> None:
     """A seed that is done is not looked at again, so nobody else would see that the next one learns something else."""
-    told = json.loads(nlvr.read_text(folder / SEEDS)).get("corpus")
+    told = json.loads(files.read_text(folder / SEEDS)).get("corpus")
     if data is not None and told is not None and told != _digest(data):
         raise InputError(f"{folder}: its data has changed since; go on with the corpus it was started on")
 
@@ -204,7 +204,7 @@ def _is_done(own: Path) -> bool:
 
 def _read(folder: Path) -> tuple[str, Path | None, Config, Sequence[int]]:
     try:
-        record = json.loads(nlvr.read_text(folder / SEEDS))
+        record = json.loads(files.read_text(folder / SEEDS))
         data = None if record["data"] is None else Path(record["data"])
         config = from_json(record["config"], where=str(folder / SEEDS))
         seeds = [int(seed) for seed in record["seeds"]]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from veriscene import files
 from veriscene.evaluation.comparison import Difference
 from veriscene.experiments.plans import Plan, Row
 from veriscene.experiments.summary import Summary
-from veriscene.scenes import nlvr
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Table:
 
     def write(self, folder: Path, name: str) -> Path:
         """NAME.md and NAME.json in the folder; the former is returned."""
-        nlvr.write_text(folder / f"{name}.json", json.dumps(self.to_json(), indent=1) + "\n")
-        nlvr.write_text(folder / f"{name}.md", self.markdown())
+        files.write_text(folder / f"{name}.json", json.dumps(self.to_json(), indent=1) + "\n")
+        files.write_text(folder / f"{name}.md", self.markdown())
         return folder / f"{name}.md"
 
 

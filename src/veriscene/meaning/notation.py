@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from veriscene.errors import InputError
+from veriscene.files import read_text
 from veriscene.meaning.language import reading, spelling
 from veriscene.meaning.language.expression import Expression
 from veriscene.meaning.program import Program
-from veriscene.scenes.nlvr import read_text
 
 _FIELDS = ("sentence", "kind", "program")
 _KINDS = ("tower", "scatter")

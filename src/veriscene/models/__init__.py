@@ -12,15 +12,15 @@ from torch import nn
 
 from veriscene.config import SIZES, ModelConfig
 from veriscene.errors import InputError
+from veriscene.models.base import Judgement
 from veriscene.models.biatt import BiATT
+from veriscene.models.biatt_pointer import BiATTPointer
 from veriscene.models.bidaf import BiDAF
 from veriscene.models.bienc import BiENC
 from veriscene.models.imagefeat_rnn import ImageFeatRNN
-from veriscene.models.judgement import Judgement
 from veriscene.models.maxent import MaxEnt
 from veriscene.models.mlp import MLP
-from veriscene.models.pointer import BiATTPointer
-from veriscene.models.relation import RelationNet
+from veriscene.models.relation_net import RelationNet
 from veriscene.models.size import check_size
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import Vocabulary

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from veriscene.models.judgement import Judgement
-from veriscene.models.layers import BiLSTM, element_max, masked_softmax, xavier_
-from veriscene.models.places import ItemEmbedding
-from veriscene.models.pooling import pooling as make_pooling
-from veriscene.models.streams import concurrently
+from veriscene.models.base import Judgement
+from veriscene.models.layers.attention import BiLSTM, element_max, masked_softmax, xavier_
+from veriscene.models.layers.coordinates import ItemEmbedding
+from veriscene.models.layers.pooling import pooling as make_pooling
+from veriscene.models.layers.streams import concurrently
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import PADDING
 

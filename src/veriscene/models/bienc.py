@@ -6,11 +6,11 @@ import torch
 from torch import nn
 
 from veriscene.errors import InputError
-from veriscene.models.judgement import Judgement
-from veriscene.models.layers import BiLSTM, last_outputs, xavier_
-from veriscene.models.places import ItemEmbedding
-from veriscene.models.pooling import SCORE_COMBINATIONS
-from veriscene.models.streams import concurrently
+from veriscene.models.base import Judgement
+from veriscene.models.layers.attention import BiLSTM, last_outputs, xavier_
+from veriscene.models.layers.coordinates import ItemEmbedding
+from veriscene.models.layers.pooling import SCORE_COMBINATIONS
+from veriscene.models.layers.streams import concurrently
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import PADDING
 

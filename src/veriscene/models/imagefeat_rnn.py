@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from veriscene.models.layers import xavier_
-from veriscene.models.pooling import Scorer
+from veriscene.models.layers.attention import xavier_
+from veriscene.models.layers.pooling import Scorer
 from veriscene.models.whole_image import WholeImage
 from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS, Color, Shape, Side, Size
 from veriscene.tensors.batch import Batch

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from veriscene.models.judgement import Judgement
+from veriscene.models.base import Judgement
 from veriscene.tensors.batch import Batch
 
 INFERENCE_BATCH = 256

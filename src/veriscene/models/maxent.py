@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from veriscene.errors import InputError
-from veriscene.models.count_features import NO_FEATURE, CountFeatures
-from veriscene.models.growing import loads_any_length
+from veriscene.models.counts.features import NO_FEATURE, CountFeatures
+from veriscene.models.counts.growing import loads_any_length
 from veriscene.models.whole_image import WholeImage
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import Vocabulary

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from veriscene.models.count_features import NO_FEATURE, CountFeatures
-from veriscene.models.growing import loads_any_length
-from veriscene.models.layers import xavier_
-from veriscene.models.pooling import Scorer
+from veriscene.models.counts.features import NO_FEATURE, CountFeatures
+from veriscene.models.counts.growing import loads_any_length
+from veriscene.models.layers.attention import xavier_
+from veriscene.models.layers.pooling import Scorer
 from veriscene.models.size import check_size
 from veriscene.models.whole_image import WholeImage
 from veriscene.tensors.batch import Batch

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from veriscene.models.judgement import Judgement
+from veriscene.models.base import Judgement
 from veriscene.tensors.batch import Batch
 
 

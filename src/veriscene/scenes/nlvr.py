@@ -7,14 +7,13 @@ One example a line, as JSON; see docs/data.md. `read` takes the form of all spli
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from veriscene.errors import InputError
+from veriscene.files import read_text, write_text
 from veriscene.scenes.scene import Report, Scene, read_scene, scene_to_json
 
 _IDENTIFIER = re.compile(r"[^-\s,\"\ud800-\udfff]+-[^-\s,\"\ud800-\udfff]+")
@@ -176,42 +175,6 @@ def split_file(folder: str | Path, split: str) -> Path:
 
 
 # ---------------------------------------------------------------- files
-
-
-def read_text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder; give a file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-
-
-def write_text(path: Path, text: str) -> None:
-    write_bytes(path, text.encode("utf-8"))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """All of it or nothing: a reader never sees half a file, and a failed write leaves the old one.
-
-    A link stays one, and what is no file, such as a pipe or a device, is written into.
-    """
-    file = Path(os.path.realpath(path))
-    partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
-    try:
-        if path.exists() and not path.is_file():  # asked of the path itself: /dev/stdout leads to no name on a disk
-            path.write_bytes(content)
-            return
-        file.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(content)
-        partial.replace(file)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        with suppress(OSError):
-            partial.unlink()
 
 
 def _lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, str]]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from veriscene.errors import InputError
-from veriscene.scenes.nlvr import read_text
+from veriscene.files import read_text
 from veriscene.scenes.scene import Scene, parse_scene
-from veriscene.serving.onnx_judge import OnnxJudge
-from veriscene.serving.predictor import Judge
+from veriscene.serving.judge import Judge
+from veriscene.serving.onnx.judge import OnnxJudge
 
 
 def read_scene_file(path: Path) -> Scene:

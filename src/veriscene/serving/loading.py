@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from veriscene.serving.onnx_judge import SUFFIX, OnnxJudge, load_onnx
-from veriscene.serving.predictor import Judge
+from veriscene.serving.judge import Judge
+from veriscene.serving.onnx.judge import SUFFIX, OnnxJudge, load_onnx
 from veriscene.training import checkpoint as checkpoints
 
 

@@ -23,7 +23,8 @@ from torch import nn
 from veriscene import __version__, models
 from veriscene.config import Config, from_json
 from veriscene.errors import InputError
-from veriscene.scenes.nlvr import Example, read_text
+from veriscene.files import read_text
+from veriscene.scenes.nlvr import Example
 from veriscene.tensors.batch import Batch, ItemOrder, encode
 from veriscene.tensors.vocabulary import Vocabulary
 

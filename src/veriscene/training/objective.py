@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from veriscene.models.judgement import Judgement
+from veriscene.models.base import Judgement
 
 
 @dataclass(frozen=True)

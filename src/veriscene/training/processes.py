@@ -10,7 +10,7 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list, gather_object
 from torch import nn
 
-from veriscene.errors import InputError, what_is_wrong
+from veriscene.errors import InputError, message
 from veriscene.models.inference import judge_in_batches
 from veriscene.tensors.batch import Batch
 
@@ -26,7 +26,7 @@ def by_the_first(accelerator: Accelerator, work: Callable[[], T]) -> T | None:
         except (InputError, OSError) as error:
             if accelerator.num_processes == 1:
                 raise
-            refusal = what_is_wrong(error)
+            refusal = message(error)
     if accelerator.num_processes > 1:  # else the others would wait in vain, and end in tracebacks
         told = [refusal]
         broadcast_object_list(told)

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from veriscene.scenes import nlvr
+from veriscene import files
 
 LOG = "log.jsonl"
 SECONDS_BETWEEN_LINES = 30.0  # where there is no bar: between dev scores a run shall not look dead
@@ -26,7 +26,7 @@ class RunLog:
         """After a crash the log may be ahead of the state that is resumed, so it is cut back to `up_to_step`."""
         self.path = run / LOG
         kept = [line for line in read_log(run) if line["step"] <= up_to_step] if up_to_step else []
-        nlvr.write_text(self.path, "".join(json.dumps(line) + "\n" for line in kept))
+        files.write_text(self.path, "".join(json.dumps(line) + "\n" for line in kept))
         self._board = _tensorboard(run)
 
     def write(self, line: dict[str, Any]) -> None:

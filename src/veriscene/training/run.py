@@ -13,11 +13,11 @@ from pathlib import Path
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 
-from veriscene import models
+from veriscene import files, models
 from veriscene.config import Config, from_json
+from veriscene.corpora import synthetic as embedded
 from veriscene.errors import InputError
-from veriscene.meaning import corpus as embedded
-from veriscene.scenes import folders, nlvr
+from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import processes
 from veriscene.training.checkpoint import BEST
@@ -125,7 +125,7 @@ def _read(folder: Path) -> tuple[Config, Path | None]:
     if not (folder / RUN).is_file():
         raise InputError(f"{folder}: not a run of `veriscene train`, {RUN} is missing")
     try:
-        record = json.loads(nlvr.read_text(folder / RUN))
+        record = json.loads(files.read_text(folder / RUN))
         data = record["data"]
         config = from_json(record["config"], where=str(folder / RUN))
         if data is not None:
@@ -141,32 +141,32 @@ def _fill(folder: Path, config: Config, preset: str, data: Path | None, progress
         made = embedded.build(settings.statements, seed=settings.corpus_seed, level=settings.level, progress=progress)
         embedded.write(folder / CORPUS, made)
     record = {"preset": preset, "data": None if data is None else str(data.resolve()), "config": config.to_json()}
-    nlvr.write_text(folder / RUN, json.dumps(record, indent=1) + "\n")
+    files.write_text(folder / RUN, json.dumps(record, indent=1) + "\n")
 
 
 @contextmanager
 def alone(folder: Path, accelerator: Accelerator) -> Iterator[ExitStack]:
     """The folder held for all processes by the first one; for longer by whoever takes over the stack that holds it."""
     with ExitStack() as held:
-        processes.by_the_first(accelerator, lambda: held.enter_context(folders.alone(folder)))
+        processes.by_the_first(accelerator, lambda: held.enter_context(files.locked(folder)))
         yield held
 
 
 def check_new(folder: Path, accelerator: Accelerator) -> None:
     """InputError if `created` would refuse what is there: before a corpus is read."""
-    processes.by_the_first(accelerator, lambda: folders.check_free(folder, otherwise=_otherwise(folder)))
+    processes.by_the_first(accelerator, lambda: files.check_empty(folder, hint=_hint(folder)))
 
 
 @contextmanager
 def created(folder: Path, accelerator: Accelerator, *, fill: Collection[str]) -> Iterator[ExitStack]:
     """A new, empty folder for a run, held as by `alone`; what is there already is never touched."""
     with ExitStack() as making:
-        new = folders.created(folder, fill=fill, otherwise=_otherwise(folder))
+        new = files.created(folder, fill=fill, hint=_hint(folder))
         held = processes.by_the_first(accelerator, lambda: making.enter_context(new))
         yield held or ExitStack()
 
 
-def _otherwise(folder: Path) -> str:
+def _hint(folder: Path) -> str:
     is_ours = any((folder / name).exists() for name in (RUN, SEEDS, BEST))
     return f"{f'go on with: {resume_command(folder)}; or ' if is_ours else ''}name another folder with --out"
 

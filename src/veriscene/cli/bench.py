@@ -1,0 +1,93 @@
+"""The commands below `veriscene bench`. What is measured lies in the repository's folder benchmarks."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+import veriscene
+from veriscene.cli.output import accelerator, progress_bar
+from veriscene.errors import InputError
+
+bench = typer.Typer(help="Speed, measured side by side with a plain implementation.", no_args_is_help=True)
+
+Data = Annotated[
+    Path | None, typer.Option("--data", readable=False, help="Corpus folder. Default: an embedded corpus is made.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
+
+
+@bench.command()
+def train(
+    data: Data = None,
+    presets: Annotated[
+        list[str] | None, typer.Option("--preset", help="biatt or biatt-pointer; may be repeated. Default: both.")
+    ] = None,
+    batches: Annotated[
+        list[int] | None, typer.Option("--batch", min=1, help="May be repeated. Default: 64 and 512.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns that each side takes.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Training: examples a second of both, their ratio, and the share of the chip's measured peak."""
+    from veriscene.corpora import synthetic as corpus
+    from veriscene.scenes import nlvr
+
+    for preset in presets or []:
+        if preset not in ("biatt", "biatt-pointer"):
+            raise InputError(f"there is no plain implementation of {preset!r}; choose biatt or biatt-pointer")
+    measured = _load("train")
+    if data is None:
+        with progress_bar("making the corpus") as progress:
+            examples = corpus.build(3000, seed=1, progress=progress)["train"]
+    else:
+        examples = nlvr.read(nlvr.split_file(data, "train"))
+    results = []
+    for preset in presets or ["biatt-pointer", "biatt"]:
+        for batch in batches or [64, 512]:
+            with progress_bar(f"{preset}, batch {batch} (steps)") as progress:
+                result = measured.compare(
+                    preset, examples, batch=batch, repeats=repeats, accelerator=accelerator(), progress=progress
+                )
+            results.append(asdict(result))
+            if not as_json:
+                print(measured.describe(result), flush=True)
+    if as_json:
+        print(json.dumps({"train": results}))
+
+
+@bench.command()
+def predict(
+    data: Annotated[
+        Path | None, typer.Option("--data", readable=False, help="An NLVR file. Default: an embedded corpus is made.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=1, help="How long to measure.")] = 60.0,
+    threads: Annotated[int, typer.Option(min=1, max=256, help="That each side may use.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Judging on a CPU, one example at a time and in bulk: plain torch against the exported file."""
+    measured = _load("predict")
+    examples = measured.bulk_examples(data)
+    checkpoint = measured.fresh_checkpoint(examples)
+    with progress_bar("judging (percent)") as progress:
+        result = measured.bench_predict(checkpoint, examples, seconds=seconds, threads=threads, progress=progress)
+    print(json.dumps({"predict": result}) if as_json else measured.describe(result))
+
+
+def _load(name: str) -> ModuleType:
+    path = Path(veriscene.__file__).resolve().parents[2] / "benchmarks" / f"{name}.py"
+    if not path.is_file():
+        raise InputError("`veriscene bench` needs the repository: clone it and install with `pip install -e .`")
+    spec = importlib.util.spec_from_file_location(f"veriscene_benchmarks_{name}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up there
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,1 @@
+"""Where examples come from: the public corpus, synthetic corpora, statistics of both."""

@@ -1,0 +1,115 @@
+"""Balanced corpora in NLVR's layout out of the grammar: what the project trains on when there is no NLVR at hand."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from veriscene import files
+from veriscene.errors import InputError
+from veriscene.meaning.english.wording import NUMBER_WORDS
+from veriscene.meaning.grammar import LEVELS, Statement, draw
+from veriscene.meaning.near_miss import labelled_scenes
+from veriscene.scenes import nlvr
+from veriscene.scenes.nlvr import Example
+from veriscene.scenes.scene import Scene
+
+SPLITS = ("train", "dev", "test")
+FEWEST, MOST = 10, 1_000_000
+DIRECTORIES = 50
+TRIES_PER_STATEMENT = 1000
+
+Progress = Callable[[int, int], None]
+
+
+class Corpus(dict[str, list[Example]]):
+    """The examples of each split, and the statement that each presentation is about."""
+
+    def __init__(self) -> None:
+        super().__init__({split: [] for split in SPLITS})
+        self.statements: dict[str, list[Statement]] = {split: [] for split in SPLITS}
+
+
+def build(statements: int, seed: int, level: str = "full", progress: Progress | None = None) -> Corpus:
+    """A corpus of that many statements, each with two scenes where it is true and two near misses where it is false.
+
+    The same arguments give the same corpus. Eight of ten statements are for training, one for each other split, and no
+    text occurs in two splits. `progress` is called with the number of statements done and to do.
+    """
+    if level not in LEVELS:
+        raise InputError(f"unknown level {level!r} of synthetic statements; choose from {', '.join(LEVELS)}")
+    if not FEWEST <= statements <= MOST:
+        raise InputError(f"cannot make {statements} statements; give a number from {FEWEST} to {MOST}")
+    rng = random.Random(seed)
+    corpus = Corpus()
+    splits = _Splits(rng, statements)
+    for number in range(statements):
+        statement, split, scenes = _next(rng, level, splits)
+        corpus.statements[split].append(statement)
+        corpus[split] += [
+            Example(f"{number}-{picture}", statement.text, scene, truth, directory=str(number % DIRECTORIES))
+            for picture, (scene, truth) in enumerate(scenes)
+        ]
+        if progress:
+            progress(number + 1, statements)
+    return corpus
+
+
+PARTS = (*SPLITS, "programs")  # of a corpus's folder
+
+
+def write(folder: str | Path, corpus: Corpus) -> None:
+    """Writes train/train.json … as NLVR has them, and programs/train.jsonl … with what the statements mean."""
+    folder = Path(folder)
+    for split in SPLITS:
+        nlvr.write(folder / split / f"{split}.json", corpus[split])
+        records = (
+            {"sentence": statement.text, "kind": statement.kind, "program": statement.program.text}
+            for statement in corpus.statements[split]
+        )
+        files.write_text(
+            folder / "programs" / f"{split}.jsonl", "".join(json.dumps(record) + "\n" for record in records)
+        )
+
+
+def normalized(text: str) -> str:
+    """What two wordings share that differ only in case, blanks, full stop, digits or the spelling of colour."""
+    words = text.lower().replace("colour", "color").removesuffix(".").split()
+    return " ".join(_DIGITS.get(word, word) for word in words)
+
+
+_DIGITS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
+
+
+class _Splits:
+    """Deals statements out to the splits: a text that came up before goes where it went then."""
+
+    def __init__(self, rng: random.Random, statements: int) -> None:
+        tenth = statements // 10
+        self._rng = rng
+        self._room = {"train": statements - 2 * tenth, "dev": tenth, "test": tenth}
+        self._split_of: dict[str, str] = {}
+
+    def choose(self, text: str) -> str | None:
+        """The split for a statement; None if there is no room for it."""
+        split = self._split_of.get(normalized(text))
+        if split is None:
+            split = self._rng.choices(SPLITS, [self._room[split] for split in SPLITS])[0]
+        return split if self._room[split] else None
+
+    def take(self, text: str, split: str) -> None:
+        self._split_of[normalized(text)] = split
+        self._room[split] -= 1
+
+
+def _next(rng: random.Random, level: str, splits: _Splits) -> tuple[Statement, str, list[tuple[Scene, bool]]]:
+    for _ in range(TRIES_PER_STATEMENT):
+        statement = draw(rng, level)
+        split = splits.choose(statement.text)
+        scenes = labelled_scenes(rng, statement) if split else None
+        if split and scenes:
+            splits.take(statement.text, split)
+            return statement, split, scenes
+    raise InputError("the grammar has run out of statements that fit; ask for fewer")

@@ -1,0 +1,1 @@
+"""The features of MaxEnt and MLP."""

@@ -1,0 +1,249 @@
+"""LSTMs as chains of few kernels: the machinery behind `BiLSTM` and the pointer network.
+
+On a GPU a small LSTM waits for launches. Here all input gates are one product ahead of the chain, and a link of the
+chain is one product and one fused kernel, forwards and backwards; the two directions run side by side.
+Elsewhere torch's own LSTM is the faster one. Both give the same numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from veriscene.models.layers.streams import concurrently
+
+SHUT = -1e4  # an input gate at this value lets nothing in
+
+
+def bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
+    """Both directions over padded sequences (row, step, size), the second one reversed within each row's length."""
+    read = chained_bilstm if sequence.is_cuda else torch_bilstm
+    return read(forwards, backwards, sequence, lengths)
+
+
+def torch_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
+    reversal = reverse_within(lengths, sequence.size(1))
+    ahead, _ = forwards(sequence)
+    back, _ = backwards(take_steps(sequence, reversal))
+    return torch.cat([ahead, take_steps(back, reversal)], dim=-1)
+
+
+def chained_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
+    rows, steps, _ = sequence.shape
+    reversal = reverse_within(lengths, steps)
+
+    def read(lstm: nn.LSTM, read_at: Tensor) -> Tensor:
+        """One direction, which reads at its step t of a row what stands at read_at (row, step)."""
+        to_steps, to_rows = _transposition(read_at)
+        inputs = Rows.apply(sequence.reshape(rows * steps, -1), to_steps, to_rows).view(steps, rows, -1)  # type: ignore[no-untyped-call]
+        outputs, _ = _chain(inputs, lstm)
+        back: Tensor = Rows.apply(outputs.flatten(0, 1), to_rows, to_steps)  # type: ignore[no-untyped-call]
+        return back.view(rows, steps, -1)
+
+    as_it_stands = torch.arange(steps, device=lengths.device).expand_as(reversal)
+    return torch.cat(concurrently(lambda: read(forwards, as_it_stands), lambda: read(backwards, reversal)), dim=-1)
+
+
+def lstm_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """One direction over padded sequences: hidden outputs (row, step, hidden), and each row's state after its last."""
+    read = chained_to_the_end if sequence.is_cuda else stepped_to_the_end
+    return read(cell, sequence, lengths)
+
+
+def stepped_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    state = (sequence.new_zeros(len(sequence), cell.hidden_size),) * 2
+    outputs = []
+    for step in range(sequence.size(1)):
+        new = cell(sequence[:, step], state)
+        there = (step < lengths)[:, None]
+        state = (torch.where(there, new[0], state[0]), torch.where(there, new[1], state[1]))
+        outputs.append(state[0])
+    return torch.stack(outputs, dim=1), state
+
+
+def chained_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """The rows are moved so that all end at the last step. Before its beginning a row's input gate is shut, and so its
+    state stays zero."""
+    steps = sequence.size(1)
+    step = torch.arange(steps, device=sequence.device)
+    start = (steps - lengths)[:, None]
+    moved = take_steps(sequence, (step - start).clamp_min(0)).transpose(0, 1)
+    outputs, last = _chain(moved, cell, shut=(step < start).T[..., None])
+    in_place = take_steps(outputs.transpose(0, 1), (step + start).clamp_max(steps - 1))
+    return in_place, (outputs[-1], last)
+
+
+def lstm_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+    """One direction from a given state on: (row, step, size) -> hidden outputs (row, step, hidden)."""
+    read = chained_from if sequence.is_cuda else stepped_from
+    return read(cell, sequence, state)
+
+
+def stepped_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+    outputs = []
+    for gate in gates_of(sequence, cell).unbind(1):
+        state = lstm_step(gate, cell, state)
+        outputs.append(state[0])
+    return torch.stack(outputs, dim=1)
+
+
+def chained_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+    outputs, _ = _chain(sequence.transpose(0, 1), cell, state)
+    return outputs.transpose(0, 1)
+
+
+def lstm_step(from_input: Tensor, cell: nn.LSTMCell, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """One step of `cell` whose input gates were computed ahead, by `gates_of`."""
+    hidden, memory, _ = cell_forward(from_input, state[0] @ cell.weight_hh.T, state[1])
+    return hidden, memory
+
+
+def gates_of(inputs: Tensor, cell: nn.LSTMCell) -> Tensor:
+    """What inputs (…, size) add to the gates of `cell`, (…, 4 hidden)."""
+    return nn.functional.linear(inputs, cell.weight_ih, cell.bias_ih + cell.bias_hh)
+
+
+def _chain(
+    sequence: Tensor,
+    lstm: nn.LSTM | nn.LSTMCell,
+    state: tuple[Tensor, Tensor] | None = None,
+    *,
+    shut: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """One direction over (step, row, size), from the given state (row, hidden) on, else from zero.
+
+    Gives hidden outputs (step, row, hidden) and the last cell (row, hidden). Nothing gets in where `shut` is on. All
+    is in the precision of the products.
+    """
+    layer = "_l0" if isinstance(lstm, nn.LSTM) else ""
+    parts = (getattr(lstm, name + layer) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+    from_input, recurrent, one, other = parts
+    gates = nn.functional.linear(sequence, from_input)
+    if shut is not None:
+        ins, rest = gates.tensor_split([recurrent.size(1)], dim=-1)
+        gates = torch.cat([ins.masked_fill(shut, SHUT), rest], dim=-1)
+    before = state or (gates.new_zeros(gates.size(1), recurrent.size(1)),) * 2
+    alike = (part.to(gates.dtype) for part in (recurrent, one, other, *before))
+    results: tuple[Tensor, Tensor] = Chain.apply(gates, *alike)  # type: ignore[no-untyped-call]
+    return results
+
+
+class Chain(torch.autograd.Function):
+    """gates (step, row, 4 hidden), weights (4 hidden, hidden), two biases -> outputs (step, row, hidden), last cell.
+
+    Hidden output and cell before the first step are (row, hidden), as the last cell is. Steps come first, so that the
+    slice of a step is in one piece, and what the products read and write is nowhere copied.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, gates: Tensor, weights: Tensor, one: Tensor, other: Tensor, start: Tensor, cell: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        hidden, cells = start, [cell]
+        outputs, activations = [], []
+        for gate in gates:
+            hidden, cell, activated = cell_forward(gate, hidden @ weights.T, cells[-1], (one, other))
+            outputs.append(hidden)
+            cells.append(cell)
+            activations.append(activated)
+        stacked = torch.stack(outputs)
+        ctx.save_for_backward(stacked, weights, start, *cells, *activations)
+        return stacked, cells[-1].clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_outputs: Tensor, d_cell: Tensor) -> tuple[Tensor | None, ...]:
+        outputs, weights, start, *saved = ctx.saved_tensors
+        steps = len(outputs)
+        cells, activations = saved[: steps + 1], saved[steps + 1 :]
+        d_hidden = d_outputs.clone(memory_format=torch.contiguous_format)  # each step adds to the one before it
+        d_gates = []
+        for step in reversed(range(steps)):
+            d_gate, d_cell = cell_backward(d_hidden[step], d_cell, cells[step], cells[step + 1], activations[step])
+            d_gates.append(d_gate)
+            if step:
+                d_hidden[step - 1].addmm_(d_gate, weights)
+        stacked = torch.stack(d_gates[::-1])
+        d_weights = stacked[0].T @ start
+        if steps > 1:
+            d_weights.addmm_(stacked[1:].flatten(0, 1).T, outputs[:-1].flatten(0, 1))
+        d_bias = stacked.sum(dim=(0, 1))
+        d_start = d_gates[-1] @ weights if ctx.needs_input_grad[4] else None
+        return stacked, d_weights, d_bias, d_bias, d_start, d_cell
+
+
+class Rows(torch.autograd.Function):
+    """The rows of a matrix in another order; `inverse` is the order that brings them back, and takes gradients there.
+
+    Without the inverse gradients would have to be added up row by row, as if one might have been taken twice.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
+        ctx.save_for_backward(inverse)
+        return matrix.index_select(0, order)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_rows: Tensor) -> tuple[Tensor | None, ...]:
+        (inverse,) = ctx.saved_tensors
+        return d_rows.index_select(0, inverse), None, None
+
+
+def _transposition(read_at: Tensor) -> tuple[Tensor, Tensor]:
+    """From (row x step) to (step x row) where step t of a row is what stood at read_at (row, step); and back.
+
+    `read_at` must be its own inverse in every row.
+    """
+    rows, steps = read_at.shape
+    row = torch.arange(rows, device=read_at.device)[:, None]
+    return (row * steps + read_at).T.flatten(), (read_at * rows + row).flatten()
+
+
+def cell_forward(
+    from_input: Tensor, from_hidden: Tensor, cell: Tensor, biases: tuple[Tensor, ...] = ()
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One step of an LSTM from its two halves of the gates: new hidden, new cell, activated gates (i, f, g, o)."""
+    if cell.is_cuda:
+        fused: tuple[Tensor, Tensor, Tensor] = torch.ops.aten._thnn_fused_lstm_cell(
+            from_input, from_hidden, cell, *biases
+        )
+        return fused
+    i, f, g, o = sum((from_hidden, *biases), start=from_input).chunk(4, dim=-1)
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    new = f * cell + i * g
+    return o * new.tanh(), new, torch.cat([i, f, g, o], dim=-1)
+
+
+def cell_backward(
+    d_hidden: Tensor, d_cell: Tensor, before: Tensor, after: Tensor, activated: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradients of the gates (before activation) and of the cell before this step."""
+    if before.is_cuda:
+        d_gates, d_before, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
+            d_hidden, d_cell, before, after, activated, False
+        )
+        return d_gates, d_before
+    i, f, g, o = activated.chunk(4, dim=-1)
+    squashed = after.tanh()
+    d_cell = d_cell + d_hidden * o * (1 - squashed**2)
+    d_gates = [
+        d_cell * g * i * (1 - i),
+        d_cell * before * f * (1 - f),
+        d_cell * i * (1 - g**2),
+        d_hidden * squashed * o * (1 - o),
+    ]
+    return torch.cat(d_gates, dim=-1), d_cell * f
+
+
+def reverse_within(lengths: Tensor, steps: int) -> Tensor:
+    """(row, step): the step that mirrors each one within its row's length; padding stays where it is."""
+    step = torch.arange(steps, device=lengths.device)
+    return torch.where(step < lengths[:, None], lengths[:, None] - 1 - step, step)
+
+
+def take_steps(sequence: Tensor, index: Tensor) -> Tensor:
+    return sequence.gather(1, index[..., None].expand(-1, -1, sequence.size(-1)))

@@ -1,0 +1,1 @@
+"""CPU inference with ONNX Runtime."""
