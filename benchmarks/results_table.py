@@ -1,9 +1,9 @@
-"""Writes the tables of docs/results.md and README.md from docs/results.json, between their markers.
+"""Writes the result tables of README.md and docs/results.md from docs/results.json, between their markers.
 
-python benchmarks/results_table.py            writes
-python benchmarks/results_table.py --check    exits 1 if a table has drifted
+python benchmarks/results_table.py            updates the tables
+python benchmarks/results_table.py --check    exits 1 if a table differs from results.json
 python benchmarks/results_table.py --take runs/table1/table1.json --commit ID --machine TEXT
-                                              first takes over the rows that `veriscene reproduce` wrote
+                                              first imports the rows written by `veriscene reproduce`
 """
 
 from __future__ import annotations
@@ -11,56 +11,93 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from veriscene.experiments.plans import TABLE1
+from veriscene.experiments.plans import ABLATIONS, TABLE1, Plan, Row
 
 ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- results: written by benchmarks/results_table.py -->", "<!-- end of results -->"
+PAGES = {"README.md": ("summary",), "docs/results.md": ("table1", "ablations")}
+END = "<!-- end of results -->"
+# These ablation rows are the presets themselves, so the runs of Table 1 are their measurement.
+MEASURED_AS = {
+    "BiATT, pooling max, order random": "BiATT",
+    "BiATT-Pointer, pooling max, order learned": "BiATT-Pointer",
+}
+Record = dict[str, Any]  # one object of results.json
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    measured = {(row["input"], row["row"]): row for row in rows}
-    lines = [
-        "| input | row | published, dev / Test-P | here, dev | Test-P | consistency, dev | seeds | supervision |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for planned in TABLE1.rows:
-        row = measured.get((planned.input, planned.name))
-        published = " / ".join(f"{figure:.1f}" for figure in planned.published or ())
-        if row is None:
-            here = "not measured yet | not measured yet | not measured yet | | "
-        else:
-            spread = f" ± {row['spread']:.1f}" if row["spread"] is not None else ""
-            here = (
-                f"{_figure(row['dev'])}{spread} | {_figure(row['test'])} | {_figure(row['dev_consistency'])}"
-                f" | {row['seeds']} | {row['supervision']}"
-            )
-        lines.append(f"| {planned.input} | {planned.name} | {published} | {here} |")
+def summary(records: list[Record]) -> str:
+    """The measured rows of Table 1 in few columns."""
+    lines = ["| row | published, dev / Test-P | here, dev / Test-P | seeds | supervision |", "| --- " * 5 + "|"]
+    for row, record in _rows(TABLE1, records):
+        if record is not None:
+            scores = f"{_figure(record, 'dev')}{_spread(record)} / {_figure(record, 'test')}"
+            lines.append(f"| {row.name} | {_published(row)} | {scores} | {record['seeds']} | {record['supervision']} |")
     return "\n".join(lines)
 
 
-def with_table(text: str, rows: list[dict[str, Any]]) -> str:
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n\n{table(rows)}\n\n{END}{rest.split(END)[1]}"
+def table(plan: Plan, records: list[Record]) -> str:
+    """Every row of a plan with all its scores."""
+    lines = [
+        "| input | row | published, dev / Test-P | dev | Test-P | consistency, dev / Test-P | seeds | supervision |",
+        "| --- " * 8 + "|",
+    ]
+    for row, record in _rows(plan, records):
+        if record is None:
+            figures = "not measured yet | - | - | - | -"
+        else:
+            consistency = f"{_figure(record, 'dev_consistency')} / {_figure(record, 'test_consistency')}"
+            figures = (
+                f"{_figure(record, 'dev')}{_spread(record)} | {_figure(record, 'test')} | {consistency}"
+                f" | {record['seeds']} | {record['supervision']}"
+            )
+        lines.append(f"| {row.input} | {row.name} | {_published(row)} | {figures} |")
+    return "\n".join(lines)
 
 
-def _figure(value: float | None) -> str:
-    return "not measured yet" if value is None else f"{value:.1f}"
+def _rows(plan: Plan, records: list[Record]) -> Iterator[tuple[Row, Record | None]]:
+    measured = {(record["input"], record["row"]): record for record in records}
+    for row in plan.rows:
+        yield row, measured.get((row.input, MEASURED_AS.get(row.name, row.name)))
 
 
-def taken(rows: list[dict[str, Any]], table: dict[str, Any], commit: str, machine: str) -> list[dict[str, Any]]:
-    """The rows with those of a table that `veriscene reproduce` wrote in the place of their earlier figures."""
-    new = {(row["input"], row["row"]): _measured(row, commit, machine) for row in table["rows"]}
-    kept = {(row["input"], row["row"]): row for row in rows}
-    in_order = [(row.input, row.name) for row in TABLE1.rows]
-    merged = kept | new
-    others = [key for key in merged if key not in in_order]
-    return [merged[key] for key in (*in_order, *others) if key in merged]
+def _published(row: Row) -> str:
+    return " / ".join(f"{figure:.1f}" for figure in row.published or ()) or "-"
 
 
-def _measured(row: dict[str, Any], commit: str, machine: str) -> dict[str, Any]:
+def _figure(record: Record, key: str) -> str:
+    return "-" if record[key] is None else f"{record[key]:.1f}"
+
+
+def _spread(record: Record) -> str:
+    return "" if record["spread"] is None else f" ± {record['spread']:.1f}"
+
+
+def with_tables(page: str, names: tuple[str, ...], records: list[Record]) -> str:
+    tables = {
+        "summary": summary(records),
+        "table1": table(TABLE1, records),
+        "ablations": table(ABLATIONS, records),
+    }
+    for name in names:
+        begin = f"<!-- results: {name}, written by benchmarks/results_table.py -->"
+        before, rest = page.split(begin)
+        page = f"{before}{begin}\n\n{tables[name]}\n\n{END}{rest.split(END, 1)[1]}"
+    return page
+
+
+def with_reproduced(records: list[Record], reproduced: Record, commit: str, machine: str) -> list[Record]:
+    """The records, with the rows of a table written by `veriscene reproduce` added or replaced."""
+    new = {(row["input"], row["row"]): _record(row, commit, machine) for row in reproduced["rows"]}
+    merged = {(record["input"], record["row"]): record for record in records} | new
+    planned = [(row.input, row.name) for plan in (TABLE1, ABLATIONS) for row in plan.rows]
+    others = [key for key in merged if key not in planned]
+    return [merged[key] for key in (*planned, *others) if key in merged]
+
+
+def _record(row: Record, commit: str, machine: str) -> Record:
     dev, test = row["dev"], row["test"]
     return {
         "row": row["row"],
@@ -79,7 +116,7 @@ def _measured(row: dict[str, Any], commit: str, machine: str) -> dict[str, Any]:
 
 
 def _percent(share: float) -> float:
-    """With more digits than a table shows: what is rounded twice can come out a tenth away from what was measured."""
+    """Keeps more digits than a table shows: rounding twice can change the last digit."""
     return round(100 * share, 4)
 
 
@@ -91,21 +128,22 @@ def main() -> int:
     parser.add_argument("--machine")
     options = parser.parse_args()
     source = ROOT / "docs" / "results.json"
-    rows = json.loads(source.read_text(encoding="utf-8"))
+    records = json.loads(source.read_text(encoding="utf-8"))
     if options.take:
         if not options.commit or not options.machine:
-            parser.error("--take needs --commit and --machine: a figure without them is worth nothing")
-        rows = taken(rows, json.loads(options.take.read_text(encoding="utf-8")), options.commit, options.machine)
-        source.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    drifted = False
-    for path in (ROOT / "docs" / "results.md", ROOT / "README.md"):
-        text = path.read_text(encoding="utf-8")
-        right = with_table(text, rows)
-        if right != text:
-            drifted = True
-            if not options.check:
-                path.write_text(right, encoding="utf-8")
-    return int(drifted and options.check)
+            parser.error("--take needs --commit and --machine: every figure states its provenance")
+        reproduced = json.loads(options.take.read_text(encoding="utf-8"))
+        records = with_reproduced(records, reproduced, options.commit, options.machine)
+        source.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    outdated = False
+    for name, tables in PAGES.items():
+        path = ROOT / name
+        old = path.read_text(encoding="utf-8")
+        new = with_tables(old, tables, records)
+        outdated |= new != old
+        if not options.check:
+            path.write_text(new, encoding="utf-8")
+    return int(outdated and options.check)
 
 
 if __name__ == "__main__":

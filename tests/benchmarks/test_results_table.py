@@ -9,8 +9,8 @@ from scripts import BENCHMARKS
 ROOT = BENCHMARKS.parent
 
 
-def test_what_is_taken_over_is_rounded_once(tmp_path: Path) -> None:
-    # 68.5522 is 68.6; kept as 68.55 it would be printed as 68.5.
+def test_importing_a_row_updates_all_pages_and_rounds_once(tmp_path: Path) -> None:
+    # 68.5522 is printed as 68.6; stored as 68.55 it would be printed as 68.5.
     for name in ("README.md", "docs/results.md", "docs/results.json", "benchmarks/results_table.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -19,6 +19,18 @@ def test_what_is_taken_over_is_rounded_once(tmp_path: Path) -> None:
     (tmp_path / "table.json").write_text(json.dumps({"rows": [row]}), encoding="utf-8")
     script = [sys.executable, "benchmarks/results_table.py"]
     subprocess.run([*script, "--take", "table.json", "--commit", "1", "--machine", "m"], cwd=tmp_path, check=True)
-    line = next(x for x in (tmp_path / "README.md").read_text(encoding="utf-8").splitlines() if "BiDAF |" in x)
-    assert "| 68.6 ± 2.1 | 68.6 | 32.8 | 3 |" in line
+    readme, results = ((tmp_path / name).read_text(encoding="utf-8") for name in ("README.md", "docs/results.md"))
+    assert "| BiDAF | 66.5 / 68.4 | 68.6 ± 2.1 / 68.6 | 3 | labels |" in readme
+    assert "| BiDAF | 66.5 / 68.4 | 68.6 ± 2.1 | 68.6 | 32.8 / 32.8 | 3 | labels |" in results
     assert subprocess.run([*script, "--check"], cwd=tmp_path).returncode == 0
+    (tmp_path / "README.md").write_text(readme.replace("2.1 / 68.6", "2.1 / 68.7"), encoding="utf-8")
+    assert subprocess.run([*script, "--check"], cwd=tmp_path).returncode == 1
+
+
+def test_every_record_has_its_provenance() -> None:
+    fields = "row input supervision dev test dev_consistency test_consistency spread seeds command commit machine"
+    for record in json.loads((ROOT / "docs" / "results.json").read_text(encoding="utf-8")):
+        assert list(record) == fields.split()
+        assert record["input"] in ("structured", "pixels")
+        assert record["supervision"] in ("labels", "synthetic", "programs")
+        assert record["command"] and record["commit"] and record["machine"]
