@@ -1,4 +1,4 @@
-"""The interval of a difference covers what it should, and knows which judgements hang together."""
+"""The interval of a difference accounts for seeds and for examples that share a statement."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from veriscene.scenes.nlvr import Example
 SCENE = random_scene(random.Random(0))
 
 
-def examples(count: int, *, told_of: int = 1) -> list[Example]:
-    """So many examples, each statement told of so many scenes; all of them true."""
-    return [Example(f"{n}-0", f"statement {n // told_of}", SCENE, True) for n in range(count)]
+def examples(count: int, *, per_statement: int = 1) -> list[Example]:
+    """`count` examples, all true; each statement has `per_statement` of them."""
+    return [Example(f"{n}-0", f"statement {n // per_statement}", SCENE, True) for n in range(count)]
 
 
 def judged(some: list[Example], share: float, seed: int) -> dict[str, bool]:
@@ -25,7 +25,7 @@ def judged(some: list[Example], share: float, seed: int) -> dict[str, bool]:
     return {example.identifier: rng.random() < share for example in some}
 
 
-def test_with_one_seed_and_single_examples_it_is_the_paired_interval_of_the_textbook() -> None:
+def test_with_one_seed_and_distinct_statements_it_is_the_paired_normal_interval() -> None:
     some = examples(1200)
     one, other = judged(some, 0.75, 1), judged(some, 0.70, 2)
     gaps = [one[e.identifier] - other[e.identifier] for e in some]
@@ -36,41 +36,41 @@ def test_with_one_seed_and_single_examples_it_is_the_paired_interval_of_the_text
     assert found.interval == pytest.approx((mean - 1.96 * error, mean + 1.96 * error), abs=0.003)
 
 
-def test_examples_of_one_statement_count_as_one_draw() -> None:
-    single, grouped = examples(1200), examples(1200, told_of=4)
+def test_examples_of_one_statement_are_resampled_together() -> None:
+    single, grouped = examples(1200), examples(1200, per_statement=4)
     rng = random.Random(3)
-    whole = [rng.random() < 0.6 for _ in range(300)]  # a statement is understood or it is not
+    whole = [rng.random() < 0.6 for _ in range(300)]  # all examples of a statement are right, or none is
     one = {example.identifier: whole[number // 4] for number, example in enumerate(grouped)}
     other = dict.fromkeys(one, True)
     narrow, wide = (difference(some, [one], [other]).interval for some in (single, grouped))
-    assert (wide[1] - wide[0]) / (narrow[1] - narrow[0]) == pytest.approx(2.0, rel=0.1)  # the root of four
+    assert (wide[1] - wide[0]) / (narrow[1] - narrow[0]) == pytest.approx(2.0, rel=0.1)  # sqrt(4)
 
 
-def test_both_sides_are_drawn_together_and_long_statements_weigh_more() -> None:
-    # One statement of a hundred examples and a hundred of one. Both sides understand the same ones, but for the long
-    # one, so that only how often it is drawn makes the difference.
-    some = [*examples(100, told_of=100), *(Example(f"{n}-1", f"other {n}", SCENE, True) for n in range(100))]
+def test_resampling_is_paired_and_weighted_by_examples() -> None:
+    # One statement with 100 examples and 100 statements with one. The models differ only on the former, so the
+    # difference depends only on how often it is drawn.
+    some = [*examples(100, per_statement=100), *(Example(f"{n}-1", f"other {n}", SCENE, True) for n in range(100))]
     rng = random.Random(4)
     other = {example.identifier: rng.random() < 0.5 for example in some}
     other |= {example.identifier: False for example in some[:100]}
     one = other | {example.identifier: True for example in some[:100]}
     found = difference(some, [one], [other])
     assert found.mean == pytest.approx(0.5)
-    # Drawn k times of 101, it makes 100 k of 100 k + (101 - k) examples; k is 0 in 37 % of draws and over 3 in 2 %.
+    # Drawn k times of 101, it has 100 k of 100 k + (101 - k) examples; k is 0 in 37 % of draws and over 3 in 2 %.
     assert found.interval == pytest.approx((0.0, 300 / 398), abs=0.01)
 
 
-def test_seeds_that_disagree_make_it_wider_and_equals_are_not_told_apart() -> None:
+def test_disagreeing_seeds_widen_it_and_equal_models_are_not_decided() -> None:
     some = examples(400)
     good, bad, middle = (judged(some, share, seed=5) for share in (0.9, 0.5, 0.7))
-    steady = difference(some, [middle] * 3, [middle] * 3)
-    assert steady.mean == 0 and not steady.is_decided
-    torn = difference(some, [good, bad, middle], [middle] * 3)
-    assert torn.interval[0] < -0.08 and torn.interval[1] > 0.08
+    same = difference(some, [middle] * 3, [middle] * 3)
+    assert same.mean == 0 and not same.is_decided
+    varied = difference(some, [good, bad, middle], [middle] * 3)
+    assert varied.interval[0] < -0.08 and varied.interval[1] > 0.08
     assert difference(some, [good] * 3, [bad] * 3).is_decided
 
 
-def test_every_example_must_be_judged() -> None:
+def test_every_example_needs_a_verdict() -> None:
     some = examples(3)
     with pytest.raises(InputError, match="no prediction"):
         difference(some, [judged(some, 1, 0)], [judged(some[:2], 1, 0)])

@@ -1,10 +1,19 @@
+"""The report page: complete, self-contained, and readable on a phone."""
+
 from __future__ import annotations
 
 import random
 import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
 from math import hypot
+from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from pytest import approx
 
 from samples import random_scene, yellow_circle_examples
@@ -26,7 +35,7 @@ def test_a_picture_shows_every_item_and_an_arrow_to_each_next_one() -> None:
     assert points[:2] == [start.x + start.size.value / 2, start.y + start.size.value / 2]
     assert points[-2:] == [end.x + end.size.value / 2, end.y + end.size.value / 2]
     tip, left, right = ([float(x) for x in corner.split(",")] for corner in heads[0].get("points", "").split())
-    along = [points[-2] - points[2], points[-1] - points[3]]  # where a curve goes at its end
+    along = [points[-2] - points[2], points[-1] - points[3]]  # the direction of a curve at its end
     assert tip == points[-2:]
     back = [tip[axis] - (left[axis] + right[axis]) / 2 for axis in (0, 1)]
     assert hypot(*back) == approx(HEAD, abs=0.01) and back[0] * along[1] == approx(back[1] * along[0], abs=0.1)
@@ -38,23 +47,89 @@ def test_a_picture_shows_every_item_and_an_arrow_to_each_next_one() -> None:
     assert len(shapes) == len(scene.items)
 
 
-def test_the_page_is_self_contained_and_escapes_what_users_wrote() -> None:
-    examples = yellow_circle_examples(40)
-    nasty = Example("99-0", "<script>alert('x')</script> & more", examples[0].scene, True)
-    examples = [nasty, *examples]
-    probabilities = {example.identifier: 0.9 for example in examples}
-    verdicts = dict.fromkeys(probabilities, True)
-    html = report.page(
-        title="t",
-        subtitle="s",
-        log=[{"step": step, "loss": 0.7 / step, "dev_accuracy": 0.5 + step / 20} for step in range(1, 9)],
+@dataclass(frozen=True)
+class Line:
+    step: int
+    loss: float
+    dev_accuracy: float
+
+
+NASTY = Example("99-0", "<script>alert('x')</script> & " + "more" * 50, yellow_circle_examples(1)[0].scene, True)
+
+
+def page(steps: int = 8, shown: Sequence[report.Shown] = (report.Shown(NASTY, 0.9, [0.1, 0.2, 0.9], None),)) -> str:
+    examples = [NASTY, *yellow_circle_examples(40)]
+    verdicts = {example.identifier: True for example in examples}
+    return report.page(
+        title="veriscene: quick",
+        subtitle="dev split",
+        facts=[("command", "veriscene train quick --data <folder>"), ("commit", "6fd040a" * 20)],
+        config={"model": {"name": "quick", "hidden": 16}, "training": {"seed": 7}},
+        log=[Line(step, 0.9 / step, 0.5 + step / 20) for step in range(1, steps + 1)],
         scores=metrics.score(examples, verdicts),
+        majority=0.5625,
         slices=metrics.breakdown(examples, verdicts),
-        shown=[report.Shown(nasty, 0.9, [0.1, 0.2, 0.3], None)],
+        shown=shown,
+        box_caption="the verdict is the highest of them",
     )
-    assert "<script" not in html and "&lt;script&gt;" in html
-    outside = [u for u in re.findall(r'(?:src|href)="([^"]*)"', html) if not u.startswith("#")]
-    assert outside == [] and "@import" not in html
+
+
+def test_the_page_is_self_contained_and_escapes_what_users_wrote() -> None:
+    html = page()
+    root = ElementTree.fromstring(html)
+    assert not list(root.iter("script")) and "&lt;script&gt;" in html
+    assert not any(e.get("src") or e.get("href") for e in root.iter()) and "@import" not in html and "url(" not in html
+
+
+def test_the_page_names_run_configuration_and_baseline() -> None:
+    root = ElementTree.fromstring(page())
+    rows = dict(["".join(cell.itertext()) for cell in row][:2] for row in root.iter("tr"))
+    assert rows["command"] == "veriscene train quick --data <folder>" and rows["commit"] == "6fd040a" * 20
+    settings = dict(["".join(cell.itertext()) for cell in row] for row in root.find(".//details").iter("tr"))
+    assert settings == {"model.name": "quick", "model.hidden": "16", "training.seed": "7"}
+    assert "56.2%" in "".join(root.itertext())
+
+
+@pytest.mark.parametrize("steps", [1, 2, 8])
+def test_each_series_of_the_learning_curve_ends_in_a_visible_point_inside_the_chart(steps: int) -> None:
+    chart = ElementTree.fromstring(page(steps)).find(".//svg[@class='curve']")
+    width, height = (float(number) for number in chart.get("viewBox").split()[2:])
+    for kind in ("accuracy", "loss"):
+        group = chart.find(f"g[@class='{kind}']")
+        points = [
+            [float(number) for number in pair.split(",")] for pair in group.find("polyline").get("points").split()
+        ]
+        marker = group.find("circle")
+        assert len(points) == steps and float(marker.get("r")) > 2
+        assert points[-1] == [float(marker.get("cx")), float(marker.get("cy"))]
+        assert all(0 < x < width and 0 < y < height for x, y in points)
+
+
+def test_an_empty_log_is_no_error() -> None:
+    assert "log is empty" in page(steps=0)
+
+
+def test_box_scores_and_order_are_explained_only_where_the_model_has_them() -> None:
+    order = [list(range(len(box.items))) for box in NASTY.scene.boxes]
+    assert "highest of them" in page() and "0.10, 0.20, 0.90" in page() and "arrows" not in page()
+    without = page(shown=[report.Shown(NASTY, 0.9, None, order)])
+    assert "arrows" in without and "box scores" not in without.lower() and "highest of them" not in without
+
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_a_400_pixel_screen_needs_no_horizontal_scrolling(tmp_path: Path) -> None:
+    # In a frame, since a browser window has a minimum width.
+    opened = escape(page().replace("<details>", "<details open='open'>"))
+    frame = f'<iframe style="width:400px;border:0" srcdoc="{opened}"></iframe>'
+    measure = "document.title = 'width ' + document.querySelector('iframe').contentDocument.documentElement.scrollWidth"
+    (tmp_path / "frame.html").write_text(f"<body>{frame}<script>onload = () => {{ {measure} }}</script>")
+    command = [str(BROWSER), "--headless", "--no-sandbox", f"--user-data-dir={tmp_path}", "--dump-dom"]
+    shown = subprocess.run([*command, f"file://{tmp_path}/frame.html"], capture_output=True, text=True, timeout=60)
+    width = re.search(r"<title>width (\d+)", shown.stdout)
+    assert width is not None and int(width[1]) <= 400
 
 
 def test_eight_examples_of_different_statements_some_of_them_wrong() -> None:

@@ -1,4 +1,4 @@
-"""Is one model better than another? The difference of two models' accuracy, with its interval."""
+"""Is one model better than another? The difference between two models' accuracies, with its interval."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veriscene.evaluation.metrics import check_complete
+from veriscene.evaluation.metrics import correct, per_statement
 from veriscene.scenes.nlvr import Example
 
 Verdicts = Mapping[str, bool]
@@ -16,7 +16,7 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True)
 class Difference:
-    """Accuracy of the first minus accuracy of the second, means over seeds."""
+    """Accuracy of the first model minus accuracy of the second, means over seeds."""
 
     mean: float
     interval: tuple[float, float]  # 95 %
@@ -29,35 +29,25 @@ class Difference:
 def difference(
     examples: Sequence[Example], first: Sequence[Verdicts], second: Sequence[Verdicts], *, seed: int = 0
 ) -> Difference:
-    """Each side's verdicts, one mapping a seed.
+    """Compares two models by their verdicts, one mapping per training seed.
 
-    The bootstrap draws what could have come out otherwise: each side's seeds, and statements, since the examples of
-    a statement are judged right or wrong together. Both sides judge the same statements, so the draw is paired.
+    The bootstrap resamples each model's seeds, and statements, since the examples of a statement tend to be right or
+    wrong together. Both models judge the same examples, so they share the resampled statements.
     """
-    numbers = {statement: number for number, statement in enumerate(dict.fromkeys(e.statement for e in examples))}
-    statements = [numbers[example.statement] for example in examples]
-    sides = [_right(examples, statements, side) for side in (first, second)]
-    sizes = np.bincount(statements).astype(float)
+    sizes = per_statement(examples, np.ones(len(examples)))
     rng = np.random.default_rng(seed)
-    drawn = _times_drawn(rng, len(sizes))  # (resample, statement)
-    accuracies = [
-        (_times_drawn(rng, len(side)) @ side * drawn).sum(axis=1) / len(side) / (drawn @ sizes) for side in sides
-    ]
-    low, high = np.quantile(accuracies[0] - accuracies[1], [0.025, 0.975])
-    means = [side.sum() / len(side) / sizes.sum() for side in sides]
+    weights = _resample(rng, len(sizes))  # (resample, statement)
+    means, resampled = [], []
+    for verdicts_by_seed in (first, second):
+        # (seed, statement): the number of correct examples
+        right = np.stack([per_statement(examples, correct(examples, verdicts)) for verdicts in verdicts_by_seed])
+        seeds = _resample(rng, len(right)) / len(right)
+        means.append(right.sum() / len(right) / sizes.sum())
+        resampled.append((seeds @ right * weights).sum(axis=1) / (weights @ sizes))
+    low, high = np.quantile(resampled[0] - resampled[1], [0.025, 0.975])
     return Difference(float(means[0] - means[1]), (float(low), float(high)))
 
 
-def _times_drawn(rng: np.random.Generator, count: int) -> np.ndarray:
-    """(resample, thing): how often each of so many things comes if as many are drawn, each draw from all."""
+def _resample(rng: np.random.Generator, count: int) -> np.ndarray:
+    """(resample, element): how often each of `count` elements is drawn in `count` draws with replacement."""
     return rng.multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
-
-
-def _right(examples: Sequence[Example], statements: Sequence[int], side: Sequence[Verdicts]) -> np.ndarray:
-    """(seed, statement): how many of the statement's examples were judged right."""
-    rows = []
-    for verdicts in side:
-        check_complete(examples, verdicts)
-        right = [float(verdicts[example.identifier] == example.label) for example in examples]
-        rows.append(np.bincount(statements, weights=right))
-    return np.stack(rows)

@@ -1,4 +1,4 @@
-"""The corpus's two scores, as pure functions: accuracy, and consistency over presentations."""
+"""Accuracy and consistency as the corpus defines them, with confidence intervals clustered by statement."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from veriscene.errors import InputError
 from veriscene.scenes.nlvr import Example
 
@@ -18,15 +20,15 @@ Z95 = 1.959963984540054
 @dataclass(frozen=True)
 class Scores:
     accuracy: float
-    interval: tuple[float, float]  # 95 %, Wilson's; it takes examples as independent
-    consistency: float  # the share of presentations whose examples are all judged right
+    interval: tuple[float, float]  # 95 %, of the accuracy; see `clustered_interval`
+    consistency: float  # the share of presentations with every example correct
     examples: int
     presentations: int
 
 
 @dataclass(frozen=True)
 class Slice:
-    """The scores of those examples that have something in common."""
+    """The scores of a subset of the examples."""
 
     group: str
     name: str
@@ -34,13 +36,34 @@ class Slice:
 
 
 def score(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> Scores:
-    """Scores of verdicts by identifier. Refuses unless each example has a label and exactly one verdict."""
+    """Scores verdicts by identifier; raises InputError unless each example has a label and exactly one verdict."""
+    return _scores(examples, correct(examples, verdicts))
+
+
+def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> list[Slice]:
+    """The scores by scene type, statement length and keyword; empty slices are omitted."""
+    is_correct = correct(examples, verdicts)
+    members: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for index, example in enumerate(examples):
+        for name in _slices(example):
+            members[name].append(index)
+    names = [("picture", name) for name in ("towers", "scatter")]
+    names += [("length", name) for name, _ in _LENGTHS] + [("words", name) for name in _WORDS]
+    return [
+        Slice(*name, _scores([examples[index] for index in members[name]], is_correct[members[name]]))
+        for name in names
+        if members[name]
+    ]
+
+
+def correct(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> np.ndarray:
+    """(example,): whether each verdict is correct; raises InputError as `check_complete` does."""
     check_complete(examples, verdicts)
-    return _scores([(example.presentation, verdicts[example.identifier] == example.label) for example in examples])
+    return np.array([verdicts[example.identifier] == example.label for example in examples])
 
 
 def check_complete(examples: Sequence[Example], verdicts: Mapping[str, bool], *, file: Path | None = None) -> None:
-    """InputError unless each example has a label and a verdict, and each verdict, read from `file`, an example."""
+    """Raises InputError unless examples and verdicts (read from `file`) match one to one and every label is known."""
     if not examples:
         raise InputError("there are no examples to score")
     repeated = [identifier for identifier, count in Counter(e.identifier for e in examples).items() if count > 1]
@@ -48,41 +71,53 @@ def check_complete(examples: Sequence[Example], verdicts: Mapping[str, bool], *,
     missing = [example.identifier for example in examples if example.identifier not in verdicts]
     unknown = sorted(verdicts.keys() - {example.identifier for example in examples})
     place_of = {example.identifier: example.place for example in examples}
-    in_file = f"{file}: " if file else ""
-    for where, identifiers, what in (
-        ("", repeated, "occur twice among the examples"),
-        ("", unlabelled, "have no label, so nothing can be scored"),
-        (in_file, missing, "have no prediction; every example must have one"),
-        (in_file, unknown, "are predicted but not among the examples; score the file that was predicted"),
+    for where, identifiers, what, allowed in (
+        (None, repeated, "occur twice among the examples", "each must occur once"),
+        (None, unlabelled, "have no label", "every example to be scored needs true or false"),
+        (file, missing, "have no prediction", "every example must have one"),
+        (file, unknown, "are predicted but not among the examples", "score the file that was predicted"),
     ):
         if identifiers:
             place = place_of.get(identifiers[0])
             first = repr(identifiers[0]) + (f", {place}" if place else "")
-            raise InputError(f"{where}{len(identifiers)} identifiers {what} (the first: {first})")
+            what = f"{len(identifiers)} identifiers {what} (the first: {first})"
+            raise InputError(what, where=where, allowed=allowed)
 
 
-def wilson(right: int, total: int) -> tuple[float, float]:
-    """The 95 % interval of a share."""
-    share = right / total
-    middle = (share + Z95**2 / (2 * total)) / (1 + Z95**2 / total)
-    reach = Z95 / (1 + Z95**2 / total) * math.sqrt(share * (1 - share) / total + Z95**2 / (4 * total**2))
-    return max(0.0, middle - reach), min(1.0, middle + reach)
+def per_statement(examples: Sequence[Example], values: Sequence[float] | np.ndarray) -> np.ndarray:
+    """(statement,): the sum of `values`, one per example, over the examples of each distinct statement."""
+    index: dict[str, int] = {}
+    statements = [index.setdefault(example.statement, len(index)) for example in examples]
+    return np.bincount(statements, weights=values)
 
 
-def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> list[Slice]:
-    """The scores by kind of picture, by length of statement and by telling words; an empty slice is left out."""
-    check_complete(examples, verdicts)
-    members: dict[tuple[str, str], list[Example]] = defaultdict(list)
-    for example in examples:
-        for slice_name in _slices(example):
-            members[slice_name].append(example)
-    order = [("picture", name) for name in ("towers", "scatter")]
-    order += [("length", name) for name, _ in _LENGTHS] + [("words", name) for name in _WORDS]
-    return [
-        Slice(*name, _scores([(e.presentation, verdicts[e.identifier] == e.label) for e in members[name]]))
-        for name in order
-        if members[name]
-    ]
+def clustered_interval(right: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
+    """The 95 % Wilson interval of an accuracy whose examples are independent only between clusters.
+
+    right, sizes: (cluster,), the number of correct examples and of all examples. The number of examples is divided by
+    the design effect, the ratio of the accuracy's variance (linearized, between clusters) to the variance it would
+    have if all examples were independent. With one example per cluster this is the ordinary Wilson interval.
+    """
+    examples, size = float(sizes.sum()), float(sizes.mean())
+    accuracy = float(right.sum()) / examples
+    # Few errors say little about how errors cluster, and none say nothing. One more cluster all right and one all
+    # wrong let the estimate start at complete dependence; simulated coverage stays above 92 % even with 5 clusters.
+    effect = _design_effect(np.append(right, [size, 0]), np.append(sizes, [size, size]))
+    # No less than independent examples, since the estimate is noisy; no more than complete dependence.
+    effective = examples / min(max(effect, 1.0), float(np.square(sizes).sum()) / examples)
+    spread = Z95**2 / effective
+    middle = (accuracy + spread / 2) / (1 + spread)
+    reach = math.sqrt(spread * (accuracy * (1 - accuracy) + spread / 4)) / (1 + spread)
+    low, high = max(0.0, middle - reach), min(1.0, middle + reach)
+    return min(low, accuracy), max(high, accuracy)  # rounding may place a bound just inside 0 or 1
+
+
+def _design_effect(right: np.ndarray, sizes: np.ndarray) -> float:
+    clusters, examples = len(sizes), sizes.sum()
+    accuracy = right.sum() / examples
+    clustered = clusters / (clusters - 1) * np.square(right - accuracy * sizes).sum() / examples**2
+    independent = accuracy * (1 - accuracy) / (examples - 1)
+    return float(clustered / independent)
 
 
 _LENGTHS = (("up to 8 words", 8), ("9 to 12 words", 12), ("13 words or more", 10**9))
@@ -109,15 +144,16 @@ def _slices(example: Example) -> Iterable[tuple[str, str]]:
     yield from (("words", name) for name, pattern in _WORDS.items() if pattern.search(lowered))
 
 
-def _scores(judged: Sequence[tuple[str, bool]]) -> Scores:
-    right = sum(correct for _, correct in judged)
-    all_right: dict[str, bool] = defaultdict(lambda: True)
-    for presentation, correct in judged:
-        all_right[presentation] &= correct
+def _scores(examples: Sequence[Example], is_correct: np.ndarray) -> Scores:
+    consistent: dict[str, bool] = defaultdict(lambda: True)
+    for example, right in zip(examples, is_correct.tolist(), strict=True):
+        consistent[example.presentation] &= right
     return Scores(
-        accuracy=right / len(judged),
-        interval=wilson(right, len(judged)),
-        consistency=sum(all_right.values()) / len(all_right),
-        examples=len(judged),
-        presentations=len(all_right),
+        accuracy=int(is_correct.sum()) / len(examples),
+        interval=clustered_interval(
+            per_statement(examples, is_correct), per_statement(examples, np.ones(len(examples)))
+        ),
+        consistency=sum(consistent.values()) / len(consistent),
+        examples=len(examples),
+        presentations=len(consistent),
     )
