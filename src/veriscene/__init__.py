@@ -1,33 +1,38 @@
 """Is this statement true of this scene?
 
 import veriscene
-judge = veriscene.load("runs/…")
+judge = veriscene.load("biatt-pointer")
 judge("There is a yellow circle.", scene).probability
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["InputError", "Judge", "Scene", "Verdict", "__version__", "load", "parse_scene"]
 
 from veriscene.errors import InputError
 from veriscene.scenes.scene import Scene, parse_scene
 
 if TYPE_CHECKING:
-    from veriscene.serving.judge import Judge, Verdict
-    from veriscene.serving.loading import load
+    from veriscene.serving import load
+    from veriscene.serving.judge import Judge, Question, Verdict
+
+__all__ = ["InputError", "Judge", "Question", "Scene", "Verdict", "__version__", "load", "models", "parse_scene"]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     # Reading scenes must not cost the seconds that torch takes to import.
     if name == "load":
-        from veriscene.serving import loading
+        from veriscene import serving
 
-        return loading.load
-    if name in ("Judge", "Verdict"):
+        return serving.load
+    if name in ("Judge", "Question", "Verdict"):
         from veriscene.serving import judge
 
-        return getattr(judge, name)
+        return vars(judge)[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""What can be reproduced: the rows, in the order in which they are trained, and what was published of them."""
+"""The plans that can be reproduced: their rows, in the order of training, with the published figures."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ PLANS = {"table1": TABLE1, "ablations": ABLATIONS}
 
 def find(name: str) -> Plan:
     if name not in PLANS:
-        raise InputError(f"unknown plan {name!r}; choose from {', '.join(PLANS)}")
+        raise InputError(f"unknown plan {name!r}", allowed=f"choose from {', '.join(PLANS)}")
     return PLANS[name]

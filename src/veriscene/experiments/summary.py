@@ -1,4 +1,4 @@
-"""What several seeds have scored on one split: mean, spread and best."""
+"""The scores of several seeds on one split: mean, spread and best."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Score:
-    """Of one seed, on one split."""
+    """Of one seed."""
 
     seed: int
     accuracy: float

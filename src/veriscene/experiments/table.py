@@ -1,4 +1,4 @@
-"""What a plan has come to: its rows beside the published ones, and how rows differ."""
+"""The results of a plan: its rows next to the published ones, and how rows differ."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class Result:
     row: Row
     dev: Summary
     test: Summary | None  # None where the corpus has no test split
+    supervision: str  # labels | synthetic | programs, as the corpus says
     command: str
 
 
@@ -66,7 +67,7 @@ class Table:
                 {
                     "row": result.row.name,
                     "input": result.row.input,
-                    "supervision": "labels",
+                    "supervision": result.supervision,
                     "published": result.row.published,
                     "dev": result.dev.to_json(),
                     "test": None if result.test is None else result.test.to_json(),

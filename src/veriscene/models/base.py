@@ -1,18 +1,111 @@
-"""What every model says about a batch."""
+"""The contract of every model: settings, inputs, and Batch -> Judgement."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
+
+from veriscene.config import ModelConfig
+from veriscene.errors import InputError
+from veriscene.tensors.batch import Batch
+from veriscene.tensors.encoder import Input
+
+# Ten times the paper's largest model. A training step of BiATT-Pointer at that size and batch 256 takes 12 GB; a typing
+# error asks for a hundred times as much, and a process that uses up all memory is killed without a message.
+MOST_WEIGHTS = 100_000_000
+INFERENCE_BATCH = 256
+
+
+class Order(Enum):
+    """Whether a model's output depends on the order in which it reads items."""
+
+    NONE = "none"  # it does not
+    GIVEN = "given"  # it reads them as they come
+    CHOSEN = "chosen"  # it chooses the order itself
 
 
 @dataclass(frozen=True)
 class Judgement:
+    """What a model says about a batch."""
+
     logits: Tensor  # (batch,): log-odds that the statement is true
-    scores: Tensor | None  # (batch, box): the logit if all three boxes looked like this one; may be None in training
-    order: Tensor  # (batch, box, item): the item of the batch that was read at each place
-    alpha: Tensor | None = None  # (batch, box, word, place): how much each word looks at each item read
-    beta: Tensor | None = None  # (batch, box, place, word): how much each item read looks at each word
+    scores: Tensor | None = None  # (batch, box): box scores, for models whose logit is the max or mean of them
+    order: Tensor | None = None  # (batch, box, item): the item of the batch that was read at each place
+    alpha: Tensor | None = None  # (batch, box, word, place): how much each word attends to each item read
+    beta: Tensor | None = None  # (batch, box, place, word): how much each item read attends to each word
     log_probability: Tensor | None = None  # (batch,): log p(π | s, o) of a sampled order
     baseline_logits: Tensor | None = None  # (batch,): the logits of inference, for the self-critical baseline
+
+
+class Model(nn.Module, ABC):
+    """The constructor takes `vocabulary` and, as keywords, every field of `Config` but the name."""
+
+    Config: ClassVar[type[ModelConfig]]  # this model's settings, with their only defaults
+    summary: ClassVar[str]  # one line for `veriscene models`
+    inputs: ClassVar[frozenset[Input]] = frozenset({Input.ITEMS})
+    order: ClassVar[Order] = Order.GIVEN
+    is_fitted: ClassVar[bool] = False  # whether `fit` finds the weights, without gradient steps
+    renamed: ClassVar[tuple[tuple[str, str], ...]] = ()  # prefixes of weights in format 1 checkpoints -> today's
+
+    @abstractmethod
+    def forward(self, batch: Batch) -> Judgement: ...
+
+    def prepare(self, corpus: Batch) -> None:
+        """Sees the training corpus once, before an optimizer is made."""
+
+    def fit(self, corpus: Batch) -> None:
+        """Finds the weights; only for models with `is_fitted`, after `prepare`."""
+        raise NotImplementedError
+
+    def check_libraries(self) -> None:
+        """Raises InputError if a library that training needs is not installed; inference needs none."""
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """What the optimizer gets; override it to give some parameters other settings."""
+        return [{"params": list(self.parameters())}]
+
+
+def check_weights(count: int, *, what: str, allowed: str) -> None:
+    if count > MOST_WEIGHTS:
+        raise InputError(
+            f"{what} would have {count:,} weights, and at most {MOST_WEIGHTS:,} are allowed", allowed=allowed
+        )
+
+
+def resize_on_load(module: nn.Module) -> None:
+    """Lets `load_state_dict` change the first dimension of the module's own tensors, which depends on the corpus."""
+    module.register_load_state_dict_pre_hook(_resize)  # type: ignore[no-untyped-call]
+
+
+def _resize(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
+    own: Iterable[tuple[str, Tensor]] = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
+    for name, tensor in own:
+        saved = state.get(prefix + name)
+        if saved is not None and saved.shape[1:] == tensor.shape[1:]:
+            tensor.data = tensor.new_empty(saved.shape)
+
+
+def judge_in_batches(
+    model: nn.Module, corpus: Batch, *, size: int = INFERENCE_BATCH, rank: int = 0, world: int = 1
+) -> Iterator[tuple[Tensor, Batch, Judgement]]:
+    """Every `world`-th example from `rank` on, each exactly once: (indices into the corpus, batch, judgement).
+
+    Statements of similar length share a batch, to save padding.
+    """
+    by_length = corpus.statement.lengths.argsort(stable=True)[rank::world]
+    was_training = model.training
+    model.eval()
+    try:
+        for numbers in torch.split(by_length, size):
+            batch = corpus[numbers]
+            with torch.inference_mode():
+                judgement: Judgement = model(batch)
+            yield numbers, batch, judgement
+    finally:
+        model.train(was_training)

@@ -1,40 +1,60 @@
 """BiDAF (Seo et al. 2016, reimplemented as in appendix A.2): the statement is the document, a box's items the query.
 
-Section 3.1 says so when it compares: query-to-document attention is the one "from the objects to the words", and it
+Section 3.1 says so in its comparison: query-to-document attention is the one "from the objects to the words", and it
 ends in the document's representation. Letters as in Seo et al.: h the document, u the query.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from veriscene.models.base import Judgement
-from veriscene.models.layers.attention import BiLSTM, element_max, masked_softmax, xavier_
-from veriscene.models.layers.coordinates import ItemEmbedding
-from veriscene.models.layers.pooling import pooling as make_pooling
+from veriscene.config import ModelConfig, choice, number, share, size
+from veriscene.models.base import Judgement, Model
+from veriscene.models.layers.attention import Sequences, element_max, masked_softmax
+from veriscene.models.layers.bilstm import BiLSTM, xavier_
+from veriscene.models.layers.coordinates import COORDINATES, ItemEmbedding
+from veriscene.models.layers.pooling import POOLINGS, make_pooling
 from veriscene.models.layers.streams import concurrently
-from veriscene.tensors.batch import Batch
-from veriscene.tensors.vocabulary import PADDING
+from veriscene.tensors.batch import Batch, required
+from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
-class BiDAF(nn.Module):
+@dataclass(frozen=True)
+class BiDAFConfig(ModelConfig):
+    name: str = "bidaf"
+    embedding: int = size(128)
+    hidden: int = size(256)
+    item: int = size(64)
+    mlp: int = size(512)
+    dropout: float = share(0.3)
+    pooling: str = choice("max", POOLINGS)
+    forget_bias: float = number(0.0, -10.0, 10.0)
+    coordinates: str = choice("corner", COORDINATES)
+
+
+class BiDAF(Model):
+    Config = BiDAFConfig
+    summary = "BiDAF: the statement as the document, the items as the query"
+
     def __init__(
         self,
         *,
-        vocabulary: int,
-        embedding: int = 128,
-        hidden: int = 256,
-        item: int = 64,
-        mlp: int = 512,
-        dropout: float = 0.3,
-        pooling: str = "max",
-        forget_bias: float = 0.0,
-        coordinates: str = "corner",
+        vocabulary: Vocabulary,
+        embedding: int,
+        hidden: int,
+        item: int,
+        mlp: int,
+        dropout: float,
+        pooling: str,
+        forget_bias: float,
+        coordinates: str,
     ) -> None:
         super().__init__()
-        self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
+        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.embed_items = ItemEmbedding(item, coordinates)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.obj_lstm = BiLSTM(item, hidden, dropout)
@@ -45,30 +65,31 @@ class BiDAF(nn.Module):
         xavier_(self, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
-        boxes, counts = batch.counts.shape, batch.counts.flatten()  # boxes are rows of their own to an LSTM
+        statement, items = batch.statement, required(batch.items)
+        boxes, counts = items.counts.shape, items.counts.flatten()  # every box is a row of its own to an LSTM
         h, u = concurrently(
-            lambda: self.lang_lstm(self.embed_words(batch.words), batch.lengths)[:, None],  # the same for every box
-            lambda: self.obj_lstm(self.embed_items(batch.items).flatten(0, 1), counts).unflatten(0, boxes),
+            lambda: self.lang_lstm(self.embed_words(statement.words), statement.lengths)[:, None],  # same for all boxes
+            lambda: self.obj_lstm(self.embed_items(items.features).flatten(0, 1), counts).unflatten(0, boxes),
         )
-        a, g = self.attention_flow(h, u, batch)
-        lengths = batch.lengths[:, None].expand(boxes).flatten()
+        a, g = self.attention_flow(Sequences(h, statement.lengths[:, None]), Sequences(u, items.counts))
+        lengths = statement.lengths[:, None].expand(boxes).flatten()
         m = self.model_lstm2(self.model_lstm1(g.flatten(0, 1), lengths), lengths).unflatten(0, boxes)
-        logits, scores = self.pool(element_max(m, batch.word_mask[:, None]))
-        return Judgement(logits=logits, scores=scores, order=batch.as_they_come, alpha=a)
+        logits, scores = self.pool(element_max(m, statement.mask[:, None]))
+        return Judgement(logits=logits, scores=scores, order=items.given_order, alpha=a)
 
-    def attention_flow(self, h: Tensor, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """h (batch, 1, word, 2 hidden), u (batch, box, item, 2 hidden) -> how much each word looks at each item,
+    def attention_flow(self, document: Sequences, query: Sequences) -> tuple[Tensor, Tensor]:
+        """h (batch, 1, word, 2 hidden), u (batch, box, item, 2 hidden) -> how much each word attends to each item,
         (batch, box, word, item), and G, the words aware of the items, (batch, box, word, 8 hidden)."""
-        item_mask = batch.item_mask[:, :, None]
+        h, u, query_mask = document.states, query.states, query.mask[:, :, None]
         s = self.similarity(h, u)
-        a = masked_softmax(s, item_mask)  # document to query
+        a = masked_softmax(s, query_mask)  # document to query
         u_tilde = a @ u
-        likest_item = s.masked_fill(~item_mask, -torch.inf).amax(dim=-1)
-        b = masked_softmax(likest_item, batch.word_mask[:, None])  # query to document
+        most_similar = s.masked_fill(~query_mask, -torch.inf).amax(dim=-1)
+        b = masked_softmax(most_similar, document.mask)  # query to document
         h_tilde = b[:, :, None] @ h  # (batch, box, 1, 2 hidden): one vector, the same for every word
         return a, torch.cat([h.expand_as(u_tilde), u_tilde, h * u_tilde, h * h_tilde], dim=-1)
 
     def similarity(self, h: Tensor, u: Tensor) -> Tensor:
-        """w · [h_t; u_k; h_t ∘ u_k], (batch, box, word, item), by parts: no vector is laid out for a pair."""
+        """w · [h_t; u_k; h_t ∘ u_k], (batch, box, word, item), in parts: no vector is materialised for a pair."""
         of_h, of_u, of_both = self.w_similarity.weight.chunk(3, dim=1)
         return linear(h, of_h) + linear(u, of_u).transpose(-1, -2) + (h * of_both[0]) @ u.transpose(-1, -2)

@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import nn
 
-from veriscene.errors import InputError
-from veriscene.models.base import Judgement
-from veriscene.models.layers.attention import BiLSTM, last_outputs, xavier_
-from veriscene.models.layers.coordinates import ItemEmbedding
+from veriscene.config import ModelConfig, choice, number, share, size
+from veriscene.models.base import Judgement, Model
+from veriscene.models.layers.bilstm import BiLSTM, last_outputs, xavier_
+from veriscene.models.layers.coordinates import COORDINATES, ItemEmbedding
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
 from veriscene.models.layers.streams import concurrently
-from veriscene.tensors.batch import Batch
-from veriscene.tensors.vocabulary import PADDING
+from veriscene.tensors.batch import Batch, required
+from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
-class BiENC(nn.Module):
+@dataclass(frozen=True)
+class BiENCConfig(ModelConfig):
+    name: str = "bienc"
+    embedding: int = size(128)
+    hidden: int = size(256)
+    item: int = size(64)
+    dropout: float = share(0.3)
+    pooling: str = choice("max", SCORE_COMBINATIONS)  # there are no box vectors that the others could merge
+    forget_bias: float = number(0.0, -10.0, 10.0)
+    coordinates: str = choice("corner", COORDINATES)
+
+
+class BiENC(Model):
+    Config = BiENCConfig
+    summary = "BiENC: similarity of the last hidden outputs"
+
     def __init__(
         self,
         *,
-        vocabulary: int,
-        embedding: int = 128,
-        hidden: int = 256,
-        item: int = 64,
-        dropout: float = 0.3,
-        pooling: str = "max",
-        forget_bias: float = 0.0,
-        coordinates: str = "corner",
+        vocabulary: Vocabulary,
+        embedding: int,
+        hidden: int,
+        item: int,
+        dropout: float,
+        pooling: str,
+        forget_bias: float,
+        coordinates: str,
     ) -> None:
         super().__init__()
-        if pooling not in SCORE_COMBINATIONS:
-            allowed = " or ".join(SCORE_COMBINATIONS)
-            raise InputError(f"pooling {pooling!r} needs box vectors, which bienc has not; choose {allowed}")
-        self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
+        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.embed_items = ItemEmbedding(item, coordinates)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.obj_lstm = BiLSTM(item, hidden, dropout)
@@ -41,11 +55,12 @@ class BiENC(nn.Module):
         xavier_(self, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
-        counts = batch.counts.flatten()
+        statement, items = batch.statement, required(batch.items)
+        lengths, counts = statement.lengths, items.counts.flatten()
         h, g = concurrently(
-            lambda: last_outputs(self.lang_lstm(self.embed_words(batch.words), batch.lengths), batch.lengths),
-            lambda: last_outputs(self.obj_lstm(self.embed_items(batch.items).flatten(0, 1), counts), counts),
+            lambda: last_outputs(self.lang_lstm(self.embed_words(statement.words), lengths), lengths),
+            lambda: last_outputs(self.obj_lstm(self.embed_items(items.features).flatten(0, 1), counts), counts),
         )
-        g = g.view(*batch.counts.shape, -1)
+        g = g.view(*items.counts.shape, -1)
         scores = torch.einsum("bd,bjd->bj", self.similarity(h), g)
-        return Judgement(logits=self.combine(scores), scores=scores, order=batch.as_they_come)
+        return Judgement(logits=self.combine(scores), scores=scores, order=items.given_order)

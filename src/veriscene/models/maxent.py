@@ -1,58 +1,66 @@
-"""MaxEnt (Suhr et al. 2017): a log-linear model of conjunctions of n-grams and counts, fitted to the optimum."""
+"""MaxEnt (Suhr et al. 2017): a log-linear model of conjunctions of n-grams and counts."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from veriscene.config import ModelConfig, number
 from veriscene.errors import InputError
+from veriscene.models.base import Judgement, Model, Order, resize_on_load
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
-from veriscene.models.counts.growing import loads_any_length
-from veriscene.models.whole_image import WholeImage
-from veriscene.tensors.batch import Batch
+from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.vocabulary import Vocabulary
 
 
-class MaxEnt(WholeImage):
-    """Has no parameters for an optimiser: after `prepare`, `fit` finds its weights, and there is one best choice."""
+@dataclass(frozen=True)
+class MaxEntConfig(ModelConfig):
+    name: str = "maxent"
+    penalty: float = number(20.0, 1e-6, 1e6)  # weights w, the bias among them, cost penalty / 2 |w|²
 
-    reads_in_order = False
 
-    def __init__(self, *, words: Vocabulary, penalty: float = 20.0) -> None:
-        """Weights w, the bias among them, cost penalty / 2 |w|² beside the sum of the examples' losses."""
+class MaxEnt(Model):
+    """Has no parameters for an optimizer: the problem is convex, and `fit` finds its one optimum."""
+
+    Config = MaxEntConfig
+    summary = "MaxEnt: conjunctions of n-grams and counts"
+    order = Order.NONE
+    is_fitted = True
+
+    def __init__(self, *, vocabulary: Vocabulary, penalty: float) -> None:
         super().__init__()
         self.penalty = penalty
-        self.features = CountFeatures(words=words)
+        self.features = CountFeatures(vocabulary)
         self.register_buffer("weights", torch.zeros(1))  # (feature,); that of NO_FEATURE is zero
         self.register_buffer("bias", torch.zeros(()))
         self.weights: Tensor
         self.bias: Tensor
-        loads_any_length(self)
+        resize_on_load(self)
 
-    def judge(self, batch: Batch) -> Tensor:
-        return self.weights[self.features(batch)].sum(dim=1) + self.bias
+    def forward(self, batch: Batch) -> Judgement:
+        return Judgement(logits=self.weights[self.features(batch)].sum(dim=1) + self.bias)
 
     def prepare(self, corpus: Batch) -> None:
         """Takes the features that occur in the corpus."""
+        labels = required(corpus.labels)
+        if labels.min() == labels.max():
+            raise InputError("all labels of the train split are the same", allowed="maxent needs true and false ones")
         self.weights = self.weights.new_zeros(self.features.learn(corpus))
 
     def check_libraries(self) -> None:
         try:
             import sklearn.linear_model  # noqa: F401
         except ImportError:
-            raise InputError(
-                "training maxent needs scikit-learn, which is not installed; pip install 'veriscene[maxent]'"
-            ) from None
+            install = "install it with: pip install 'veriscene[maxent]'"
+            raise InputError("training maxent needs scikit-learn, which is not installed", allowed=install) from None
 
     def fit(self, corpus: Batch) -> None:
-        """The weights that explain the corpus's labels best, at the price of the penalty."""
         self.check_libraries()
         from scipy.sparse import csr_matrix
         from sklearn.linear_model import LogisticRegression
 
-        assert corpus.labels is not None
-        if corpus.labels.min() == corpus.labels.max():
-            raise InputError("all labels of the train split are the same; maxent needs true and false examples")
         columns, ends = [], [torch.zeros(1, dtype=torch.int64)]
         for chunk in self.features.chunks(corpus):
             features = self.features(chunk)
@@ -60,9 +68,9 @@ class MaxEnt(WholeImage):
             ends.append((features != NO_FEATURE).sum(dim=1).cpu())
         column, end = torch.cat(columns).numpy(), torch.cat(ends).cumsum(dim=0).numpy()
         present = csr_matrix((torch.ones(len(column)).numpy(), column, end), shape=(len(corpus), len(self.weights)))
-        # Far fewer examples than features: coordinate descent in the dual is several times as fast as any other way.
+        # There are far fewer examples than features: dual coordinate descent is several times faster than the others.
         regression = LogisticRegression(
             C=1 / self.penalty, solver="liblinear", dual=True, tol=1e-3, max_iter=1000, random_state=0
-        ).fit(present, corpus.labels.cpu().numpy())
+        ).fit(present, required(corpus.labels).cpu().numpy())
         self.weights.copy_(torch.from_numpy(regression.coef_[0]))
         self.bias.copy_(torch.from_numpy(regression.intercept_)[0])

@@ -2,46 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import embedding_bag
 
+from veriscene.config import ModelConfig, share, size
+from veriscene.models.base import Judgement, Model, Order, check_weights, resize_on_load
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
-from veriscene.models.counts.growing import loads_any_length
-from veriscene.models.layers.attention import xavier_
+from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import Scorer
-from veriscene.models.size import check_size
-from veriscene.models.whole_image import WholeImage
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import Vocabulary
 
-_START = 0.01  # the features' vectors are drawn from [-0.01, 0.01]
+_INITIAL_RANGE = 0.01  # of the features' vectors
 
 
-class MLP(WholeImage):
-    reads_in_order = False
+@dataclass(frozen=True)
+class MLPConfig(ModelConfig):
+    name: str = "mlp"
+    embedding: int = size(32)
+    mlp: int = size(32)
+    dropout: float = share(0.0)
 
-    def __init__(self, *, words: Vocabulary, embedding: int = 32, mlp: int = 32, dropout: float = 0.0) -> None:
+
+class MLP(Model):
+    Config = MLPConfig
+    summary = "MLP: the features of MaxEnt as embeddings"
+    order = Order.NONE
+
+    def __init__(self, *, vocabulary: Vocabulary, embedding: int, mlp: int, dropout: float) -> None:
         super().__init__()
-        self.features = CountFeatures(words=words)
+        self.features = CountFeatures(vocabulary)
         self.vectors = nn.Parameter(torch.zeros(1, embedding))  # (feature, embedding)
         self.scorer = Scorer(embedding, mlp, dropout)
         xavier_(self.scorer)
-        loads_any_length(self)
+        resize_on_load(self)
 
-    def judge(self, batch: Batch) -> Tensor:
-        # Features that training never saw, NO_FEATURE, are not averaged over.
+    def forward(self, batch: Batch) -> Judgement:
+        # Features that did not occur in training, NO_FEATURE, are excluded from the mean.
         mean = embedding_bag(self.features(batch), self.vectors, mode="mean", padding_idx=NO_FEATURE)
-        scores: Tensor = self.scorer(mean)
-        return scores
+        return Judgement(logits=self.scorer(mean))
 
     def prepare(self, corpus: Batch) -> None:
-        """Takes the features that occur in the corpus, with fresh vectors: to be called before an optimiser is made."""
+        """Takes the features that occur in the corpus, and gives each a fresh vector."""
         features, embedding = self.features.learn(corpus), self.vectors.size(1)
-        check_size(
+        check_weights(
             features * embedding,
             what=f"mlp with model.embedding={embedding} for each of {features:,} features",
-            cure="lower it",
+            allowed="lower model.embedding",
         )
         vectors = self.vectors.new_empty(features, embedding)
-        self.vectors = nn.Parameter(nn.init.uniform_(vectors, -_START, _START))
+        self.vectors = nn.Parameter(nn.init.uniform_(vectors, -_INITIAL_RANGE, _INITIAL_RANGE))

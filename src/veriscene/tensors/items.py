@@ -1,19 +1,71 @@
-"""The items of a batch as a scene has them, out of their nine numbers: the inverse of `item_features`."""
+"""Items as numbers (appendix A.3.1): the one definition of the feature layout, and its inverse."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from veriscene.scenes.scene import BOX_EXTENT, Side, Size
-from veriscene.tensors.batch import Batch
+from veriscene.scenes.scene import BOX_EXTENT, Color, Item, Shape, Side, Size
+from veriscene.tensors.struct import TensorStruct
+
+# (x, y, size, shape one-hot, colour one-hot). x and y are the top-left corner; x, y and size lie in [-1, 1].
+X, Y, SIZE, SHAPES, COLORS = 0, 1, 2, slice(3, 6), slice(6, 9)
+CORNER = slice(X, Y + 1)
+ITEM_FEATURES = 9
+SIZE_STEP = Size.LARGE.value - Size.MEDIUM.value  # pixels per unit of the size feature, which is 0 for a medium item
+
+
+def item_features(item: Item) -> tuple[float, ...]:
+    return (
+        2 * item.x / BOX_EXTENT - 1,
+        2 * item.y / BOX_EXTENT - 1,
+        (item.size.value - Size.MEDIUM.value) / SIZE_STEP,
+        *(float(item.shape is shape) for shape in Shape),
+        *(float(item.color is color) for color in Color),
+    )
+
+
+def extents(features: Tensor) -> Tensor:
+    """The side length of each item in pixels: (…, ITEM_FEATURES) -> (…)."""
+    return Size.MEDIUM.value + features[..., SIZE] * SIZE_STEP
 
 
 @dataclass(frozen=True)
-class Items:
-    """In whole pixels and truth values, so that edges meet or do not. All zero where a box has no more items."""
+class Items(TensorStruct):
+    features: Tensor  # (batch, box, item, ITEM_FEATURES); zeros beyond a box's last item
+    counts: Tensor  # (batch, box), int64: items in each box
+    positions: Tensor  # (batch, box, item), int64: the index of each item in the scene's own list
+
+    @property
+    def mask(self) -> Tensor:
+        """(batch, box, item): whether there is an item."""
+        return torch.arange(self.features.size(2), device=self.features.device) < self.counts[:, :, None]
+
+    @property
+    def given_order(self) -> Tensor:
+        """(batch, box, item): the order of a model that reads the items as they come."""
+        return torch.arange(self.features.size(2), device=self.features.device).expand(self.features.shape[:3])
+
+    def reordered(self, order: Tensor) -> Items:
+        """`order` (batch, box, item) holds, for each place, the item that is read there."""
+        return Items(take_items(self.features, order), self.counts, self.positions.gather(2, order))
+
+    def shuffled(self, keys: Tensor) -> Items:
+        """Each box's items sorted by `keys` (batch, box, item), which are random; padding stays at the end."""
+        return self.reordered(keys.masked_fill(~self.mask, torch.inf).argsort(dim=2, stable=True))
+
+
+def take_items(items: Tensor, order: Tensor) -> Tensor:
+    """items (batch, box, item, dim) in the given order (batch, box, item)."""
+    return items.gather(2, order[..., None].expand(-1, -1, -1, items.size(-1)))
+
+
+@dataclass(frozen=True)
+class Attributes(TensorStruct):
+    """What the features say, in whole pixels and booleans. All zero beyond a box's last item."""
 
     x: Tensor  # (batch, box, item), int64: the left edge
     y: Tensor  # (batch, box, item), int64: the upper edge, growing downwards
@@ -23,23 +75,27 @@ class Items:
     colors: Tensor  # (batch, box, item, 3), bool, in the order of Color
 
     @classmethod
-    def of(cls, batch: Batch) -> Items:
-        there = batch.item_mask
-        place, size, shapes, colors = torch.split(batch.items, [2, 1, 3, 3], dim=-1)
-        x, y = ((place + 1) * BOX_EXTENT / 2).round().long().masked_fill(~there[..., None], 0).unbind(-1)
-        step = Size.LARGE.value - Size.MEDIUM.value
-        extent = (size.squeeze(-1) * step + Size.MEDIUM.value).round().long()
+    def of(cls, items: Items) -> Attributes:
+        features, mask = items.features, items.mask
+        pixels = ((features[..., CORNER] + 1) * BOX_EXTENT / 2).round().long().masked_fill(~mask[..., None], 0)
+        x, y = pixels.unbind(-1)
+        extent = extents(features).round().long()
         touched = {
             Side.TOP: y == 0,
             Side.BOTTOM: y + extent == BOX_EXTENT,
             Side.LEFT: x == 0,
             Side.RIGHT: x + extent == BOX_EXTENT,
         }
+
+        def present(flags: Sequence[Tensor] | Tensor) -> Tensor:
+            stacked = flags if isinstance(flags, Tensor) else torch.stack(list(flags), dim=-1)
+            return stacked & mask[..., None]
+
         return cls(
             x=x,
             y=y,
-            sizes=torch.stack([extent == one.value for one in Size], dim=-1) & there[..., None],
-            walls=torch.stack([touched[side] for side in Side], dim=-1) & there[..., None],
-            shapes=(shapes > 0.5) & there[..., None],
-            colors=(colors > 0.5) & there[..., None],
+            sizes=present([extent == size.value for size in Size]),
+            walls=present([touched[side] for side in Side]),
+            shapes=present(features[..., SHAPES] > 0.5),
+            colors=present(features[..., COLORS] > 0.5),
         )

@@ -1,66 +1,72 @@
-"""A checkpoint is a folder: model.safetensors, config.json, vocabulary.json, metrics.json.
-
-Loading needs nothing else.
-"""
+"""A checkpoint is a folder: model.safetensors, config.json, vocabulary.json and metrics.json."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import nn
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
 
-from veriscene import __version__, models
-from veriscene.config import Config, from_json
+from veriscene import __version__, files, models
+from veriscene.config import Config, DataConfig, TrainingConfig
 from veriscene.errors import InputError
-from veriscene.files import read_text
+from veriscene.models import Model
 from veriscene.scenes.nlvr import Example
-from veriscene.tensors.batch import Batch, ItemOrder, encode
+from veriscene.tensors.batch import Batch
+from veriscene.tensors.encoder import Encoder
 from veriscene.tensors.vocabulary import Vocabulary
 
-FORMAT = 1
+FORMAT = 2
 WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "vocabulary.json", "metrics.json"
 BEST = "best"
 ALIASES = "aliases.json"  # of the checkpoints that ship with the package
-SUMMARY = "summary.json"  # of a folder of seeds; names the best one's run
+SUMMARY = "summary.json"  # of a folder of seeds; names the run of the best one
+MOST_BYTES = 1 << 30  # of a weights file: tables of MaxEnt and MLP included
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    model: nn.Module
+    model: Model
     config: Config
-    vocabulary: Vocabulary
+    encoder: Encoder
     metrics: dict[str, Any]
 
+    @property
+    def device(self) -> torch.device:
+        """Where the model is. Whoever wants it elsewhere loads it there: moving a module changes it in place."""
+        return next(iter(self.model.state_dict().values())).device
+
     def encode(self, examples: Sequence[Example]) -> Batch:
-        """Examples as this model reads them in inference: the one path from record to tensor."""
-        return encode(examples, self.vocabulary).in_order(ItemOrder(self.config.data.order))
+        """Examples as the model reads them in inference, on its device."""
+        return self.encoder(examples).to(self.device)
 
 
 def save(
     folder: Path, checkpoint: Checkpoint, also: Callable[[Path], None] | None = None, *, half: bool = False
 ) -> None:
-    """Writes the folder whole or not at all; `also` may add files of its own to it. `half` halves the weights' size."""
-    with _replacing(folder) as partial:
+    """Writes the folder completely or not at all; `also` may add files. `half` stores weights in half precision."""
+    with files.replacing(folder) as partial:
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.model.state_dict().items()}
         if half:
             tensors = {name: t.half() if t.is_floating_point() else t for name, t in tensors.items()}
-        save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
+        try:
+            save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
+        except (SafetensorError, RuntimeError) as error:  # a full disk, for one
+            raise InputError(f"cannot be written ({_first_line(error)})", where=folder) from None
         _write_json(partial / CONFIG, {"format": FORMAT, "veriscene": __version__, **checkpoint.config.to_json()})
-        _write_json(partial / VOCABULARY, list(checkpoint.vocabulary.words))
+        _write_json(partial / VOCABULARY, list(checkpoint.encoder.vocabulary.words))
         _write_json(partial / METRICS, checkpoint.metrics)
-        with suppress(OSError):  # not every file system can; a convenience
-            shutil.copymode(partial / CONFIG, partial / WEIGHTS)  # which safetensors lets nobody else read
+        with suppress(OSError):  # safetensors makes its file unreadable for others
+            shutil.copymode(partial / CONFIG, partial / WEIGHTS)
         if also is not None:
             also(partial)
 
@@ -68,22 +74,24 @@ def save(
 def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> Checkpoint:
     """The checkpoint in a folder (its best one, its best seed), or the one of that name that ships with the package."""
     folder = find(name_or_folder)
-    config = _load_config(folder)
-    words = _read_json(folder / VOCABULARY)
-    if not isinstance(words, list) or len(words) < 2 or not all(isinstance(word, str) for word in words):
-        raise InputError(f"{folder / VOCABULARY}: damaged; it must be a JSON list of words")
-    vocabulary = Vocabulary(tuple(words))
+    config, renamed_format = _load_config(folder)
+    vocabulary = _load_vocabulary(folder / VOCABULARY)
     metrics = _read_json(folder / METRICS) if (folder / METRICS).exists() else {}
-    model = models.build(config.model, vocabulary=vocabulary)
     try:
-        model.load_state_dict(load_file(folder / WEIGHTS))
-    except (PermissionError, FileNotFoundError):  # it is there; safetensors tells both alike
-        raise InputError(f"{folder / WEIGHTS}: cannot be read (Permission denied)") from None
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{folder / WEIGHTS}: damaged ({_first_line(error)}); save or copy it again") from None
+        model = models.build(config.model, vocabulary=vocabulary)
+    except InputError as error:
+        raise error.at(folder / CONFIG) from None
+    weights = _load_weights(folder / WEIGHTS)
+    if renamed_format:
+        weights = _renamed(weights, model.renamed)
+    _check_weights(weights, model.state_dict(), folder / WEIGHTS)
+    try:
+        model.load_state_dict(weights)
     except RuntimeError:
-        raise InputError(f"{folder / WEIGHTS}: does not fit {CONFIG}; the files are of different models") from None
-    return Checkpoint(model.to(device).eval(), config, vocabulary, metrics if isinstance(metrics, dict) else {})
+        what = f"does not fit {CONFIG}; the files are of different models"
+        raise InputError(what, where=folder / WEIGHTS) from None
+    encoder = models.encoder(config, vocabulary)
+    return Checkpoint(model.to(device).eval(), config, encoder, metrics if isinstance(metrics, dict) else {})
 
 
 def find(name_or_folder: str | Path) -> Path:
@@ -94,30 +102,25 @@ def find(name_or_folder: str | Path) -> Path:
         if str(name_or_folder) in shipped:
             return shipped[str(name_or_folder)]
         known = f"one of {', '.join(sorted(shipped))}, or " if shipped else ""
-        raise InputError(f"{folder}: no such model; give {known}a folder that `veriscene train` wrote")
+        raise InputError("no such model", where=folder, allowed=f"give {known}a folder that `veriscene train` wrote")
     folder = best_run(folder)
     if not (folder / CONFIG).exists():
-        folder = present(folder / BEST) or folder
+        folder = files.present(folder / BEST) or folder
     missing = [name for name in (CONFIG, VOCABULARY, WEIGHTS) if not (folder / name).is_file()]
     if missing:
-        raise InputError(f"{folder}: not a checkpoint, {', '.join(missing)} is missing")
+        raise InputError(f"not a checkpoint, {', '.join(missing)} is missing", where=folder)
     return folder
 
 
 def best_run(folder: Path) -> Path:
-    """The run itself; of a folder of seeds, the run of the best one."""
+    """The run itself; for a folder of seeds, the run of the best one."""
     if not (folder / SUMMARY).is_file():
         return folder
     summary = _read_json(folder / SUMMARY)
     name = summary.get("best") if isinstance(summary, dict) else None
     if not isinstance(name, str) or not (folder / name).is_dir():
-        raise InputError(f"{folder / SUMMARY}: damaged; it must name the best seed's run")
+        raise InputError("damaged", where=folder / SUMMARY, allowed="it must name the best seed's run")
     return folder / name
-
-
-def present(folder: Path) -> Path | None:
-    """Where a folder that `save` replaces is found; not under its own name if a crash came between the two renames."""
-    return next((place for place in (folder, _previous(folder)) if place.is_dir()), None)
 
 
 def shipped_checkpoints() -> dict[str, Path]:
@@ -130,58 +133,88 @@ def shipped_checkpoints() -> dict[str, Path]:
     return own | {alias: own[name] for alias, name in aliases.items()}
 
 
-def _load_config(folder: Path) -> Config:
-    tree = _read_json(folder / CONFIG)
+def _load_config(folder: Path) -> tuple[Config, bool]:
+    """The configuration, and whether weights have the names of format 1."""
+    path = folder / CONFIG
+    tree = _read_json(path)
     if not isinstance(tree, dict) or "format" not in tree:
-        raise InputError(f"{folder / CONFIG}: not a veriscene configuration")
-    if tree.pop("format") != FORMAT:
-        raise InputError(f"{folder / CONFIG}: written by another version of veriscene; this one reads format {FORMAT}")
+        raise InputError("not a veriscene configuration", where=path)
+    version = tree.pop("format")
     tree.pop("veriscene", None)
-    return from_json(tree, where=str(folder / CONFIG))
+    if version not in (1, FORMAT):
+        what = "written by another version of veriscene"
+        raise InputError(what, where=path, allowed=f"this one reads formats 1 and {FORMAT}")
+    return models.read_config(_from_format_1(tree) if version == 1 else tree, where=str(path)), version == 1
 
 
-@contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
-    """A new folder under a temporary name that takes `folder`'s place at the end, if nothing failed."""
-    partial = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
-    previous = _previous(folder)
+def _from_format_1(tree: dict[str, Any]) -> dict[str, Any]:
+    """Format 1 listed the settings of all models for each of them, and some under names that were changed since."""
+    names = {"agreement": "r_drop", "average": "ema"}
+    model = tree.get("model", {})
+    kind = models.MODELS.get(model.get("name", "")) if isinstance(model, dict) else None
+    declared = {
+        "model": {f.name for f in fields(kind.Config)} if kind else set(model),
+        "data": {f.name for f in fields(DataConfig)},
+        "training": {f.name for f in fields(TrainingConfig)},
+    }
+    return {
+        section: {names.get(k, k): v for k, v in tree.get(section, {}).items() if names.get(k, k) in known}
+        for section, known in declared.items()
+    }
+
+
+def _load_vocabulary(path: Path) -> Vocabulary:
+    words = _read_json(path)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InputError("damaged", where=path, allowed="it must be a JSON list of words")
     try:
-        partial.mkdir(parents=True)
-        yield partial
-        _recover(folder)
-        # A folder that is not empty cannot be replaced in one step; `present` helps after a crash between these two.
-        if folder.exists():
-            folder.rename(previous)
-        partial.rename(folder)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
-    except (SafetensorError, RuntimeError) as error:  # how these two say that the disk is full
-        raise InputError(f"{folder}: cannot be written ({_first_line(error)})") from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        if folder.exists():
-            shutil.rmtree(previous, ignore_errors=True)
+        return Vocabulary(tuple(words))
+    except InputError as error:
+        raise error.at(path) from None
 
 
-def _recover(folder: Path) -> None:
-    previous = _previous(folder)
-    if previous.exists() and not folder.exists():
-        previous.rename(folder)
+def _load_weights(path: Path) -> dict[str, Tensor]:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"has {path.stat().st_size:,} bytes", where=path, allowed=f"at most {MOST_BYTES:,}")
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (PermissionError, FileNotFoundError):  # the file exists; safetensors reports both alike
+        raise InputError("cannot be read (Permission denied)", where=path) from None
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"damaged ({_first_line(error)})", where=path, allowed="save or copy it again") from None
 
 
-def _previous(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.previous")
+def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor], path: Path) -> None:
+    for name, tensor in weights.items():
+        own = expected.get(name)
+        if own is None:
+            continue  # load_state_dict reports it
+        same = tensor.dtype == own.dtype
+        if not same and not (own.dtype is torch.float32 and tensor.dtype is torch.float16):
+            what = f"{name} is of type {str(tensor.dtype).removeprefix('torch.')}"
+            raise InputError(what, where=path, allowed=f"it must be {str(own.dtype).removeprefix('torch.')}")
+        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise InputError(f"{name} holds values that are not finite (NaN or infinity)", where=path)
+
+
+def _renamed(weights: dict[str, Tensor], prefixes: tuple[tuple[str, str], ...]) -> dict[str, Tensor]:
+    def today(name: str) -> str:
+        matching = (new + name.removeprefix(old) for old, new in prefixes if name.startswith(old))
+        return next(matching, name)
+
+    return {today(name): tensor for name, tensor in weights.items()}
 
 
 def _write_json(path: Path, value: object) -> None:
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(read_text(path))
+        return json.loads(files.read_text(path))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: damaged, not JSON ({_first_line(error)})") from None
+        raise InputError(f"damaged, not JSON ({_first_line(error)})", where=path) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -1,94 +1,64 @@
-"""Training without steps, for models that know the way to their best weights: they have a `fit(corpus)`."""
+"""Training without gradient steps, for models with `is_fitted`: their `fit` finds the optimum."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from accelerate import Accelerator
-from torch import nn
 
-from veriscene import models
+from veriscene import files, models
 from veriscene.config import Config
-from veriscene.errors import InputError
-from veriscene.models.inference import judge_in_batches
-from veriscene.tensors.batch import ItemOrder
+from veriscene.models.base import Model, judge_in_batches
+from veriscene.tensors.batch import required
 from veriscene.training import checkpoint as checkpoints
-from veriscene.training import processes
 from veriscene.training.checkpoint import BEST, Checkpoint
-from veriscene.training.materials import Materials
 from veriscene.training.objective import objective
-from veriscene.training.progress import Display, RunLog
-from veriscene.training.state import Outcome, Position
+from veriscene.training.progress import Display, LogLine, RunLog
+from veriscene.training.scoring import accuracy
+from veriscene.training.source import CorpusSource
+from veriscene.training.state import Position
+from veriscene.training.trainer import Outcome, StopAfter, Trainer
 
 
-class FittedTrainer:
-    """To its users what Trainer is; a run is done in one piece or not at all."""
+class FittedTrainer(Trainer):
+    """A run is completed in one piece or not at all."""
 
     def __init__(
-        self,
-        config: Config,
-        run: Path,
-        materials: Materials,
-        *,
-        accelerator: Accelerator,
-        quiet: bool = False,
+        self, config: Config, folder: Path, source: CorpusSource, *, accelerator: Accelerator, quiet: bool = False
     ) -> None:
-        self.config, self.run, self.accelerator, self.quiet = config, run, accelerator, quiet
-        self.held = ExitStack()  # keeps other commands out of the run until `fit` ends
-        self.supervision, self.vocabulary = materials.supervision, materials.vocabulary
-        order = ItemOrder(config.data.order)
-        self.corpus, self.dev = materials.train.in_order(order), materials.dev.in_order(order)
-        self.position = Position(finished=checkpoints.present(run / BEST) is not None)
+        self.config, self.folder, self.source, self.accelerator, self.quiet = config, folder, source, accelerator, quiet
+        self._position = Position(finished=files.present(folder / BEST) is not None)
 
-    def expected_seconds(self) -> float:
-        return 60.0  # of the one such model, on the corpus it is for
+    @property
+    def position(self) -> Position:
+        return self._position
 
-    def fit(self, stop_after: Callable[[dict[str, Any]], bool] = lambda line: False) -> Outcome:
-        """Finds the weights, scores them on dev, and leaves them as `best` in the run."""
-        with self.held:
-            if self.position.finished:
-                raise InputError(f"{self.run}: this run is finished; start a new one")
-            return self._fit(stop_after)
-
-    def _fit(self, stop_after: Callable[[dict[str, Any]], bool]) -> Outcome:
+    def fit(self, stop_after: StopAfter = lambda line: False) -> Outcome:
+        self._check_unfinished()
         started = time.monotonic()
         display = Display(1, 0, quiet=self.quiet or not self.accelerator.is_main_process)
-        model = models.build(self.config.model, vocabulary=self.vocabulary)
-        assert isinstance(model, models.Fitted)
-        display.note(f"taking the features of {len(self.corpus):,} examples")
-        model.prepare(self.corpus)
-        display.note("finding their weights, which takes a little longer")
-        model.fit(self.corpus)
-        accuracy = processes.accuracy(self.accelerator, model, self.dev)
-        seconds = time.monotonic() - started
-        line: dict[str, Any] = {
-            "step": 1,
-            "epoch": 1.0,
-            "loss": self._loss(model),
-            "dev_accuracy": accuracy,
-            "learning_rate": 0.0,
-            "examples_per_second": len(self.corpus) / seconds,
-            "seconds": seconds,
-        }
+        model, corpus = models.build(self.config.model, vocabulary=self.source.encoder.vocabulary), self.source.train
+        display.note(f"extracting the features of {len(corpus):,} examples")
+        model.prepare(corpus)
+        display.note("fitting their weights, which takes a little longer")
+        model.fit(corpus)
+        score, seconds = accuracy(self.accelerator, model, self.source.dev), time.monotonic() - started
+        line = LogLine(1, 1.0, self._loss(model), score, 0.0, len(corpus) / seconds, seconds)
         if self.accelerator.is_main_process:
-            metrics = {**line, "supervision": self.supervision}
-            checkpoints.save(self.run / BEST, Checkpoint(model, self.config, self.vocabulary, metrics))
-            log = RunLog(self.run, up_to_step=0)
+            checkpoint = Checkpoint(model, self.config, self.source.encoder, self._metrics(line))
+            checkpoints.save(self.folder / BEST, checkpoint)
+            log = RunLog(self.folder, up_to_step=0)
             log.write(line)
             log.close()
             display.scored(line, seconds_left=0.0, best=True)
-        self.accelerator.wait_for_everyone()  # nobody shall look for what is still being written
+        self.accelerator.wait_for_everyone()  # the checkpoint must be complete before another process looks for it
         stop_after(line)
-        self.position = Position(step=1, best_accuracy=accuracy, best_step=1, seconds=seconds, finished=True)
-        return Outcome(self.position, interrupted=False, steps_planned=1)
+        self._position = Position(step=1, best_accuracy=score, best_step=1, seconds=seconds, finished=True)
+        return Outcome(self._position, interrupted=False, steps_planned=1)
 
-    def _loss(self, model: nn.Module) -> float:
+    def _loss(self, model: Model) -> float:
         total = 0.0
-        for _, batch, judgement in judge_in_batches(model, self.corpus):
-            assert batch.labels is not None
-            total += float(objective(judgement, batch.labels).comprehension.sum())
-        return total / len(self.corpus)
+        for _, batch, judgement in judge_in_batches(model, self.source.train):
+            total += float(objective(judgement, required(batch.labels)).comprehension.sum())
+        return total / len(self.source.train)

@@ -17,11 +17,11 @@ class Loss:
 
 
 def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0, policy_weight: float = 1.0) -> Loss:
-    """Cross entropy; and, where an order was sampled, the policy gradient of section 3.2.
+    """Cross entropy and, where an order was sampled, the policy gradient of section 3.2.
 
     With R = -L(s, o[π*], y) and b the same at the order and weights of inference (self-critical), the gradient is
-    -(R - b) ∇ log p(π* | s, o) + ∇ L(s, o[π*], y), of which `policy_weight` may weigh the first term. Labels that are
-    smoothed lie nearer to one half.
+    -(R - b) ∇ log p(π* | s, o) + ∇ L(s, o[π*], y); `policy_weight` scales the first term. Smoothing moves labels
+    towards one half.
     """
     labels = labels * (1 - smoothing) + smoothing / 2
     loss = _cross_entropy(judgement.logits, labels)
@@ -33,12 +33,12 @@ def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0, p
     return Loss(surrogate=surrogate, comprehension=loss.detach())
 
 
-def agreeing(loss: Loss, logits: Tensor, *, weight: float) -> Loss:
-    """Of a batch that was read twice, first half and second: both losses' mean, and `weight` times their divergence.
+def r_drop(loss: Loss, logits: Tensor, *, weight: float) -> Loss:
+    """For a batch that was read twice, first half and second: the mean of both losses, and `weight` times the mean of
+    KL(p || q) and KL(q || p), p and q being the probabilities of the two readings.
 
-    That is the mean of KL(p || q) and KL(q || p), p and q being the two readings' probabilities (R-Drop, Liang et al.
-    2021, whose α is twice this weight, since they add the losses up). So it costs something to let a verdict depend
-    on which units dropped out or in which order items were read. The pointer's reward is the loss alone.
+    This is R-Drop (Liang et al. 2021), whose α is twice this weight, since they add the losses up. It penalises
+    verdicts that depend on which units were dropped or in which order items were read. The pointer's reward is the loss alone.
     """
     first, second = logits.to(loss.surrogate.dtype).chunk(2)
     divergence = (first.sigmoid() - second.sigmoid()) * (first - second) / 2

@@ -1,38 +1,60 @@
-"""A run is a folder: run.json (how it was started), corpus/ (where none was named), best/, last/, log.jsonl."""
+"""A run is a folder: run.json (how it was started), corpus/ (where none was given), best/, last/, log.jsonl.
+
+`start` and `resume` are context managers: they lock the folder, and release it at the end.
+"""
 
 from __future__ import annotations
 
 import json
+import platform
 import shlex
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import torch
 from accelerate import Accelerator
-from accelerate.utils import broadcast_object_list
 
 from veriscene import files, models
-from veriscene.config import Config, from_json
-from veriscene.corpora import synthetic as embedded
+from veriscene.config import Config
+from veriscene.corpora import synthetic
 from veriscene.errors import InputError
 from veriscene.scenes import nlvr
-from veriscene.training import checkpoint as checkpoints
-from veriscene.training import processes
 from veriscene.training.checkpoint import BEST
+from veriscene.training.distributed import from_main_process, on_main_process
 from veriscene.training.fitted import FittedTrainer
-from veriscene.training.materials import Materials
-from veriscene.training.progress import read_log
-from veriscene.training.trainer import LAST, Trainer
+from veriscene.training.progress import LOG
+from veriscene.training.source import CorpusSource
+from veriscene.training.trainer import LAST, StepTrainer, Trainer
 
 RUN = "run.json"
 SEEDS = "seeds.json"  # of a folder of several runs
 CORPUS = "corpus"
+FORMAT = 2  # of run.json
 Progress = Callable[[int, int], None]
-AnyTrainer = Trainer | FittedTrainer
 
 
+@dataclass(frozen=True)
+class Record:
+    """What run.json says."""
+
+    preset: str
+    config: Config
+    data: Path | None  # the corpus folder that was given; None: a synthetic corpus in the run folder
+    supervision: str
+    command: str
+    commit: str | None
+    started: str
+    machine: str
+
+
+@contextmanager
 def start(
     config: Config,
     *,
@@ -42,148 +64,163 @@ def start(
     accelerator: Accelerator,
     progress: Progress = lambda done, total: None,
     quiet: bool = False,
-) -> AnyTrainer:
-    """A trainer in a new run folder, on the corpus in `data` or on one that the package makes itself.
+) -> Iterator[Trainer]:
+    """A trainer in a new run folder, on the corpus in `data` or on a synthetic one.
 
-    It holds the folder until its `fit` ends.
+    On failure before anything was saved, removes what it created, so the command can be repeated.
     """
-    # Nothing may be left behind by settings that do not go together, or by a corpus that cannot be read.
+    # Settings that do not fit together, or a corpus that cannot be read, must leave nothing behind.
     models.check(config.model)
-    folder = agreed(folder or fresh_name(preset, f"seed{config.training.seed}"), accelerator)
+    folder = Path(from_main_process(accelerator, str(folder or fresh_name(preset, f"seed{config.training.seed}"))))
     check_new(folder, accelerator)
-    trainer = None if data is None else _trainer(config, folder, data, accelerator, quiet)
-    with created(folder, accelerator, fill=[CORPUS, RUN]) as held:
-        processes.by_the_first(accelerator, lambda: _fill(folder, config, preset, data, progress))
-        trainer = trainer or _trainer(config, folder, data, accelerator, quiet)
-        trainer.held = held.pop_all()
-    return trainer
-
-
-def rehearse(config: Config, *, data: Path, accelerator: Accelerator) -> AnyTrainer:
-    """A trainer without a folder. InputError if the settings or the corpus are not fit for training."""
-    return _trainer(config, data, data, accelerator, quiet=True)
-
-
-def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> AnyTrainer:
-    """The trainer of an earlier run, exactly where it stood. It holds the folder until its `fit` ends."""
-    config, data = _read(folder)
-    with alone(folder, accelerator) as held:
-        trainer = _trainer(config, folder, data, accelerator, quiet)
-        if isinstance(trainer, Trainer):
-            if (last := checkpoints.present(folder / LAST)) is not None:
-                trainer.resume(last)
-            elif _reached_its_end(trainer):
-                trainer.position = replace(trainer.position, finished=True)
-            # Else the run ended before it first saved, and starts again.
-        trainer.held = held.pop_all()
-    return trainer
-
-
-def _reached_its_end(trainer: Trainer) -> bool:
-    """By its log and best weights: who threw its state away to save space does not want it trained anew."""
-    log, training = read_log(trainer.run), trainer.config.training
-    if not log or checkpoints.present(trainer.run / BEST) is None:
-        return False
-    accuracies = [line["dev_accuracy"] for line in log]
-    scores_since_best = len(log) - 1 - accuracies.index(max(accuracies))
-    return (
-        log[-1]["step"] == trainer.total_steps
-        or scores_since_best >= training.patience
-        or 0 < 60 * training.minutes <= log[-1].get("seconds", 0)
-    )
-
-
-def scored_split(folder: Path) -> tuple[str, Path]:
-    """The split on which a run may be shown to a person, and its file: (name, path).
-
-    Of the embedded corpus that is its test split. Of a real corpus it is dev: test is for final figures alone.
-    """
-    _, data = _read(folder)
-    split = "test" if data is None else "dev"
-    return split, nlvr.split_file(corpus_of(folder), split)
-
-
-def corpus_of(folder: Path) -> Path:
-    """The corpus folder that a run learns from."""
-    _, data = _read(folder)
-    return folder / CORPUS if data is None else data
-
-
-def _trainer(config: Config, folder: Path, data: Path | None, accelerator: Accelerator, quiet: bool) -> AnyTrainer:
-    corpus = folder / CORPUS if data is None else data
-    kind = FittedTrainer if models.is_fitted(config.model) else Trainer
-    materials = Materials.of(
-        config,
-        train=nlvr.read(nlvr.split_file(corpus, "train")),
-        dev=nlvr.read(nlvr.split_file(corpus, "dev")),
-        supervision="synthetic" if data is None else "labels",
-    )
-    return kind(config, folder, materials, accelerator=accelerator, quiet=quiet)
-
-
-def _read(folder: Path) -> tuple[Config, Path | None]:
-    if not (folder / RUN).is_file():
-        raise InputError(f"{folder}: not a run of `veriscene train`, {RUN} is missing")
-    try:
-        record = json.loads(files.read_text(folder / RUN))
-        data = record["data"]
-        config = from_json(record["config"], where=str(folder / RUN))
-        if data is not None:
-            data = Path(data)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"{folder / RUN}: damaged; start a new run") from None
-    return config, data
-
-
-def _fill(folder: Path, config: Config, preset: str, data: Path | None, progress: Progress) -> None:
-    if data is None:
-        settings = config.data
-        made = embedded.build(settings.statements, seed=settings.corpus_seed, level=settings.level, progress=progress)
-        embedded.write(folder / CORPUS, made)
-    record = {"preset": preset, "data": None if data is None else str(data.resolve()), "config": config.to_json()}
-    files.write_text(folder / RUN, json.dumps(record, indent=1) + "\n")
+    trainer = None if data is None else make_trainer(config, folder, data, accelerator, quiet=quiet)
+    with ExitStack() as lock:
+        with created(folder, accelerator, fill=[CORPUS, RUN]) as held:
+            if trainer is None:
+                on_main_process(accelerator, lambda: _make_corpus(folder, config, progress))
+                trainer = make_trainer(config, folder, folder / CORPUS, accelerator, quiet=quiet)
+            record = _new_record(config, preset, data, trainer.source.supervision, accelerator)
+            on_main_process(accelerator, lambda: _write(folder, record))
+            lock.push(held.pop_all())
+        try:
+            yield trainer
+        except (InputError, OSError):
+            if accelerator.is_main_process and not any(files.present(folder / name) for name in (BEST, LAST)):
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 @contextmanager
-def alone(folder: Path, accelerator: Accelerator) -> Iterator[ExitStack]:
-    """The folder held for all processes by the first one; for longer by whoever takes over the stack that holds it."""
-    with ExitStack() as held:
-        processes.by_the_first(accelerator, lambda: held.enter_context(files.locked(folder)))
-        yield held
+def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> Iterator[Trainer]:
+    """The trainer of an earlier run, exactly where it stopped."""
+    record = read(folder)
+    with locked(folder, accelerator):
+        trainer = make_trainer(record.config, folder, corpus_of(folder), accelerator, quiet=quiet)
+        if isinstance(trainer, StepTrainer):
+            trainer.resume()
+        yield trainer
+
+
+def make_trainer(
+    config: Config, folder: Path, corpus: Path, accelerator: Accelerator, *, quiet: bool = False
+) -> Trainer:
+    """InputError if the settings or the corpus cannot be trained on; touches no file of `folder`."""
+    kind = FittedTrainer if models.MODELS[config.model.name].is_fitted else StepTrainer
+    return kind(config, folder, CorpusSource.open(config, corpus), accelerator=accelerator, quiet=quiet)
+
+
+# ---------------------------------------------------------------- run.json
+
+
+def read(folder: Path) -> Record:
+    path = folder / RUN
+    if not path.is_file():
+        raise InputError(f"not a run of `veriscene train`, {RUN} is missing", where=folder)
+    try:
+        record: dict[str, Any] = json.loads(files.read_text(path))
+        if record.get("format") != FORMAT:
+            raise InputError("started by another version of veriscene", where=path, allowed="start a new run")
+        source = record["source"]
+        data = Path(source["folder"]) if source["kind"] == "corpus" else None
+        config = models.read_config(record["config"], where=str(path))
+        facts = {key: str(record[key]) for key in ("preset", "supervision", "command", "started", "machine")}
+        return Record(config=config, data=data, commit=record["commit"], **facts)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise InputError("damaged", where=path, allowed="start a new run") from None
+
+
+def _write(folder: Path, record: Record) -> None:
+    data = record.config.data
+    source: dict[str, Any] = {"kind": "corpus", "folder": str(record.data and record.data.resolve())}
+    if record.data is None:
+        source = {"kind": "synthetic", "statements": data.statements, "level": data.level, "seed": data.corpus_seed}
+    tree = {**vars(record), "format": FORMAT, "source": source, "config": record.config.to_json()}
+    del tree["data"]
+    files.write_text(folder / RUN, json.dumps(tree, indent=1) + "\n")
+
+
+def _new_record(config: Config, preset: str, data: Path | None, supervision: str, accelerator: Accelerator) -> Record:
+    device = torch.cuda.get_device_name() if accelerator.device.type == "cuda" else platform.machine()
+    return Record(
+        preset=preset,
+        config=config,
+        data=data,
+        supervision=supervision,
+        command=shlex.join(["veriscene", *sys.argv[1:]]),
+        commit=_commit(),
+        started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        machine=f"{device}, {accelerator.num_processes} process{'es' if accelerator.num_processes > 1 else ''}",
+    )
+
+
+def _commit() -> str | None:
+    """The commit of the repository that this package runs from; None where it was installed from elsewhere."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return None
+    call = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=7"]
+    try:
+        described = subprocess.run(call, capture_output=True, text=True, check=True, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip() or None
+
+
+def _make_corpus(folder: Path, config: Config, progress: Progress) -> None:
+    data = config.data
+    made = synthetic.build(data.statements, seed=data.corpus_seed, level=data.level, progress=progress)
+    synthetic.write(folder / CORPUS, made)
+
+
+# ---------------------------------------------------------------- folders
+
+
+def corpus_of(folder: Path) -> Path:
+    """The corpus folder that a run is trained on."""
+    return read(folder).data or folder / CORPUS
+
+
+def scored_split(folder: Path) -> tuple[str, Path]:
+    """The split on which a run may be shown, and its file: test for a synthetic corpus, dev for a real one.
+
+    The test split of a real corpus is for final figures only.
+    """
+    split = "test" if read(folder).data is None else "dev"
+    return split, nlvr.split_file(corpus_of(folder), split)
+
+
+@contextmanager
+def locked(folder: Path, accelerator: Accelerator) -> Iterator[None]:
+    """The folder locked by rank 0 on behalf of all processes."""
+    with ExitStack() as lock:
+        on_main_process(accelerator, lambda: lock.enter_context(files.locked(folder)))
+        yield
 
 
 def check_new(folder: Path, accelerator: Accelerator) -> None:
-    """InputError if `created` would refuse what is there: before a corpus is read."""
-    processes.by_the_first(accelerator, lambda: files.check_empty(folder, hint=_hint(folder)))
+    """Raises InputError if `created` would refuse the folder, before a corpus is read."""
+    on_main_process(accelerator, lambda: files.check_empty(folder, hint=_hint(folder)))
 
 
 @contextmanager
 def created(folder: Path, accelerator: Accelerator, *, fill: Collection[str]) -> Iterator[ExitStack]:
-    """A new, empty folder for a run, held as by `alone`; what is there already is never touched."""
+    """A new, locked folder for a run; the lock is held longer by whoever takes over the stack. Touches nothing that is
+    already there."""
     with ExitStack() as making:
-        new = files.created(folder, fill=fill, hint=_hint(folder))
-        held = processes.by_the_first(accelerator, lambda: making.enter_context(new))
+        new = files.created(folder, fill=[*fill, LOG], hint=_hint(folder))
+        held = on_main_process(accelerator, lambda: making.enter_context(new))
         yield held or ExitStack()
 
 
 def _hint(folder: Path) -> str:
     is_ours = any((folder / name).exists() for name in (RUN, SEEDS, BEST))
-    return f"{f'go on with: {resume_command(folder)}; or ' if is_ours else ''}name another folder with --out"
+    return f"{f'continue with: {resume_command(folder)}; or ' if is_ours else ''}name another folder with --out"
 
 
 def resume_command(folder: Path) -> str:
-    """What a person types to go on, whatever the folder's name holds."""
+    """What to type to continue, whatever characters the folder's name contains."""
     return f"veriscene train --resume {shlex.quote(str(folder))}"
 
 
 def fresh_name(preset: str, what: str) -> Path:
     return Path("runs") / f"{preset}-{what}-{time.strftime('%Y%m%d-%H%M%S')}"
-
-
-def agreed(folder: Path, accelerator: Accelerator) -> Path:
-    """The first process's choice: clocks of several processes may differ."""
-    if accelerator.num_processes == 1:
-        return folder
-    names = [str(folder)]
-    broadcast_object_list(names)
-    return Path(names[0])

@@ -1,19 +1,22 @@
-"""All that is needed to go on exactly: a checkpoint of the last weights, with the trainer's own state beside it."""
+"""All that is needed to resume exactly: a checkpoint of the last weights, and the trainer's own state next to it."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import gather_object
-from torch import Tensor
+from torch import Tensor, nn
 
+from veriscene.config import TrainingConfig
 from veriscene.errors import InputError
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
+from veriscene.training.distributed import gathered
+from veriscene.training.optimization import EMA, make_optimizer
 
 STATE = "trainer.pt"
 
@@ -29,73 +32,100 @@ class Position:
     seconds: float = 0.0
     loss_sum: float = 0.0  # since the last dev score
     loss_count: int = 0
-    training_seconds: float = 0.0  # since the last dev score, scoring and saving left out
+    training_seconds: float = 0.0  # since the last dev score, without scoring and saving
     finished: bool = False
 
 
-@dataclass(frozen=True)
-class Outcome:
-    position: Position
-    interrupted: bool
-    steps_planned: int
+class TrainingState:
+    """What changes in training: weights, their average, the optimizer's moments, random generators, the position."""
+
+    def __init__(self, checkpoint: Checkpoint, settings: TrainingConfig, accelerator: Accelerator, data: int) -> None:
+        """`data`: the fingerprint of what is trained on."""
+        self.checkpoint, self.accelerator, self.data = checkpoint, accelerator, data
+        self.captured = accelerator.device.type == "cuda"
+        self.optimizer = make_optimizer(checkpoint.model, settings, captured=self.captured)
+        self.ema = EMA(checkpoint.model, decay=settings.ema) if settings.ema else None
+        self.position = Position()
+
+    def save(self, folder: Path) -> None:
+        generators = gathered(
+            self.accelerator, [{"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all()}]
+        )
+        if self.accelerator.is_main_process:
+            state = {
+                "data": self.data,
+                "position": asdict(self.position),
+                "moments": self.optimizer.state_dict()["state"],  # its settings are the configuration's
+                "ema": self.ema.weights if self.ema else [],
+                "generators": generators,
+            }
+            checkpoints.save(folder, self.checkpoint, also=lambda partial: torch.save(state, partial / STATE))
+
+    def restore(self, folder: Path, *, total_steps: int) -> None:
+        """Raises InputError, and changes nothing that matters, if the saved state is damaged or of another run."""
+        saved, path = checkpoints.load(folder), folder / STATE
+        try:
+            state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+            position = Position(**state["position"])
+            data, moments, ema, generators = (state[key] for key in ("data", "moments", "ema", "generators"))
+        except Exception as error:  # unpickling has no common class of errors
+            raise InputError(f"damaged ({type(error).__name__}); it cannot be resumed", where=path) from None
+        if data != self.data or saved.encoder != self.checkpoint.encoder:
+            what = "its data has changed since"
+            raise InputError(what, where=folder.parent, allowed="resume with the corpus it was started on")
+        if not isinstance(generators, list) or len(generators) != self.accelerator.num_processes:
+            count = len(generators) if isinstance(generators, list) else "another number of"
+            raise InputError(f"was trained by {count} processes; resume with as many", where=folder.parent)
+        try:
+            _check_position(position, total_steps)
+            _check_moments(moments, self.checkpoint.model, position.step)
+            self.checkpoint.model.load_state_dict(saved.model.state_dict())
+            groups = self.optimizer.state_dict()["param_groups"]
+            self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+            _copy_checked(ema, self.ema.weights if self.ema else [])
+            mine = generators[self.accelerator.process_index]
+            torch.set_rng_state(mine["cpu"])
+            if torch.cuda.is_available() and mine["cuda"]:
+                torch.cuda.set_rng_state_all(mine["cuda"])
+        except (ValueError, TypeError, KeyError, RuntimeError, AttributeError) as error:
+            what = f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
+            raise InputError(f"{what}; it cannot be resumed", where=path) from None
+        self.position = position
 
 
-def save(
-    folder: Path,
-    checkpoint: Checkpoint,
-    data: int,
-    position: Position,
-    optimizer: torch.optim.Optimizer,
-    average: list[Tensor],
-    accelerator: Accelerator,
-) -> None:
-    generators = [{"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all()}]
-    if accelerator.num_processes > 1:
-        generators = gather_object(generators)
-    if accelerator.is_main_process:
-        # The optimiser's settings are the configuration's, so only its moments are kept.
-        moments = optimizer.state_dict()["state"]
-        state = {
-            "data": data,
-            "position": asdict(position),
-            "moments": moments,
-            "average": average,
-            "generators": generators,
-        }
-        checkpoints.save(folder, checkpoint, also=lambda partial: torch.save(state, partial / STATE))
+def _check_position(position: Position, total_steps: int) -> None:
+    for name, kind in get_type_hints(Position).items():
+        value = vars(position)[name]
+        if type(value) is not kind:
+            raise ValueError(f"{name} is {value!r}, not {kind.__name__}")
+        if kind is float and not math.isfinite(value):
+            raise ValueError(f"{name} is {value}")
+        if name != "best_accuracy" and value < 0:
+            raise ValueError(f"{name} is {value}, below zero")
+    if position.step > total_steps or position.best_step > position.step or position.loss_count > position.step:
+        raise ValueError(f"step {position.step} of {total_steps} with the best at {position.best_step}")
+    if not (0 <= position.best_accuracy <= 1 or (position.best_accuracy == -1 and position.best_step == 0)):
+        raise ValueError(f"best accuracy is {position.best_accuracy}")
 
 
-def restore(
-    folder: Path,
-    checkpoint: Checkpoint,
-    data: int,
-    optimizer: torch.optim.Optimizer,
-    average: list[Tensor],
-    accelerator: Accelerator,
-) -> Position:
-    """Puts weights, their average, moments and generators back into what it is given; gives the position."""
-    saved = checkpoints.load(folder)
-    try:
-        state: dict[str, Any] = torch.load(folder / STATE, map_location="cpu", weights_only=True)
-        position = Position(**state["position"])
-        generators = state["generators"]
-        is_same_data = state["data"] == data and saved.vocabulary == checkpoint.vocabulary
-    except Exception as error:
-        raise InputError(f"{folder / STATE}: damaged ({type(error).__name__}); it cannot be resumed") from None
-    if not is_same_data:
-        raise InputError(f"{folder.parent}: its data has changed since; resume with the corpus it was started on")
-    try:
-        checkpoint.model.load_state_dict(saved.model.state_dict())
-        groups = optimizer.state_dict()["param_groups"]
-        optimizer.load_state_dict({"state": state["moments"], "param_groups": groups})
-        for weight, kept in zip(average, state.get("average", []), strict=True):
-            weight.copy_(kept)
-    except Exception as error:
-        raise InputError(f"{folder / STATE}: damaged ({type(error).__name__}); it cannot be resumed") from None
-    if len(generators) != accelerator.num_processes:
-        raise InputError(f"{folder.parent}: was trained by {len(generators)} processes; resume with as many")
-    mine = generators[accelerator.process_index]
-    torch.set_rng_state(mine["cpu"])
-    if torch.cuda.is_available() and mine["cuda"]:
-        torch.cuda.set_rng_state_all(mine["cuda"])
-    return position
+def _check_moments(moments: object, model: nn.Module, step: int) -> None:
+    """Adam has one state for each parameter, of its shape, as soon as a step was made."""
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if not isinstance(moments, dict) or (step and len(moments) != len(parameters)):
+        raise ValueError("the optimizer's moments are not those of this model")
+    for number, state in moments.items():
+        shape = parameters[number].shape
+        for name in ("exp_avg", "exp_avg_sq"):
+            if not isinstance(state[name], Tensor) or state[name].shape != shape:
+                raise ValueError(f"the moments of parameter {number} have the wrong shape")
+            if not bool(state[name].isfinite().all()):
+                raise ValueError(f"the moments of parameter {number} are not finite")
+        if int(state["step"]) != step:
+            raise ValueError(f"the optimizer is at step {int(state['step'])}, the run at step {step}")
+
+
+def _copy_checked(saved: list[Tensor], own: list[Tensor]) -> None:
+    for mine, theirs in zip(own, saved, strict=True):
+        if mine.shape != theirs.shape or not bool(theirs.isfinite().all()):
+            raise ValueError("the averaged weights are damaged")
+        mine.copy_(theirs)

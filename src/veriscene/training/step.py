@@ -1,168 +1,181 @@
-"""One step of training: plainly, and recorded as a CUDA graph. The two compute the same.
+"""One training step, eager or captured as a CUDA graph. Both compute the same.
 
-A small, sequential model spends its time launching kernels. A graph launches all of a step at once: the gathering of
-the batch out of the corpus, both passes of the pointer, the gradient, the clipping and Adam.
+A small, sequential model spends its time launching kernels. A graph launches a whole step at once: gathering the batch
+from the corpus, both passes of the pointer, the gradient, clipping and Adam. With several processes there are two
+graphs, and one all-reduce of all gradients between them.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol
 
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 
 from veriscene.config import TrainingConfig
-from veriscene.tensors.batch import Batch, ItemOrder
-from veriscene.training.objective import Loss, agreeing, objective
-from veriscene.training.sharpness import uphill
+from veriscene.models.base import Model
+from veriscene.tensors.batch import Batch, required
+from veriscene.tensors.encoder import ItemOrder
+from veriscene.training.objective import Loss, objective, r_drop
 
-LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are recorded
-
-CHANGING = ("words", "items", "positions")  # what an epoch draws anew
-
-
-class Step(Protocol):
-    """Learns from the examples of these numbers, each with its share in the mean; gives the mean loss, unread."""
-
-    def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor: ...
+LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are captured
 
 
-def _loss(model: nn.Module, batch: Batch, settings: TrainingConfig, order: ItemOrder) -> Loss:
-    if settings.agreement:
-        batch = batch.followed_by(batch.shuffled() if order is ItemOrder.RANDOM else batch)
-    assert batch.labels is not None
-    device = batch.items.device.type
-    # Without its cache, which would keep weights that were cast where no gradient is wanted for where one is.
-    half = settings.precision == "bf16" and device == "cuda"
-    with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
-        judgement = model(batch)
-    loss = objective(judgement, batch.labels, smoothing=settings.label_smoothing, policy_weight=settings.policy_weight)
-    return agreeing(loss, judgement.logits, weight=settings.agreement) if settings.agreement else loss
-
-
-class PlainStep:
-    """Works on every device and in several processes."""
+class Step(ABC):
+    """Learns from some examples of a corpus."""
 
     def __init__(
         self,
-        model: nn.Module,
+        model: Model,
         optimizer: torch.optim.Optimizer,
         settings: TrainingConfig,
-        accelerator: Accelerator,
         order: ItemOrder,
+        *,
+        processes: int = 1,
     ) -> None:
-        """`order` says how an example's items may be read a second time."""
-        self.model, self.optimizer, self.settings, self.accelerator = model, optimizer, settings, accelerator
-        self.order = order
+        """`order`: whether a second pass over a batch (R-Drop) may read its items in another order."""
+        self.model, self.optimizer, self.settings, self.order = model, optimizer, settings, order
+        self.gradients = FlatGradients(model) if processes > 1 else None
+
+    @abstractmethod
+    def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
+        """The examples with these indices, each with its share in the mean over all processes. Returns this process's
+        part of the mean loss, without waiting for the device."""
+
+    def _backward(self, batch: Batch, share: Tensor) -> Tensor:
+        self.model.train()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self._loss(batch)
+        torch.autograd.backward((loss.surrogate * share).sum())
+        if self.gradients is not None:
+            self.gradients.collect()
+        return (loss.comprehension * share).sum()
+
+    def _update(self) -> None:
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        self.optimizer.step()
+
+    def _loss(self, batch: Batch) -> Loss:
+        settings = self.settings
+        if settings.r_drop:
+            batch = batch.concatenated(self._second_reading(batch))
+        labels, device = required(batch.labels), batch.device.type
+        # Without autocast's cache, which would reuse weights cast under no_grad where gradients are needed.
+        half = settings.precision == "bf16" and device == "cuda"
+        with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
+            judgement = self.model(batch)
+        loss = objective(judgement, labels, smoothing=settings.label_smoothing, policy_weight=settings.policy_weight)
+        return r_drop(loss, judgement.logits, weight=settings.r_drop) if settings.r_drop else loss
+
+    def _second_reading(self, batch: Batch) -> Batch:
+        if batch.items is None or self.order is not ItemOrder.RANDOM:
+            return batch
+        keys = torch.rand(batch.items.features.shape[:3], device=batch.device)
+        return replace(batch, items=batch.items.shuffled(keys))
+
+
+class PlainStep(Step):
+    """Eager, on any device."""
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
-        device = corpus.words.device
-        batch, share = corpus[numbers.to(device)], share.to(device)
-        self.model.train()
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = _loss(self.model, batch, self.settings, self.order)
-        self.accelerator.backward((loss.surrogate * share).sum())
-        if self.settings.sharpness:
-            with uphill(self.model, self.settings.sharpness):
-                higher = _loss(self.model, batch, self.settings, self.order)
-                self.accelerator.backward((higher.surrogate * share).sum())
-        self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
-        self.optimizer.step()
-        return (loss.comprehension * share).sum()
+        loss = self._backward(corpus[numbers.to(corpus.device)], share.to(corpus.device))
+        if self.gradients is not None:
+            self.gradients.all_reduce()
+        self._update()
+        return loss
 
 
-def filled_up(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor]:
-    """A short batch in full size: one of its own examples, which fits its shape, comes again without a share."""
-    missing = size - len(numbers)
-    return torch.cat([numbers, numbers[:1].expand(missing)]), torch.cat([share, share.new_zeros(missing)])
-
-
-class CapturedStep:
-    """On one CUDA device. Records a graph for each shape when it first occurs, and replays it from then on."""
+class CapturedStep(Step):
+    """On a CUDA device. Captures graphs for each shape when it first occurs, and replays them from then on."""
 
     def __init__(
         self,
-        model: nn.Module,
+        model: Model,
         optimizer: torch.optim.Optimizer,
         corpus: Batch,
         settings: TrainingConfig,
         order: ItemOrder,
+        *,
+        processes: int = 1,
     ) -> None:
-        """The optimiser must be capturable. The corpus is copied; later ones may differ in all but their lengths."""
-        self.model, self.optimizer, self.settings, self.order = model, optimizer, settings, order
-        self.corpus = replace(corpus, **{name: getattr(corpus, name).clone() for name in CHANGING})
+        """The optimizer must be capturable. Later corpora may differ in everything but their shapes."""
+        super().__init__(model, optimizer, settings, order, processes=processes)
+        self.corpus = corpus.map(torch.clone)
         self.held: Batch | None = None
-        self.lengths, self.fullest = corpus.lengths.cpu(), corpus.counts.amax(dim=1).cpu()
-        device = corpus.words.device
-        self.numbers = torch.zeros(settings.batch, dtype=torch.int64, device=device)
-        self.share = torch.zeros(settings.batch, device=device)
+        device, size = corpus.device, -(-settings.batch // processes)
+        self.numbers = torch.zeros(size, dtype=torch.int64, device=device)
+        self.share = torch.zeros(size, device=device)
         for group in optimizer.param_groups:
             group["lr"] = torch.zeros((), device=device)
-        self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        self.graphs: dict[tuple[int, int], tuple[list[torch.cuda.CUDAGraph], Tensor]] = {}
         self.pool = torch.cuda.graph_pool_handle()
-        # Branches of a graph use the same weights on several streams, on purpose; autograd would warn of it.
+        # Branches of a graph use the same weights on several streams, on purpose; autograd would warn about it.
         torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
-        self._take(corpus)
-        longest = min(-(-int(self.lengths[numbers].max()) // LENGTH_STEP) * LENGTH_STEP, corpus.words.size(1))
-        shape = (longest, int(self.fullest[numbers].max()))
-        numbers, share = filled_up(numbers, share, size=self.settings.batch)
+        self._hold(corpus)
+        longest, fullest = int(self.lengths[numbers].max()), int(self.counts[numbers].max())
+        shape = min(-(-longest // LENGTH_STEP) * LENGTH_STEP, corpus.statement.words.size(1)), fullest
+        numbers, share = filled_up(numbers, share, size=len(self.numbers))
         self.numbers.copy_(numbers, non_blocking=True)
         self.share.copy_(share, non_blocking=True)
         for group in self.optimizer.param_groups:
             group["lr"].fill_(learning_rate)
         if shape not in self.graphs:
-            self.graphs[shape] = self._record(*shape)
-        graph, loss = self.graphs[shape]
-        graph.replay()
+            self.graphs[shape] = self._capture(*shape)
+        (first, *rest), loss = self.graphs[shape]
+        first.replay()
+        if self.gradients is not None:
+            self.gradients.all_reduce()
+        for graph in rest:
+            graph.replay()
         return loss
 
-    def _take(self, corpus: Batch) -> None:
-        """A graph reads from fixed memory, so what is new in an epoch is copied there."""
-        if corpus is not self.held:
-            for name in CHANGING:
-                getattr(self.corpus, name).copy_(getattr(corpus, name))
-            self.held = corpus
+    def _hold(self, corpus: Batch) -> None:
+        """A graph reads fixed memory, so every field of a new corpus is copied there."""
+        if corpus is self.held:
+            return
+        self.corpus.map(Tensor.copy_, corpus)
+        self.lengths = corpus.statement.lengths.cpu()
+        items = corpus.items
+        self.counts = self.lengths if items is None else items.counts.amax(dim=1).cpu()
+        self.held = corpus
 
-    def _learn(self, longest: int, fullest: int) -> Tensor:
-        batch = self.corpus.padded_to(self.numbers, words=longest, items=fullest)
-        self.model.train()
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = _loss(self.model, batch, self.settings, self.order)
-        torch.autograd.backward((loss.surrogate * self.share).sum())
-        if self.settings.sharpness:
-            with uphill(self.model, self.settings.sharpness):
-                higher = _loss(self.model, batch, self.settings, self.order)
-                torch.autograd.backward((higher.surrogate * self.share).sum())
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip, foreach=True)
-        self.optimizer.step()
-        return (loss.comprehension * self.share).sum()
+    def _forward_backward(self, words: int, items: int) -> Tensor:
+        return self._backward(self.corpus.select(self.numbers, words=words, items=items), self.share)
 
-    def _record(self, longest: int, fullest: int) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+    def _capture(self, words: int, items: int) -> tuple[list[torch.cuda.CUDAGraph], Tensor]:
         with self._unchanged():
             side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
-                for _ in range(2):  # libraries set themselves up in their first calls, which cannot be recorded
-                    self._learn(longest, fullest)
+                # Libraries initialise in their first calls, which cannot be captured. Processes may capture at
+                # different steps, so nothing is communicated here.
+                for _ in range(2):
+                    self._forward_backward(words, items)
+                    self._update()
             torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool):
-            loss = self._learn(longest, fullest)
-        return graph, loss
+        graphs = [torch.cuda.CUDAGraph()]
+        with torch.cuda.graph(graphs[0], pool=self.pool):
+            loss = self._forward_backward(words, items)
+            if self.gradients is None:
+                self._update()
+        if self.gradients is not None:
+            graphs.append(torch.cuda.CUDAGraph())
+            with torch.cuda.graph(graphs[1], pool=self.pool):
+                self._update()
+        return graphs, loss
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
-        """Weights, optimiser and generator as they were, whatever is tried inside."""
+        """Restores parameters, buffers, optimizer state and random generator afterwards."""
         generator = torch.cuda.get_rng_state()
-        weights = [parameter.detach().clone() for parameter in self.model.parameters()]
+        weights = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
         moments = {
             parameter: {name: value.clone() for name, value in state.items()}
             for parameter, state in self.optimizer.state.items()
@@ -171,9 +184,40 @@ class CapturedStep:
             yield
         finally:
             with torch.no_grad():
-                for parameter, weight in zip(self.model.parameters(), weights, strict=True):
-                    parameter.copy_(weight)
-                    for name, value in self.optimizer.state[parameter].items():
+                for name, tensor in self.model.state_dict().items():
+                    tensor.copy_(weights[name])
+                for parameter, state in self.optimizer.state.items():
+                    for name, value in state.items():
                         before = moments.get(parameter, {}).get(name)
                         value.copy_(before) if before is not None else value.zero_()
             torch.cuda.set_rng_state(generator)
+
+
+class FlatGradients:
+    """All gradients in one buffer, so that processes exchange them in one all-reduce."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self.flat = torch.cat([torch.zeros_like(parameter).flatten() for parameter in self.parameters])
+        pieces = self.flat.split([parameter.numel() for parameter in self.parameters])
+        self.views = [piece.view_as(parameter) for piece, parameter in zip(pieces, self.parameters, strict=True)]
+
+    def collect(self) -> None:
+        """Copies the gradients into the buffer, and makes its parts the parameters' gradients."""
+        for parameter, view in zip(self.parameters, self.views, strict=True):
+            if parameter.grad is None:  # not used in this step, in any process
+                view.zero_()
+        used = [(p, v) for p, v in zip(self.parameters, self.views, strict=True) if p.grad is not None]
+        torch._foreach_copy_([view for _, view in used], [parameter.grad for parameter, _ in used])
+        for parameter, view in used:
+            parameter.grad = view
+
+    def all_reduce(self) -> None:
+        """Sums over processes; each example's share already divides by the size of the whole batch."""
+        torch.distributed.all_reduce(self.flat)
+
+
+def filled_up(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor]:
+    """A short batch in full size: its first example, which fits its shape, is repeated with a share of zero."""
+    missing = size - len(numbers)
+    return torch.cat([numbers, numbers[:1].expand(missing)]), torch.cat([share, share.new_zeros(missing)])

@@ -1,4 +1,4 @@
-"""What can be counted in a scene, and what of it agrees with a number; how a scene looks, without numbers.
+"""The counts of a scene and which of them agree with a number; the looks of a scene, without numbers.
 
 After the features of MaxEnt in the NLVR paper (Suhr et al. 2017).
 """
@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from veriscene.scenes.scene import Color, Shape, Side
-from veriscene.tensors.batch import Batch
-from veriscene.tensors.items import Items
+from veriscene.tensors.items import Attributes
 
 _KINDS = len(Color) * len(Shape)
 _IN_IMAGE = 2 * _KINDS + len(Color)
@@ -19,17 +18,17 @@ AGREEMENTS = 2 * (_IN_IMAGE + _IN_BOX)
 LOOKS = 2 * len(Color) + 1
 
 
-def quantities(items: Items, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Of the image (batch, 21): items of each colour and shape, those of them at a wall, boxes all of one colour.
+def quantities(items: Attributes, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Counts of the image (batch, 21): items of each colour and shape, those at a wall, boxes of a single colour.
 
-    Of each box (batch, box, 19): items of each colour and shape, those of them at a wall, items.
+    Counts of each box (batch, box, 19): items of each colour and shape, those at a wall, all items.
     """
     kinds = (items.colors[..., :, None] & items.shapes[..., None, :]).flatten(-2)  # (batch, box, item, kind)
     at_wall = kinds & items.walls.any(dim=-1, keepdim=True)
     in_box = torch.cat([kinds, at_wall], dim=-1).sum(dim=2)
-    of_one_color = items.colors.sum(dim=2) == batch.counts[..., None]
+    of_one_color = items.colors.sum(dim=2) == counts[..., None]
     image = torch.cat([in_box.sum(dim=1), of_one_color.sum(dim=1)], dim=-1)
-    return image, torch.cat([in_box, batch.counts[..., None]], dim=-1)
+    return image, torch.cat([in_box, counts[..., None]], dim=-1)
 
 
 def agreements(values: Tensor, image: Tensor, boxes: Tensor) -> Tensor:
@@ -49,10 +48,10 @@ def agreements(values: Tensor, image: Tensor, boxes: Tensor) -> Tensor:
     )
 
 
-def looks(items: Items, batch: Batch) -> Tensor:
+def looks(items: Attributes, mask: Tensor) -> Tensor:
     """(batch, LOOKS), bool: colours on top of some box, colours on some floor, whether anything is at a wall."""
-    heights = items.y.masked_fill(~batch.item_mask, torch.iinfo(items.y.dtype).max)
-    # Items that are equally high are all on top: the order of the file must not decide.
+    heights = items.y.masked_fill(~mask, torch.iinfo(items.y.dtype).max)
+    # Items at equal height are all on top: the order of the file must not decide.
     on_top = items.y == heights.amin(dim=2, keepdim=True)
     on_floor = items.walls[..., tuple(Side).index(Side.BOTTOM)]
     return torch.cat(

@@ -1,57 +1,72 @@
-"""The parts that the paper's models share."""
+"""Joint bidirectional attention (section 3.1): words matched with objects, objects with words.
+
+The objects of a box are a sequence of states: items, or cells of a feature map.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from veriscene.models.layers.recurrence import bilstm
+from veriscene.models.layers.bilstm import BiLSTM
+from veriscene.models.layers.streams import concurrently
 
 
-def xavier_(module: nn.Module, *, forget_bias: float = 0.0) -> None:
-    """All the trainable variables with the Xavier initialiser (appendix A.3.1); biases, which have no fan, at zero.
+class Sequences(NamedTuple):
+    """Padded sequences: of a statement's words, or of the objects of each box."""
 
-    But LSTMs may begin with forget gates that are further open, which is what `forget_bias` is for.
-    """
-    for name, parameter in module.named_parameters():
-        if parameter.dim() > 1:
-            nn.init.xavier_uniform_(parameter)
-        else:
-            nn.init.zeros_(parameter)
-        if name.rpartition(".")[2].startswith("bias_ih"):
-            _, forget, _, _ = parameter.detach().chunk(4)
-            forget.fill_(forget_bias)
+    states: Tensor  # (…, step, dim)
+    lengths: Tensor  # (…), int64
+
+    @property
+    def mask(self) -> Tensor:
+        """(…, step): whether the step lies within its sequence."""
+        return torch.arange(self.states.size(-2), device=self.lengths.device) < self.lengths[..., None]
 
 
-class BiLSTM(nn.Module):
-    """A bidirectional LSTM over padded sequences, with dropout on its hidden outputs.
+class Matched(NamedTuple):
+    vectors: Tensor  # (batch, box, 4 hidden): [h̄; ḡ]
+    alpha: Tensor  # (batch, box, word, object)
+    beta: Tensor  # (batch, box, object, word)
 
-    The backward direction reads each sequence reversed within its own length, so padding reaches no real output
-    and no lengths travel to the host (which packed sequences would ask for at each step).
-    """
 
-    def __init__(self, size: int, hidden: int, dropout: float) -> None:
+class Matching(nn.Module):
+    """Equations 4 to 13."""
+
+    def __init__(self, *, size: int, joint: int, hidden: int, dropout: float) -> None:
         super().__init__()
-        self.forwards = nn.LSTM(size, hidden, batch_first=True)
-        self.backwards = nn.LSTM(size, hidden, batch_first=True)
-        self.dropout = nn.Dropout(dropout)
+        self.b1 = nn.Linear(size, size, bias=False)
+        self.b2 = nn.Linear(size, size, bias=False)
+        self.w_lang = nn.Linear(4 * size, joint, bias=False)
+        self.w_obj = nn.Linear(4 * size, joint, bias=False)
+        self.word_lstm = BiLSTM(joint, hidden, dropout)
+        self.item_lstm = BiLSTM(joint, hidden, dropout)
 
-    def forward(self, sequence: Tensor, lengths: Tensor) -> Tensor:
-        """sequence (row, step, size), lengths (row,) -> (row, step, 2 hidden); beyond a row's end it means nothing."""
-        outputs: Tensor = self.dropout(self.read(sequence, lengths))
-        return outputs
+    def forward(self, words: Sequences, objects: Sequences) -> Matched:
+        """Words h (batch, word, size) against the objects g of each box (batch, box, object, size)."""
+        h, g, boxes = words.states, objects.states, objects.lengths.shape
+        object_mask, word_mask = objects.mask, words.mask[:, None].expand(*boxes, -1)
 
-    def read(self, sequence: Tensor, lengths: Tensor) -> Tensor:
-        """The hidden outputs before dropout."""
-        return bilstm(self.forwards, self.backwards, sequence, lengths)
+        def words_with_objects() -> tuple[Tensor, Tensor]:
+            alpha = masked_softmax(torch.einsum("btd,bjkd->bjtk", self.b1(h), g), object_mask[:, :, None])  # 4
+            c = alpha @ g  # 5
+            h_hat = fuse(self.w_lang.weight, h[:, None], c)  # 6
+            lengths = words.lengths[:, None].expand(boxes).flatten()  # every box is a row of its own to an LSTM
+            h_bar = self.word_lstm(h_hat.flatten(0, 1), lengths).unflatten(0, boxes)  # 10
+            return alpha, element_max(h_bar, word_mask)  # 12
 
+        def objects_with_words() -> tuple[Tensor, Tensor]:
+            beta = masked_softmax(torch.einsum("bjkd,btd->bjkt", self.b2(g), h), word_mask[:, :, None])  # 7
+            d = beta @ h[:, None]  # 8
+            g_hat = fuse(self.w_obj.weight, g, d)  # 9
+            g_bar = self.item_lstm(g_hat.flatten(0, 1), objects.lengths.flatten()).unflatten(0, boxes)  # 11
+            return beta, element_max(g_bar, object_mask)  # 13
 
-def last_outputs(outputs: Tensor, lengths: Tensor) -> Tensor:
-    """The last hidden output of each direction of a BiLSTM: (row, step, 2 hidden) -> (row, 2 hidden)."""
-    ahead, back = outputs.chunk(2, dim=-1)
-    rows = torch.arange(len(outputs), device=outputs.device)
-    return torch.cat([ahead[rows, lengths - 1], back[:, 0]], dim=-1)
+        (alpha, h_bar), (beta, g_bar) = concurrently(words_with_objects, objects_with_words)
+        return Matched(torch.cat([h_bar, g_bar], dim=-1), alpha, beta)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
@@ -60,15 +75,15 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def element_max(outputs: Tensor, mask: Tensor) -> Tensor:
-    """ele max over the steps that the mask admits: (…, step, dim), (…, step) -> (…, dim)."""
+    """Element-wise max over the steps in the mask: (…, step, dim), (…, step) -> (…, dim)."""
     return outputs.masked_fill(~mask[..., None], -torch.inf).amax(dim=-2)
 
 
-def matching(weight: Tensor, own: Tensor, context: Tensor) -> Tensor:
+def fuse(weight: Tensor, own: Tensor, context: Tensor) -> Tensor:
     """relu(W [h; c; h - c; h ∘ c]), equations 6 and 9.
 
-    W is taken apart, so that the four are nowhere laid side by side, and what depends on h alone is computed once for
-    all boxes that share it.
+    W is applied in parts, so the concatenation is never materialised, and the part that depends on h alone is computed
+    once for all boxes.
     """
     first, second, difference, product = weight.chunk(4, dim=1)
     return torch.relu(

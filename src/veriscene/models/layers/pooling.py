@@ -1,7 +1,7 @@
 """From three boxes to one verdict: the combinations that section 3.1 tried, and `joint`, its future work.
 
-Each takes the box vectors [h̄; ḡ], (batch, box, dim), and gives logits (batch,) and per-box scores (batch, box).
-A box's score is the logit if all three boxes looked like it, which for max and mean is the paper's score^j.
+Each takes the box vectors [h̄; ḡ], (batch, box, dim), and returns logits (batch,) and, where the logit is the max or the
+mean of box scores, those scores (batch, box), else None.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from veriscene.errors import InputError
-
-BOXES = 3
+from veriscene.scenes.scene import BOXES_PER_SCENE
 
 
 class Scorer(nn.Module):
@@ -30,12 +28,27 @@ class Scorer(nn.Module):
         return scores
 
 
-class ScorePooling(nn.Module):
-    """Each box scored alone, then the max (the paper's choice) or the mean of the scores."""
+MakeScorer = Callable[[int, int, float], Scorer]  # size of the input, hidden units, dropout
 
-    def __init__(self, size: int, hidden: int, dropout: float, *, combine: Callable[[Tensor], Tensor]) -> None:
+
+def max_score(scores: Tensor) -> Tensor:
+    return scores.amax(dim=1)
+
+
+def mean_score(scores: Tensor) -> Tensor:
+    return scores.mean(dim=1)
+
+
+SCORE_COMBINATIONS = {"max": max_score, "mean": mean_score}
+POOLINGS = (*SCORE_COMBINATIONS, "concatenate", "lstm", "early", "joint")
+
+
+class ScorePooling(nn.Module):
+    """Scores each box by itself, then takes the max (the paper's choice) or the mean of the scores."""
+
+    def __init__(self, scorer: Scorer, *, combine: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
-        self.scorer = Scorer(size, hidden, dropout)
+        self.scorer = scorer
         self.combine = combine
 
     def forward(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -44,20 +57,15 @@ class ScorePooling(nn.Module):
 
 
 class VectorPooling(nn.Module):
-    """The three vectors merged into one, which is scored."""
+    """Merges the three vectors into one, and scores that."""
 
-    def __init__(self, merge: nn.Module, size: int, hidden: int, dropout: float) -> None:
+    def __init__(self, merge: nn.Module, scorer: Scorer) -> None:
         super().__init__()
         self.merge = merge
-        self.scorer = Scorer(size, hidden, dropout)
+        self.scorer = scorer
 
-    def forward(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        batch, boxes, size = vectors.shape
-        alike = vectors[:, :, None].expand(batch, boxes, boxes, size)
-        # The scenes of three equal boxes only inform the reader, so they must not reach the gradient.
-        with torch.no_grad():
-            scores = self.scorer(self.merge(alike.reshape(batch * boxes, boxes, size))).view(batch, boxes)
-        return self.scorer(self.merge(vectors)), scores
+    def forward(self, vectors: Tensor) -> tuple[Tensor, None]:
+        return self.scorer(self.merge(vectors)), None
 
 
 class Concatenate(nn.Module):
@@ -82,30 +90,24 @@ class EarlyMax(nn.Module):
 
 
 class MaxMeanMin(nn.Module):
-    """Boxes have no order (the corpus shuffles them), so all that may be said of them is symmetric."""
+    """Boxes have no order (the corpus shuffles them), so pooling must be symmetric."""
 
     def forward(self, vectors: Tensor) -> Tensor:
         return torch.cat([vectors.amax(dim=1), vectors.mean(dim=1), vectors.amin(dim=1)], dim=-1)
 
 
-SCORE_COMBINATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "max": lambda scores: scores.amax(dim=1),
-    "mean": lambda scores: scores.mean(dim=1),
-}
-POOLINGS = (*SCORE_COMBINATIONS, "concatenate", "lstm", "early", "joint")
-
-
-def pooling(name: str, *, size: int, units: int, hidden: int, dropout: float) -> nn.Module:
+def make_pooling(
+    name: str, *, size: int, units: int, hidden: int, dropout: float, scorer: MakeScorer = Scorer
+) -> ScorePooling | VectorPooling:
     """The pooling of that name over box vectors of `size`; `units` of an LSTM, `hidden` of the scorer's layer."""
     if name in SCORE_COMBINATIONS:
-        return ScorePooling(size, hidden, dropout, combine=SCORE_COMBINATIONS[name])
+        return ScorePooling(scorer(size, hidden, dropout), combine=SCORE_COMBINATIONS[name])
+    # All of them are built, so that the random numbers drawn for a given seed stay those of the published results.
     merges: dict[str, tuple[nn.Module, int]] = {
-        "concatenate": (Concatenate(), BOXES * size),
+        "concatenate": (Concatenate(), BOXES_PER_SCENE * size),
         "lstm": (LastOfLSTM(size, units, dropout), units),
         "early": (EarlyMax(), size),
         "joint": (MaxMeanMin(), 3 * size),
     }
-    if name not in merges:
-        raise InputError(f"unknown pooling {name!r}; choose from {', '.join(POOLINGS)}")
     merge, merged = merges[name]
-    return VectorPooling(merge, merged, hidden, dropout)
+    return VectorPooling(merge, scorer(merged, hidden, dropout))

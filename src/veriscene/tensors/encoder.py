@@ -1,0 +1,121 @@
+"""The one path from examples to tensors, for training, evaluation, prediction and ONNX alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from veriscene.errors import InputError
+from veriscene.scenes import raster
+from veriscene.scenes.nlvr import Example
+from veriscene.scenes.scene import BOXES_PER_SCENE, Color, Item, Shape, Size
+from veriscene.tensors.batch import Batch, Statement
+from veriscene.tensors.items import ITEM_FEATURES, Items, item_features
+from veriscene.tensors.vocabulary import PADDING, Vocabulary
+
+
+class Input(Enum):
+    """What a model reads beside the statement."""
+
+    ITEMS = "items"
+    PIXELS = "pixels"
+
+
+class ItemOrder(Enum):
+    """The order in which items are encoded. RANDOM is a fixed scramble here; training draws it anew each epoch."""
+
+    RANDOM = "random"
+    FILE = "file"
+    SORTED = "sorted"
+
+
+@dataclass(frozen=True)
+class Encoder:
+    vocabulary: Vocabulary
+    inputs: frozenset[Input] = frozenset({Input.ITEMS})
+    order: ItemOrder = ItemOrder.RANDOM
+
+    def __call__(self, examples: Sequence[Example]) -> Batch:
+        """Examples as one batch; it has labels only if every example has one. Depends on each example alone."""
+        truths = [example.label for example in examples]
+        return Batch(
+            statement=self._statement(examples),
+            items=self._items(examples) if Input.ITEMS in self.inputs else None,
+            pixels=_pixels(examples) if Input.PIXELS in self.inputs else None,
+            labels=None if None in truths else torch.tensor(truths, dtype=torch.float32),
+        )
+
+    def _statement(self, examples: Sequence[Example]) -> Statement:
+        sentences = [self.vocabulary.encode(example.statement) for example in examples]
+        for example, sentence in zip(examples, sentences, strict=True):
+            if not sentence:
+                raise InputError(f"example {example.identifier!r}: the statement has no words", where=example.place)
+        words = np.full((len(sentences), max(map(len, sentences), default=1)), PADDING, dtype=np.int64)
+        for row, sentence in zip(words, sentences, strict=True):
+            row[: len(sentence)] = sentence
+        lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+        return Statement(torch.from_numpy(words), torch.from_numpy(lengths))
+
+    def _items(self, examples: Sequence[Example]) -> Items:
+        boxes = [box.items for example in examples for box in example.scene.boxes]
+        if not all(boxes):
+            raise InputError("a box is empty", allowed="each must hold at least one item")
+        fullest = max(map(len, boxes), default=1)
+        features = np.zeros((len(boxes), fullest, ITEM_FEATURES), dtype=np.float32)
+        positions = np.tile(np.arange(fullest), (len(boxes), 1))
+        for row, items in enumerate(boxes):
+            order = reading_order(items, self.order)
+            features[row, : len(items)] = [item_features(items[number]) for number in order]
+            positions[row, : len(items)] = order
+        counts = np.array([len(items) for items in boxes], dtype=np.int64)
+
+        def per_box(array: np.ndarray) -> Tensor:
+            return torch.from_numpy(array).view(len(examples), BOXES_PER_SCENE, *array.shape[1:])
+
+        return Items(per_box(features), per_box(counts), per_box(positions))
+
+
+def _pixels(examples: Sequence[Example]) -> Tensor:
+    """Rendered on demand, (batch, box, height, width, RGB); alpha is constant in the corpus and left out."""
+    return torch.from_numpy(np.ascontiguousarray(raster.boxes([example.scene for example in examples])[..., :3]))
+
+
+def reading_order(items: Sequence[Item], order: ItemOrder) -> Sequence[int]:
+    """The index of the item that is read at each place.
+
+    RANDOM is a scramble that depends only on what the box holds, so that a verdict depends neither on the other
+    examples of a batch nor on the order of the file; no item is always first, because the whole box enters the hash.
+    """
+    if order is ItemOrder.FILE:
+        return range(len(items))
+    if order is ItemOrder.SORTED:
+        return sorted(range(len(items)), key=lambda number: (items[number].x, -items[number].y))
+    mixed = [_mix(_code(item)) for item in items]
+    whole_box = _mix(sum(mixed) & _BITS)
+    keys = [_mix(each ^ whole_box) for each in mixed]
+    return sorted(range(len(items)), key=keys.__getitem__)
+
+
+def _code(item: Item) -> int:
+    looks = _LOOKS[item.shape] + _LOOKS[item.color]
+    return ((item.x * 101 + item.y) * 101 + _SIZES[item.size]) * 16 + looks
+
+
+_SIZES = {Size.SMALL: 0, Size.MEDIUM: 50, Size.LARGE: 100}
+_LOOKS: dict[Shape | Color, int] = {
+    **{shape: number for number, shape in enumerate(Shape, 1)},
+    **{color: 4 * number for number, color in enumerate(Color, 1)},
+}
+_BITS = 0xFFFFFFFF
+
+
+def _mix(number: int) -> int:
+    """A 32-bit hash without structure: shifts and multiplications by an odd number."""
+    for _ in range(2):
+        number = (((number >> 16) ^ number) * 0x45D9F3B) & _BITS
+    return (number >> 16) ^ number

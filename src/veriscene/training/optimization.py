@@ -1,0 +1,61 @@
+"""How weights change: AdamW, the learning rate schedule, and the moving average of the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from veriscene.config import TrainingConfig
+from veriscene.models.base import Model
+
+
+def make_optimizer(model: Model, settings: TrainingConfig, *, captured: bool) -> torch.optim.AdamW:
+    """`captured`: for a step that is captured as a CUDA graph."""
+    return torch.optim.AdamW(
+        model.parameter_groups(),
+        lr=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        capturable=captured,
+        fused=captured or None,
+    )
+
+
+def learning_rate(settings: TrainingConfig, step: int, total_steps: int) -> float:
+    """Constant, as in the paper; with linear warm-up and cool-down where a preset asks for them."""
+    up = min(1.0, (step + 1) / settings.warmup) if settings.warmup else 1.0
+    cooling = settings.cooldown * total_steps
+    down = min(1.0, (total_steps - step) / cooling) if cooling else 1.0
+    return settings.learning_rate * min(up, down)
+
+
+class EMA:
+    """An exponential moving average of a model's floating-point parameters and buffers (running statistics too)."""
+
+    def __init__(self, model: nn.Module, *, decay: float) -> None:
+        self.decay = decay
+        self._own = [tensor for tensor in model.state_dict().values() if tensor.is_floating_point()]
+        self.weights: list[Tensor] = [tensor.detach().clone() for tensor in self._own]
+
+    @torch.no_grad()
+    def update(self, step: int) -> None:
+        """After the step with this index. Early on the decay is smaller, so that initial weights are forgotten."""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        torch._foreach_lerp_(self.weights, self._own, 1 - decay)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Inside, the model has the averaged weights. They are copied, because a CUDA graph reads fixed memory."""
+        own = [tensor.detach().clone() for tensor in self._own]
+        self._copy(self.weights)
+        try:
+            yield
+        finally:
+            self._copy(own)
+
+    @torch.no_grad()
+    def _copy(self, weights: list[Tensor]) -> None:
+        for tensor, weight in zip(self._own, weights, strict=True):
+            tensor.copy_(weight)

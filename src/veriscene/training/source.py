@@ -1,0 +1,119 @@
+"""Where training examples come from. A corpus folder is one source; a teacher that makes examples is another."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from veriscene import corpora, models
+from veriscene.config import Config
+from veriscene.errors import InputError
+from veriscene.scenes import nlvr
+from veriscene.scenes.nlvr import Example
+from veriscene.tensors.augmentation import drop_words
+from veriscene.tensors.batch import Batch
+from veriscene.tensors.encoder import Encoder, ItemOrder
+from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
+
+
+@dataclass(frozen=True)
+class Epoch:
+    corpus: Batch
+    steps: list[Tensor]  # for each step, the indices of its examples
+
+
+class Source(ABC):
+    """`epoch` is deterministic given (seed, number), so that a resumed run sees what an unbroken one sees."""
+
+    encoder: Encoder  # for inference; with the vocabulary
+    supervision: str  # labels | synthetic | programs
+    dev: Batch
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> int:
+        """Changes with any word, item or label of the train or dev examples."""
+
+    @property
+    @abstractmethod
+    def steps_per_epoch(self) -> int: ...
+
+    @abstractmethod
+    def epoch(self, number: int) -> Epoch: ...
+
+
+class CorpusSource(Source):
+    """The examples of a corpus, in random batches, with item orders and dropped words drawn anew each epoch."""
+
+    def __init__(self, config: Config, *, train: Sequence[Example], dev: Sequence[Example], supervision: str) -> None:
+        statements = [example.statement for example in labelled(train, "train")]
+        vocabulary = Vocabulary.of(statements, minimum_count=config.data.minimum_count)
+        if len(vocabulary) == len(SPECIAL):
+            what = f"no word occurs in {config.data.minimum_count} distinct train statements, so none would be learned"
+            raise InputError(what, allowed="lower data.minimum_count or add statements")
+        self.settings, self.data, self.supervision = config.training, config.data, supervision
+        self.coverage = vocabulary.coverage(statements)
+        self.encoder = models.encoder(config, vocabulary)
+        # A random order is drawn from that of the file, whatever the order of inference.
+        is_random = self.encoder.order is ItemOrder.RANDOM
+        self.train = (replace(self.encoder, order=ItemOrder.FILE) if is_random else self.encoder)(train)
+        self.dev = self.encoder(labelled(dev, "dev"))
+
+    @classmethod
+    def open(cls, config: Config, folder: Path) -> CorpusSource:
+        """The train and dev splits of a corpus folder."""
+        train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
+        return cls(config, train=train, dev=dev, supervision=corpora.supervision(folder))
+
+    @cached_property
+    def fingerprint(self) -> int:
+        return zlib.crc32(f"{self.train.fingerprint()} {self.dev.fingerprint()}".encode())
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return math.ceil(len(self.train) / self.settings.batch)
+
+    def to(self, device: torch.device) -> None:
+        _ = self.fingerprint  # computed where the data is, before it moves
+        self.train, self.dev = self.train.to(device), self.dev.to(device)
+
+    def epoch(self, number: int) -> Epoch:
+        settings, generator = self.settings, torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)
+        lengths = self.train.statement.lengths.cpu()
+        steps = batches(lengths, size=settings.batch, window=settings.window, generator=generator)
+        corpus = drop_words(self.train, self.data.word_dropout, generator)
+        if self.encoder.order is ItemOrder.RANDOM and corpus.items is not None:
+            keys = torch.rand(corpus.items.features.shape[:3], generator=generator)
+            corpus = replace(corpus, items=corpus.items.shuffled(keys.to(corpus.device, torch.float64)))
+        return Epoch(corpus, steps)
+
+
+def batches(lengths: Tensor, *, size: int, window: int, generator: torch.Generator) -> list[Tensor]:
+    """Every example once, in random batches of `size`: their indices.
+
+    Within each `window` batches' worth of examples, statements are grouped by length, to save padding; the batches
+    then come in random order.
+    """
+    shuffled = torch.randperm(len(lengths), generator=generator)
+    windows = torch.split(shuffled, size * window)
+    grouped = [batch for some in windows for batch in torch.split(some[lengths[some].argsort(stable=True)], size)]
+    return [grouped[number] for number in torch.randperm(len(grouped), generator=generator).tolist()]
+
+
+def labelled(examples: Sequence[Example], split: str) -> Sequence[Example]:
+    """The examples themselves; raises InputError if there are none, or if one has no label."""
+    if not examples:
+        raise InputError(f"the {split} split holds no examples")
+    for example in examples:
+        if example.label is None:
+            what = f"{example.identifier!r}: label is missing"
+            raise InputError(what, where=example.place, allowed=f"every {split} example needs true or false")
+    return examples
