@@ -1,30 +1,131 @@
-"""A folder that could not be filled goes again, and nothing else does."""
+"""Reads are bounded, writes are atomic, and a folder that could not be filled is removed again."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from veriscene import files
 from veriscene.errors import InputError
 
+# ---------------------------------------------------------------- reading
+
+
+def test_an_endless_file_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^/dev/zero: is too large; at most 1,000 bytes are read$"):
+        files.read_text(Path("/dev/zero"), limit=1000)
+    (tmp_path / "exact").write_bytes(b"x" * 1000)
+    assert files.read_text(tmp_path / "exact", limit=1000) == "x" * 1000
+
+
+def test_a_line_that_is_too_long_is_one_error_and_the_next_is_read() -> None:
+    longest = b"x" * files.MAX_LINE
+    stream = io.BytesIO(b"\xef\xbb\xbfone\n" + longest + b"\n" + longest + b"xx\n" + b"\n" + longest * 3)
+    lines = list(files.read_lines(stream))
+    assert [number for number, _ in lines] == [1, 2, 3, 4, 5]
+    assert [line.strip() if isinstance(line, str) else "error" for _, line in lines] == [
+        *("one", longest.decode(), "error", "", "error")
+    ]
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_lines_of_a_device_end_with_one_error(device: str) -> None:
+    with files.opened(Path(device)) as stream:
+        lines = list(files.read_lines(stream))
+    assert [number for number, line in lines if isinstance(line, InputError)] == [len(lines)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "duplicate key 'c'; each key may occur once"),
+        ("[NaN]", "not JSON: NaN; a number must be finite"),
+        ("-Infinity", "not JSON: -Infinity"),
+        ('{"a":' * 100_000, "not JSON: nested too deeply"),
+        ("9" * 5000, "not JSON: a number has too many digits"),
+        ('{"a": "b', "not JSON: the line is cut off"),
+        ('{"a": 1', "not JSON: the line is cut off"),
+        ("{'a': 1}", "not JSON: Expecting property name enclosed in double quotes (column 2)"),
+    ],
+)
+def test_json_that_programs_read_differently_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        files.parse_json(text)
+    assert str(error.value).startswith(message)
+
+
+# ---------------------------------------------------------------- writing
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "elsewhere" / "real.csv", tmp_path / "link.csv"
+    real.parent.mkdir()
+    real.write_text("old")
+    link.symlink_to(real)
+    files.write_text(link, "new\n")
+    assert link.is_symlink() and real.read_text() == "new\n"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["elsewhere", "link.csv", "real.csv"]
+
+
+def test_pipes_and_standard_output_are_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
+    reader.start()
+    files.write_text(pipe, "through\n")
+    reader.join(timeout=10)
+    assert received == ["through\n"] and pipe.is_fifo()
+    command = "from pathlib import Path; from veriscene import files; files.write_text(Path('/dev/stdout'), 'text')"
+    assert subprocess.run([sys.executable, "-c", command], capture_output=True, check=True).stdout == b"text"
+
+
+def full_disk(monkeypatch: pytest.MonkeyPatch, after: int = 0) -> None:
+    """Every write to a file fails, once `after` files have been written; half of the file is on the disk by then."""
+    write_bytes, written = Path.write_bytes, []
+
+    def write(self: Path, content: bytes) -> Any:
+        written.append(self)
+        if len(written) <= after:
+            return write_bytes(self, content)
+        write_bytes(self, content[: len(content) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device", str(self))
+
+    monkeypatch.setattr(Path, "write_bytes", write)
+
+
+def test_a_failed_write_keeps_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "kept.csv"
+    files.write_text(file, "old")
+    with pytest.raises(InputError, match="cannot be written"):
+        files.write_text(tmp_path, "this is a folder")
+    full_disk(monkeypatch)
+    with pytest.raises(InputError, match=r"kept.csv: cannot be written \(No space left"):
+        files.write_text(file, "new")
+    assert file.read_text() == "old" and list(tmp_path.iterdir()) == [file]
+
+
+# ---------------------------------------------------------------- folders
+
 
 def fill(folder: Path, error: BaseException | None = None) -> None:
     with files.created(folder, fill=["below", "file.json"], hint="do something else"):
-        (folder / "below").mkdir()
-        (folder / "below" / "half.json").write_text("{")
-        (folder / "file.json").write_text("{}")
+        files.write_text(folder / "below" / "half.json", "{")
+        files.write_text(folder / "file.json", "{}")
         if error is not None:
             raise error
 
 
-@pytest.mark.parametrize("error", [InputError("the disk is full"), KeyboardInterrupt(), OSError(13, "denied")])
-def test_what_was_made_goes_and_what_was_there_stays(error: BaseException, tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [InputError("the labels are all true"), KeyboardInterrupt(), OSError(13, "denied")])
+def test_a_failure_removes_what_was_created_and_nothing_else(error: BaseException, tmp_path: Path) -> None:
     beside = tmp_path / "runs" / "beside.txt"
     beside.parent.mkdir()
     beside.write_text("kept")
@@ -41,53 +142,61 @@ def test_what_was_made_goes_and_what_was_there_stays(error: BaseException, tmp_p
     assert (tmp_path / "some/where/new/below/half.json").exists()
 
 
-def test_what_others_put_there_meanwhile_stays(tmp_path: Path) -> None:
-    folder = tmp_path / "new"
-    with pytest.raises(KeyboardInterrupt), files.created(folder, fill=["file.json"], hint=""):
-        (folder / "file.json").write_text("{")
-        (folder / "notes.txt").write_text("precious")
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_full_disk_leaves_no_folder(after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full_disk(monkeypatch, after)
+    with pytest.raises(InputError, match="No space left on device"):
+        fill(tmp_path / "deep" / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_keeps_everything_once_there_is_more_than_the_beginning(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt), files.created(folder, fill=["run.json"], hint=""):
+        files.write_text(folder / "run.json", "{}")
+        files.write_text(folder / "best" / "config.json", "{}")
         raise KeyboardInterrupt
-    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+    assert sorted(path.name for path in folder.iterdir()) == ["best", "run.json"]
 
 
-def test_a_file_system_without_locks_is_worked_on_and_any_other_failure_is_told(
+def test_a_file_system_without_locks_works_and_other_failures_are_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(number: int) -> None:
-        def flock(*given: object) -> None:
+    def fail_with(number: int) -> None:
+        def flock(*arguments: object) -> None:
             raise OSError(number, os.strerror(number))
 
         monkeypatch.setattr("fcntl.flock", flock)
 
-    failing(errno.ENOLCK)
+    fail_with(errno.ENOLCK)
     fill(tmp_path / "new")
-    failing(errno.EIO)
-    with pytest.raises(InputError, match=r"new: cannot be held \(.+\)"), files.locked(tmp_path / "new"):
-        pytest.fail("it is not held")
+    fail_with(errno.EIO)
+    with pytest.raises(InputError, match=r"new: cannot be locked \(.+\)"), files.locked(tmp_path / "new"):
+        pytest.fail("it is not locked")
 
 
-def test_what_is_refused_is_left(tmp_path: Path) -> None:
+def test_existing_and_locked_folders_are_not_touched(tmp_path: Path) -> None:
     fill(tmp_path / "full")
     before = sorted(tmp_path.rglob("*"))
     for taken in (tmp_path / "full", tmp_path / "full" / "file.json"):
-        with pytest.raises(InputError, match=f"{taken}: is there already; do something else"):
+        with pytest.raises(InputError, match=f"{taken}: already exists; do something else"):
             fill(taken)
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be created"):
         fill(tmp_path / "full" / "file.json" / "below")
-    with files.created(tmp_path / "held", fill=[], hint=""), pytest.raises(InputError, match="another command"):
-        fill(tmp_path / "held")
-    assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "held"])
+    with files.created(tmp_path / "locked", fill=[], hint=""), pytest.raises(InputError, match="another command"):
+        fill(tmp_path / "locked")
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "locked"])
 
 
-def test_a_corpus_that_cannot_be_written_can_be_made_by_the_same_command_later(tmp_path: Path) -> None:
+def test_a_corpus_that_could_not_be_written_can_be_written_by_the_same_command_later(tmp_path: Path) -> None:
     command = f"{sys.executable} -m veriscene data synth deep/corpus --statements 40 --level simple"
 
-    def made(limit: str) -> subprocess.CompletedProcess[str]:
-        shell = f"ulimit -f {limit}; exec {command}"  # of the size of a file, in kilobytes
+    def run(limit: str) -> subprocess.CompletedProcess[str]:
+        shell = f"ulimit -f {limit}; exec {command}"  # the size of a file, in kilobytes
         return subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, timeout=120)
 
-    failed = made("8")
+    failed = run("8")
     assert failed.returncode == 1 and "cannot be written (File too large)" in failed.stderr
     assert failed.stderr.count("\n") == 1 and list(tmp_path.iterdir()) == []
-    assert made("unlimited").returncode == 0
+    assert run("unlimited").returncode == 0
     assert (tmp_path / "deep/corpus/train/train.json").stat().st_size > 8 * 1024

@@ -1,30 +1,117 @@
-"""Atomic file writes, directory locks, and new directories that are removed again on failure."""
+"""Bounded reads, atomic writes, directory locks, and new directories that are removed again on failure."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO, NoReturn
 
 from veriscene.errors import InputError
 
-# What file systems answer that have no locks; what they hold shall be trained all the same.
-_HAVE_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+MAX_FILE = 64 << 20  # bytes of a file that is read whole
+MAX_LINE = 1 << 20  # bytes; an NLVR line has about 1,000
+MAX_SKIP = 64  # lengths of MAX_LINE in which the end of a longer line is looked for: /dev/zero has none
+
+# Raised by file systems without locks. Training must work there too.
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+# ---------------------------------------------------------------- reading
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, limit: int = MAX_FILE) -> str:
+    """The UTF-8 text of a file; raises InputError if it cannot be read, is not UTF-8 or exceeds `limit` bytes."""
+    with opened(path) as stream:
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise InputError("is too large", where=path, allowed=f"at most {limit:,} bytes are read")
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+        raise _not_utf8(error).at(path) from None
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The file as a binary stream; raises InputError if it cannot be opened or read."""
+    try:
+        with path.open("rb") as stream:
+            yield stream
     except IsADirectoryError:
-        raise InputError(f"{path}: is a folder; give a file") from None
+        raise InputError("is a folder", where=path, allowed="give a file") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise InputError(f"cannot be read ({error.strerror})", where=path) from None
+
+
+def read_lines(stream: BinaryIO) -> Iterator[tuple[int, str | InputError]]:
+    """Numbered lines, each as soon as it arrives, in bounded memory.
+
+    An InputError takes the place of a line that is too long or not UTF-8. Text that is not UTF-8 and a line without an
+    end are the last line: what follows cannot be lines of text.
+    """
+    number = 0
+    while line := stream.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE and not line.endswith(b"\n"):
+            has_end = _skip_line(stream)
+            length = MAX_LINE if has_end else MAX_LINE * MAX_SKIP
+            yield number, InputError(f"longer than {length:,} bytes", allowed=f"a line has at most {MAX_LINE:,}")
+            if not has_end:
+                return
+            continue
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            yield number, _not_utf8(error)
+            return
+
+
+def parse_json(text: str) -> object:
+    """The value of one JSON text; raises InputError also for duplicate keys, NaN, Infinity and deep nesting."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_reject_constant)
+    except RecursionError:
+        raise InputError("not JSON: nested too deeply") from None
+    except json.JSONDecodeError as error:
+        cut_off = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        what = "the line is cut off" if cut_off else f"{error.msg} (column {error.colno})"
+        raise InputError(f"not JSON: {what}") from None
+    except ValueError:
+        raise InputError("not JSON: a number has too many digits") from None
+
+
+def _skip_line(stream: BinaryIO) -> bool:
+    """Reads to the end of the line; returns False if it has none within MAX_SKIP reads."""
+    for _ in range(MAX_SKIP):
+        rest = stream.readline(MAX_LINE)
+        if len(rest) < MAX_LINE or rest.endswith(b"\n"):
+            return True
+    return False
+
+
+def _not_utf8(error: UnicodeDecodeError) -> InputError:
+    return InputError(f"not UTF-8 at byte {error.start}", allowed="save the file as UTF-8")
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        duplicate = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"duplicate key {duplicate!r:.60}", allowed="each key may occur once")
+    return record
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise InputError(f"not JSON: {name}", allowed="a number must be finite")
+
+
+# ---------------------------------------------------------------- writing
 
 
 def write_text(path: Path, text: str) -> None:
@@ -32,71 +119,75 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """All of it or nothing: a reader never sees half a file, and a failed write leaves the old one.
+    """Replaces the file atomically: a reader never sees half of it, and a failed write leaves the old content.
 
-    A link stays one, and what is no file, such as a pipe or a device, is written into.
+    Symbolic links are followed; pipes and devices are written to directly.
     """
     file = Path(os.path.realpath(path))
     partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
     try:
-        if path.exists() and not path.is_file():  # asked of the path itself: /dev/stdout leads to no name on a disk
+        if path.exists() and not path.is_file():  # tested on `path`: /dev/stdout may resolve to a name that is no file
             path.write_bytes(content)
             return
         file.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(content)
         partial.replace(file)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+        raise InputError(f"cannot be written ({error.strerror})", where=path) from None
     finally:
         with suppress(OSError):
             partial.unlink()
 
 
+# ---------------------------------------------------------------- folders
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Holds the folder as long as it lasts; the system lets go of it even if this process is killed.
+    """Locks the folder against other commands; the lock ends with the process, even if it is killed.
 
-    It is the folder itself that is held: no file is left in it, and who only reads need not ask.
+    The folder itself is locked (flock), so no lock file is left in it. Readers need no lock.
     """
     try:
-        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
+        raise InputError(f"cannot be read ({error.strerror})", where=folder) from None
     try:
-        _lock(held, folder)
+        _lock(descriptor, folder)
         yield
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
 def check_empty(folder: Path, *, hint: str) -> None:
-    """InputError unless it is new or empty; it tells what to do `hint`."""
+    """Raises InputError with `hint` unless the folder does not exist or is empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: is there already; {hint}")
+        raise InputError("already exists", where=folder, allowed=hint)
 
 
 @contextmanager
 def created(folder: Path, *, fill: Collection[str], hint: str) -> Iterator[ExitStack]:
-    """A new or an empty folder, held while it is filled; for longer by whoever takes over the stack that holds it.
+    """A new or empty folder, locked while the context lasts; raises InputError with `hint` if it is neither.
 
-    What is there already is never touched. What was made, the names that `fill` it, goes again if it cannot be filled,
-    else it would be there already when the command is given again.
+    On failure, removes what it created, so the command can be retried: the entries named in `fill` and the new folders.
+    If the folder holds anything else by then, such as a checkpoint, everything is kept. So the context may last as long
+    as a whole training run. Yields the stack that owns the lock.
     """
     check_empty(folder, hint=hint)
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         _remove_empty(missing)
-        raise InputError(f"{folder}: cannot be made ({error.strerror})") from None
-    with ExitStack() as held:
-        held.enter_context(locked(folder))
-        check_empty(folder, hint=hint)  # another command may have filled it before it was held
+        raise InputError(f"cannot be created ({error.strerror})", where=folder) from None
+    with ExitStack() as stack:
+        stack.enter_context(locked(folder))
+        check_empty(folder, hint=hint)  # another command may have filled it before it was locked
         try:
-            yield held
+            yield stack
         except BaseException:
-            with suppress(OSError):  # what went wrong first is what is told
-                _remove(folder / name for name in fill)
+            with suppress(OSError):  # the original error is the one to report
+                _remove_entries(folder, fill)
             _remove_empty(missing)
             raise
 
@@ -105,24 +196,28 @@ def _lock(descriptor: int, folder: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise InputError(f"{folder}: another command is at work there; wait for its end, or stop it") from None
+        hint = "wait until it ends, or stop it"
+        raise InputError("another command is at work there", where=folder, allowed=hint) from None
     except OSError as error:
-        if error.errno not in _HAVE_NO_LOCKS:
-            raise InputError(f"{folder}: cannot be held ({error.strerror})") from None
+        if error.errno not in _NO_LOCKS:
+            raise InputError(f"cannot be locked ({error.strerror})", where=folder) from None
 
 
-def _remove(paths: Iterable[Path]) -> None:
-    for path in paths:
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
+def _remove_entries(folder: Path, names: Collection[str]) -> None:
+    entries = list(folder.iterdir())
+    if any(entry.name not in names for entry in entries):
+        return
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
         else:
-            path.unlink(missing_ok=True)
+            entry.unlink()
 
 
-def _remove_empty(places: Sequence[Path]) -> None:
-    for place in places:
-        with suppress(OSError):  # not if somebody else has put something there
-            place.rmdir()
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):  # not empty: somebody else uses it
+            folder.rmdir()
 
 
 @contextmanager

@@ -1,8 +1,9 @@
-"""The commands below `veriscene data`."""
+"""`veriscene data`: download, generate, check and describe corpora."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,93 +11,96 @@ from typing import Annotated
 
 import typer
 
-from veriscene import files
 from veriscene.cli.output import progress_bar
+from veriscene.errors import InputError
+from veriscene.files import created
 from veriscene.scenes import nlvr
 
-data = typer.Typer(help="Corpora: get, make, check and describe them.", no_args_is_help=True)
+data = typer.Typer(help="Download, generate, check and describe corpora.", no_args_is_help=True)
+
+Files = Annotated[list[Path], typer.Argument(readable=False, metavar="FILE…", help="NLVR files or corpus folders.")]
 
 
 @data.command()
-def check(
-    files: Annotated[list[Path], typer.Argument(readable=False, metavar="FILE…", help="NLVR files: JSON lines.")],
-) -> None:
-    """List every problem in NLVR files, and sum up. Exit status 1 if there is one."""
+def check(files: Files) -> None:
+    """Print every problem of NLVR files as it is found, then a summary. Exit status 1 if there is a problem."""
+    from veriscene.corpora.statistics import files_of
+
+    # A progress bar on the terminal replaces sys.stdout, which is right only for output to that terminal.
+    stdout = None if sys.stdout is None or sys.stdout.isatty() else sys.stdout
     total = 0
-    for path in files:
-        examples, problems = nlvr.check(path)
-        for problem in problems:
-            print(problem)
-        print(f"{path}: {len(examples):,} sound examples, {len(problems):,} problems")
-        total += len(problems)
+    for path in (path for given in files for path in files_of(given)):
+        valid = problems = 0
+        with progress_bar(f"{path.name} (bytes)") as progress:
+            for found in nlvr.scan(path, progress):
+                if isinstance(found, InputError):
+                    problems += 1
+                    print(found, file=stdout, flush=True)
+                else:
+                    valid += 1
+        print(f"{path}: {valid:,} valid examples, {problems:,} problems")
+        total += problems
     if total:
         raise typer.Exit(1)
 
 
 @data.command()
 def stats(
-    files: Annotated[list[Path], typer.Argument(readable=False, metavar="FILE…", help="NLVR files, or corpus files.")],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    files: Files,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """What a person wants to know of a corpus: sizes, balance, statements, lengths, items, words."""
+    """Describe corpora: size, balance, statements, their lengths and words, items."""
     from veriscene.corpora.statistics import describe, files_of
 
-    described = {str(path): describe(nlvr.read(path)) for given in files for path in files_of(given)}
+    described = {}
+    for path in (path for given in files for path in files_of(given)):
+        with progress_bar(f"{path.name} (bytes)") as progress:
+            examples = nlvr.read(path, progress)
+        described[str(path)] = facts = describe(examples)
+        if not as_json:
+            print(path)
+            for name, value in facts.items():
+                print(f"  {name:<24} {_plain(value)}")
     if as_json:
         print(json.dumps(described))
-        return
-    for path, facts in described.items():
-        print(path)
-        for name, value in facts.items():
-            print(f"  {name:<24} {_plain(value)}")
 
 
 @data.command()
 def synth(
-    out: Annotated[Path, typer.Argument(readable=False, help="Folder to write: train, dev and test in NLVR's layout.")],
+    out: Annotated[Path, typer.Argument(readable=False, help="New folder for train, dev and test in NLVR's layout.")],
     statements: Annotated[
-        int, typer.Option(help="How many; each gets four scenes. Some texts come up twice.")
+        int, typer.Option(help="Number of statements, each with four scenes. Some texts occur more than once.")
     ] = 10_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
-    level: Annotated[str, typer.Option(help="simple: a few things about towers; full: everything.")] = "full",
+    level: Annotated[str, typer.Option(help="simple: a few kinds of statement about towers; full: all.")] = "full",
 ) -> None:
-    """Make a corpus of statements with known meaning: two true and two nearly true scenes for each."""
-    from veriscene.corpora import synthetic as corpus
+    """Generate a corpus of statements with known meaning: for each, two scenes where it is true and two near misses."""
+    from veriscene.corpora import synthetic
 
-    with files.created(out, fill=corpus.PARTS, hint="name a new or an empty folder"):
+    with created(out, fill=synthetic.PARTS, hint="name a new or an empty folder"):
         with progress_bar("statements") as progress:
-            made = corpus.build(statements, seed=seed, level=level, progress=progress)
-        corpus.write(out, made)
-    for split, examples in made.items():
+            corpus = synthetic.build(statements, seed=seed, level=level, progress=progress)
+        synthetic.write(out, corpus)
+    for split, examples in corpus.items():
         print(f"{nlvr.split_file(out, split)}: {len(examples):,} examples")
 
 
 @data.command()
-def get(
-    folder: Annotated[Path, typer.Argument(readable=False, help="Where the corpus shall lie.")],
-    images: Annotated[bool, typer.Option(help="Also the pictures: some 86,000 small files.")] = False,
-    token: Annotated[
-        str | None,
-        typer.Option(envvar="GITHUB_TOKEN", show_envvar=True, help="Lifts GitHub's limit of 60 listings an hour."),
-    ] = None,
-) -> None:
-    """Bring the public NLVR corpus and the meanings of its statements onto this machine.
-
-    Can be broken off and called again: what is there and right is not brought twice.
-    """
+def get(folder: Annotated[Path, typer.Argument(readable=False, help="Corpus folder to write.")]) -> None:
+    """Download the public NLVR corpus and the programs of its statements. Run it again to resume."""
     from veriscene.corpora.download import fetch
-    from veriscene.corpora.transfer import Host
 
-    with ExitStack() as bars:
-        shown: dict[str, Callable[[int, int], None]] = {}
+    with ExitStack() as stack:
+        bars: dict[str, Callable[[int, int], None]] = {}
 
         def progress(name: str, done: int, total: int) -> None:
-            if name not in shown:
-                shown[name] = bars.enter_context(progress_bar(f"{name} (bytes)"))
-            shown[name](done, total)
+            if name not in bars:
+                bars[name] = stack.enter_context(progress_bar(f"{name} (bytes)"))
+            bars[name](done, total)
 
-        fetched = fetch(folder, images=images, progress=progress, host=Host(token=token))
-    print(f"{folder}: {len(fetched.written):,} files brought, {len(fetched.present):,} were there already")
+        is_new = fetch(folder, progress=progress)
+    new = sum(is_new.values())
+    print(f"{folder}: {new:,} files downloaded, {len(is_new) - new:,} already there")
 
 
 def _plain(value: object) -> str:

@@ -1,193 +1,185 @@
-"""Brings the public corpus and its programs into a folder: what `veriscene data get` does.
+"""`veriscene data get`: downloads the public corpus and its programs.
 
-Each file is checked against the git object id that its repository gives it at one fixed commit. A call that was broken
-off goes on where it stopped, and a file gets its final name only when it is whole.
+pinned.tsv fixes each file's repository, commit and git blob id, so nothing but these exact bytes is accepted.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import re
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException, IncompleteRead
+from importlib import resources
 from pathlib import Path
-from urllib.parse import quote
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
-from veriscene.corpora.transfer import (
-    BY_HAND,
-    GITHUB,
-    Host,
-    Progress,
-    RemoteFile,
-    ask,
-    download,
-    is_intact,
-    place,
-    silent,
-)
 from veriscene.errors import InputError
+from veriscene.files import locked, write_text
 
-OBJECT_ID = re.compile(r"[0-9a-f]{40}")
-CONNECTIONS = 16
-BATCH = 1000  # The pool sees this many pictures at a time: 92,000 waiting futures would take over 100 MB.
+CLONE = (
+    "or clone https://github.com/lil-lab/nlvr and pass its folder nlvr/ as --data;"
+    " the programs are in https://github.com/lil-lab/lilgym, folder lilgym/data"
+)
+CHUNK = 1 << 16
+MAX_BYTES = 64 << 20  # for files whose size is not pinned; the largest has about 10 MB
+TARGETS = {"nlvr/": "", "lilgym/data/": "programs/lilgym/"}  # folder in the repository -> folder in the corpus
+PROGRAMS = "programs/lilgym"
+# Unlike other kinds of OSError, which come from the disk, these are worth a retry.
+NETWORK_ERRORS = (URLError, TimeoutError, ConnectionError, ssl.SSLError, HTTPException)
+
+Progress = Callable[[str, int, int], None]  # name, bytes received, bytes in total
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """The server of the files; a failed request is repeated after each of the `pauses`, in seconds."""
+
+    url: str = "https://raw.githubusercontent.com"
+    timeout: float = 30.0
+    pauses: tuple[float, ...] = (1.0, 4.0)
 
 
 @dataclass(frozen=True)
-class Fetched:
-    written: tuple[Path, ...]
-    present: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A part of a repository: the folders to look into, the files to take, and where those under `root` go."""
-
+class PinnedFile:
     repository: str
     commit: str
-    folders: str
-    files: str
-    root: str
-    target: str
-    required: tuple[str, ...]
+    path: str
+    blob: str
+    size: int | None
+
+    @property
+    def name(self) -> str:
+        """The path in the corpus folder."""
+        source, target = next(item for item in TARGETS.items() if self.path.startswith(item[0]))
+        return target + self.path.removeprefix(source)
+
+    def matches(self, path: Path) -> bool:
+        """Whether the file has this git blob id."""
+        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+        with path.open("rb") as source:
+            while chunk := source.read(CHUNK):
+                digest.update(chunk)
+        return digest.hexdigest() == self.blob
 
 
-_CORPUS = _Part(
-    repository="lil-lab/nlvr",
-    commit="18924841aa96d519cfb8584f0945350f07a6d860",
-    folders=r"nlvr(/(train|dev|test|hidden))?",
-    files=r"nlvr/\w+/\w+\.json",
-    root="nlvr/",
-    target="",
-    required=("train/train.json", "dev/dev.json", "test/test.json"),
-)
-_PICTURES = replace(
-    _CORPUS,
-    folders=_CORPUS.folders + r"|nlvr/\w+/images(/\d+)?",
-    files=r"nlvr/\w+/images/\d+/[\w-]+\.png",
-    required=(),
-)
-_PROGRAMS = _Part(
-    repository="lil-lab/lilgym",
-    commit="3e4950b58065f602dbd8b9dcb597e37bc6eabfd3",
-    folders=r"lilgym(/data)?",
-    files=r"lilgym/data/(tower|scatter)_scratch_(train|dev)\.json",
-    root="lilgym/data/",
-    target="programs/lilgym/",
-    required=tuple(
-        f"programs/lilgym/{kind}_scratch_{split}.json" for kind in ("tower", "scatter") for split in ("train", "dev")
-    ),
-)
+def pinned_files() -> list[PinnedFile]:
+    table = resources.files("veriscene.corpora").joinpath("pinned.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in table.splitlines() if not line.startswith("#"))
+    return [
+        PinnedFile(repository, commit, path, blob, None if size == "-" else int(size))
+        for repository, commit, path, blob, size in rows
+    ]
 
 
-def fetch(folder: Path, *, images: bool = False, progress: Progress = silent, host: Host = GITHUB) -> Fetched:
+def fetch(
+    folder: Path,
+    *,
+    files: Sequence[PinnedFile] | None = None,
+    progress: Progress = lambda name, done, total: None,
+    host: Host | None = None,
+) -> dict[Path, bool]:
     """Makes `folder` hold the corpus (SPLIT/SPLIT.json) and programs/train.jsonl, programs/dev.jsonl.
 
-    With `images` also every SPLIT/images/N/*.png; their progress is reported under the one name "images".
-    What is there and right is left alone; what is there and differs is an InputError, raised before the corpus is
-    downloaded. Every other failure is an InputError too, and the next call goes on from there.
+    Returns each path and whether it is new. Keeps files that are correct; raises InputError, before the corpus is
+    downloaded, if an existing file differs. After any failure (an InputError) the next call resumes.
     """
+    files, host = pinned_files() if files is None else files, host or Host()
     try:
-        programs = _list_files(_PROGRAMS, folder, host)
-        corpus = _list_files(_CORPUS, folder, host)
-        pictures = _list_files(_PICTURES, folder, host) if images else []
-        there = {file: _is_there(folder / file.name, file) for file in (*programs, *corpus, *pictures)}
-        for file in programs:
-            if not there[file]:
-                download(file, folder, host, progress)
-        converted = {f"programs/{split}.jsonl": _convert(folder, split) for split in ("train", "dev")}
-        for file in corpus:
-            if not there[file]:
-                download(file, folder, host, progress)
-        _download_pictures([file for file in pictures if not there[file]], folder, host, progress)
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder):
+            is_new = {file: not _is_present(folder / file.name, file) for file in files}
+            missing = [file for file in files if is_new[file]]
+            # The programs first: converting them may show that other programs are there already.
+            for file in missing:
+                if file.name.startswith(PROGRAMS):
+                    _download(file, folder / file.name, host, progress)
+            converted = {folder / f"programs/{split}.jsonl": _convert(folder, split) for split in ("train", "dev")}
+            for file in missing:
+                if not file.name.startswith(PROGRAMS):
+                    _download(file, folder / file.name, host, progress)
     except OSError as error:
-        raise InputError(f"{error.filename or folder}: {error.strerror or error}") from error
-    written = {file.name: not was_there for file, was_there in there.items()} | converted
-    return Fetched(
-        written=tuple(folder / name for name, is_new in written.items() if is_new),
-        present=tuple(folder / name for name, is_new in written.items() if not is_new),
-    )
+        raise InputError(error.strerror or str(error), where=error.filename or folder) from error
+    return {folder / file.name: is_new[file] for file in files} | converted
 
 
-# ---------------------------------------------------------------- what there is
-
-
-def _list_files(part: _Part, folder: Path, host: Host) -> list[RemoteFile]:
-    files = list(_walk(part, part.commit, folder / ".listings", host))
-    lacking = set(part.required) - {file.name for file in files}
-    if lacking:
-        raise InputError(f"{part.repository} at {part.commit} has no {', '.join(sorted(lacking))}; {BY_HAND}")
-    return files
-
-
-def _walk(part: _Part, tree: str, listings: Path, host: Host, above: str = "") -> Iterator[RemoteFile]:
-    # Folder by folder: GitHub cuts the listing of a whole repository of this length short.
-    url = f"{host.api}/repos/{part.repository}/git/trees/{tree}"
-    kept = listings / f"{tree}.json"  # A tree never changes, and GitHub rations the listings.
-    is_known = kept.exists()
-    answer = kept.read_bytes() if is_known else ask(url, host)
-    try:
-        content = json.loads(answer)
-        if content["truncated"]:
-            raise ValueError("it is cut short")
-        items = [
-            (f"{above}{item['path']}", item["type"], item["sha"], int(item.get("size", 0))) for item in content["tree"]
-        ]
-        if not all(OBJECT_ID.fullmatch(sha) for _, _, sha, _ in items):
-            raise ValueError("it has no object ids")
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{kept if is_known else url} is no listing of a git tree ({error}); {BY_HAND}") from error
-    if not is_known:
-        place(kept, answer)
-    for path, kind, sha, size in items:
-        if kind == "tree" and re.fullmatch(part.folders, path):
-            yield from _walk(part, sha, listings, host, path + "/")
-        elif kind == "blob" and re.fullmatch(part.files, path):
-            source = f"{host.raw}/{part.repository}/{part.commit}/{quote(path)}"
-            yield RemoteFile(name=part.target + path.removeprefix(part.root), url=source, sha=sha, size=size)
-
-
-# ---------------------------------------------------------------- onto the disk
-
-
-def _is_there(path: Path, file: RemoteFile) -> bool:
-    if not path.exists():
-        return False
-    if not is_intact(path, file):
-        raise InputError(f"{path} differs from the public file and was left as it is: move it away and call again")
-    return True
+def _is_present(path: Path, file: PinnedFile) -> bool:
+    if path.exists() and not file.matches(path):
+        raise _differs(path)
+    return path.exists()
 
 
 def _convert(folder: Path, split: str) -> bool:
-    """Writes programs/SPLIT.jsonl out of the downloaded sources; False if it was there already."""
+    """Writes programs/SPLIT.jsonl from lilGym's files; returns False if it was there already."""
     lines = []
     for kind in ("tower", "scatter"):
-        source = folder / _PROGRAMS.target / f"{kind}_scratch_{split}.json"
+        source = folder / PROGRAMS / f"{kind}_scratch_{split}.json"
         for record in json.loads(source.read_bytes()).values():
-            line = {"sentence": record["sentence"], "kind": kind, "program": record["lf"]}
-            lines.append(json.dumps(line) + "\n")
-    content = "".join(lines).encode()
-    target = folder / "programs" / f"{split}.jsonl"
-    if target.exists():
-        if target.read_bytes() != content:
-            raise InputError(
-                f"{target} differs from the public programs and was left as it is: move it away and call again"
-            )
-        return False
-    place(target, content)
-    return True
+            lines.append(json.dumps({"sentence": record["sentence"], "kind": kind, "program": record["lf"]}) + "\n")
+    text, target = "".join(lines), folder / "programs" / f"{split}.jsonl"
+    if not target.exists():
+        write_text(target, text)
+        return True
+    if target.read_bytes() != text.encode():
+        raise _differs(target)
+    return False
 
 
-def _download_pictures(files: list[RemoteFile], folder: Path, host: Host, progress: Progress) -> None:
-    done, total = 0, sum(file.size for file in files)
-    one = partial(download, folder=folder, host=host, progress=silent)
-    with ThreadPoolExecutor(CONNECTIONS) as pool:
-        try:
-            for first in range(0, len(files), BATCH):
-                for size in pool.map(one, files[first : first + BATCH]):
-                    done += size
-                    progress("images", done, total)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+def _differs(path: Path) -> InputError:
+    return InputError("differs from the public file", where=path, allowed="it was not changed; move it away and retry")
+
+
+# ---------------------------------------------------------------- one file
+
+
+def _download(file: PinnedFile, target: Path, host: Host, progress: Progress) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(target.name + ".part")
+    url = f"{host.url}/{file.repository}/{file.commit}/{file.path}"
+    for _ in range(2):  # The part left by an earlier call may be damaged; the second attempt starts from nothing.
+        for pause in (*host.pauses, None):
+            try:
+                _receive(url, file, part, host, progress)
+                break
+            except NETWORK_ERRORS as error:
+                is_refusal = isinstance(error, HTTPError) and error.code < 500 and error.code != 416
+                if pause is None or is_refusal:
+                    raise _network_error(error, url) from error
+                time.sleep(pause)
+        if file.matches(part):
+            part.replace(target)
+            return
+        part.unlink()
+    raise InputError("the checksum is wrong", where=url, allowed=f"expected git blob id {file.blob}; nothing was kept")
+
+
+def _receive(url: str, file: PinnedFile, part: Path, host: Host, progress: Progress) -> None:
+    """Appends to `part` what is missing; raises one of NETWORK_ERRORS if the answer ends early."""
+    done, limit = part.stat().st_size if part.exists() else 0, file.size or MAX_BYTES
+    headers = {"User-Agent": "veriscene"} | ({"Range": f"bytes={done}-"} if done else {})
+    try:
+        with urlopen(Request(url, headers=headers), timeout=host.timeout) as response:
+            if not (response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {done}-")):
+                done = 0  # the server sends the whole file
+            total = done + int(response.headers.get("Content-Length", 0))
+            with part.open("ab" if done else "wb") as sink:
+                while done <= limit and (chunk := response.read(CHUNK)):
+                    sink.write(chunk)
+                    done += len(chunk)
+                    progress(file.name, done, max(done, total))
+    except HTTPError as error:
+        if error.code == 416:  # The part is longer than the file.
+            part.unlink()
+        raise
+    if done < min(total, limit):
+        raise IncompleteRead(b"", total - done)
+
+
+def _network_error(error: Exception, url: str) -> InputError:
+    if isinstance(error, HTTPError):
+        return InputError(f"the server answered {error.code} {error.reason}", where=url, allowed=f"retry, {CLONE}")
+    reason = error.reason if isinstance(error, URLError) else error
+    return InputError(f"no complete answer ({reason})", where=url, allowed=f"retry to resume, {CLONE}")

@@ -1,4 +1,4 @@
-"""What a person wants to know of a corpus."""
+"""Statistics of a corpus, for `veriscene data stats`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from veriscene.scenes.nlvr import Example, split_file
 SPLITS = ("train", "dev", "test", "hidden")
 
 
-def files_of(given: Path) -> list[Path]:
-    """A file itself; of a corpus folder, the files of its splits."""
-    if not given.is_dir():
-        return [given]
-    there = []
+def files_of(path: Path) -> list[Path]:
+    """The split files of a corpus folder; a file itself."""
+    if not path.is_dir():
+        return [path]
+    found = []
     for split in SPLITS:
         with suppress(InputError):
-            there.append(split_file(given, split))
-    if not there:
-        raise InputError(f"{given}: holds no corpus; looked for train/train.json, dev/dev.json, test/test.json")
-    return there
+            found.append(split_file(path, split))
+    if not found:
+        allowed = "looked for train/train.json, dev/dev.json, test/test.json, hidden/hidden.json"
+        raise InputError("holds no corpus", where=path, allowed=allowed)
+    return found
 
 
 def describe(examples: Sequence[Example]) -> dict[str, object]:
-    """Named facts, ready to print or to write as JSON."""
+    """Named statistics, ready to be printed or written as JSON."""
     labels = [example.label for example in examples if example.label is not None]
     statements = Counter(" ".join(example.statement.split()).lower() for example in examples)
     words = [re.findall(r"\w+", statement) for statement in statements]

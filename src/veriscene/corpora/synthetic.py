@@ -1,4 +1,4 @@
-"""Balanced corpora in NLVR's layout out of the grammar: what the project trains on when there is no NLVR at hand."""
+"""Balanced synthetic corpora in NLVR's layout, generated from the grammar."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from veriscene import files
+from veriscene import corpora, files
 from veriscene.errors import InputError
 from veriscene.meaning.english.wording import NUMBER_WORDS
 from veriscene.meaning.grammar import LEVELS, Statement, draw
@@ -25,25 +25,26 @@ Progress = Callable[[int, int], None]
 
 
 class Corpus(dict[str, list[Example]]):
-    """The examples of each split, and the statement that each presentation is about."""
+    """The examples of each split, and the statement of each presentation."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, level: str, seed: int) -> None:
         super().__init__({split: [] for split in SPLITS})
         self.statements: dict[str, list[Statement]] = {split: [] for split in SPLITS}
+        self.level, self.seed = level, seed
 
 
 def build(statements: int, seed: int, level: str = "full", progress: Progress | None = None) -> Corpus:
     """A corpus of that many statements, each with two scenes where it is true and two near misses where it is false.
 
-    The same arguments give the same corpus. Eight of ten statements are for training, one for each other split, and no
-    text occurs in two splits. `progress` is called with the number of statements done and to do.
+    Deterministic given the arguments. Eight of ten statements are for training, one each for dev and test, and no
+    text occurs in two splits. `progress` is called with the number of finished statements and their total.
     """
     if level not in LEVELS:
-        raise InputError(f"unknown level {level!r} of synthetic statements; choose from {', '.join(LEVELS)}")
+        raise InputError(f"unknown level {level!r}", allowed=f"choose from {', '.join(LEVELS)}")
     if not FEWEST <= statements <= MOST:
-        raise InputError(f"cannot make {statements} statements; give a number from {FEWEST} to {MOST}")
+        raise InputError(f"cannot make {statements} statements", allowed=f"give a number from {FEWEST} to {MOST}")
     rng = random.Random(seed)
-    corpus = Corpus()
+    corpus = Corpus(level=level, seed=seed)
     splits = _Splits(rng, statements)
     for number in range(statements):
         statement, split, scenes = _next(rng, level, splits)
@@ -57,12 +58,19 @@ def build(statements: int, seed: int, level: str = "full", progress: Progress | 
     return corpus
 
 
-PARTS = (*SPLITS, "programs")  # of a corpus's folder
+PARTS = (*SPLITS, "programs", corpora.DESCRIPTION)  # entries of a corpus folder
 
 
 def write(folder: str | Path, corpus: Corpus) -> None:
-    """Writes train/train.json … as NLVR has them, and programs/train.jsonl … with what the statements mean."""
+    """Writes SPLIT/SPLIT.json in NLVR's format, the statements' programs/SPLIT.jsonl, and corpus.json."""
     folder = Path(folder)
+    description = {
+        "supervision": "synthetic",
+        "statements": sum(map(len, corpus.statements.values())),
+        "level": corpus.level,
+        "seed": corpus.seed,
+    }
+    files.write_text(folder / corpora.DESCRIPTION, json.dumps(description) + "\n")
     for split in SPLITS:
         nlvr.write(folder / split / f"{split}.json", corpus[split])
         records = (
@@ -75,7 +83,7 @@ def write(folder: str | Path, corpus: Corpus) -> None:
 
 
 def normalized(text: str) -> str:
-    """What two wordings share that differ only in case, blanks, full stop, digits or the spelling of colour."""
+    """The text without differences in case, whitespace, full stop, digits and the spelling of colour."""
     words = text.lower().replace("colour", "color").removesuffix(".").split()
     return " ".join(_DIGITS.get(word, word) for word in words)
 
@@ -84,7 +92,7 @@ _DIGITS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
 
 
 class _Splits:
-    """Deals statements out to the splits: a text that came up before goes where it went then."""
+    """Assigns statements to splits; equal texts go to the same split."""
 
     def __init__(self, rng: random.Random, statements: int) -> None:
         tenth = statements // 10
@@ -93,7 +101,7 @@ class _Splits:
         self._split_of: dict[str, str] = {}
 
     def choose(self, text: str) -> str | None:
-        """The split for a statement; None if there is no room for it."""
+        """The split for a statement; None if that split is full."""
         split = self._split_of.get(normalized(text))
         if split is None:
             split = self._rng.choices(SPLITS, [self._room[split] for split in SPLITS])[0]
@@ -112,4 +120,4 @@ def _next(rng: random.Random, level: str, splits: _Splits) -> tuple[Statement, s
         if split and scenes:
             splits.take(statement.text, split)
             return statement, split, scenes
-    raise InputError("the grammar has run out of statements that fit; ask for fewer")
+    raise InputError("the grammar has no more statements that fit", allowed="ask for fewer")

@@ -1,1 +1,1 @@
-"""What a scene is, and the files it lives in. No torch here."""
+"""What a scene is, and the files that scenes and examples are stored in. Does not import torch."""

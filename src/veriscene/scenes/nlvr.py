@@ -1,24 +1,33 @@
-"""NLVR files: reading them with an answer to every kind of damage, writing them, and prediction files.
+"""NLVR files: reading, checking and writing examples, single scenes and predictions. The format: docs/data.md.
 
-One example a line, as JSON; see docs/data.md. `read` takes the form of all splits, the hidden one (no `evals`, no
-`directory`, perhaps no `label`) included.
+Examples are JSON lines. All splits are read, also the hidden one, whose lines have no `evals`, no `directory` and
+perhaps no `label`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from veriscene.errors import InputError
-from veriscene.files import read_text, write_text
-from veriscene.scenes.scene import Report, Scene, read_scene, scene_to_json
+from veriscene.files import opened, parse_json, read_lines, read_text, write_text
+from veriscene.scenes.scene import Scene, attempt, not_allowed, parse_scene, read_scene, scene_to_json
 
+MAX_WORDS = 256  # the longest public statement has 25
+MAX_LINES = 5_000_000  # more than the largest synthetic corpus has
+MAX_PROBLEMS = 10_000  # a file with more is not an NLVR file
+MAX_SCENE_FILE = 1 << 20
+
+_LINES_PER_PROGRESS = 1000
 _IDENTIFIER = re.compile(r"[^-\s,\"\ud800-\udfff]+-[^-\s,\"\ud800-\udfff]+")
+_WORD = re.compile(r"[^\W\d_]+|\d+|[^\s]")  # as the vocabulary splits statements
 _LABELS = {"true": True, "false": False}
-_MUST_BE_IDENTIFIER = 'it must be text of the form "n-m" (presentation n, picture m), without blanks, commas or quotes'
+
+Progress = Callable[[int, int], None]  # bytes read, bytes in total
 
 
 @dataclass(frozen=True)
@@ -28,106 +37,164 @@ class Example:
     scene: Scene
     label: bool | None = None
     directory: str | None = None
-    place: str | None = field(default=None, compare=False, repr=False)  # file:line, if it was read from one
+    place: str | None = field(default=None, compare=False, repr=False)  # file:line it was read from
 
     @property
     def presentation(self) -> str:
-        """The pictures of one presentation share a statement; consistency is counted over presentations."""
+        """The scenes of one presentation share a statement; consistency is counted over presentations."""
         return self.identifier.split("-")[0]
 
 
-@dataclass(frozen=True)
-class Problem:
-    path: Path
-    line: int | None
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.what}" if self.line else f"{self.path}: {self.what}"
+# ---------------------------------------------------------------- reading
 
 
-def read(path: str | Path) -> list[Example]:
-    """All examples of a file, in its order; raises InputError with the first problem, and how many more there are."""
-    examples, problems = check(path)
-    if problems:
-        more = f" (and {len(problems) - 1} more; `veriscene data check` lists them)" if len(problems) > 1 else ""
-        raise InputError(f"{problems[0]}{more}")
+def read(path: str | Path, progress: Progress | None = None) -> list[Example]:
+    """All examples of a file, in file order; raises InputError with the first problem."""
+    examples = []
+    for found in scan(path, progress):
+        if isinstance(found, InputError):
+            raise found
+        examples.append(found)
     return examples
 
 
-def check(path: str | Path) -> tuple[list[Example], list[Problem]]:
-    """The sound examples of a file, and every problem in it."""
+def scan(path: str | Path, progress: Progress | None = None) -> Iterator[Example | InputError]:
+    """The valid examples and every problem of a file, each as soon as it is found; problems use no memory.
+
+    Ends early where the rest cannot be NLVR lines: pretty-printed JSON, text that is not UTF-8, too many problems.
+    """
     path = Path(path)
-    problems: list[Problem] = []
-    examples: list[Example] = []
-    first_line_of: dict[str, int] = {}
-    for number, line in _lines(path, problems):
-
-        def report(what: str, number: int = number) -> None:
-            problems.append(Problem(path, number, what))
-
-        example = read_line(line, report)
-        if example is None:
-            continue
-        earlier = first_line_of.setdefault(example.identifier, number)
-        if earlier != number:
-            report(f"identifier {example.identifier!r} is a duplicate of line {earlier}; each must occur once")
-        else:
-            examples.append(replace(example, place=f"{path}:{number}"))
-    return examples, problems
-
-
-def read_line(line: str, report: Report) -> Example | None:
-    """One example out of one line of JSON. Tells `report` about every problem, and gives None if there was one."""
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
-        cut = not line.rstrip().endswith("}")
-        what = "the line is cut off" if cut else getattr(error, "msg", "nested too deeply, or a number too long")
-        report(f"not JSON: {what}; each line must be one whole JSON object")
+        yield from _scan(path, progress)
+    except InputError as error:
+        yield error
+
+
+def _scan(path: Path, progress: Progress | None) -> Iterator[Example | InputError]:
+    """Yields what concerns one line; raises InputError for what concerns the rest of the file."""
+    first_line: dict[str, int] = {}  # of each identifier
+    is_empty, problem_count = True, 0
+    with opened(path) as stream:
+        size = path.stat().st_size if path.is_file() else 0
+        for number, line in read_lines(stream):
+            place = f"{path}:{number}"
+            if progress and size and number % _LINES_PER_PROGRESS == 0:
+                progress(stream.tell(), size)
+            if number > MAX_LINES:
+                raise InputError("too many lines", where=path, allowed=f"at most {MAX_LINES:,} are read")
+            if isinstance(line, str) and not line.strip():
+                continue
+            if isinstance(line, str):
+                _check_is_json_lines(line, path if is_empty else place, is_first=is_empty)
+            is_empty = False
+            problems: list[InputError] = []
+            example = _parse_line(line, problems)
+            if example is not None and first_line.setdefault(example.identifier, number) != number:
+                what = f"identifier {example.identifier!r} is a duplicate of line {first_line[example.identifier]}"
+                problems.append(InputError(what, allowed="each must occur once"))
+            elif example is not None:
+                yield replace(example, place=place)
+            yield from (problem.at(place) for problem in problems)
+            problem_count += len(problems)
+            if problem_count >= MAX_PROBLEMS:
+                raise InputError("too many problems", where=path, allowed=f"stopped after line {number:,}")
+    if is_empty:
+        raise InputError("the file is empty", where=path, allowed="it must hold one JSON object per line")
+
+
+def _check_is_json_lines(line: str, where: object, *, is_first: bool) -> None:
+    if is_first and line.lstrip().startswith("["):
+        raise InputError("the file is one JSON array", where=where, allowed="each line must be one JSON object")
+    if line.strip() == "{":
+        what = "looks like pretty-printed JSON"
+        raise InputError(what, where=where, allowed="each line must be one whole JSON object")
+
+
+def _parse_line(line: str | InputError, problems: list[InputError]) -> Example | None:
+    try:
+        if isinstance(line, InputError):
+            raise line
+        record = parse_json(line)
+        if not isinstance(record, Mapping):
+            kind = {list: "array", str: "string", bool: "boolean", type(None): "null"}.get(type(record), "number")
+            raise InputError(f"the line is a JSON {kind}", allowed="each line must be one JSON object")
+    except InputError as error:
+        problems.append(error)
         return None
-    return read_record(record, report)
-
-
-def read_record(record: object, report: Report) -> Example | None:
-    if not isinstance(record, Mapping):
-        report(f"the line holds a JSON {_json_kind(record)}; each line must be one JSON object")
+    identifier = attempt(_parse_identifier, record.get("identifier"), "identifier", problems)
+    statement = attempt(check_statement, record.get("sentence"), "sentence", problems)
+    label = attempt(_parse_label, record.get("label"), "label", problems)
+    directory = attempt(_parse_directory, record.get("directory"), "directory", problems)
+    scene = read_scene(record.get("structured_rep"), problems)
+    if problems or identifier is None or statement is None or scene is None:
         return None
-    sound = True
+    return Example(identifier, statement, scene, label, directory)
 
-    def wrong(what: str) -> None:
-        nonlocal sound
-        sound = False
-        report(what)
 
-    identifier = record.get("identifier")
-    if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
-        wrong(f"field identifier: {_shown(record, 'identifier')}; {_MUST_BE_IDENTIFIER}")
-    statement = record.get("sentence")
-    if not isinstance(statement, str) or not statement.strip() or not _is_text(statement):
-        wrong(f"field sentence: {_shown(record, 'sentence')}; it must be text that is not blank")
-    label = record.get("label")
-    if label is not None and (not isinstance(label, str) or label not in _LABELS):
-        wrong(f'field label: {_shown(record, "label")}; allowed: "true", "false", or no label at all')
-    directory = record.get("directory")
-    if directory is not None and (not isinstance(directory, str | int) or isinstance(directory, bool)):
-        wrong(f"field directory: {_shown(record, 'directory')}; it must be text or a whole number")
-    scene = read_scene(record.get("structured_rep"), wrong)
-    if not sound or scene is None:
-        return None
-    return Example(
-        identifier=str(identifier),
-        statement=str(statement),
-        scene=scene,
-        label=None if label is None else _LABELS[label],
-        directory=None if directory is None else str(directory),
-    )
+def check_statement(statement: object) -> str:
+    """The statement itself; raises InputError unless it is text that a model can judge."""
+    allowed = f"it must be text of at most {MAX_WORDS} words, with a letter or a digit"
+    if not isinstance(statement, str) or not any(map(str.isalnum, statement)) or not _is_encodable(statement):
+        raise not_allowed(statement, allowed)
+    if len(list(islice(_WORD.finditer(statement), MAX_WORDS + 1))) > MAX_WORDS:
+        raise InputError("is too long", allowed=allowed)
+    return statement
+
+
+def _is_encodable(text: str) -> bool:
+    """JSON can encode half of a character (a lone surrogate), which no UTF-8 file can hold."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _parse_identifier(value: object) -> str:
+    if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
+        allowed = 'it must be "n-m" (presentation n, picture m), without whitespace, commas or quotes'
+        raise not_allowed(value, allowed)
+    return value
+
+
+def _parse_label(value: object) -> bool | None:
+    if value is not None and (not isinstance(value, str) or value not in _LABELS):
+        raise not_allowed(value, 'allowed: "true", "false", or no label')
+    return None if value is None else _LABELS[value]
+
+
+def _parse_directory(value: object) -> str | None:
+    if value is not None and (not isinstance(value, str | int) or isinstance(value, bool)):
+        raise not_allowed(value, "it must be text or a whole number")
+    return None if value is None else str(value)
+
+
+def read_scene_file(path: str | Path) -> Scene:
+    """The scene of a JSON file: three boxes, or an object that holds them as `structured_rep`."""
+    text = read_text(Path(path), limit=MAX_SCENE_FILE)
+    try:
+        value = parse_json(text)
+        return parse_scene(value.get("structured_rep") if isinstance(value, Mapping) else value)
+    except InputError as error:
+        raise error.at(path) from None
+
+
+def split_file(folder: str | Path, split: str) -> Path:
+    """The file of a split in a corpus folder: dev/dev.json as in NLVR, or dev.json."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError("no such folder", where=folder, allowed=f"give the folder that holds {split}/{split}.json")
+    candidates = [folder / split / f"{split}.json", folder / f"{split}.json"]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    allowed = f"looked for {' and '.join(map(str, candidates))}"
+    raise InputError(f"has no {split} split", where=folder, allowed=allowed)
+
+
+# ---------------------------------------------------------------- writing, predictions
 
 
 def to_record(example: Example) -> dict[str, object]:
     record: dict[str, object] = {"sentence": example.statement, "identifier": example.identifier}
     if example.label is not None:
-        record["label"] = _word(example.label)
+        record["label"] = _to_text(example.label)
     if example.directory is not None:
         record["directory"] = example.directory
     record["structured_rep"] = scene_to_json(example.scene)
@@ -135,79 +202,32 @@ def to_record(example: Example) -> dict[str, object]:
 
 
 def write(path: str | Path, examples: Iterable[Example]) -> None:
-    """Writes JSON lines that `read` turns into equal examples."""
+    """Writes JSON lines from which `read` returns equal examples."""
     lines = (json.dumps(to_record(example), ensure_ascii=False) + "\n" for example in examples)
     write_text(Path(path), "".join(lines))
 
 
 def write_predictions(path: str | Path, verdicts: Mapping[str, bool]) -> None:
-    """The official form: `identifier,true|false`, a line each."""
-    write_text(Path(path), "".join(f"{identifier},{_word(verdict)}\n" for identifier, verdict in verdicts.items()))
+    """Writes NLVR's official prediction format: lines `identifier,true|false`."""
+    write_text(Path(path), "".join(f"{identifier},{_to_text(verdict)}\n" for identifier, verdict in verdicts.items()))
 
 
 def read_predictions(path: str | Path) -> dict[str, bool]:
-    """The inverse of `write_predictions`; an identifier that occurs twice is an error, not a choice."""
+    """The inverse of `write_predictions`; raises InputError if an identifier occurs twice."""
     path = Path(path)
     verdicts: dict[str, bool] = {}
     for number, line in enumerate(read_text(path).splitlines(), 1):
-        row = line.split(",")
         if not line.strip():
             continue
-        if len(row) != 2 or row[1].strip().lower() not in _LABELS:
-            raise InputError(f"{path}:{number}: {line[:60]!r}; a line must be `identifier,true` or `…,false`")
-        identifier = row[0].strip()
+        identifier, _, word = (part.strip() for part in line.partition(","))
+        if word.lower() not in _LABELS:
+            raise InputError(f"{line[:60]!r}", where=f"{path}:{number}", allowed="a line is `identifier,true|false`")
         if identifier in verdicts:
-            raise InputError(f"{path}:{number}: identifier {identifier!r} is double; each must have one prediction")
-        verdicts[identifier] = _LABELS[row[1].strip().lower()]
+            what = f"identifier {identifier!r} is a duplicate"
+            raise InputError(what, where=f"{path}:{number}", allowed="each must have one prediction")
+        verdicts[identifier] = _LABELS[word.lower()]
     return verdicts
 
 
-def split_file(folder: str | Path, split: str) -> Path:
-    """Where a split lies in a corpus folder: NLVR's own layout (dev/dev.json), or dev.json directly."""
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; give the folder that holds {split}/{split}.json")
-    candidates = [folder / split / f"{split}.json", folder / f"{split}.json"]
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate
-    raise InputError(f"{folder}: has no {split} split; looked for {' and '.join(str(c) for c in candidates)}")
-
-
-# ---------------------------------------------------------------- files
-
-
-def _lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, str]]:
-    """The lines that hold something, numbered from one; damage of the whole file goes to `problems`."""
-    try:
-        text = read_text(path)
-    except InputError as error:
-        problems.append(Problem(path, None, str(error).removeprefix(f"{path}: ")))
-        return
-    if not text.strip():
-        problems.append(Problem(path, None, "the file is empty; it must hold one JSON object a line"))
-        return
-    if text.lstrip().startswith("["):
-        what = "the file is one JSON array; it must be JSON lines, one object a line, no brackets or commas around them"
-        problems.append(Problem(path, None, what))
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield number, line
-
-
-def _is_text(text: str) -> bool:
-    """JSON can write half of a character (a lone surrogate), which no file can hold."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _word(truth: bool) -> str:
+def _to_text(truth: bool) -> str:
     return "true" if truth else "false"
-
-
-def _json_kind(value: object) -> str:
-    return {list: "array", str: "string", bool: "truth value", type(None): "null"}.get(type(value), "number")
-
-
-def _shown(record: Mapping[str, object], field: str) -> str:
-    return f"{record[field]!r:.60} is not allowed" if field in record else "is missing"

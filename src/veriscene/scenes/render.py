@@ -1,4 +1,4 @@
-"""A scene as a picture."""
+"""Scenes as SVG pictures."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from math import hypot
 
 from veriscene.scenes.scene import BOX_EXTENT, Color, Item, Scene, Shape
 
-BOX_PITCH = 150  # from one box's left edge to the next one's, as in the corpus's pictures
+BOX_PITCH = 150  # distance between the left edges of neighbouring boxes, as in the corpus's pictures
 WIDTH = 2 * BOX_PITCH + BOX_EXTENT
-HEAD = 7.0  # how long an arrow's head is, in pixels of the scene
-BOW = 0.6  # how far an arrow leaves the straight line, as a share of its length
+HEAD = 7.0  # length of an arrow head, in pixels of the scene
+BOW = 0.6  # distance of a curve's control point from the straight line, relative to the arrow's length
 _FILL = {Color.YELLOW: "#ffff00", Color.BLACK: "#000000", Color.BLUE: "#0099ff"}
 
 
 def svg(scene: Scene, order: Sequence[Sequence[int]] | None = None, *, scale: float = 1.0) -> str:
-    """An SVG element; with `order` (per box, item numbers in the order read) red arrows from each to the next."""
+    """An SVG element; `order` (per box, item indices in reading order) adds red arrows from each item to the next."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {BOX_EXTENT}"'
         f' width="{WIDTH * scale:g}" height="{BOX_EXTENT * scale:g}" role="img">',
@@ -52,11 +52,11 @@ def _arrows(items: Sequence[Item]) -> list[str]:
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
-    """Bowed to the right of its direction: straight ones would lie over one another along a tower."""
+    """Curved to the right of its direction: straight arrows would overlap along a tower."""
     (x1, y1), (x2, y2) = start, end
     bow_x, bow_y = (x1 + x2) / 2 - (y2 - y1) * BOW, (y1 + y2) / 2 + (x2 - x1) * BOW
     curve = f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="#d11" stroke-width="1.4"/>'
-    # The head is drawn where it is. A marker would need an id, and a page with several pictures would have it twice.
+    # The head is a polygon: an SVG marker needs an id, which would not be unique on a page with several pictures.
     length = hypot(x2 - bow_x, y2 - bow_y) or 1.0
     ahead_x, ahead_y = HEAD * (x2 - bow_x) / length, HEAD * (y2 - bow_y) / length
     back_x, back_y = x2 - ahead_x, y2 - ahead_y

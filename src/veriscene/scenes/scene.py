@@ -1,17 +1,17 @@
-"""What a scene is: three boxes of coloured shapes, as frozen values with their geometry.
+"""What a scene is: three boxes of coloured shapes, as immutable values with their geometry.
 
 Pixels as in the NLVR corpus: a box is 100 x 100; `Item.x` and `Item.y` are the top-left corner and y grows downwards.
-Edges, in contrast, are given with y growing *upwards* (`top > bottom`), so that "above" reads as people say it.
+Edges, in contrast, have y growing *upwards* (`top > bottom`), so that "above" has its usual meaning.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+import reprlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Self, TypeVar
 
 from veriscene.errors import InputError
 
@@ -21,19 +21,31 @@ MOST_ITEMS = 8
 TOUCHING = 1  # Two items at this distance touch: the corpus leaves one pixel between the blocks of a tower.
 
 
-class Color(Enum):
+class Attribute(Enum):
+    """An attribute of an item; the values are those of NLVR's JSON."""
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """The member with this value; raises InputError if there is none."""
+        for member in cls:
+            if member.value == value:
+                return member
+        raise not_allowed(value, f"allowed: {', '.join(str(member.value) for member in cls)}")
+
+
+class Color(Attribute):
     YELLOW = "Yellow"
     BLACK = "Black"
     BLUE = "#0099ff"
 
 
-class Shape(Enum):
+class Shape(Attribute):
     SQUARE = "square"
     CIRCLE = "circle"
     TRIANGLE = "triangle"
 
 
-class Size(Enum):
+class Size(Attribute):
     SMALL = 10
     MEDIUM = 20
     LARGE = 30
@@ -72,13 +84,13 @@ class Item:
 
     def walls(self, margin: int = 0) -> frozenset[Side]:
         """The walls of the box within `margin` pixels of this item."""
-        reached = (
+        contacts = (
             (Side.RIGHT, self.right >= BOX_EXTENT - margin),
             (Side.LEFT, self.left <= margin),
             (Side.BOTTOM, self.bottom <= margin),
             (Side.TOP, self.top >= BOX_EXTENT - margin),
         )
-        return frozenset(side for side, touched in reached if touched)
+        return frozenset(side for side, is_touched in contacts if is_touched)
 
     def distance(self, other: Item) -> int:
         """The widest gap between facing edges: negative exactly when the two overlap."""
@@ -88,7 +100,7 @@ class Item:
         return self.distance(other) <= margin
 
     def is_above(self, other: Item) -> bool:
-        """Wholly above: this item's lower edge is no lower than the other's upper edge."""
+        """Entirely above: this item's lower edge is no lower than the other's upper edge."""
         return self.bottom >= other.top
 
 
@@ -98,7 +110,7 @@ class Box:
 
     @cached_property
     def is_tower(self) -> bool:
-        """Not empty, squares only, one straight right edge."""
+        """Not empty, squares only, right edges aligned."""
         return (
             bool(self.items)
             and all(item.shape is Shape.SQUARE for item in self.items)
@@ -119,36 +131,34 @@ class Scene:
         return all(box.is_tower for box in self.boxes)
 
 
-# ---------------------------------------------------------------- parsing, once, at the edge
+# ---------------------------------------------------------------- JSON
 
-Choice = TypeVar("Choice", Color, Shape, Size)
-Report = Callable[[str], None]
+Parsed = TypeVar("Parsed")
+_repr = reprlib.Repr()  # bounded in length and depth, whatever the value
+_repr.maxstring = _repr.maxlong = _repr.maxother = 60
 
 
 def parse_scene(value: object) -> Scene:
-    """A scene out of NLVR's `structured_rep`; raises InputError with the first problem."""
-    problems: list[str] = []
-    scene = read_scene(value, problems.append)
+    """The scene of NLVR's `structured_rep`; raises InputError with the first problem."""
+    problems: list[InputError] = []
+    scene = read_scene(value, problems)
     if scene is None:
-        raise InputError(problems[0])
+        raise problems[0]
     return scene
 
 
-def read_scene(value: object, report: Report) -> Scene | None:
-    """Like `parse_scene`, but tells `report` about *every* problem, and gives None if there was one."""
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        found = "missing" if value is None else _shown(value)
-        report(f"structured_rep is {found}; it must be a list of {BOXES_PER_SCENE} boxes")
+def read_scene(value: object, problems: list[InputError]) -> Scene | None:
+    """Like `parse_scene`, but adds every wrong item to `problems` and returns None if there is one."""
+    allowed = f"it must be a list of {BOXES_PER_SCENE} boxes"
+    if not isinstance(value, list | tuple):
+        problems.append(not_allowed(value, allowed).at("structured_rep"))
         return None
     if len(value) != BOXES_PER_SCENE:
-        few_or_many = "few" if len(value) < BOXES_PER_SCENE else "many"
-        report(f"structured_rep has too {few_or_many} boxes ({len(value)}); a scene has exactly {BOXES_PER_SCENE}")
+        problems.append(InputError(f"has {len(value)} boxes", where="structured_rep", allowed=allowed))
         return None
-    boxes = [_read_box(box, f"box {number}", report) for number, box in enumerate(value, 1)]
+    boxes = [_read_box(box, f"box {number}", problems) for number, box in enumerate(value, 1)]
     first, second, third = boxes
-    if first is None or second is None or third is None:
-        return None
-    return Scene((first, second, third))
+    return Scene((first, second, third)) if first and second and third else None
 
 
 def scene_to_json(scene: Scene) -> list[list[dict[str, int | str]]]:
@@ -168,78 +178,67 @@ def scene_to_json(scene: Scene) -> list[list[dict[str, int | str]]]:
     ]
 
 
-def _read_box(value: object, where: str, report: Report) -> Box | None:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        report(f"{where} is {_shown(value)}; it must be a list of items")
-        return None
-    if not value:
-        report(f"{where} is empty; a box holds 1 to {MOST_ITEMS} items")
-        return None
-    if len(value) > MOST_ITEMS:
-        report(f"{where} has {len(value)} items; a box holds at most {MOST_ITEMS}")
-        return None
-    items = [_read_item(item, f"{where}, item {number}", report) for number, item in enumerate(value, 1)]
-    whole = [item for item in items if item is not None]
-    if len(whole) < len(items):
-        return None
-    sound = True
-    for number, item in enumerate(whole, 1):
-        for earlier, other in enumerate(whole[: number - 1], 1):
-            if item.distance(other) < 0:
-                report(f"{where}, item {number} lies over item {earlier}; items must not overlap")
-                sound = False
-    return Box(tuple(whole)) if sound else None
-
-
-def _read_item(value: object, where: str, report: Report) -> Item | None:
-    if not isinstance(value, Mapping):
-        report(f"{where} is {_shown(value)}; it must be an object with x_loc, y_loc, size, type, color")
-        return None
-    x = _read_pixel(value, "x_loc", where, report)
-    y = _read_pixel(value, "y_loc", where, report)
-    size = _read_choice(Size, value, "size", where, report)
-    shape = _read_choice(Shape, value, "type", where, report)
-    color = _read_choice(Color, value, "color", where, report)
-    if x is None or y is None or size is None or shape is None or color is None:
-        return None
-    inside = True
-    for field, corner in (("x_loc", x), ("y_loc", y)):
-        if corner < 0 or corner + size.value > BOX_EXTENT:
-            report(
-                f"{where}, field {field}: {_shown(corner)} puts an item of size {size.value} outside the box;"
-                f" allowed is 0 to {BOX_EXTENT - size.value}"
-            )
-            inside = False
-    return Item(x=x, y=y, size=size, shape=shape, color=color) if inside else None
-
-
-def _read_pixel(value: Mapping[str, Any], field: str, where: str, report: Report) -> int | None:
-    if field not in value:
-        report(f"{where}, field {field} is missing; it must be a whole number of pixels")
-        return None
-    number = value[field]
-    if isinstance(number, int) and not isinstance(number, bool):
-        return number
-    if not (isinstance(number, float) and math.isfinite(number) and number.is_integer()):
-        report(f"{where}, field {field}: {_shown(number)} is not a whole number of pixels")
-        return None
-    return int(number)
-
-
-def _read_choice(kind: type[Choice], value: Mapping[str, Any], field: str, where: str, report: Report) -> Choice | None:
-    allowed = ", ".join(str(member.value) for member in kind)
-    if field not in value:
-        report(f"{where}, field {field} is missing; allowed: {allowed}")
-        return None
+def attempt(parse: Callable[[object], Parsed], value: object, where: str, problems: list[InputError]) -> Parsed | None:
+    """What `parse` returns; if it raises InputError, adds the error to `problems` and returns None."""
     try:
-        if isinstance(value[field], bool):
-            raise ValueError
-        return kind(value[field])
-    except ValueError:
-        report(f"{where}, field {field}: {_shown(value[field])} is not allowed; allowed: {allowed}")
+        return parse(value)
+    except InputError as error:
+        problems.append(error.at(where))
         return None
 
 
-def _shown(value: object) -> str:
-    text = " ".join(repr(value).split()) if not isinstance(value, int) or abs(value) < 10**20 else "a huge number"
-    return text if len(text) <= 60 else text[:57] + "..."
+def not_allowed(value: object, allowed: str) -> InputError:
+    """The error for a value that is wrong or, being None, missing."""
+    if value is None:
+        return InputError("is missing", allowed=allowed)
+    is_huge = isinstance(value, int) and abs(value) >= 10**20  # Python refuses to print integers of 4,300 digits
+    return InputError(f"{'a huge number' if is_huge else _repr.repr(value)} is not allowed", allowed=allowed)
+
+
+def _read_box(value: object, where: str, problems: list[InputError]) -> Box | None:
+    if not isinstance(value, list | tuple):
+        problems.append(not_allowed(value, "it must be a list of items").at(where))
+        return None
+    if not 1 <= len(value) <= MOST_ITEMS:
+        problems.append(InputError(f"has {len(value)} items", where=where, allowed=f"allowed: 1 to {MOST_ITEMS}"))
+        return None
+    places = [f"{where}, item {number}" for number in range(1, len(value) + 1)]
+    items = [attempt(_parse_item, item, place, problems) for item, place in zip(value, places, strict=True)]
+    valid = tuple(item for item in items if item is not None)
+    if len(valid) < len(items):
+        return None
+    overlaps = [
+        InputError(f"overlaps item {earlier}", where=places[number], allowed="items must not overlap")
+        for number, item in enumerate(valid)
+        for earlier, other in enumerate(valid[:number], 1)
+        if item.distance(other) < 0
+    ]
+    problems += overlaps
+    return None if overlaps else Box(valid)
+
+
+def _parse_item(value: object) -> Item:
+    if not isinstance(value, Mapping):
+        raise not_allowed(value, "it must be an object with x_loc, y_loc, size, type, color")
+    size = _parse_field(Size.parse, value, "size")
+
+    def parse_corner(corner: object) -> int:
+        largest = BOX_EXTENT - size.value
+        if isinstance(corner, int | float) and not isinstance(corner, bool) and corner in range(largest + 1):
+            return int(corner)
+        raise not_allowed(corner, f"an item of size {size.value} needs a whole number from 0 to {largest}")
+
+    return Item(
+        x=_parse_field(parse_corner, value, "x_loc"),
+        y=_parse_field(parse_corner, value, "y_loc"),
+        size=size,
+        shape=_parse_field(Shape.parse, value, "type"),
+        color=_parse_field(Color.parse, value, "color"),
+    )
+
+
+def _parse_field(parse: Callable[[object], Parsed], item: Mapping[str, object], name: str) -> Parsed:
+    try:
+        return parse(item.get(name))
+    except InputError as error:
+        raise error.at(name) from None
