@@ -108,9 +108,9 @@ class Judge(ABC):
         """judge(statement, scene), judge(question), or judge([question, (statement, scene), …])."""
         if isinstance(statement, Question):
             return self._judge([statement])[0]
-        if isinstance(statement, str) or not isinstance(statement, Sequence) or scene is not None:
-            return self._judge([Question.of(statement, scene)])[0]
-        return list(self.stream(statement))
+        if scene is None and isinstance(statement, Sequence) and not isinstance(statement, str):
+            return list(self.stream(statement))
+        return self._judge([Question.of(statement, scene)])[0]
 
     def stream(self, questions: Iterable[AnyQuestion], *, batch: int = STREAM_BATCH) -> Iterator[Verdict]:
         """One verdict for each question, in order; takes `batch` questions at a time, never all at once."""

@@ -43,7 +43,8 @@ class Checkpoint:
     @property
     def device(self) -> torch.device:
         """Where the model is. Whoever wants it elsewhere loads it there: moving a module changes it in place."""
-        return next(iter(self.model.state_dict().values())).device
+        weights: dict[str, Tensor] = self.model.state_dict()
+        return next(iter(weights.values())).device
 
     def encode(self, examples: Sequence[Example]) -> Batch:
         """Examples as the model reads them in inference, on its device."""

@@ -38,7 +38,8 @@ def r_drop(loss: Loss, logits: Tensor, *, weight: float) -> Loss:
     KL(p || q) and KL(q || p), p and q being the probabilities of the two readings.
 
     This is R-Drop (Liang et al. 2021), whose α is twice this weight, since they add the losses up. It penalises
-    verdicts that depend on which units were dropped or in which order items were read. The pointer's reward is the loss alone.
+    verdicts that depend on which units were dropped or in which order items were read. The pointer's reward is the loss
+    alone.
     """
     first, second = logits.to(loss.surrogate.dtype).chunk(2)
     divergence = (first.sigmoid() - second.sigmoid()) * (first - second) / 2

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from veriscene import files
 
 LOG = "log.jsonl"
+TENSORBOARD = "tensorboard"
 SECONDS_BETWEEN_LINES = 30.0  # without a bar, so that a run between two evaluations does not look dead
 SECONDS_TO_ESTIMATE = 4.0  # the first steps are slower than the rest; libraries initialize themselves
 LONG_ON_CPU = 3600.0
@@ -188,5 +189,5 @@ def _tensorboard(run: Path) -> Any:
         from torch.utils.tensorboard import SummaryWriter
 
         writer: Any = SummaryWriter
-        return writer(log_dir=str(run / "tensorboard"))
+        return writer(log_dir=str(run / TENSORBOARD))
     return None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import platform
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -29,9 +28,9 @@ from veriscene.scenes import nlvr
 from veriscene.training.checkpoint import BEST
 from veriscene.training.distributed import from_main_process, on_main_process
 from veriscene.training.fitted import FittedTrainer
-from veriscene.training.progress import LOG
+from veriscene.training.progress import LOG, TENSORBOARD
 from veriscene.training.source import CorpusSource
-from veriscene.training.trainer import LAST, StepTrainer, Trainer
+from veriscene.training.trainer import StepTrainer, Trainer
 
 RUN = "run.json"
 SEEDS = "seeds.json"  # of a folder of several runs
@@ -74,20 +73,13 @@ def start(
     folder = Path(from_main_process(accelerator, str(folder or fresh_name(preset, f"seed{config.training.seed}"))))
     check_new(folder, accelerator)
     trainer = None if data is None else make_trainer(config, folder, data, accelerator, quiet=quiet)
-    with ExitStack() as lock:
-        with created(folder, accelerator, fill=[CORPUS, RUN]) as held:
-            if trainer is None:
-                on_main_process(accelerator, lambda: _make_corpus(folder, config, progress))
-                trainer = make_trainer(config, folder, folder / CORPUS, accelerator, quiet=quiet)
-            record = _new_record(config, preset, data, trainer.source.supervision, accelerator)
-            on_main_process(accelerator, lambda: _write(folder, record))
-            lock.push(held.pop_all())
-        try:
-            yield trainer
-        except (InputError, OSError):
-            if accelerator.is_main_process and not any(files.present(folder / name) for name in (BEST, LAST)):
-                shutil.rmtree(folder, ignore_errors=True)
-            raise
+    with created(folder, accelerator, fill=[CORPUS, RUN, LOG, TENSORBOARD]):
+        if trainer is None:
+            on_main_process(accelerator, lambda: _make_corpus(folder, config, progress))
+            trainer = make_trainer(config, folder, folder / CORPUS, accelerator, quiet=quiet)
+        record = _new_record(config, preset, data, trainer.source.supervision, accelerator)
+        on_main_process(accelerator, lambda: _write(folder, record))
+        yield trainer
 
 
 @contextmanager
@@ -203,13 +195,12 @@ def check_new(folder: Path, accelerator: Accelerator) -> None:
 
 
 @contextmanager
-def created(folder: Path, accelerator: Accelerator, *, fill: Collection[str]) -> Iterator[ExitStack]:
-    """A new, locked folder for a run; the lock is held longer by whoever takes over the stack. Touches nothing that is
-    already there."""
-    with ExitStack() as making:
-        new = files.created(folder, fill=[*fill, LOG], hint=_hint(folder))
-        held = on_main_process(accelerator, lambda: making.enter_context(new))
-        yield held or ExitStack()
+def created(folder: Path, accelerator: Accelerator, *, fill: Collection[str]) -> Iterator[None]:
+    """A new folder, locked by rank 0. On failure removes the names in `fill`, unless there is more (a checkpoint)."""
+    with ExitStack() as stack:
+        new = files.created(folder, fill=fill, hint=_hint(folder))
+        on_main_process(accelerator, lambda: stack.enter_context(new))
+        yield
 
 
 def _hint(folder: Path) -> str:

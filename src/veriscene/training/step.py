@@ -199,17 +199,16 @@ class FlatGradients:
     def __init__(self, model: nn.Module) -> None:
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.flat = torch.cat([torch.zeros_like(parameter).flatten() for parameter in self.parameters])
-        pieces = self.flat.split([parameter.numel() for parameter in self.parameters])
+        pieces = torch.split(self.flat, [parameter.numel() for parameter in self.parameters])
         self.views = [piece.view_as(parameter) for piece, parameter in zip(pieces, self.parameters, strict=True)]
 
     def collect(self) -> None:
         """Copies the gradients into the buffer, and makes its parts the parameters' gradients."""
         for parameter, view in zip(self.parameters, self.views, strict=True):
-            if parameter.grad is None:  # not used in this step, in any process
-                view.zero_()
-        used = [(p, v) for p, v in zip(self.parameters, self.views, strict=True) if p.grad is not None]
-        torch._foreach_copy_([view for _, view in used], [parameter.grad for parameter, _ in used])
-        for parameter, view in used:
+            if parameter.grad is None:  # not used by this model, in any process
+                parameter.grad = torch.zeros_like(view)
+        torch._foreach_copy_(self.views, [required(parameter.grad) for parameter in self.parameters])
+        for parameter, view in zip(self.parameters, self.views, strict=True):
             parameter.grad = view
 
     def all_reduce(self) -> None:

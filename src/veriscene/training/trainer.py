@@ -103,7 +103,7 @@ class StepTrainer(Trainer):
             self.state.restore(last, total_steps=self.total_steps)
 
     def fit(self, stop_after: StopAfter = lambda line: False) -> Outcome:
-        """Trains to the end, out of patience, to the time limit or to Ctrl-C; leaves `best` and `last` in the folder."""
+        """Trains to the end, out of patience, to the time limit or to Ctrl-C; leaves `best` and `last` there."""
         self._check_unfinished()
         log = RunLog(self.folder, up_to_step=self.position.step) if self.accelerator.is_main_process else None
         self.display = Display(self.total_steps, self.position.step, quiet=self.quiet or log is None)
