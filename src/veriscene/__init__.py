@@ -17,8 +17,20 @@ from veriscene.scenes.scene import Scene, parse_scene
 if TYPE_CHECKING:
     from veriscene.serving import load
     from veriscene.serving.judge import Judge, Question, Verdict
+    from veriscene.serving.listing import list_checkpoints, list_models
 
-__all__ = ["InputError", "Judge", "Question", "Scene", "Verdict", "__version__", "load", "models", "parse_scene"]
+__all__ = [
+    "InputError",
+    "Judge",
+    "Question",
+    "Scene",
+    "Verdict",
+    "__version__",
+    "list_checkpoints",
+    "list_models",
+    "load",
+    "parse_scene",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -31,6 +43,10 @@ def __getattr__(name: str) -> Any:
         from veriscene.serving import judge
 
         return vars(judge)[name]
+    if name in ("list_checkpoints", "list_models"):
+        from veriscene.serving import listing
+
+        return vars(listing)[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

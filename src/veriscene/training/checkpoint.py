@@ -134,6 +134,11 @@ def shipped_checkpoints() -> dict[str, Path]:
     return own | {alias: own[name] for alias, name in aliases.items()}
 
 
+def load_config(folder: Path) -> Config:
+    """The configuration of the checkpoint in exactly this folder."""
+    return _load_config(folder)[0]
+
+
 def _load_config(folder: Path) -> tuple[Config, bool]:
     """The configuration, and whether weights have the names of format 1."""
     path = folder / CONFIG

@@ -1,0 +1,64 @@
+"""What can be trained and loaded: the models, and the checkpoints that ship with the package or lie below runs/."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from veriscene import files, models
+from veriscene.config import presets
+from veriscene.errors import InputError
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training.checkpoint import METRICS, SUMMARY, WEIGHTS
+
+
+@dataclass(frozen=True)
+class ListedModel:
+    """A kind of model that `veriscene train` builds."""
+
+    name: str
+    summary: str
+    presets: list[str]
+
+
+@dataclass(frozen=True)
+class ListedCheckpoint:
+    """A trained model that `veriscene.load` takes, by name or folder."""
+
+    name: str
+    model: str
+    dev_accuracy: float | None
+    supervision: str | None
+    megabytes: float
+    folder: str
+
+
+def list_models() -> list[ListedModel]:
+    kinds = {name: models.load_preset(name).model.name for name in sorted(presets())}
+    return [
+        ListedModel(name, kind.summary, [preset for preset, model in kinds.items() if model == name])
+        for name, kind in models.MODELS.items()
+    ]
+
+
+def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
+    """Those that ship with the package, and finished runs below `runs`; damaged ones are left out."""
+    places = {name: str(folder) for name, folder in checkpoints.shipped_checkpoints().items()}
+    places |= {str(folder): str(folder) for folder in sorted(runs.glob("*")) if _is_run(folder)}
+    found = []
+    for name, folder in places.items():
+        try:
+            own = checkpoints.find(folder)
+            config = checkpoints.load_config(own)
+            metrics = json.loads(files.read_text(own / METRICS)) if (own / METRICS).exists() else {}
+            size = (own / WEIGHTS).stat().st_size / 1e6
+            accuracy, supervision = metrics.get("dev_accuracy"), metrics.get("supervision")
+        except (InputError, OSError, ValueError, AttributeError):
+            continue
+        found.append(ListedCheckpoint(name, config.model.name, accuracy, supervision, round(size, 1), folder))
+    return found
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / SUMMARY).is_file() or files.present(folder / checkpoints.BEST) is not None
