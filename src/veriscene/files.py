@@ -218,3 +218,34 @@ def _remove_empty(folders: Sequence[Path]) -> None:
     for folder in folders:
         with suppress(OSError):  # not empty: somebody else uses it
             folder.rmdir()
+
+
+@contextmanager
+def replacing(folder: Path) -> Iterator[Path]:
+    """A new folder under a temporary name, which takes the place of `folder` at the end, if nothing failed."""
+    partial = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
+    previous = _previous(folder)
+    try:
+        partial.mkdir(parents=True)
+        yield partial
+        if previous.exists() and not folder.exists():
+            previous.rename(folder)
+        # A folder that is not empty cannot be replaced in one step; `present` covers a crash between these two.
+        if folder.exists():
+            folder.rename(previous)
+        partial.rename(folder)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror or error})", where=folder) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        if folder.exists():
+            shutil.rmtree(previous, ignore_errors=True)
+
+
+def present(folder: Path) -> Path | None:
+    """Where a folder written by `replacing` is found, also after a crash between its two renames."""
+    return next((place for place in (folder, _previous(folder)) if place.is_dir()), None)
+
+
+def _previous(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.previous")
