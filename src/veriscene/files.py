@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
@@ -166,12 +166,12 @@ def check_empty(folder: Path, *, hint: str) -> None:
 
 
 @contextmanager
-def created(folder: Path, *, fill: Collection[str], hint: str) -> Iterator[ExitStack]:
+def created(folder: Path, *, fill: Collection[str], hint: str) -> Iterator[None]:
     """A new or empty folder, locked while the context lasts; raises InputError with `hint` if it is neither.
 
     On failure, removes what it created, so the command can be retried: the entries named in `fill` and the new folders.
     If the folder holds anything else by then, such as a checkpoint, everything is kept. So the context may last as long
-    as a whole training run. Yields the stack that owns the lock.
+    as a whole training run.
     """
     check_empty(folder, hint=hint)
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
@@ -180,11 +180,10 @@ def created(folder: Path, *, fill: Collection[str], hint: str) -> Iterator[ExitS
     except OSError as error:
         _remove_empty(missing)
         raise InputError(f"cannot be created ({error.strerror})", where=folder) from None
-    with ExitStack() as stack:
-        stack.enter_context(locked(folder))
+    with locked(folder):
         check_empty(folder, hint=hint)  # another command may have filled it before it was locked
         try:
-            yield stack
+            yield
         except BaseException:
             with suppress(OSError):  # the original error is the one to report
                 _remove_entries(folder, fill)

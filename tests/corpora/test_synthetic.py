@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from veriscene import corpora
 from veriscene.corpora import synthetic as corpus
 from veriscene.corpora.synthetic import SPLITS, Corpus, normalized
 from veriscene.errors import InputError
@@ -203,6 +204,20 @@ def test_what_is_written_is_read_back(made: Corpus, tmp_path: Path) -> None:
             statement.program for statement in made.statements[split]
         ]
         assert {record["kind"] for record in records} <= set(KINDS)
+    description = json.loads((tmp_path / "corpus.json").read_text())
+    assert description == {"supervision": "synthetic", "statements": 600, "level": made.level, "seed": 11}
+    assert {path.name for path in tmp_path.iterdir()} == set(corpus.PARTS)
+
+
+def test_supervision_is_what_the_corpus_says(tmp_path: Path) -> None:
+    assert corpora.supervision(tmp_path) == "labels"
+    for name in ("synthetic", "programs", "labels"):
+        (tmp_path / "corpus.json").write_text(json.dumps({"supervision": name}))
+        assert corpora.supervision(tmp_path) == name
+    for text in ("{", "[]", "{}", '{"supervision": "guesses"}', '{"supervision": ["labels"]}'):
+        (tmp_path / "corpus.json").write_text(text)
+        with pytest.raises(InputError, match=r"corpus\.json: (not JSON|supervision is .*; allowed: labels, synthetic)"):
+            corpora.supervision(tmp_path)
 
 
 DIGEST = """
@@ -219,17 +234,17 @@ def test_the_same_seed_gives_the_same_bytes_in_every_process(tmp_path: Path) -> 
         environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)}
         subprocess.run([sys.executable, "-c", DIGEST, str(folder), str(seed)], check=True, env=environment)
         files = sorted(folder.rglob("*.json*"))
-        assert len(files) == 6
+        assert len(files) == 7
         return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
     assert digest(1, "1") == digest(1, "2")
     assert digest(1, "1") != digest(2, "1")
 
 
-def test_progress_is_told() -> None:
-    told: list[tuple[int, int]] = []
-    corpus.build(12, seed=0, level="simple", progress=lambda done, total: told.append((done, total)))
-    assert told == [(number, 12) for number in range(1, 13)]
+def test_progress_counts_statements() -> None:
+    calls: list[tuple[int, int]] = []
+    corpus.build(12, seed=0, level="simple", progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(number, 12) for number in range(1, 13)]
 
 
 def test_more_statements_than_texts_repeat_within_their_split() -> None:

@@ -38,7 +38,7 @@ def check(files: Files) -> None:
                     print(found, file=stdout, flush=True)
                 else:
                     valid += 1
-        print(f"{path}: {valid:,} valid examples, {problems:,} problems")
+        print(f"{path}: {valid:,} valid examples, {problems:,} problem{'' if problems == 1 else 's'}")
         total += problems
     if total:
         raise typer.Exit(1)

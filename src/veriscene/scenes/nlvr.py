@@ -105,7 +105,9 @@ def _scan(path: Path, progress: Progress | None) -> Iterator[Example | InputErro
 def _check_is_json_lines(line: str, where: object, *, is_first: bool) -> None:
     if is_first and line.lstrip().startswith("["):
         raise InputError("the file is one JSON array", where=where, allowed="each line must be one JSON object")
-    if line.strip() == "{":
+    text = line.strip()
+    # A file that is cut off does not end with a newline.
+    if text.startswith("{") and text.endswith(("{", "[", ",", ":")) and not text.endswith("},") and line.endswith("\n"):
         what = "looks like pretty-printed JSON"
         raise InputError(what, where=where, allowed="each line must be one whole JSON object")
 
@@ -160,7 +162,8 @@ def _parse_label(value: object) -> bool | None:
 
 
 def _parse_directory(value: object) -> str | None:
-    if value is not None and (not isinstance(value, str | int) or isinstance(value, bool)):
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if value is not None and not is_number and not (isinstance(value, str) and _is_encodable(value)):
         raise not_allowed(value, "it must be text or a whole number")
     return None if value is None else str(value)
 

@@ -134,8 +134,8 @@ class Scene:
 # ---------------------------------------------------------------- JSON
 
 Parsed = TypeVar("Parsed")
-_repr = reprlib.Repr()  # bounded in length and depth, whatever the value
-_repr.maxstring = _repr.maxlong = _repr.maxother = 60
+_repr = reprlib.Repr()  # bounded in depth: `repr` fails on deeply nested lists
+_repr.maxlevel = 2
 
 
 def parse_scene(value: object) -> Scene:
@@ -192,7 +192,8 @@ def not_allowed(value: object, allowed: str) -> InputError:
     if value is None:
         return InputError("is missing", allowed=allowed)
     is_huge = isinstance(value, int) and abs(value) >= 10**20  # Python refuses to print integers of 4,300 digits
-    return InputError(f"{'a huge number' if is_huge else _repr.repr(value)} is not allowed", allowed=allowed)
+    shown = "a huge number" if is_huge else " ".join(_repr.repr(value).split())
+    return InputError(f"{shown[:60]} is not allowed", allowed=allowed)
 
 
 def _read_box(value: object, where: str, problems: list[InputError]) -> Box | None:
