@@ -91,12 +91,10 @@ def expected_seconds_left(
     Invalid settings of any row are reported first.
     """
     configurations = {row: configuration(row, changes) for row in rows}
-    train, dev = (labelled(nlvr.read(nlvr.split_file(data, split)), split) for split in ("train", "dev"))
     left = {}
     for row, config in configurations.items():
         if not is_done(row, folder):
-            one = expected_seconds(config, train, len(dev), accelerator)
-            left[row.name] = one * seeds.left(folder / row.folder, row.seeds)
+            left[row.name] = expected_seconds(config, data, accelerator) * seeds.left(folder / row.folder, row.seeds)
             tell(row.name, left[row.name])
     return left
 

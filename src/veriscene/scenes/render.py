@@ -1,4 +1,4 @@
-"""Scenes as SVG pictures."""
+"""Scenes as pictures: SVG, and (from raster.py) the corpus's exact pixels."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import hypot
 
-from veriscene.scenes.scene import BOX_EXTENT, Color, Item, Scene, Shape
+from veriscene.scenes.raster import BOX_PITCH, RGB, WIDTH, pixels
+from veriscene.scenes.scene import BOX_EXTENT, Item, Scene, Shape
 
-BOX_PITCH = 150  # distance between the left edges of neighbouring boxes, as in the corpus's pictures
-WIDTH = 2 * BOX_PITCH + BOX_EXTENT
+__all__ = ["pixels", "svg"]
+
 HEAD = 7.0  # length of an arrow head, in pixels of the scene
 BOW = 0.6  # distance of a curve's control point from the straight line, relative to the arrow's length
-_FILL = {Color.YELLOW: "#ffff00", Color.BLACK: "#000000", Color.BLUE: "#0099ff"}
+_FILL = {color: f"#{red:02x}{green:02x}{blue:02x}" for color, (red, green, blue) in RGB.items()}
 
 
 def svg(scene: Scene, order: Sequence[Sequence[int]] | None = None, *, scale: float = 1.0) -> str:

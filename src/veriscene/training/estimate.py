@@ -6,12 +6,16 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 
 import torch
 from accelerate import Accelerator
 
-from veriscene import models
+from veriscene import files, models
 from veriscene.config import Config
+from veriscene.errors import InputError
+from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.tensors.encoder import Encoder
 from veriscene.tensors.vocabulary import Vocabulary
@@ -24,22 +28,35 @@ CPU_BATCH = 8  # timed on a CPU, where time grows in proportion to the batch
 SCORING_COST = 0.35  # of judging an example, relative to training on it
 
 
-def expected_seconds(config: Config, train: Sequence[Example], dev: int, accelerator: Accelerator) -> float:
-    """About how long training takes to its end on `train`, with `dev` examples to score; changes no random state."""
+def expected_seconds(config: Config, corpus: Path, accelerator: Accelerator) -> float:
+    """About how long training on a corpus folder takes to its end. Reads only a sample; changes no random state."""
     if models.MODELS[config.model.name].is_fitted:
         return FITTED_SECONDS
-    settings = config.training
-    steps = settings.epochs * math.ceil(len(train) / settings.batch)
-    scores = steps / (settings.evaluate_every or math.ceil(len(train) / settings.batch))
-    on_gpu = accelerator.device.type == "cuda"
-    size = min(settings.batch, len(train)) if on_gpu else min(CPU_BATCH, len(train))
-    sample = [train[number * len(train) // size] for number in range(size)]
+    settings, on_gpu = config.training, accelerator.device.type == "cuda"
+    train, dev = (_count_lines(nlvr.split_file(corpus, split)) for split in ("train", "dev"))
+    sample = _sample(nlvr.split_file(corpus, "train"), settings.batch if on_gpu else CPU_BATCH)
     with torch.random.fork_rng(), tf32():
         per_step = _seconds_per_step(config, sample, accelerator)
-    per_example = per_step / size
+    per_example = per_step / len(sample)
+    steps_per_epoch = math.ceil(train / settings.batch)
+    steps = settings.epochs * steps_per_epoch
+    scores = steps / (settings.evaluate_every or steps_per_epoch)
     seconds = steps * (per_step if on_gpu else per_example * settings.batch / accelerator.num_processes)
     seconds += scores * dev * per_example * SCORING_COST
     return min(seconds, settings.minutes * 60) if settings.minutes else seconds
+
+
+def _count_lines(path: Path) -> int:
+    with files.opened(path) as stream:
+        return max(1, sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(1 << 20), b"")))
+
+
+def _sample(path: Path, size: int) -> list[Example]:
+    """The first valid examples, repeated if there are fewer than `size`."""
+    found = list(islice((line for line in nlvr.scan(path) if isinstance(line, Example)), size))
+    if not found:
+        raise InputError("holds no valid examples", where=path)
+    return [found[number % len(found)] for number in range(size)]
 
 
 def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Accelerator) -> float:
@@ -51,16 +68,14 @@ def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Ac
     model.to(accelerator.device)
     corpus = corpus.to(accelerator.device)
     settings, on_gpu = replace(config.training, batch=len(sample)), accelerator.device.type == "cuda"
-    optimizer, step = make_optimizer(model, settings, captured=on_gpu), None
-    made: Step = (
+    optimizer = make_optimizer(model, settings, captured=on_gpu)
+    step: Step = (
         CapturedStep(model, optimizer, corpus, settings, encoder.order)
         if on_gpu
         else PlainStep(model, optimizer, settings, encoder.order)
     )
     numbers, share = torch.arange(len(sample)), torch.full((len(sample),), 1 / len(sample))
-    for repeats in (1, 2):  # the first one initialises libraries and captures graphs
+    for _ in range(2):  # the first one initialises libraries and captures graphs
         started = time.monotonic()
-        for _ in range(repeats):
-            step = float(made(corpus, numbers, share, learning_rate=0.0))
-    assert step is not None
-    return (time.monotonic() - started) / repeats
+        float(step(corpus, numbers, share, learning_rate=0.0))
+    return time.monotonic() - started
