@@ -21,7 +21,6 @@ from veriscene.experiments.tuning.study import (
     load,
     opened,
     plan_search,
-    run_folder,
 )
 from veriscene.experiments.tuning.tune import Marks, share_done
 
@@ -56,14 +55,14 @@ def test_an_interrupted_study_proposes_the_same_settings_as_an_uninterrupted_one
     broken = tmp_path / "broken"
     with opened(broken, search(corpus)) as study:
         before = play(study, 12)
-        run_folder(broken, study.ask()).mkdir()
+        study.run_folder(study.ask()).mkdir()
     with (broken / JOURNAL).open("ab") as journal:
         journal.write(b'{"op_code": 5, "wor')  # the machine lost power here,
     (broken / f"{JOURNAL}.lock").symlink_to(JOURNAL)  # while optuna was writing
     with opened(broken, search(corpus)) as study:
         after = play(study, 3)
         assert [trial.number for trial in study.trials() if is_cut_off(trial)] == [12]
-        assert len(study.finished()) == 15 and not run_folder(broken, 12).exists()
+        assert len(study.finished()) == 15 and not study.run_folder(12).exists()
     assert before + after == whole
     other_seed = search(corpus, "training.seed=2")
     with opened(tmp_path / "other", other_seed) as study:
@@ -108,15 +107,23 @@ def test_a_damaged_study_another_folder_and_a_second_command_are_refused(corpus:
     folder = tmp_path / "study"
     with opened(folder, search(corpus)) as study:
         play(study, 1)
-        run_folder(folder, 0).mkdir()
+        study.run_folder(0).mkdir()
         with pytest.raises(InputError, match="another command"), opened(folder, search(corpus)):
             pass
     best = (folder / BEST_TRIAL).read_bytes()
-    for journal in (b"nonsense\n{}\n", b"{}\n", b"[]\n", b'{"op_code":99,"worker_id":"1"}\n', b"\xff\n\n", b""):
+    for journal in (
+        b"nonsense\n{}\n",
+        b"{}\n",
+        b"[]\n",
+        b'{"op_code":99,"worker_id":"1"}\n',
+        b"\xff\n\n",
+        b"[" * 9**6 + b"\n",
+        b"",
+    ):
         (folder / JOURNAL).write_bytes(journal)
         with pytest.raises(InputError, match=rf"{JOURNAL}: damaged .*; .*--out$"), opened(folder, search(corpus)):
             pass
-    assert (folder / BEST_TRIAL).read_bytes() == best and run_folder(folder, 0).is_dir()
+    assert (folder / BEST_TRIAL).read_bytes() == best and study.run_folder(0).is_dir()
 
 
 def test_a_trial_below_the_median_is_pruned_but_not_in_its_first_half(corpus: Path, tmp_path: Path) -> None:

@@ -99,10 +99,10 @@ def _read_values(key: str, values: str, preset: str, changes: Sequence[str]) -> 
         raise InputError("only numbers have a range", allowed="list the choices: section.key=a,b,c")
     if rest not in ([], ["log"]):
         raise InputError("not a search range", allowed=f"use {FORMS}")
-    if not low < high < math.inf:
-        raise InputError(f"the lower bound {low} must be below a finite upper bound, not {high}")
+    if not low < high or math.isinf(high - low):
+        raise InputError(f"the lower end {low} must be below the upper end {high}, and both finite")
     if rest and low <= 0:
-        raise InputError(f"with log the lower bound must be above 0, not {low}")
+        raise InputError(f"with log the lower end must be above 0, not {low}")
     return (IntDistribution if isinstance(low, int) else FloatDistribution)(low, high, log=bool(rest))
 
 

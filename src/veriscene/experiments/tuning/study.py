@@ -106,9 +106,9 @@ class Study:
             self._study = load(folder)
             started_with = self._study.user_attrs.get(SEARCH)
             trials = self.trials()
-            if run_folder(folder, len(trials)).exists():
+            if self.run_folder(len(trials)).exists():
                 raise ValueError(f"trial {len(trials)} is missing")  # and its number would be used again
-        except (ValueError, KeyError, TypeError, AssertionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
             raise InputError(f"damaged ({error})", where=journal, allowed="start again in another --out") from None
         self._check_same(started_with)
         for trial in trials:
@@ -118,6 +118,9 @@ class Study:
 
     def trials(self) -> list[FrozenTrial]:
         return self._study.get_trials(deepcopy=False)
+
+    def run_folder(self, number: int) -> Path:
+        return self.folder / f"trial-{number:03}"
 
     def finished(self) -> list[FrozenTrial]:
         """Returns the trials that count: complete, pruned or failed, but neither running nor cut off."""
@@ -138,7 +141,7 @@ class Study:
             "trial": best.number,
             "settings": rounded(best.params, self.search.space),
             "command": self.search.command(best.params),
-            "run": str(run_folder(self.folder, best.number)),
+            "run": str(self.run_folder(best.number)),
         }
 
     def ask(self) -> int:
@@ -170,7 +173,7 @@ class Study:
         """Keeps only the best trial's weights, and nothing of a run that was cut off; writes best.json."""
         best = self.best()
         for trial in self.trials():
-            run = run_folder(self.folder, trial.number)
+            run = self.run_folder(trial.number)
             if is_cut_off(trial):
                 shutil.rmtree(run, ignore_errors=True)
             elif trial.state.is_finished() and (best is None or trial.number != best.number):
@@ -210,11 +213,3 @@ def load(folder: Path) -> optuna.Study:
 
 def is_cut_off(trial: FrozenTrial) -> bool:
     return trial.state.name == "FAIL" and ERROR not in trial.user_attrs
-
-
-def run_folder(folder: Path, number: int) -> Path:
-    return folder / f"trial-{number:03}"
-
-
-def log_file(folder: Path, number: int) -> Path:
-    return folder / f"trial-{number:03}.txt"

@@ -8,7 +8,8 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
@@ -23,7 +24,7 @@ from veriscene.config import TrainingConfig
 from veriscene.errors import InputError
 from veriscene.experiments.tuning import study as studies
 from veriscene.experiments.tuning.space import as_changes, configure, rounded
-from veriscene.experiments.tuning.study import ERROR, MARKS, SECONDS, Search, Study, log_file, run_folder
+from veriscene.experiments.tuning.study import ERROR, MARKS, SECONDS, Search, Study
 from veriscene.training import run
 from veriscene.training.interruption import interruptible
 from veriscene.training.progress import clock
@@ -56,43 +57,55 @@ def tune(
 
     `accelerator` is called in each worker. Raises InputError after three failures in a row.
     """
-    threads = max(1, torch.get_num_threads() // jobs)
-    workers: dict[int, BaseProcess] = {}  # by trial number
     failures: list[FrozenTrial] = []  # since the last success
     with studies.opened(folder, search) as study, interruptible() as asked_to_stop:
-        started, before, stopping = time.monotonic(), len(study.finished()), False
-        try:
-            while True:
-                if not stopping and (asked_to_stop.is_set() or len(failures) >= MOST_FAILURES):
-                    stopping = True
-                    for worker in workers.values():
-                        worker.terminate()  # it stops after its current step
-                while not stopping and len(workers) < min(jobs, trials - len(study.finished())):
-                    number = study.ask()
-                    workers[number] = _start(search, folder, number, threads, accelerator)
-                if not workers:
-                    break
-                wait([worker.sentinel for worker in workers.values()], timeout=0.2)  # seconds, to notice Ctrl-C
-                for number in [number for number, worker in workers.items() if not worker.is_alive()]:
-                    status = workers.pop(number).exitcode
-                    error = None if stopping else f"its process ended without a result (exit status {status})"
-                    trial = study.close(number, error=error)
-                    if not studies.is_cut_off(trial):
-                        failures = [*failures, trial] if ERROR in trial.user_attrs else []
-                        finished = len(study.finished())
-                        left = clock((time.monotonic() - started) / (finished - before) * max(0, trials - finished))
-                        say(f"{_result(study, trial)}  {finished} of {trials}, {left} left")
-        finally:
-            for worker in workers.values():
-                worker.kill()
-                worker.join()
+        started, before = time.monotonic(), len(study.finished())
+        ended = _run(study, trials, jobs, accelerator, lambda: asked_to_stop.is_set() or len(failures) >= MOST_FAILURES)
+        with closing(ended):
+            for trial in ended:
+                if studies.is_cut_off(trial):
+                    continue
+                failures = [*failures, trial] if ERROR in trial.user_attrs else []
+                finished = len(study.finished())
+                left = clock((time.monotonic() - started) / (finished - before) * max(0, trials - finished))
+                say(f"{_result(study, trial)}  {finished} of {trials}, {left} left")
         if len(failures) >= MOST_FAILURES:
             raise InputError(
                 f"{len(failures)} trials in a row failed, the last with: {failures[-1].user_attrs[ERROR]}",
                 where=folder,
-                allowed=f"see {log_file(folder, failures[-1].number)}",
+                allowed=f"see {study.run_folder(failures[-1].number).with_suffix('.txt')}",
             )
         return Outcome(study.best_to_json(), interrupted=len(study.finished()) < trials)
+
+
+def _run(
+    study: Study, trials: int, jobs: int, accelerator: Callable[[], Accelerator], should_stop: Callable[[], bool]
+) -> Generator[FrozenTrial]:
+    """Keeps `jobs` workers busy until `trials` are finished, and yields each trial whose worker has ended."""
+    threads = max(1, torch.get_num_threads() // jobs)
+    workers: dict[int, BaseProcess] = {}  # by trial number
+    stopping = False
+    try:
+        while True:
+            if not stopping and should_stop():
+                stopping = True
+                for worker in workers.values():
+                    worker.terminate()  # it stops after its current step
+            while not stopping and len(workers) < min(jobs, trials - len(study.finished())):
+                number = study.ask()
+                workers[number] = _start(study.search, study.run_folder(number), number, threads, accelerator)
+            if not workers:
+                return
+            wait([worker.sentinel for worker in workers.values()], timeout=0.2)  # seconds, to notice Ctrl-C
+            for number in [number for number, worker in workers.items() if not worker.is_alive()]:
+                status = workers.pop(number).exitcode
+                stopped = stopping or should_stop()  # a closed terminal signals the workers too
+                error = None if stopped else f"its process ended without a result (exit status {status})"
+                yield study.close(number, error=error)
+    finally:
+        for worker in workers.values():
+            worker.kill()
+            worker.join()
 
 
 def _result(study: Study, trial: FrozenTrial) -> str:
@@ -130,15 +143,15 @@ def _work(search: Search, folder: Path, number: int, threads: int, accelerator: 
     """Trains one trial, and writes its scores and its result to the journal."""
     import optuna
 
-    with log_file(folder, number).open("ab") as log:
+    with folder.with_suffix(".txt").open("ab") as log:
         for stream in (1, 2):
             os.dup2(log.fileno(), stream)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
-    study = studies.load(folder)
+    study = studies.load(folder.parent)
     trial = optuna.Trial(study, number)
     try:
-        _train(search, run_folder(folder, number), study, trial, accelerator())
+        _train(search, folder, study, trial, accelerator())
     except Exception as error:  # out of memory, a full disk: this trial failed, the study continues
         traceback.print_exc()
         text = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
