@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -99,8 +98,8 @@ def _read_values(key: str, values: str, preset: str, changes: Sequence[str]) -> 
         raise InputError("only numbers have a range", allowed="list the choices: section.key=a,b,c")
     if rest not in ([], ["log"]):
         raise InputError("not a search range", allowed=f"use {FORMS}")
-    if not low < high or math.isinf(high - low):
-        raise InputError(f"the lower end {low} must be below the upper end {high}, and both finite")
+    if not low < high:
+        raise InputError(f"the lower end {low} must be below the upper end {high}")
     if rest and low <= 0:
         raise InputError(f"with log the lower end must be above 0, not {low}")
     return (IntDistribution if isinstance(low, int) else FloatDistribution)(low, high, log=bool(rest))
