@@ -15,7 +15,7 @@ WRONG = {
     "training.learning_rate=": "use section.key=low:high",
     "learning_rate=1:2": "use section.key=low:high",
     "training.learning_rate=0.02:0.01": "the lower end 0.02 must be below the upper end 0.01",
-    "training.learning_rate=0.1:2": "training.learning_rate=2.0 must be",
+    "training.learning_rate=0.1:2": "training.learning_rate=2",
     "training.weight_decay=0:1:log": "with log the lower end must be above 0",
     "training.weight_decay=0:1:linear": "use section.key=low:high",
     "training.weight_decay=nan:1": "training.weight_decay=nan must be",

@@ -110,8 +110,9 @@ def test_a_damaged_study_another_folder_and_a_second_command_are_refused(corpus:
         study.run_folder(0).mkdir()
         with pytest.raises(InputError, match="another command"), opened(folder, search(corpus)):
             pass
-    best = (folder / BEST_TRIAL).read_bytes()
+    best, whole = (folder / BEST_TRIAL).read_bytes(), (folder / JOURNAL).read_bytes()
     for journal in (
+        whole.replace(b'"param_name":"model.dropout"', b'"param_name":"model.dropouT"'),
         b"nonsense\n{}\n",
         b"{}\n",
         b"[]\n",
@@ -120,6 +121,7 @@ def test_a_damaged_study_another_folder_and_a_second_command_are_refused(corpus:
         b"[" * 9**6 + b"\n",
         b"",
     ):
+        assert journal != whole
         (folder / JOURNAL).write_bytes(journal)
         with pytest.raises(InputError, match=rf"{JOURNAL}: damaged .*; .*--out$"), opened(folder, search(corpus)):
             pass

@@ -104,13 +104,14 @@ class Study:
         journal.with_name(f"{journal.name}.lock").unlink(missing_ok=True)
         try:
             self._study = load(folder)
-            started_with = self._study.user_attrs.get(SEARCH)
             trials = self.trials()
             if self.run_folder(len(trials)).exists():
                 raise ValueError(f"trial {len(trials)} is missing")  # and its number would be used again
+            self._check_same(self._study.user_attrs.get(SEARCH))
+            if unknown := {key for trial in trials for key in trial.params.keys() - search.space.keys()}:
+                raise ValueError(f"unknown setting {min(unknown)}")
         except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
             raise InputError(f"damaged ({error})", where=journal, allowed="start again in another --out") from None
-        self._check_same(started_with)
         for trial in trials:
             if not trial.state.is_finished():
                 self.close(trial.number)
