@@ -9,7 +9,7 @@ import pytest
 from samples import write_corpus, yellow_circle_examples
 from veriscene.config import load_preset
 from veriscene.errors import InputError
-from veriscene.experiments.tuning.search import plan_search
+from veriscene.experiments.tuning.study import plan_search
 from veriscene.training.effect import check_changes, with_effect
 
 MATTERS = {

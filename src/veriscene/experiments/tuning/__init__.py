@@ -1,1 +1,1 @@
-"""Searching for settings with optuna."""
+"""Hyperparameter search with optuna."""

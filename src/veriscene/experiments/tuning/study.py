@@ -1,218 +1,216 @@
-"""A study is a folder: study.json (what is searched), optuna's journal, a run and a log for each trial, the results.
-
-One command at a time works on it. Whatever ended the last one, the next one finds a sound study.
-"""
+"""A study folder: optuna's journal (its only state), a run folder and a log for each trial, and best.json."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import re
+import shlex
 import shutil
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veriscene import files
+from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.experiments.tuning.pruning import Marks, pruner
-from veriscene.experiments.tuning.search import Search, check_same
-from veriscene.experiments.tuning.space import Settings
+from veriscene.experiments.tuning.space import Space, as_changes, configure, describe, flat, read_space, rounded
+from veriscene.scenes import nlvr
 from veriscene.training.checkpoint import BEST
+from veriscene.training.effect import with_effect
+from veriscene.training.materials import labelled
 from veriscene.training.trainer import LAST
 
 if TYPE_CHECKING:
     import optuna
+    from optuna.trial import FrozenTrial
 
-STUDY, JOURNAL, TRIALS, BEST_TRIAL = "study.json", "journal.log", "trials.json", "best.json"
-RUNNING, COMPLETE, PRUNED, FAILED, CUT_OFF = "running", "complete", "pruned", "failed", "cut off"
+JOURNAL, BEST_TRIAL = "journal.log", "best.json"
+SEARCH, ERROR, SECONDS = "search", "error", "seconds"  # user attributes of the study, and of its trials
+TRIALS_BEFORE_PRUNING = 4
+# Trials are compared at this many evenly spaced marks, since batch sizes differ and so do the steps of dev scores.
+# Some of these models leave their initial plateau late, so none is pruned in its first half.
+MARKS, FIRST_PRUNED_MARK = 20, 10
 
 
 @dataclass(frozen=True)
-class Trial:
-    number: int
-    state: str
-    settings: Settings
-    dev_accuracy: float | None  # the best; None where there was no score
-    seconds: float | None
-    error: str  # why it failed
+class Search:
+    """What is searched, and on which corpus. Trials are comparable only if all of this is the same."""
+
+    preset: str
+    data: Path
+    changes: Sequence[str]  # of the preset, for all trials
+    config: Config  # the preset with these changes
+    space: Space
+    checksum: str  # of the train and dev files
+
+    def all_changes(self, params: Mapping[str, Any]) -> list[str]:
+        """Returns the changes of the preset that make up a trial with these sampled values."""
+        return [*self.changes, *as_changes(rounded(params, self.space))]
+
+    def command(self, params: Mapping[str, Any]) -> str:
+        """Returns the command that trains the same model again."""
+        changes = with_effect(self.all_changes(params), self.config.model, corpus_given=True)
+        options = [part for change in changes for part in ("--set", change)]
+        return shlex.join(["veriscene", "train", self.preset, "--data", str(self.data), *options])
+
+    def record(self) -> dict[str, Any]:
+        """Returns all that identifies the search, as a flat JSON object."""
+        space = {f"--space {key}": describe(values) for key, values in self.space.items()}
+        return {"preset": self.preset, "corpus checksum": self.checksum, **flat(self.config), **space}
+
+
+def plan_search(preset: str, *, data: Path, changes: Sequence[str], space: Sequence[str]) -> Search:
+    """Reads and checks everything the search needs; raises InputError before any file is written."""
+    try:
+        import optuna  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise InputError(f"optuna is missing ({error})", allowed='pip install "veriscene[tune]"') from None
+    checked = read_space(space, preset=preset, changes=changes)
+    config = configure(preset, changes)
+    if "training.batch" in checked and config.training.evaluate_every:
+        # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
+        changes = [*changes, "training.evaluate_every=0"]
+        config = configure(preset, changes)
+    digest = hashlib.sha256()
+    for split in ("train", "dev"):
+        path = nlvr.split_file(data, split)
+        labelled(nlvr.read(path), split)
+        digest.update(path.read_bytes())
+    return Search(preset, data, changes, config, checked, digest.hexdigest()[:16])
 
 
 @contextmanager
 def opened(folder: Path, search: Search) -> Iterator[Study]:
-    """The study in that folder, a new one if there is none; InputError if it is of another search, or at work."""
-    try:
-        import optuna
-    except ModuleNotFoundError as error:
-        raise InputError(f'tuning needs optuna ({error}); get it with: pip install "veriscene[tune]"') from None
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    if not (folder / STUDY).exists():
-        with files.created(
-            folder, fill=[STUDY], hint="it is no study to go on with, so name another folder with --out"
-        ):
-            files.write_text(folder / STUDY, json.dumps(search.to_json(), indent=1) + "\n")
+    """Locks the study folder, creating it if needed. Raises InputError if it is locked or holds another search."""
+    if not (folder / JOURNAL).exists():
+        with files.created(folder, fill=[JOURNAL], hint="it is not a study, so choose another folder with --out"):
+            (folder / JOURNAL).touch()
     with files.locked(folder):
-        check_same(folder / STUDY, search)
         yield Study(folder, search)
 
 
 class Study:
+    """The study in a locked folder. Trials that were running when the last command ended are cut off."""
+
     def __init__(self, folder: Path, search: Search) -> None:
-        """Trials that were running when the last command ended are cut off."""
         self.folder, self.search = folder, search
-        self._study = _load(folder / JOURNAL)
-        self._check_journal()
-        self._under_way: dict[int, tuple[optuna.Trial, Marks]] = {}
-        for trial in self.trials():
-            if trial.state == RUNNING:
-                self._cut_off(trial.number)
-        self._tidy()
+        journal = folder / JOURNAL
+        # A crash may have truncated the last line, and may have left optuna's lock behind.
+        os.truncate(journal, journal.read_bytes().rfind(b"\n") + 1)
+        journal.with_name(f"{journal.name}.lock").unlink(missing_ok=True)
+        try:
+            self._study = load(folder)
+            trials = self.trials()
+            if self.run_folder(len(trials)).exists():
+                raise ValueError(f"trial {len(trials)} is missing")  # and its number would be used again
+            self._check_same(self._study.user_attrs.get(SEARCH))
+            if unknown := {key for trial in trials for key in trial.params.keys() - search.space.keys()}:
+                raise ValueError(f"unknown setting {min(unknown)}")
+        except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
+            raise InputError(f"damaged ({error})", where=journal, allowed="start again in another --out") from None
+        for trial in trials:
+            if not trial.state.is_finished():
+                self.close(trial.number)
+        self._clean_up()
 
-    def trials(self) -> list[Trial]:
-        """All there ever were, by number."""
-        return [self._read(trial) for trial in self._study.get_trials(deepcopy=False)]
-
-    def finished(self) -> list[Trial]:
-        """Those that count: neither under way nor cut off."""
-        return [trial for trial in self.trials() if trial.state in (COMPLETE, PRUNED, FAILED)]
-
-    def best(self) -> Trial | None:
-        """A pruned trial is never the best: when it was stopped, others were better."""
-        complete = [trial for trial in self.trials() if trial.state == COMPLETE]
-        return max(complete, key=lambda trial: trial.dev_accuracy or 0.0, default=None)
+    def trials(self) -> list[FrozenTrial]:
+        return self._study.get_trials(deepcopy=False)
 
     def run_folder(self, number: int) -> Path:
         return self.folder / f"trial-{number:03}"
 
-    def log_file(self, number: int) -> Path:
-        return self.folder / f"trial-{number:03}.txt"
+    def finished(self) -> list[FrozenTrial]:
+        """Returns the trials that count: complete, pruned or failed, but neither running nor cut off."""
+        return [trial for trial in self.trials() if trial.state.is_finished() and not is_cut_off(trial)]
 
-    def ask(self) -> Trial:
-        """A new trial. With one job its settings follow from the seed, however often the study was broken off."""
-        from optuna.samplers import TPESampler
-
-        # One generator for the whole study would begin anew with each command, and give the first settings again.
-        place = sum(trial.state != CUT_OFF for trial in self.trials())
-        self._study.sampler = TPESampler(
-            seed=(self.search.config.training.seed * 1_000_003 + place) % 2**32,
-            multivariate=True,
-            constant_liar=True,  # keeps away from what is being tried at the same time
-        )
-        distributions = {key: values.distribution() for key, values in self.search.space.items()}
-        asked = self._study.ask(fixed_distributions=distributions)
-        self._under_way[asked.number] = asked, Marks(asked)
-        return self.trials()[asked.number]
-
-    def score(self, number: int, *, share: float, accuracy: float) -> bool:
-        """Notes a dev score when that share of the trial is over; True if the trial is hopeless."""
-        return self._under_way[number][1].score(share, accuracy)
-
-    def finish(
-        self, number: int, state: str, *, accuracy: float | None = None, seconds: float | None = None, error: str = ""
-    ) -> Trial:
-        """Ends a trial. Of one that was cut off nothing is left; of the others their logs, of the best its weights."""
-        from optuna.trial import TrialState
-
-        trial, marks = self._under_way.pop(number)
-        if state == CUT_OFF:
-            self._cut_off(number)
-        else:
-            trial.set_user_attr("seconds", seconds)
-            trial.set_user_attr("error", error)
-            if state == COMPLETE:
-                marks.complete()
-            self._study.tell(
-                trial,
-                accuracy if state == COMPLETE else None,
-                state={COMPLETE: TrialState.COMPLETE, PRUNED: TrialState.PRUNED, FAILED: TrialState.FAIL}[state],
-            )
-        self._tidy()
-        return self.trials()[number]
+    def best(self) -> FrozenTrial | None:
+        """Returns the best complete trial. A pruned one is never the best: others were better at the same mark."""
+        complete = [trial for trial in self.trials() if trial.state.name == "COMPLETE"]
+        return max(complete, key=lambda trial: trial.value or 0.0, default=None)
 
     def best_to_json(self) -> dict[str, Any] | None:
-        """What best.json holds."""
+        """Returns the content of best.json."""
         best = self.best()
         if best is None:
             return None
         return {
-            "dev_accuracy": best.dev_accuracy,
+            "dev_accuracy": best.value,
             "trial": best.number,
-            "settings": best.settings,
-            "command": self.search.command(best.settings),
+            "settings": rounded(best.params, self.search.space),
+            "command": self.search.command(best.params),
             "run": str(self.run_folder(best.number)),
         }
 
-    def _read(self, trial: optuna.trial.FrozenTrial) -> Trial:
-        error = trial.user_attrs.get("error", "")
-        failed = FAILED if error else CUT_OFF
-        return Trial(
-            trial.number,
-            {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": failed}.get(trial.state.name, RUNNING),
-            {key: self.search.space[key].setting(value) for key, value in trial.params.items()},
-            trial.value,
-            trial.user_attrs.get("seconds"),
-            error,
-        )
+    def ask(self) -> int:
+        """Starts a trial and returns its number. With one job, interruptions do not change the sequence of settings."""
+        from optuna.exceptions import ExperimentalWarning
+        from optuna.samplers import TPESampler
 
-    def _check_journal(self) -> None:
-        """InputError if it has lost something: numbers, and so folders, would be given again, and results dropped.
+        # A generator for the whole study would restart with each command, and repeat its first settings.
+        started = sum(not is_cut_off(trial) for trial in self.trials())
+        seed = (self.search.config.training.seed * 1_000_003 + started) % 2**32
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            # constant_liar avoids the settings of trials that are still running.
+            self._study.sampler = TPESampler(seed=seed, multivariate=True, constant_liar=True)
+        return self._study.ask(fixed_distributions=dict(self.search.space)).number
 
-        All is written there first, so whatever else tells of a trial that ended, the journal of a sound study does.
-        """
-        known = {trial.number: trial.state for trial in self.trials()}
-        ended = _numbers_told(self.folder / TRIALS)
-        names = (re.fullmatch(r"trial-(\d+)", path.stem) for path in self.folder.iterdir())
-        begun = {int(name[1]) for name in names if name}
-        lost = {number for number in ended if known.get(number, RUNNING) == RUNNING} | (begun - known.keys())
-        if lost:
-            raise InputError(
-                f"{self.folder / JOURNAL}: has lost trial {min(lost)};"
-                " put the old one back in its place, or start anew in another folder with --out"
-            )
+    def close(self, number: int, *, error: str | None = None) -> FrozenTrial:
+        """To be called when a trial's worker has ended. Without a result it failed or, without `error`, is cut off."""
+        import optuna
 
-    def _cut_off(self, number: int) -> None:
-        from optuna.trial import TrialState
+        if not self.trials()[number].state.is_finished():
+            if error is not None:
+                optuna.Trial(self._study, number).set_user_attr(ERROR, error)
+            self._study.tell(number, state=optuna.trial.TrialState.FAIL)
+        self._clean_up()
+        return self.trials()[number]
 
-        self._study.tell(number, state=TrialState.FAIL)
-        shutil.rmtree(self.run_folder(number), ignore_errors=True)
-
-    def _tidy(self) -> None:
-        """Drops all weights but the best trial's, and writes the results."""
-        trials, best = self.trials(), self.best()
-        for trial in trials:
-            if trial.state != RUNNING and trial != best:
-                for name in (BEST, LAST):
-                    for weights in self.run_folder(trial.number).glob(f"{name}*"):  # half-written ones too
-                        shutil.rmtree(weights, ignore_errors=True)
-        records = [asdict(trial) for trial in trials if trial.state != RUNNING]
-        files.write_text(self.folder / TRIALS, json.dumps(records, indent=1) + "\n")
+    def _clean_up(self) -> None:
+        """Keeps only the best trial's weights, and nothing of a run that was cut off; writes best.json."""
+        best = self.best()
+        for trial in self.trials():
+            run = self.run_folder(trial.number)
+            if is_cut_off(trial):
+                shutil.rmtree(run, ignore_errors=True)
+            elif trial.state.is_finished() and (best is None or trial.number != best.number):
+                for weights in [*run.glob(f"{BEST}*"), *run.glob(f"{LAST}*")]:  # partial ones too
+                    shutil.rmtree(weights, ignore_errors=True)
         if best is not None:
             files.write_text(self.folder / BEST_TRIAL, json.dumps(self.best_to_json(), indent=1) + "\n")
 
+    def _check_same(self, started_with: dict[str, Any] | None) -> None:
+        now = json.loads(json.dumps(self.search.record()))
+        if started_with is None:
+            self._study.set_user_attr(SEARCH, now)
+            return
+        for key in {**started_with, **now}:
+            if started_with.get(key) != now.get(key):
+                raise InputError(
+                    f"this study was started with {key}={started_with.get(key)}, not {now.get(key)}",
+                    where=self.folder,
+                    allowed="continue with the same, or choose another folder with --out",
+                )
 
-def _numbers_told(results: Path) -> set[int]:
-    """The trials that ended; none if the file is damaged, for it is only written from the journal."""
-    try:
-        return {int(record["number"]) for record in json.loads(files.read_text(results))}
-    except (InputError, ValueError, KeyError, TypeError, RecursionError):
-        return set()
 
-
-def _load(journal: Path) -> optuna.Study:
+def load(folder: Path) -> optuna.Study:
+    """Opens the journal, in the command or in a worker. It holds one study, so a trial's id is its number."""
     import optuna
     from optuna.storages.journal import JournalFileBackend
 
-    # A crash may have cut the last line, to which optuna would then append, and may have left optuna's own lock.
-    journal.touch()
-    whole = journal.read_bytes().rfind(b"\n") + 1
-    os.truncate(journal, whole)
-    journal.with_name(f"{journal.name}.lock").unlink(missing_ok=True)
-    try:
-        storage = optuna.storages.JournalStorage(JournalFileBackend(str(journal)))
-        return optuna.create_study(
-            storage=storage, study_name="tune", direction="maximize", load_if_exists=True, pruner=pruner()
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{journal}: damaged ({error}); start anew in another folder with --out") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    pruner = optuna.pruners.MedianPruner(
+        n_startup_trials=TRIALS_BEFORE_PRUNING, n_warmup_steps=FIRST_PRUNED_MARK, n_min_trials=TRIALS_BEFORE_PRUNING
+    )
+    storage = optuna.storages.JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+    return optuna.create_study(
+        storage=storage, study_name="tune", direction="maximize", load_if_exists=True, pruner=pruner
+    )
+
+
+def is_cut_off(trial: FrozenTrial) -> bool:
+    return trial.state.name == "FAIL" and ERROR not in trial.user_attrs

@@ -1,114 +1,214 @@
-"""Searches for settings: asks the study for trials, has several trained at a time, and tells what comes of them."""
+"""Runs a study: one worker process per trial, several at a time. All results go through optuna's journal."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import threading
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from accelerate import Accelerator
 
+from veriscene.config import TrainingConfig
 from veriscene.errors import InputError
-from veriscene.experiments.tuning.jobs import Jobs
-from veriscene.experiments.tuning.search import Search
-from veriscene.experiments.tuning.space import as_changes
-from veriscene.experiments.tuning.study import COMPLETE, CUT_OFF, FAILED, PRUNED, Study, Trial, opened
-from veriscene.experiments.tuning.trial import Assignment, DevScore, Ended
+from veriscene.experiments.tuning import study as studies
+from veriscene.experiments.tuning.space import as_changes, configure, rounded
+from veriscene.experiments.tuning.study import ERROR, MARKS, SECONDS, Search, Study
+from veriscene.training import run
 from veriscene.training.interruption import interruptible
 from veriscene.training.progress import clock
 
-FAILURES_IN_A_ROW = 3  # After so many the machine is at fault rather than the settings.
-Say = Callable[[str], None]
+if TYPE_CHECKING:
+    import optuna
+    from optuna.trial import FrozenTrial
+
+MOST_FAILURES = 3  # in a row: then the settings are not the cause
+# All that training imports, including what torch and accelerate import late.
+PRELOADED = [__name__, "optuna", "torch._dynamo", "torch.distributed.tensor", "torch.utils.tensorboard"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    best: dict[str, Any] | None  # dev_accuracy, trial, settings, command, run; None if no trial is complete
+    best: dict[str, Any] | None  # the content of best.json; None if no trial is complete
     interrupted: bool
 
 
 def tune(
-    search: Search, *, folder: Path, trials: int, jobs: int, accelerator: Callable[[], Accelerator], say: Say
+    search: Search,
+    *,
+    folder: Path,
+    trials: int,
+    jobs: int,
+    accelerator: Callable[[], Accelerator],
+    say: Callable[[str], None],
 ) -> Outcome:
-    """Goes on with the study in `folder`, or begins it, until it has `trials` finished trials in all, or until Ctrl-C.
+    """Starts or continues the study in `folder`, until it has `trials` finished trials or Ctrl-C is pressed.
 
-    `accelerator` is called in each trial's own process. InputError if trials fail one after the other.
+    `accelerator` is called in each worker. Raises InputError after three failures in a row.
     """
-    threads = max(1, torch.get_num_threads() // jobs)
-    with opened(folder, search) as study, interruptible() as asked_to_stop, Jobs() as at_work:
-        teller = _Teller(study, trials, say)
-        while True:
-            if asked_to_stop.is_set() or teller.failures_in_a_row >= FAILURES_IN_A_ROW:
-                at_work.stop()
-            else:
-                while len(at_work) < min(jobs, trials - len(study.finished())):
-                    trial = study.ask()
-                    at_work.start(trial.number, _assignment(study, trial, threads, accelerator))
-            if not at_work:
-                break
-            for number, message in at_work.messages():
-                if isinstance(message, DevScore):
-                    at_work.answer(number, study.score(number, share=message.share, accuracy=message.accuracy))
-                else:
-                    teller.tell(_finish(study, number, message))
-        if teller.failures_in_a_row >= FAILURES_IN_A_ROW:
-            raise InputError(f"{folder}: {teller.failures_in_a_row} trials in a row failed; {teller.last_failure}")
+    failures: list[FrozenTrial] = []  # since the last success
+    with studies.opened(folder, search) as study, interruptible() as asked_to_stop:
+        started, before = time.monotonic(), len(study.finished())
+        ended = _run(study, trials, jobs, accelerator, lambda: asked_to_stop.is_set() or len(failures) >= MOST_FAILURES)
+        with closing(ended):
+            for trial in ended:
+                if studies.is_cut_off(trial):
+                    continue
+                failures = [*failures, trial] if ERROR in trial.user_attrs else []
+                finished = len(study.finished())
+                left = clock((time.monotonic() - started) / (finished - before) * max(0, trials - finished))
+                say(f"{_result(study, trial)}  {finished} of {trials}, {left} left")
+        if len(failures) >= MOST_FAILURES:
+            raise InputError(
+                f"{len(failures)} trials in a row failed, the last with: {failures[-1].user_attrs[ERROR]}",
+                where=folder,
+                allowed=f"see {study.run_folder(failures[-1].number).with_suffix('.txt')}",
+            )
         return Outcome(study.best_to_json(), interrupted=len(study.finished()) < trials)
 
 
-def _assignment(study: Study, trial: Trial, threads: int, accelerator: Callable[[], Accelerator]) -> Assignment:
-    # Whole paths: a new process begins in the folder in which this one was when it was started.
-    return Assignment(
-        config=study.search.configuration(trial.settings),
-        preset=study.search.preset,
-        data=study.search.data.absolute(),
-        folder=study.run_folder(trial.number).absolute(),
-        log=study.log_file(trial.number).absolute(),
-        threads=threads,
-        accelerator=accelerator,
-    )
+def _run(
+    study: Study, trials: int, jobs: int, accelerator: Callable[[], Accelerator], should_stop: Callable[[], bool]
+) -> Generator[FrozenTrial]:
+    """Keeps `jobs` workers busy until `trials` are finished, and yields each trial whose worker has ended."""
+    threads = max(1, torch.get_num_threads() // jobs)
+    workers: dict[int, BaseProcess] = {}  # by trial number
+    stopping = False
+    try:
+        while True:
+            if not stopping and should_stop():
+                stopping = True
+                for worker in workers.values():
+                    worker.terminate()  # it stops after its current step
+            while not stopping and len(workers) < min(jobs, trials - len(study.finished())):
+                number = study.ask()
+                workers[number] = _start(study.search, study.run_folder(number), number, threads, accelerator)
+            if not workers:
+                return
+            wait([worker.sentinel for worker in workers.values()], timeout=0.2)  # seconds, to notice Ctrl-C
+            for number in [number for number, worker in workers.items() if not worker.is_alive()]:
+                status = workers.pop(number).exitcode
+                stopped = stopping or should_stop()  # a closed terminal signals the workers too
+                error = None if stopped else f"its process ended without a result (exit status {status})"
+                yield study.close(number, error=error)
+    finally:
+        for worker in workers.values():
+            worker.kill()
+            worker.join()
 
 
-def _finish(study: Study, number: int, ended: Ended) -> Trial:
-    if ended.interrupted:
-        return study.finish(number, CUT_OFF)
-    if ended.accuracy is None:
-        return study.finish(number, FAILED, error=ended.error)
-    state = PRUNED if ended.is_pruned else COMPLETE
-    return study.finish(number, state, accuracy=ended.accuracy, seconds=ended.seconds)
+def _result(study: Study, trial: FrozenTrial) -> str:
+    settings = " ".join(as_changes(rounded(trial.params, study.search.space)))
+    if ERROR in trial.user_attrs:
+        return f"trial {trial.number}  failed: {trial.user_attrs[ERROR]}  {settings}"
+    result = f"dev {trial.value:.1%}{', pruned' if trial.state.name == 'PRUNED' else ''}"
+    if best := study.best():
+        result += f"  best {best.value:.1%} (trial {best.number})"
+    return f"trial {trial.number}  {result}  {trial.user_attrs[SECONDS]:.0f} s  {settings}"
 
 
-class _Teller:
-    """A line for each trial that ends."""
+def _start(*arguments: Any) -> BaseProcess:
+    context: multiprocessing.context.SpawnContext | multiprocessing.context.ForkServerContext
+    if torch.cuda.is_available():  # CUDA does not survive a fork
+        context = multiprocessing.get_context("spawn")
+    else:  # faster: forks of a server that has already imported torch
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(PRELOADED)
+    worker = context.Process(target=_work, args=arguments, daemon=True)
+    # A terminal sends Ctrl-C to all its processes, but workers must stop only when this command terminates them.
+    resource_tracker.ensure_running()  # started later, it would unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        worker.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return worker
 
-    def __init__(self, study: Study, trials: int, say: Say) -> None:
-        self._study, self._trials, self._say = study, trials, say
-        self._started, self._done_before = time.monotonic(), len(study.finished())
-        self.failures_in_a_row = 0
-        self.last_failure = ""
 
-    def tell(self, trial: Trial) -> None:
-        if trial.state == CUT_OFF:
-            return
-        if trial.state == FAILED:
-            self.failures_in_a_row += 1
-            self.last_failure = f"the last one: {trial.error}; see {self._study.log_file(trial.number)}"
-        else:
-            self.failures_in_a_row = 0
-        self._say(f"{self._result(trial)}  {' '.join(as_changes(trial.settings))}  {self._standing()}")
+# ------------------------------------------------------------ in the worker
 
-    def _result(self, trial: Trial) -> str:
-        if trial.dev_accuracy is None or trial.seconds is None:
-            return f"trial {trial.number} failed: {trial.error}"
-        pruned = ", stopped as hopeless" if trial.state == PRUNED else ""
-        best = self._study.best()
-        so_far = f"  best {best.dev_accuracy:.1%} (trial {best.number})" if best else ""
-        return f"trial {trial.number}  dev {trial.dev_accuracy:.1%}{pruned}{so_far}  {trial.seconds:.0f} s"
 
-    def _standing(self) -> str:
-        done = len(self._study.finished())
-        each = (time.monotonic() - self._started) / (done - self._done_before)
-        return f"{done} of {self._trials}, {clock(each * (self._trials - done))} left"
+def _work(search: Search, folder: Path, number: int, threads: int, accelerator: Callable[[], Accelerator]) -> None:
+    """Trains one trial, and writes its scores and its result to the journal."""
+    import optuna
+
+    with folder.with_suffix(".txt").open("ab") as log:
+        for stream in (1, 2):
+            os.dup2(log.fileno(), stream)
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    torch.set_num_threads(threads)
+    study = studies.load(folder.parent)
+    trial = optuna.Trial(study, number)
+    try:
+        _train(search, folder, study, trial, accelerator())
+    except Exception as error:  # out of memory, a full disk: this trial failed, the study continues
+        traceback.print_exc()
+        text = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        trial.set_user_attr(ERROR, text.partition("\n")[0])
+        study.tell(trial, state=optuna.trial.TrialState.FAIL)
+
+
+def _train(search: Search, folder: Path, study: optuna.Study, trial: optuna.Trial, accelerator: Accelerator) -> None:
+    from optuna.trial import TrialState
+
+    marks, config = Marks(trial), configure(search.preset, search.all_changes(trial.params))
+
+    def stop_after(line: dict[str, Any]) -> bool:
+        share = share_done(config.training, epoch=line["epoch"], seconds=line["seconds"])
+        return marks.report(share, line["dev_accuracy"])
+
+    trainer = run.start(config, preset=search.preset, data=search.data, folder=folder, accelerator=accelerator)
+    outcome = trainer.fit(stop_after=stop_after)
+    if outcome.interrupted:
+        return  # without a result: the command marks this trial as cut off
+    trial.set_user_attr(SECONDS, outcome.position.seconds)
+    if marks.pruned:
+        study.tell(trial, state=TrialState.PRUNED)
+    else:
+        marks.report(1.0, outcome.position.best_accuracy)  # it may have stopped early, out of patience
+        study.tell(trial, outcome.position.best_accuracy)
+
+
+def _exit_with_parent() -> None:
+    """Without its command a worker is useless, and the next command may already be using the study."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+class Marks:
+    """Reports the best dev accuracy so far at each mark that a trial passes, so that trials can be compared there."""
+
+    def __init__(self, trial: optuna.Trial) -> None:
+        self._trial, self._next, self._best = trial, 0, 0.0
+        self.pruned = False
+
+    def report(self, share: float, accuracy: float) -> bool:
+        """Takes a dev score after this share of the trial; returns True if the trial should be pruned."""
+        mark = int(share * MARKS)
+        for passed in range(self._next, mark):
+            self._trial.report(self._best, passed)  # what was known by then
+        self._best = max(self._best, accuracy)
+        if self._next <= mark:
+            self._trial.report(self._best, mark)
+            self._next = mark + 1
+            self.pruned = mark < MARKS and self._trial.should_prune()
+        return self.pruned
+
+
+def share_done(settings: TrainingConfig, *, epoch: float, seconds: float) -> float:
+    """Returns the share of a run that is over, by its epochs or by its time limit, whichever ends it first."""
+    by_time = seconds / (60 * settings.minutes) if settings.minutes else 0.0
+    return min(1.0, max(epoch / settings.epochs, by_time))
