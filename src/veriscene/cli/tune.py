@@ -51,7 +51,7 @@ def tune(
     """
     from veriscene.experiments.tuning import tune as tuning
     from veriscene.experiments.tuning.study import plan_search
-    from veriscene.training.effect import check_changes
+    from veriscene.training.settings import check_changes
 
     output.main_process_alone("tune")
     fixed = [

@@ -10,7 +10,6 @@ import optuna
 import pytest
 
 from samples import write_corpus, yellow_circle_examples
-from veriscene.config import load_preset
 from veriscene.errors import InputError
 from veriscene.experiments.tuning.study import (
     BEST_TRIAL,
@@ -23,6 +22,8 @@ from veriscene.experiments.tuning.study import (
     plan_search,
 )
 from veriscene.experiments.tuning.tune import Marks, share_done
+from veriscene.models import load_preset
+from veriscene.training.progress import LogLine
 
 SPACE = ("training.learning_rate=1e-5:1e-2:log", "model.dropout=0:0.5")
 
@@ -89,7 +90,7 @@ def test_another_search_is_refused(corpus: Path, tmp_path: Path) -> None:
     epochs = load_preset("bienc").training.epochs
     others = {
         "preset=bienc, not biatt": search(corpus, preset="biatt"),
-        "corpus checksum=": search(elsewhere),
+        "corpus fingerprint=": search(elsewhere),
         rf"training\.epochs={epochs}, not 3": search(corpus, "training.epochs=3"),
         r"--space model\.dropout=0\.0:0\.5, not None": search(corpus, space=SPACE[:1]),
         r"--space model\.dropout=0\.0:0\.5, not 0\.0:0\.4": search(corpus, space=(SPACE[0], "model.dropout=0:0.4")),
@@ -149,9 +150,10 @@ def test_a_trial_below_the_median_is_pruned_but_not_in_its_first_half(corpus: Pa
 
 
 def test_the_share_of_a_trial_is_measured_by_what_ends_it_first() -> None:
+    line = LogLine(50, 5.0, loss=0.5, dev_accuracy=0.5, learning_rate=0.1, examples_per_second=1.0, seconds=30.0)
     for minutes, share in ((0, 0.5), (2, 0.5), (0.75, 2 / 3)):
         settings = load_preset("bienc", ["training.epochs=10", f"training.minutes={minutes}"]).training
-        assert share_done(settings, epoch=5.0, seconds=30.0) == pytest.approx(share)
+        assert share_done(line, settings) == pytest.approx(share)
 
 
 def test_trials_of_every_batch_size_are_scored_equally_often(corpus: Path) -> None:

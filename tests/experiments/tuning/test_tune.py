@@ -20,10 +20,10 @@ from accelerate import Accelerator
 from typer.testing import CliRunner, Result
 
 from samples import write_corpus, yellow_circle_examples
-from veriscene.config import load_preset
 from veriscene.errors import InputError
 from veriscene.experiments.tuning.study import ERROR, is_cut_off, load, plan_search
 from veriscene.experiments.tuning.tune import Outcome, tune
+from veriscene.models import load_preset
 from veriscene.training import checkpoint as checkpoints
 
 cli = importlib.import_module("veriscene.cli.tune")

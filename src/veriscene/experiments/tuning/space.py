@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from veriscene.config import Config, load_preset
+from veriscene.config import Config
 from veriscene.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ DEFAULT = (
     "training.batch=64,128,256,512",
     "training.label_smoothing=0:0.2",
     "training.weight_decay=1e-2:1:log",
-    "training.agreement=0,1,2,4",
+    "training.r_drop=0,1,2,4",
     "model.dropout=0:0.6",
     "model.forget_bias=0,1",
     "model.coordinates=corner,contact",
@@ -37,7 +37,7 @@ def configure(preset: str, changes: Iterable[str]) -> Config:
     """Returns the preset with these changes; raises InputError unless such a model can be built and trained."""
     from veriscene import models
 
-    config = load_preset(preset, changes)
+    config = models.load_preset(preset, changes)
     models.check(config.model)
     return config
 
@@ -52,7 +52,7 @@ def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str]) -> 
 
     Raises InputError unless every bound and every choice gives a valid configuration.
     """
-    from veriscene.training.effect import has_effect
+    from veriscene.training.settings import has_effect
 
     config = configure(preset, changes)
     fixed = {change.partition("=")[0].strip() for change in changes}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shlex
@@ -18,10 +17,9 @@ from veriscene import files
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.experiments.tuning.space import Space, as_changes, configure, describe, flat, read_space, rounded
-from veriscene.scenes import nlvr
 from veriscene.training.checkpoint import BEST
-from veriscene.training.effect import with_effect
-from veriscene.training.materials import labelled
+from veriscene.training.settings import with_effect
+from veriscene.training.source import CorpusSource
 from veriscene.training.trainer import LAST
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ class Search:
     changes: Sequence[str]  # of the preset, for all trials
     config: Config  # the preset with these changes
     space: Space
-    checksum: str  # of the train and dev files
+    fingerprint: int  # of the train and dev examples
 
     def all_changes(self, params: Mapping[str, Any]) -> list[str]:
         """Returns the changes of the preset that make up a trial with these sampled values."""
@@ -60,7 +58,7 @@ class Search:
     def record(self) -> dict[str, Any]:
         """Returns all that identifies the search, as a flat JSON object."""
         space = {f"--space {key}": describe(values) for key, values in self.space.items()}
-        return {"preset": self.preset, "corpus checksum": self.checksum, **flat(self.config), **space}
+        return {"preset": self.preset, "corpus fingerprint": self.fingerprint, **flat(self.config), **space}
 
 
 def plan_search(preset: str, *, data: Path, changes: Sequence[str], space: Sequence[str]) -> Search:
@@ -75,12 +73,7 @@ def plan_search(preset: str, *, data: Path, changes: Sequence[str], space: Seque
         # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
         changes = [*changes, "training.evaluate_every=0"]
         config = configure(preset, changes)
-    digest = hashlib.sha256()
-    for split in ("train", "dev"):
-        path = nlvr.split_file(data, split)
-        labelled(nlvr.read(path), split)
-        digest.update(path.read_bytes())
-    return Search(preset, data, changes, config, checked, digest.hexdigest()[:16])
+    return Search(preset, data, changes, config, checked, fingerprint=CorpusSource.open(config, data).fingerprint)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from veriscene.experiments.tuning.space import as_changes, configure, rounded
 from veriscene.experiments.tuning.study import ERROR, MARKS, SECONDS, Search, Study
 from veriscene.training import run
 from veriscene.training.interruption import interruptible
-from veriscene.training.progress import clock
+from veriscene.training.progress import LogLine, clock
 
 if TYPE_CHECKING:
     import optuna
@@ -164,12 +164,11 @@ def _train(search: Search, folder: Path, study: optuna.Study, trial: optuna.Tria
 
     marks, config = Marks(trial), configure(search.preset, search.all_changes(trial.params))
 
-    def stop_after(line: dict[str, Any]) -> bool:
-        share = share_done(config.training, epoch=line["epoch"], seconds=line["seconds"])
-        return marks.report(share, line["dev_accuracy"])
+    def stop_after(line: LogLine) -> bool:
+        return marks.report(share_done(line, config.training), line.dev_accuracy)
 
-    trainer = run.start(config, preset=search.preset, data=search.data, folder=folder, accelerator=accelerator)
-    outcome = trainer.fit(stop_after=stop_after)
+    with run.start(config, preset=search.preset, data=search.data, folder=folder, accelerator=accelerator) as trainer:
+        outcome = trainer.fit(stop_after=stop_after)
     if outcome.interrupted:
         return  # without a result: the command marks this trial as cut off
     trial.set_user_attr(SECONDS, outcome.position.seconds)
@@ -208,7 +207,7 @@ class Marks:
         return self.pruned
 
 
-def share_done(settings: TrainingConfig, *, epoch: float, seconds: float) -> float:
+def share_done(line: LogLine, settings: TrainingConfig) -> float:
     """Returns the share of a run that is over, by its epochs or by its time limit, whichever ends it first."""
-    by_time = seconds / (60 * settings.minutes) if settings.minutes else 0.0
-    return min(1.0, max(epoch / settings.epochs, by_time))
+    by_time = line.seconds / (60 * settings.minutes) if settings.minutes else 0.0
+    return min(1.0, max(line.epoch / settings.epochs, by_time))
