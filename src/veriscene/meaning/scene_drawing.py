@@ -120,7 +120,7 @@ def fits(left: int, upper: int, extent: int, others: list[Item]) -> bool:
     if left < 0 or upper < 0 or right > BOX_EXTENT or lower > BOX_EXTENT:
         return False
     for other in others:
-        x, y, reach = other.x, other.y, other.size.value + TOUCHING
+        x, y, reach = other.x, other.y, other.size._value_ + TOUCHING
         if left < x + reach and x - TOUCHING < right and upper < y + reach and y - TOUCHING < lower:
             return False
     return True

@@ -1,48 +1,129 @@
-"""The closed list of functions: what each takes, what it gives, and its value.
+"""The functions of the language: parameters, result type and value of each.
 
-Collections are tuples at run time. A parameter that is `collected` gets a tuple whatever was written there: a box
-gives its items, a single value a tuple of one.
+At run time, collections are tuples. A `collected` parameter always receives a tuple: the items of a box, or a tuple of
+one for a single value.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from veriscene.meaning.language import signatures as takes
-from veriscene.meaning.language.constants import AnySide
-from veriscene.meaning.language.kinds import Kind, Many
-from veriscene.meaning.language.placed import CLOSE, SECOND_FLOOR, THIRD_FLOOR, PlacedItem
-from veriscene.meaning.language.signatures import COUNT, FOUND_ITEMS, TRUTH, Form, Function, always, member, members
+from veriscene.meaning.language.placed import CLOSE, PlacedBox, PlacedItem
+from veriscene.meaning.language.signatures import COUNT, FOUND_ITEMS, TRUTH, Form, Function, always
+from veriscene.meaning.language.types import Kind, Many
 from veriscene.scenes.scene import Color, Shape, Side, Size
 
 Items = tuple[PlacedItem, ...]
+Members = tuple[Any, ...]
 
 
 class Undefined(Exception):
-    """An expression has no value on this scene, as `unique` of a set without exactly one member."""
+    """An expression has no value on this scene, such as `unique` of a set without exactly one member."""
 
 
-def distinct(values: Iterable[Hashable]) -> tuple[Any, ...]:
-    """Each value once, in the order of first appearance, so that programs do not depend on hashes."""
-    return tuple(dict.fromkeys(values))
+# ---------------------------------------------------------------- sets
 
 
-def same_members(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    return set(a) == set(b)
+def keys(members: Sequence[Any]) -> Sequence[Hashable]:
+    """The members as set operations compare them: nested collections are equal if they have the same members."""
+    if members and isinstance(members[0], tuple):
+        return [frozenset(keys(member)) for member in members]
+    return members
 
 
-def _unique(members: tuple[Any, ...]) -> Any:
+def distinct(values: Iterable[Any]) -> Members:
+    """Each value once, in order of first appearance, so that programs do not depend on hashes."""
+    members = tuple(values)
+    compared = keys(members)
+    if compared is members:
+        return tuple(dict.fromkeys(members))
+    found: dict[Hashable, Any] = {}
+    for key, member in zip(compared, members, strict=True):
+        found.setdefault(key, member)
+    return tuple(found.values())
+
+
+def same_members(a: Members, b: Members) -> bool:
+    return set(keys(a)) == set(keys(b))
+
+
+def contains(member: Any, members: Members) -> bool:
+    return keys((member,))[0] in keys(members)
+
+
+def all_same(members: Members) -> bool:
+    """Whether there is exactly one distinct member. Boxes are compared by their contents."""
+    return len(set(_contents(members))) == 1
+
+
+def _contents(members: Sequence[Any]) -> Sequence[Hashable]:
+    if members and isinstance(members[0], tuple):
+        return [frozenset(_contents(member)) for member in members]
+    return [member.content() for member in members] if members and isinstance(members[0], PlacedBox) else members
+
+
+def _intersection(sets: Sequence[Members]) -> Members:
+    if not sets:
+        return ()
+    first = distinct(sets[0])
+    common = set(keys(first)).intersection(*map(keys, sets[1:]))
+    return tuple(member for key, member in zip(keys(first), first, strict=True) if key in common)
+
+
+def _flat(sets: Members) -> list[Members]:
+    return [each.items if isinstance(each, PlacedBox) else each for each in sets]
+
+
+def _unique(members: Members) -> Any:
     if len(members) != 1:
         raise Undefined(f"unique needs a set of one member, not of {len(members)}")
     return members[0]
 
 
-def _least(numbers: tuple[int, ...]) -> int:
-    if not numbers:
-        raise Undefined("there is no least number of an empty set")
-    return min(numbers)
+def _least(members: Members, key: Callable[[Any], int] | None = None) -> Any:
+    if not members:
+        raise Undefined("an empty set has no least member")
+    return min(members, key=key)
+
+
+def _sets() -> dict[str, Function]:
+    one, two, nested = (takes.SET,), (takes.SET, takes.SET_LIKE_FIRST), (takes.SET_OF_SETS,)
+    tested, numbers = (takes.SET, takes.TEST), (takes.NUMBER_OR_NUMBERS, takes.NUMBER_OR_NUMBERS)
+    return {
+        "filter_obj": Function(tested, takes.first_set, lambda members, test: tuple(filter(test, members))),
+        "exist": Function(one, TRUTH, bool),
+        "count": Function(one, COUNT, lambda members: len(set(keys(members)))),
+        "len": Function(one, COUNT, len),
+        "unique": Function(one, takes.first_member, _unique),
+        "set": Function(one, takes.first_set, distinct),
+        "all": Function(one, TRUTH, all),
+        "min": Function((takes.NUMBERS_OR_KEYED, takes.KEY), takes.first_member, _least),
+        "combinations": Function((takes.SET, takes.NUMBER), takes.set_of_sets, None),
+        "select": Function((takes.NUMBER, takes.SET), lambda types: takes.set_of_sets(types[1:]), None),
+        "union": Function(two, takes.first_set, lambda a, b: distinct(a + b)),
+        "intersect": Function(two, takes.first_set, lambda a, b: _intersection((a, b))),
+        "union_all": Function(
+            nested, takes.members_union, lambda sets: distinct(x for each in _flat(sets) for x in each)
+        ),
+        "intersect_all": Function(nested, takes.members_union, lambda sets: _intersection(_flat(sets))),
+        "contained": Function(two, TRUTH, lambda a, b: set(keys(a)) <= set(keys(b))),
+        "member_of": Function((takes.MEMBER, takes.SET_OF_FIRST), TRUTH, contains),
+        "equal": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, same_members),
+        "equal_set": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, same_members),
+        "equal_int": Function(numbers, TRUTH, same_members),
+        "All": Function(tested, TRUTH, lambda members, test: bool(members) and all(map(test, members))),
+        "Any": Function(tested, TRUTH, lambda members, test: any(map(test, members))),
+        "all_same": Function(one, TRUTH, all_same),
+        "all_same_attribute": Function(
+            (takes.SET, takes.ATTRIBUTE), TRUTH, lambda members, of: all_same(tuple(map(of, members)))
+        ),
+    }
+
+
+# ---------------------------------------------------------------- items
 
 
 def _item_predicates() -> dict[str, Function]:
@@ -50,10 +131,7 @@ def _item_predicates() -> dict[str, Function]:
         of = operator.attrgetter(attribute)
         return lambda item: of(item) is value
 
-    def on_floor(bottom: int) -> Callable[[PlacedItem], bool]:
-        return lambda item: item.box.is_tower and item.bottom == bottom
-
-    named: dict[str, Callable[[PlacedItem], bool]] = {
+    values: dict[str, Callable[[PlacedItem], bool]] = {
         "is_yellow": has("color", Color.YELLOW),
         "is_black": has("color", Color.BLACK),
         "is_blue": has("color", Color.BLUE),
@@ -65,24 +143,28 @@ def _item_predicates() -> dict[str, Function]:
         "is_big": has("size", Size.LARGE),
         "is_top": lambda item: item.top == item.box.highest,
         "is_bottom": lambda item: item.top == item.box.lowest,
-        "is_second": on_floor(SECOND_FLOOR),
-        "is_third": on_floor(THIRD_FLOOR),
+        "is_second": lambda item: item.box.is_tower and item.bottom == 21,  # Blocks of 20 pixels, one pixel apart.
+        "is_third": lambda item: item.box.is_tower and item.bottom == 42,
     }
-    return {name: Function((takes.ITEM,), TRUTH, value) for name, value in named.items()}
+    return {name: Function((takes.ITEM,), TRUTH, value) for name, value in values.items()}
 
 
 def _walls() -> dict[str, Function]:
-    def at(touches: Callable[[PlacedItem, Side | None, int], bool], margin: int) -> Function:
-        def value(item: PlacedItem, side: Side | AnySide = AnySide.ANY) -> bool:
-            return touches(item, None if isinstance(side, AnySide) else side, margin)
+    def touching(test: Callable[[PlacedItem, Side | None, int], bool], margin: int) -> Function:
+        def value(item: PlacedItem, side: Side | None = None) -> bool:
+            return test(item, side, margin)
 
         return Function((takes.ITEM, takes.SIDE), TRUTH, value)
 
+    def corner_of(item: PlacedItem, a: Side | None = None, b: Side | None = None) -> bool:
+        return item.touches_corner(a, CLOSE) and item.touches_wall(b, CLOSE)
+
     return {
-        "is_touching_wall": at(PlacedItem.touches_wall, 0),
-        "is_closely_touching_wall": at(PlacedItem.touches_wall, CLOSE),
-        "is_touching_corner": at(PlacedItem.touches_corner, 0),
-        "is_closely_touching_corner": at(PlacedItem.touches_corner, CLOSE),
+        "is_touching_wall": touching(PlacedItem.touches_wall, 0),
+        "is_closely_touching_wall": touching(PlacedItem.touches_wall, CLOSE),
+        "is_touching_corner": touching(PlacedItem.touches_corner, 0),
+        "is_closely_touching_corner": touching(PlacedItem.touches_corner, CLOSE),
+        "is_closely_touching_specific_corner": Function((takes.ITEM, takes.SIDE_A, takes.SIDE_B), TRUTH, corner_of),
     }
 
 
@@ -93,24 +175,33 @@ def _relations() -> dict[str, Function]:
 
         return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value)
 
+    def of_item(find: Callable[[PlacedItem], Items]) -> Function:
+        return Function((takes.ITEM,), FOUND_ITEMS, find)
+
     def is_closely_touching(x: PlacedItem, y: PlacedItem) -> bool:
         gaps = (x.top - y.bottom, x.left - y.right, y.top - x.bottom, y.left - x.right)
         return any(abs(gap) <= CLOSE for gap in gaps)
 
     return {
         "get_touching": related(PlacedItem.touching),
-        "get_closely_touching": related(lambda item: item.touching(CLOSE)),
-        "get_above": related(PlacedItem.above),
-        "get_below": related(PlacedItem.below),
-        "get_box_all_above": related(PlacedItem.all_above),
-        "get_box_all_below": related(PlacedItem.all_below),
+        "get_closely_touching": related(lambda x: x.touching(CLOSE)),
+        "get_above": related(lambda x: x.adjacent_in_tower(x.all_above(x.box.items))),
+        "get_below": related(lambda x: x.adjacent_in_tower(x.all_below(x.box.items))),
+        "get_box_all_above": related(lambda x: x.all_above(x.box.items)),
+        "get_box_all_below": related(lambda x: x.all_below(x.box.items)),
+        "get_img_all_above": related(lambda x: x.all_above(x.box.scene_items)),
+        "get_img_all_below": related(lambda x: x.all_below(x.box.scene_items)),
+        "get_box_inclusive": of_item(lambda x: x.box.items),
+        "get_box_exclusive": of_item(lambda x: tuple(other for other in x.box.items if other is not x)),
+        "get_img_exclusive": of_item(lambda x: tuple(other for other in x.box.scene_items if other is not x)),
         "is_closely_touching": Function((takes.ITEM, takes.ITEM), TRUTH, is_closely_touching),
     }
 
 
-def _looks(attribute: str, kind: Kind, one: takes.Parameter, some: takes.Parameter) -> dict[str, Function]:
-    """The functions that exist for colour, shape and size alike."""
+def _looks(attribute: str, kind: Kind, example: str) -> dict[str, Function]:
+    """The functions that colour, shape and size have in common."""
     of = operator.attrgetter(attribute)
+    one, some = takes.look(kind, example)
 
     def keep(items: Items, value: object) -> Items:
         return tuple([item for item in items if of(item) is value])
@@ -126,37 +217,16 @@ def _looks(attribute: str, kind: Kind, one: takes.Parameter, some: takes.Paramet
     }
 
 
-def _sets() -> dict[str, Function]:
-    pair = (takes.SOME, takes.SET_LIKE_FIRST)
-    return {
-        "filter_obj": Function((takes.SOME, takes.TEST), members, None),
-        "exist": Function((takes.SOME,), TRUTH, bool),
-        "count": Function((takes.SOME,), COUNT, lambda members: len(set(members))),
-        "len": Function((takes.SOME,), COUNT, len),
-        "unique": Function((takes.SOME,), member, _unique),
-        "set": Function((takes.SOME,), members, distinct),
-        "all": Function((takes.SOME,), TRUTH, all),
-        "min": Function((takes.NUMBERS_OR_KEYED, takes.KEY), member, _least),
-        "combinations": Function((takes.SOME, takes.NUMBER), lambda types: Many(members(types)), None),
-        "union": Function(pair, members, lambda a, b: distinct(a + b)),
-        "intersect": Function(pair, members, lambda a, b: tuple(x for x in distinct(a) if x in b)),
-        "contained": Function(pair, TRUTH, lambda a, b: all(x in b for x in a)),
-        "equal_set": Function(pair, TRUTH, same_members),
-        "equal": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, same_members),
-        "member_of": Function((takes.SINGLE, takes.SET_OF_FIRST), TRUTH, lambda x, members: x in members),
-        "All": Function((takes.SOME, takes.TEST), TRUTH, None),
-        "Any": Function((takes.SOME, takes.TEST), TRUTH, None),
-        "all_same_attribute": Function((takes.SOME, takes.ATTRIBUTE), TRUTH, None),
-    }
+# ---------------------------------------------------------------- logic and numbers
 
 
 def _logic_and_numbers() -> dict[str, Function]:
-    named = {"ge": operator.ge, "gt": operator.gt, "le": operator.le, "lt": operator.lt, "equal_int": operator.eq}
+    orderings = {"ge": operator.ge, "gt": operator.gt, "le": operator.le, "lt": operator.lt}
     return {
         "AND": Function((takes.CONDITION, takes.CONDITION), TRUTH, None),
         "OR": Function((takes.CONDITION, takes.CONDITION), TRUTH, None),
         "NOT": Function((takes.CONDITION,), TRUTH, operator.not_),
-        **{name: Function((takes.NUMBER, takes.NUMBER), TRUTH, value) for name, value in named.items()},
+        **{name: Function((takes.NUMBER, takes.NUMBER), TRUTH, value) for name, value in orderings.items()},
     }
 
 
@@ -164,9 +234,9 @@ FUNCTIONS: dict[str, Function] = {
     **_item_predicates(),
     **_walls(),
     **_relations(),
-    **_looks("color", Kind.COLOR, takes.COLOR, takes.COLORS),
-    **_looks("shape", Kind.SHAPE, takes.SHAPE, takes.SHAPES),
-    **_looks("size", Kind.SIZE, takes.SIZE, takes.SIZES),
+    **_looks("color", Kind.COLOR, "Color.BLACK"),
+    **_looks("shape", Kind.SHAPE, "Shape.SQUARE"),
+    **_looks("size", Kind.SIZE, "Size.BIG"),
     **_sets(),
     **_logic_and_numbers(),
     "box": Function((takes.ITEM,), always(Kind.BOX), operator.attrgetter("box"), Form.ATTRIBUTE),
