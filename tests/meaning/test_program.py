@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from veriscene.errors import InputError
 from veriscene.meaning.language.expression import CALLABLE
-from veriscene.meaning.language.functions import Undefined
+from veriscene.meaning.language.sets import Undefined
 from veriscene.meaning.notation import parse
 from veriscene.scenes.scene import Box, Color, Item, Scene, Shape, Size
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from veriscene.errors import InputError
 from veriscene.meaning.language.execution import compile_expression
 from veriscene.meaning.language.expression import Expression
-from veriscene.meaning.language.functions import Undefined
+from veriscene.meaning.language.sets import Undefined
 from veriscene.meaning.language.types import Kind, described
 from veriscene.meaning.language.unparsing import unparse
 from veriscene.scenes.scene import Scene

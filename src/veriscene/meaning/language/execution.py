@@ -15,15 +15,9 @@ from typing import Any
 from veriscene.errors import InputError
 from veriscene.meaning.language import expression as tree
 from veriscene.meaning.language.expression import Expression
-from veriscene.meaning.language.functions import (
-    FUNCTIONS,
-    Members,
-    Undefined,
-    contains,
-    distinct,
-    same_members,
-)
+from veriscene.meaning.language.functions import FUNCTIONS
 from veriscene.meaning.language.placed import placed
+from veriscene.meaning.language.sets import Members, contains, distinct, same_members
 from veriscene.meaning.language.types import Kind, Many, Type
 from veriscene.scenes.scene import Scene
 
@@ -85,25 +79,11 @@ class _Compiler:
             case tree.Logic(word, operands):
                 code = _junction(word == "and", [self.code(operand, scope) for operand in operands])
                 return code if all(operand.type == node.type for operand in operands) else _truth(code)
-            case tree.Not(operand):
-                return _applied(operator.not_, [self.code(operand, scope)])
             case tree.Comparison():
                 links = [self._comparison(*link, scope) for link in node.links]
                 return links[0] if len(links) == 1 else _junction(True, links)
             case tree.Display():
                 return self._display(node, scope)
-            case tree.Subscript(collection, index):
-                return _applied(_subscript, [self._operand(collection, scope), self.code(index, scope)])
-            case tree.Slice(collection, start, stop):
-                members = self._operand(collection, scope)
-                first, last = (None if end is None else self.code(end, scope) for end in (start, stop))
-                return lambda frame: members(frame)[first and first(frame) : last and last(frame)]
-            case tree.Arithmetic(word, left, right):
-                if node.type is not Kind.NUMBER:
-                    return _applied(operator.add, [self._operand(left, scope), self._operand(right, scope)])
-                return _applied(
-                    operator.add if word == "+" else _remainder, [self.code(left, scope), self.code(right, scope)]
-                )
         raise TypeError(f"{type(node).__name__} cannot be evaluated on its own")
 
     def _operand(self, node: Expression, scope: Scope, collected: bool = True) -> Code:
@@ -219,18 +199,6 @@ def _junction(conjunctive: bool, conditions: list[Code]) -> Code:
 
 def _truth(condition: Code) -> Code:
     return lambda frame: bool(condition(frame))
-
-
-def _subscript(members: Members, index: int) -> Any:
-    if index >= len(members):
-        raise Undefined(f"there is no member {index} among {len(members)}")
-    return members[index]
-
-
-def _remainder(dividend: int, divisor: int) -> int:
-    if divisor == 0:
-        raise Undefined("there is no remainder of a division by 0")
-    return dividend % divisor
 
 
 def _subsets(collection: Code, size: Code, of_distinct: bool) -> Code:

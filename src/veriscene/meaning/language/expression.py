@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -131,7 +130,7 @@ class Named(Expression):
 
 @dataclass(frozen=True)
 class Call(Expression):
-    """A call of a function, or of a method or attribute, whose object is then the first argument."""
+    """A call of a function. Methods, attributes and most operators are functions too."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -196,18 +195,11 @@ class Logic(Expression):
     operands: tuple[Expression, ...]
 
     def _infer_type(self) -> Type:
-        _check_conditions(self.operator, self.operands)
+        for operand in self.operands:
+            if not is_condition(operand.type):
+                raise InputError(f"{self.operator} needs conditions, not {described(operand.type)}")
         types = {operand.type for operand in self.operands}
         return types.pop() if len(types) == 1 else Kind.TRUTH
-
-
-@dataclass(frozen=True)
-class Not(Expression):
-    operand: Expression
-
-    def _infer_type(self) -> Type:
-        _check_conditions("not", (self.operand,))
-        return Kind.TRUTH
 
 
 @dataclass(frozen=True)
@@ -226,60 +218,3 @@ class Display(Expression):
                 f"a list contains {' and '.join(sorted(map(described, types)))}", allowed="members must have one type"
             )
         return Many(self.members[0].type)
-
-
-@dataclass(frozen=True)
-class Subscript(Expression):
-    collection: Expression
-    index: Expression
-
-    def _infer_type(self) -> Type:
-        _check_numbers("an index", (self.index,))
-        return _type_of_members(self.collection)
-
-
-@dataclass(frozen=True)
-class Slice(Expression):
-    collection: Expression
-    start: Expression | None
-    stop: Expression | None
-
-    def _infer_type(self) -> Type:
-        _check_numbers("the end of a slice", [end for end in (self.start, self.stop) if end is not None])
-        return Many(_type_of_members(self.collection))
-
-
-@dataclass(frozen=True)
-class Arithmetic(Expression):
-    """`+` adds numbers or concatenates collections; `%` is the remainder of numbers."""
-
-    operator: str
-    left: Expression
-    right: Expression
-
-    def _infer_type(self) -> Type:
-        left, right = self.left.type, self.right.type
-        if self.operator == "+" and member_type(left) is not None and member_type(left) == member_type(right):
-            return Many(_type_of_members(self.left))
-        if left is not Kind.NUMBER or right is not Kind.NUMBER:
-            raise InputError(f"{self.operator} cannot combine {described(left)} and {described(right)}")
-        return Kind.NUMBER
-
-
-def _check_conditions(word: str, operands: Sequence[Expression]) -> None:
-    for operand in operands:
-        if not is_condition(operand.type):
-            raise InputError(f"{word} needs conditions, not {described(operand.type)}")
-
-
-def _check_numbers(what: str, operands: Sequence[Expression]) -> None:
-    for operand in operands:
-        if operand.type is not Kind.NUMBER:
-            raise InputError(f"{what} must be a number, not {described(operand.type)}")
-
-
-def _type_of_members(collection: Expression) -> Type:
-    member = member_type(collection.type)
-    if member is None:
-        raise InputError(f"only a set or a list has members, not {described(collection.type)}")
-    return member

@@ -7,86 +7,20 @@ one for a single value.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
+from veriscene.meaning.language import sets
 from veriscene.meaning.language import signatures as takes
-from veriscene.meaning.language.placed import CLOSE, PlacedBox, PlacedItem
+from veriscene.meaning.language.placed import CLOSE, PlacedItem
+from veriscene.meaning.language.sets import Members, Undefined
 from veriscene.meaning.language.signatures import COUNT, FOUND_ITEMS, TRUTH, Form, Function, always
 from veriscene.meaning.language.types import Kind, Many
 from veriscene.scenes.scene import Color, Shape, Side, Size
 
 Items = tuple[PlacedItem, ...]
-Members = tuple[Any, ...]
-
-
-class Undefined(Exception):
-    """An expression has no value on this scene, such as `unique` of a set without exactly one member."""
-
-
-# ---------------------------------------------------------------- sets
-
-
-def keys(members: Sequence[Any]) -> Sequence[Hashable]:
-    """The members as set operations compare them: nested collections are equal if they have the same members."""
-    if members and isinstance(members[0], tuple):
-        return [frozenset(keys(member)) for member in members]
-    return members
-
-
-def distinct(values: Iterable[Any]) -> Members:
-    """Each value once, in order of first appearance, so that programs do not depend on hashes."""
-    members = tuple(values)
-    compared = keys(members)
-    if compared is members:
-        return tuple(dict.fromkeys(members))
-    found: dict[Hashable, Any] = {}
-    for key, member in zip(compared, members, strict=True):
-        found.setdefault(key, member)
-    return tuple(found.values())
-
-
-def same_members(a: Members, b: Members) -> bool:
-    return set(keys(a)) == set(keys(b))
-
-
-def contains(member: Any, members: Members) -> bool:
-    return keys((member,))[0] in keys(members)
-
-
-def all_same(members: Members) -> bool:
-    """Whether there is exactly one distinct member. Boxes are compared by their contents."""
-    return len(set(_contents(members))) == 1
-
-
-def _contents(members: Sequence[Any]) -> Sequence[Hashable]:
-    if members and isinstance(members[0], tuple):
-        return [frozenset(_contents(member)) for member in members]
-    return [member.content() for member in members] if members and isinstance(members[0], PlacedBox) else members
-
-
-def _intersection(sets: Sequence[Members]) -> Members:
-    if not sets:
-        return ()
-    first = distinct(sets[0])
-    common = set(keys(first)).intersection(*map(keys, sets[1:]))
-    return tuple(member for key, member in zip(keys(first), first, strict=True) if key in common)
-
-
-def _flat(sets: Members) -> list[Members]:
-    return [each.items if isinstance(each, PlacedBox) else each for each in sets]
-
-
-def _unique(members: Members) -> Any:
-    if len(members) != 1:
-        raise Undefined(f"unique needs a set of one member, not of {len(members)}")
-    return members[0]
-
-
-def _least(members: Members, key: Callable[[Any], int] | None = None) -> Any:
-    if not members:
-        raise Undefined("an empty set has no least member")
-    return min(members, key=key)
 
 
 def _sets() -> dict[str, Function]:
@@ -95,30 +29,28 @@ def _sets() -> dict[str, Function]:
     return {
         "filter_obj": Function(tested, takes.first_set, lambda members, test: tuple(filter(test, members))),
         "exist": Function(one, TRUTH, bool),
-        "count": Function(one, COUNT, lambda members: len(set(keys(members)))),
+        "count": Function(one, COUNT, lambda members: len(set(sets.keys(members)))),
         "len": Function(one, COUNT, len),
-        "unique": Function(one, takes.first_member, _unique),
-        "set": Function(one, takes.first_set, distinct),
+        "unique": Function(one, takes.first_member, sets.unique),
+        "set": Function(one, takes.first_set, sets.distinct),
         "all": Function(one, TRUTH, all),
-        "min": Function((takes.NUMBERS_OR_KEYED, takes.KEY), takes.first_member, _least),
+        "min": Function((takes.NUMBERS_OR_KEYED, takes.KEY), takes.first_member, sets.least),
         "combinations": Function((takes.SET, takes.NUMBER), takes.set_of_sets, None),
         "select": Function((takes.NUMBER, takes.SET), lambda types: takes.set_of_sets(types[1:]), None),
-        "union": Function(two, takes.first_set, lambda a, b: distinct(a + b)),
-        "intersect": Function(two, takes.first_set, lambda a, b: _intersection((a, b))),
-        "union_all": Function(
-            nested, takes.members_union, lambda sets: distinct(x for each in _flat(sets) for x in each)
-        ),
-        "intersect_all": Function(nested, takes.members_union, lambda sets: _intersection(_flat(sets))),
-        "contained": Function(two, TRUTH, lambda a, b: set(keys(a)) <= set(keys(b))),
-        "member_of": Function((takes.MEMBER, takes.SET_OF_FIRST), TRUTH, contains),
-        "equal": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, same_members),
-        "equal_set": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, same_members),
-        "equal_int": Function(numbers, TRUTH, same_members),
+        "union": Function(two, takes.first_set, lambda a, b: sets.distinct(a + b)),
+        "intersect": Function(two, takes.first_set, lambda a, b: sets.intersection((a, b))),
+        "union_all": Function(nested, takes.members_union, lambda each: sets.distinct(chain(*sets.flat(each)))),
+        "intersect_all": Function(nested, takes.members_union, lambda each: sets.intersection(sets.flat(each))),
+        "contained": Function(two, TRUTH, lambda a, b: set(sets.keys(a)) <= set(sets.keys(b))),
+        "member_of": Function((takes.MEMBER, takes.SET_OF_FIRST), TRUTH, sets.contains),
+        "equal": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, sets.same_members),
+        "equal_set": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, sets.same_members),
+        "equal_int": Function(numbers, TRUTH, sets.same_members),
         "All": Function(tested, TRUTH, lambda members, test: bool(members) and all(map(test, members))),
         "Any": Function(tested, TRUTH, lambda members, test: any(map(test, members))),
-        "all_same": Function(one, TRUTH, all_same),
+        "all_same": Function(one, TRUTH, sets.all_same),
         "all_same_attribute": Function(
-            (takes.SET, takes.ATTRIBUTE), TRUTH, lambda members, of: all_same(tuple(map(of, members)))
+            (takes.SET, takes.ATTRIBUTE), TRUTH, lambda members, of: sets.all_same(tuple(map(of, members)))
         ),
     }
 
@@ -171,7 +103,7 @@ def _walls() -> dict[str, Function]:
 def _relations() -> dict[str, Function]:
     def related(find: Callable[[PlacedItem], Items]) -> Function:
         def value(items: Items) -> Items:
-            return find(items[0]) if len(items) == 1 else distinct(other for item in items for other in find(item))
+            return find(items[0]) if len(items) == 1 else sets.distinct(other for item in items for other in find(item))
 
         return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value)
 
@@ -210,14 +142,26 @@ def _looks(attribute: str, kind: Kind, example: str) -> dict[str, Function]:
     return {
         f"filter_{attribute}": Function((takes.ITEMS, one), FOUND_ITEMS, keep),
         f"query_{attribute}": Function((takes.ITEM_OR_ITEMS,), looks, lambda items: tuple(map(of, items))),
-        f"get_set_{attribute}s": Function((takes.ITEMS,), looks, lambda items: distinct(map(of, items))),
-        f"equal_{attribute}": Function((some, some), TRUTH, same_members),
+        f"get_set_{attribute}s": Function((takes.ITEMS,), looks, lambda items: sets.distinct(map(of, items))),
+        f"equal_{attribute}": Function((some, some), TRUTH, sets.same_members),
         f"all_same_{attribute}": Function((takes.ITEMS,), TRUTH, lambda items: len(set(map(of, items))) == 1),
         attribute: Function((takes.ITEM,), always(kind), of, Form.ATTRIBUTE),
     }
 
 
-# ---------------------------------------------------------------- logic and numbers
+# ---------------------------------------------------------------- logic, numbers and operators
+
+
+def _subscript(members: Members, index: int) -> Any:
+    if index >= len(members):
+        raise Undefined(f"there is no member {index} among {len(members)}")
+    return members[index]
+
+
+def _remainder(dividend: int, divisor: int) -> int:
+    if divisor == 0:
+        raise Undefined("there is no remainder of a division by 0")
+    return dividend % divisor
 
 
 def _logic_and_numbers() -> dict[str, Function]:
@@ -230,6 +174,20 @@ def _logic_and_numbers() -> dict[str, Function]:
     }
 
 
+def _operators() -> dict[str, Function]:
+    """Named by their symbols; `and`, `or` and comparisons are nodes of their own."""
+    sliced = (takes.SET, takes.NUMBER, takes.STOP)
+    summed = (takes.NUMBER_OR_SET, takes.ADDEND)
+    functions = {
+        "not": Function((takes.CONDITION,), TRUTH, operator.not_),
+        "+": Function(summed, takes.sum_type, lambda a, b: operator.add(*sets.flat((a, b)))),
+        "%": Function((takes.NUMBER, takes.NUMBER), COUNT, _remainder),
+        "[]": Function((takes.SET, takes.NUMBER), takes.first_member, _subscript),
+        "[:]": Function(sliced, takes.first_set, lambda members, start, stop=None: members[start:stop]),
+    }
+    return {name: replace(function, form=Form.OPERATOR) for name, function in functions.items()}
+
+
 FUNCTIONS: dict[str, Function] = {
     **_item_predicates(),
     **_walls(),
@@ -239,6 +197,7 @@ FUNCTIONS: dict[str, Function] = {
     **_looks("size", Kind.SIZE, "Size.BIG"),
     **_sets(),
     **_logic_and_numbers(),
+    **_operators(),
     "box": Function((takes.ITEM,), always(Kind.BOX), operator.attrgetter("box"), Form.ATTRIBUTE),
     "all_items_in_box": Function((takes.BOX,), FOUND_ITEMS, operator.attrgetter("items"), Form.METHOD),
     "is_tower": Function((takes.BOX,), TRUTH, operator.attrgetter("is_tower"), Form.METHOD),

@@ -163,7 +163,7 @@ def _bool_op(node: ast.BoolOp, scope: Scope) -> Expression:
 def _unary_op(node: ast.UnaryOp, scope: Scope) -> Expression:
     if not isinstance(node.op, ast.Not):
         _reject(node, "use `not`, or a number without a sign")
-    return _build(node, tree.Not, _expression(node.operand, scope))
+    return _build(node, tree.Call, "not", (_expression(node.operand, scope),))
 
 
 def _compare(node: ast.Compare, scope: Scope) -> Expression:
@@ -177,7 +177,7 @@ def _bin_op(node: ast.BinOp, scope: Scope) -> Expression:
     if not isinstance(node.op, ast.Add | ast.Mod):
         _reject(node, "use + or %")
     word = "+" if isinstance(node.op, ast.Add) else "%"
-    return _build(node, tree.Arithmetic, word, _expression(node.left, scope), _expression(node.right, scope))
+    return _build(node, tree.Call, word, _expressions((node.left, node.right), scope))
 
 
 def _display(node: ast.Set | ast.List, scope: Scope) -> Expression:
@@ -185,13 +185,13 @@ def _display(node: ast.Set | ast.List, scope: Scope) -> Expression:
 
 
 def _subscript(node: ast.Subscript, scope: Scope) -> Expression:
-    collection = _expression(node.value, scope)
     if not isinstance(node.slice, ast.Slice):
-        return _build(node, tree.Subscript, collection, _expression(node.slice, scope))
+        return _build(node, tree.Call, "[]", _expressions((node.value, node.slice), scope))
     if node.slice.step is not None:
         raise InputError("a slice cannot have a step", where=place(node), allowed="write x[1:], for example")
-    ends = [None if end is None else _expression(end, scope) for end in (node.slice.lower, node.slice.upper)]
-    return _build(node, tree.Slice, collection, *ends)
+    start = tree.Number(0) if node.slice.lower is None else _expression(node.slice.lower, scope)
+    stop = () if node.slice.upper is None else (_expression(node.slice.upper, scope),)
+    return _build(node, tree.Call, "[:]", (_expression(node.value, scope), start, *stop))
 
 
 _TRANSLATIONS: dict[type[ast.expr], Callable[[Any, Scope], Expression]] = {

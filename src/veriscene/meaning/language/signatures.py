@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -14,6 +14,7 @@ class Form(Enum):
     FUNCTION = "f(x)"
     METHOD = "x.f()"
     ATTRIBUTE = "x.f"
+    OPERATOR = "x f y"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Function:
     value: Callable[..., Any] | None
     """None if `execution` implements it, because it short-circuits or its result may be too large."""
     form: Form = Form.FUNCTION
+
+
+def sum_type(types: Sequence[Type]) -> Type:
+    return Kind.NUMBER if types[0] is Kind.NUMBER else first_set(types)
 
 
 def always(type: Type) -> Callable[[Sequence[Type]], Type]:
@@ -82,11 +87,13 @@ def _is_set(type: Type, _: Sequence[Type]) -> bool:
 ITEM = _one(Kind.ITEM, "an item")
 BOX = _one(Kind.BOX, "a box")
 NUMBER = _one(Kind.NUMBER, "a number")
+STOP = replace(NUMBER, optional=True)
 SIDE, SIDE_A, SIDE_B = _side("side"), _side("sideA"), _side("sideB")
 
 ITEM_OR_ITEMS = _one_or_more(Kind.ITEM, "an item or a set of items")
 NUMBER_OR_NUMBERS = _one_or_more(Kind.NUMBER, "a number or a set of numbers")
 
+NUMBER_OR_SET = Parameter("a number or a set", lambda type, _: type is Kind.NUMBER or member_type(type) is not None)
 CONDITION = Parameter("a condition", lambda type, _: is_condition(type))
 ANYTHING = Parameter("a value or a set", lambda type, _: not isinstance(type, FunctionOf), collected=True)
 LIKE_FIRST = Parameter(
@@ -95,6 +102,10 @@ LIKE_FIRST = Parameter(
     collected=True,
 )
 MEMBER = Parameter("a value or a set", lambda type, _: not isinstance(type, FunctionOf))
+ADDEND = Parameter(
+    "of the same type as the first argument",
+    lambda type, all: member_type(type) == member_type(all[0]) and (type is Kind.NUMBER) == (all[0] is Kind.NUMBER),
+)
 SET_OF_FIRST = Parameter(
     "a set that can contain the first argument", lambda type, all: member_type(type) == all[0], collected=True
 )

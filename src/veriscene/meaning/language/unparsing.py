@@ -16,6 +16,9 @@ class _Precedence(IntEnum):
     LAMBDA, OR, AND, NOT, COMPARISON, SUM, REMAINDER, ATOM = range(8)
 
 
+_OPERATORS = {"not": _Precedence.NOT, "+": _Precedence.SUM, "%": _Precedence.REMAINDER}
+
+
 def unparse(expression: Expression) -> str:
     """Text that parses to an equal tree."""
     match expression:
@@ -32,22 +35,12 @@ def unparse(expression: Expression) -> str:
         case tree.Logic(word, operands):
             tighter = _precedence(expression) + 1
             return f" {word} ".join(_part(operand, tighter) for operand in operands)
-        case tree.Not(operand):
-            return f"not {_part(operand, _Precedence.NOT)}"
         case tree.Comparison(operands, words):
             first, *others = (_part(operand, _Precedence.SUM) for operand in operands)
             return first + "".join(f" {word} {other}" for word, other in zip(words, others, strict=True))
         case tree.Display(members, is_set):
             inside = ", ".join(map(unparse, members))
             return f"{{{inside}}}" if is_set else f"[{inside}]"
-        case tree.Subscript(collection, index):
-            return f"{_part(collection, _Precedence.ATOM)}[{unparse(index)}]"
-        case tree.Slice(collection, start, stop):
-            ends = ("" if end is None else unparse(end) for end in (start, stop))
-            return f"{_part(collection, _Precedence.ATOM)}[{':'.join(ends)}]"
-        case tree.Arithmetic(word, left, right):
-            precedence = _precedence(expression)
-            return f"{_part(left, precedence)} {word} {_part(right, precedence + 1)}"
     raise TypeError(f"{type(expression).__name__} is not an expression")
 
 
@@ -57,12 +50,10 @@ def _precedence(expression: Expression) -> int:
             return _Precedence.LAMBDA
         case tree.Logic(word):
             return _Precedence.AND if word == "and" else _Precedence.OR
-        case tree.Not():
-            return _Precedence.NOT
         case tree.Comparison():
             return _Precedence.COMPARISON
-        case tree.Arithmetic(word):
-            return _Precedence.SUM if word == "+" else _Precedence.REMAINDER
+        case tree.Call(function):
+            return _OPERATORS.get(function, _Precedence.ATOM)
     return _Precedence.ATOM
 
 
@@ -72,9 +63,16 @@ def _part(expression: Expression, loosest: int) -> str:
 
 
 def _call(name: str, arguments: tuple[Expression, ...]) -> str:
-    function = FUNCTIONS[name]
+    function, first, others = FUNCTIONS[name], arguments[0], arguments[1:]
+    if name == "not":
+        return f"not {_part(first, _Precedence.NOT)}"
+    if name in _OPERATORS:
+        return f"{_part(first, _OPERATORS[name])} {name} {_part(others[0], _OPERATORS[name] + 1)}"
+    if name == "[]":
+        return f"{_part(first, _Precedence.ATOM)}[{unparse(others[0])}]"
+    if name == "[:]":
+        return f"{_part(first, _Precedence.ATOM)}[{unparse(others[0])}:{''.join(map(unparse, others[1:]))}]"
     if function.form is not Form.FUNCTION:
-        parentheses = "()" if function.form is Form.METHOD else ""
-        return f"{_part(arguments[0], _Precedence.ATOM)}.{name}{parentheses}"
-    key = ["key=" if parameter.keyword == "key" else "" for parameter in function.parameters]
-    return f"{name}({', '.join(map(str.__add__, key, map(unparse, arguments)))})"
+        return f"{_part(first, _Precedence.ATOM)}.{name}{'()' if function.form is Form.METHOD else ''}"
+    keywords = ("key=" if parameter.keyword == "key" else "" for parameter in function.parameters)
+    return f"{name}({', '.join(map(str.__add__, keywords, map(unparse, arguments)))})"
