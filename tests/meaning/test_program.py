@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import random
+import re
 import time
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from close_calls import ITEMS_ALIKE, SCENES, Where, some_scenes, value, where
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veriscene.errors import InputError
-from veriscene.meaning.language.expression import CALLABLE
+from veriscene.meaning.language import expression as tree
+from veriscene.meaning.language.expression import CALLABLE, Expression
+from veriscene.meaning.language.functions import FUNCTIONS
+from veriscene.meaning.language.parsing import parse_expression
 from veriscene.meaning.language.sets import Undefined
+from veriscene.meaning.language.types import Kind, member_type
 from veriscene.meaning.notation import parse
+from veriscene.meaning.program import Program
 from veriscene.scenes.scene import Box, Color, Item, Scene, Shape, Size
 
 PREDICATES = [name for name in CALLABLE if name.startswith("is_") and name != "is_closely_touching"]
@@ -159,3 +168,50 @@ def test_programs_are_values() -> None:
     assert again == program and hash(again) == hash(program)
     assert again.holds(SCENES[0]) == program.holds(SCENES[0])
     assert program != parse("exist(filter_obj(all_items, is_bottom))")
+
+
+# ---------------------------------------------------------------- random well-typed programs
+
+
+BASIS = "all_boxes, all_items, all_boxes[0], all_items[0], [0, 2], 1, Color.BLUE, Shape.SQUARE, Size.BIG, Side.ANY"
+
+
+def random_expressions(
+    rng: random.Random, variables: tuple[tree.Variable, ...] = (), size: int = 60
+) -> list[Expression]:
+    """Expressions built from random functions and operators, of arguments that fit their parameters."""
+    found = [*map(parse_expression, re.split(r", (?![0-9]\])", BASIS)), *variables]
+    for _ in range(size):
+        name = rng.choice(list(FUNCTIONS))
+        arguments: list[Expression] = []
+        for parameter in FUNCTIONS[name].parameters:
+            options = found
+            if parameter.mapped and (member := member_type(arguments[0].type)) and len(variables) < 2:
+                variable = tree.Variable(f"v{len(variables)}", member)
+                options = [tree.Lambda(variable, body) for body in random_expressions(rng, (*variables, variable), 9)]
+            types = [argument.type for argument in arguments]
+            options = [option for option in options if parameter.accepts(option.type, [*types, option.type])]
+            arguments += [rng.choice(options)] if options else []
+        pair = (rng.choice(found), rng.choice(found))
+        nodes: list[Callable[[], Expression]] = [
+            partial(tree.Call, name, tuple(arguments)),
+            partial(tree.Comparison, pair, (rng.choice(["==", "!=", "in", "not in"]),)),
+            partial(tree.Display, pair, rng.random() < 0.5),
+            partial(tree.Logic, rng.choice(["and", "or"]), pair),
+        ]
+        for node in nodes:
+            with contextlib.suppress(InputError):
+                found.append(node())
+    return found
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32), some_scenes)
+def test_a_well_typed_program_evaluates_or_raises_input_error(seed: int, scene: Scene) -> None:
+    for expression in random_expressions(random.Random(seed)):
+        if expression.type is Kind.TRUTH:
+            program = Program(expression)
+            with contextlib.suppress(InputError):
+                assert program.holds(scene) in (True, False)
+            with contextlib.suppress(InputError):  # It can be longer or deeper than text may be.
+                assert parse(program.text) == program
