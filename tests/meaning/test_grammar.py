@@ -1,4 +1,4 @@
-"""What the grammar promises: sound English, and programs that mean what the words say."""
+"""The grammar: correct English, and programs that mean what the words say."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def simple() -> list[Statement]:
 # ---------------------------------------------------------------- words
 
 
-def test_statements_are_sound_english(full: list[Statement], simple: list[Statement]) -> None:
+def test_statements_are_correct_english(full: list[Statement], simple: list[Statement]) -> None:
     for text in (statement.text for statement in full + simple):
         assert re.fullmatch(r"[A-Za-z0-9]+(?:,? [a-z0-9]+)*\.?", text), text
         assert not re.search(r"\ba (?:[aei]|o(?!ne\b))", text), text
@@ -47,13 +47,13 @@ def test_statements_are_sound_english(full: list[Statement], simple: list[Statem
         assert not re.search(r"\b(\w+) \1\b", text), text
 
 
-def test_nouns_follow_their_number(full: list[Statement], simple: list[Statement]) -> None:
+def test_nouns_agree_with_their_number(full: list[Statement], simple: list[Statement]) -> None:
     for text in (statement.text.lower() for statement in full + simple):
         for number, noun in re.findall(rf"\b({'|'.join(NUMBERS)}|\d) {ADJECTIVES}(\w+)", text):
             allowed, forbidden = (
                 (SINGULAR_NOUNS, PLURAL_NOUNS) if number in ("one", "1") else (PLURAL_NOUNS, SINGULAR_NOUNS)
             )
-            # A colour and a number in between, as in "2 blue and 1 yellow item", leave no noun to look at.
+            # In "2 blue and 1 yellow item", no noun follows the first number.
             assert noun in allowed or noun not in forbidden, text
 
 
@@ -71,7 +71,7 @@ HOW_MANY = "(?:(?:exactly|only|at least|at most|more than|less than) )?"
         r"\bthem (?:is|has)\b",
     ],
 )
-def test_verbs_follow_their_subject(wrong: str, full: list[Statement]) -> None:
+def test_verbs_agree_with_their_subject(wrong: str, full: list[Statement]) -> None:
     assert [statement.text for statement in full if re.search(wrong, statement.text.lower())] == []
 
 
@@ -92,12 +92,10 @@ def test_numbers_are_words_or_digits_but_not_both(full: list[Statement]) -> None
         assert not (re.search(r"\d", text) and re.search(rf"\b(?:{words})\b", text)), text
 
 
-def test_each_kind_keeps_to_its_own_words() -> None:
-    rng = random.Random(3)
-    tower = [draw(rng, kind="tower") for _ in range(600)]
-    scatter = [draw(rng, kind="scatter") for _ in range(600)]
-    assert {statement.kind for statement in tower} == {"tower"}
-    assert {statement.kind for statement in scatter} == {"scatter"}
+def test_each_kind_keeps_to_its_own_words(full: list[Statement]) -> None:
+    tower = [statement for statement in full if statement.kind == "tower"]
+    scatter = [statement for statement in full if statement.kind == "scatter"]
+    assert min(len(tower), len(scatter)) > 1000
     assert not _words(tower) & {"circle", "circles", "triangle", "corner", "small", "edge"}
     assert not _words(scatter) & {"tower", "towers", "block", "base of a tower", "stacked"}
 
@@ -130,7 +128,7 @@ def test_every_program_has_a_value_on_every_scene_of_its_kind(full: list[Stateme
         assert compile_expression(statement.program.expression)(scene) in (True, False), statement.text
 
 
-def test_simple_programs_mean_what_a_second_reader_reads(simple: list[Statement]) -> None:
+def test_simple_programs_against_a_second_reader(simple: list[Statement]) -> None:
     rng = random.Random(5)
     for statement in simple:
         for scene in (draw_scene(rng, statement.kind) for _ in range(4)):
@@ -138,7 +136,7 @@ def test_simple_programs_mean_what_a_second_reader_reads(simple: list[Statement]
 
 
 def _read_simple(text: str, scene: Scene) -> bool:
-    """The meaning of a simple statement, read off its words without any program."""
+    """The meaning of a simple statement, derived from its words without a program."""
     text = text.lower().removesuffix(".").replace("one", "1").replace("two", "2")
     every = "(?:(?:each|every) (?:box|tower)|all the (?:boxes|towers))"
     if each := re.fullmatch(rf"{every} ha(?:s|ve) (.+)", text):
@@ -178,7 +176,7 @@ def _compared(determiner: str, number: int) -> bool:
 
 
 def test_the_readings_are_those_of_nlvr(nlvr_folder: Path, full: list[Statement]) -> None:
-    """Where the grammar says what someone wrote for NLVR, it agrees with the raters about as often as one of them."""
+    """On statements that also occur in NLVR, programs agree with the labels about as often as a rater does."""
     raters: dict[str, list[nlvr.Example]] = {}
     for example in nlvr.read(nlvr_folder / "train" / "train.json"):
         raters.setdefault(normalized(example.statement), []).append(example)

@@ -138,40 +138,27 @@ class _Compiler:
         return _applied(distinct, [members]) if node.is_set else members
 
 
-# ---------------------------------------------------------------- steps
-
-
 def _charged(code: Code, depth: int) -> Code:
     """Charges one step per member, including members of members."""
 
     def run(frame: Frame) -> Members:
         members: Members = code(frame)
-        frame[STEPS] -= len(members)
-        if depth > 1 or frame[STEPS] < 0:
-            _charge_members(frame, members, depth)
+        _charge(frame, len(members), members if depth > 1 else (), depth)
         return members
 
     return run
 
 
-def _charge_members(frame: Frame, members: Members, depth: int) -> None:
-    _charge(frame, len(members))
-    if depth > 1:
-        for member in members:
-            _charge_members(frame, member, depth - 1)
-
-
-def _charge(frame: Frame, steps: int) -> None:
+def _charge(frame: Frame, steps: int, nested: Members = (), depth: int = 0) -> None:
     frame[STEPS] -= steps
     if frame[STEPS] < 0:
         raise InputError(f"the program takes more than {MAX_STEPS} steps on one scene", allowed="nest fewer lambdas")
+    for members in nested:
+        _charge(frame, len(members), members if depth > 2 else (), depth - 1)
 
 
 def _depth(type: Type) -> int:
     return 1 + _depth(type.of) if isinstance(type, Many) else 0
-
-
-# ---------------------------------------------------------------- values
 
 
 def _applied(value: Callable[..., Any], arguments: list[Code]) -> Code:

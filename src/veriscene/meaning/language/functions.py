@@ -17,8 +17,8 @@ from veriscene.meaning.language import signatures as takes
 from veriscene.meaning.language.placed import CLOSE, PlacedItem
 from veriscene.meaning.language.sets import Members, Undefined
 from veriscene.meaning.language.signatures import COUNT, FOUND_ITEMS, TRUTH, Form, Function, always
-from veriscene.meaning.language.types import Kind, Many
-from veriscene.scenes.scene import Color, Shape, Side, Size
+from veriscene.meaning.language.types import CONSTANTS, Kind, Many
+from veriscene.scenes.scene import Side
 
 Items = tuple[PlacedItem, ...]
 
@@ -55,24 +55,14 @@ def _sets() -> dict[str, Function]:
     }
 
 
-# ---------------------------------------------------------------- items
-
-
 def _item_predicates() -> dict[str, Function]:
-    def has(attribute: str, value: object) -> Callable[[PlacedItem], bool]:
-        of = operator.attrgetter(attribute)
+    def has(kind: Kind, value: object) -> Callable[[PlacedItem], bool]:
+        of = operator.attrgetter(kind.name.lower())
         return lambda item: of(item) is value
 
+    looks = {name.split(".")[1].lower(): look for name, look in CONSTANTS.items() if look[0] is not Kind.SIDE}
     values: dict[str, Callable[[PlacedItem], bool]] = {
-        "is_yellow": has("color", Color.YELLOW),
-        "is_black": has("color", Color.BLACK),
-        "is_blue": has("color", Color.BLUE),
-        "is_square": has("shape", Shape.SQUARE),
-        "is_circle": has("shape", Shape.CIRCLE),
-        "is_triangle": has("shape", Shape.TRIANGLE),
-        "is_small": has("size", Size.SMALL),
-        "is_medium": has("size", Size.MEDIUM),
-        "is_big": has("size", Size.LARGE),
+        **{f"is_{name}": has(*look) for name, look in looks.items()},  # is_yellow, is_square, is_big, …
         "is_top": lambda item: item.top == item.box.highest,
         "is_bottom": lambda item: item.top == item.box.lowest,
         "is_second": lambda item: item.box.is_tower and item.bottom == 21,  # Blocks of 20 pixels, one pixel apart.
@@ -149,13 +139,15 @@ def _looks(attribute: str, kind: Kind, example: str) -> dict[str, Function]:
     }
 
 
-# ---------------------------------------------------------------- logic, numbers and operators
-
-
 def _subscript(members: Members, index: int) -> Any:
     if index >= len(members):
         raise Undefined(f"there is no member {index} among {len(members)}")
     return members[index]
+
+
+def _plus(a: Any, b: Any) -> Any:
+    """The sum of numbers, or the concatenation of collections."""
+    return operator.add(*sets.flat((a, b)))
 
 
 def _remainder(dividend: int, divisor: int) -> int:
@@ -180,7 +172,7 @@ def _operators() -> dict[str, Function]:
     summed = (takes.NUMBER_OR_SET, takes.ADDEND)
     functions = {
         "not": Function((takes.CONDITION,), TRUTH, operator.not_),
-        "+": Function(summed, takes.sum_type, lambda a, b: operator.add(*sets.flat((a, b)))),
+        "+": Function(summed, lambda types: types[0] if types[0] is Kind.NUMBER else takes.first_set(types), _plus),
         "%": Function((takes.NUMBER, takes.NUMBER), COUNT, _remainder),
         "[]": Function((takes.SET, takes.NUMBER), takes.first_member, _subscript),
         "[:]": Function(sliced, takes.first_set, lambda members, start, stop=None: members[start:stop]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from veriscene.errors import InputError
 from veriscene.meaning.language import expression as tree
@@ -19,7 +19,11 @@ Scope = Mapping[str, Type]
 Node = TypeVar("Node", bound=Expression)
 
 _COLLECTIONS = {name: kind for kind, name in tree.COLLECTIONS.items()}
-_COMPARISONS: dict[type[ast.cmpop], str] = {
+_WORDS: dict[type[ast.AST], str] = {
+    ast.And: "and",
+    ast.Or: "or",
+    ast.Add: "+",
+    ast.Mod: "%",
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.Lt: "<",
@@ -29,7 +33,6 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.In: "in",
     ast.NotIn: "not in",
 }
-_LANGUAGE = "use calls, lambda, and/or/not, comparisons, + and %, numbers, sets, lists and subscripts"
 
 
 def parse_expression(text: object) -> Expression:
@@ -38,18 +41,49 @@ def parse_expression(text: object) -> Expression:
 
 
 def _expression(node: ast.expr, scope: Scope) -> Expression:
-    translate = _TRANSLATIONS.get(type(node))
-    if translate is None:
-        _reject(node, _LANGUAGE)
-    return translate(node, scope)
+    match node:
+        case ast.Name():
+            return _name(node, scope)
+        case ast.Attribute():
+            return _attribute(node, scope)
+        case ast.Call():
+            return _call(node, scope)
+        case ast.Subscript():
+            return _subscript(node, scope)
+        case ast.Constant(value):
+            if type(value) is not int:
+                raise _rejected(node, "the only literals are whole numbers")
+            return _build(node, tree.Number, value)
+        case ast.BoolOp(word, operands):
+            return _build(node, tree.Logic, _WORDS[type(word)], _expressions(operands, scope))
+        case ast.UnaryOp(word, operand):
+            if not isinstance(word, ast.Not):
+                raise _rejected(node, "use `not`, or a number without a sign")
+            return _build(node, tree.Call, "not", (_expression(operand, scope),))
+        case ast.BinOp(left, word, right):
+            if type(word) not in _WORDS:
+                raise _rejected(node, "use + or %")
+            return _build(node, tree.Call, _WORDS[type(word)], _expressions((left, right), scope))
+        case ast.Compare(left, words, others):
+            if not all(type(word) in _WORDS for word in words):
+                raise _rejected(node, "write == instead of `is`")
+            operators = tuple(_WORDS[type(word)] for word in words)
+            return _build(node, tree.Comparison, _expressions((left, *others), scope), operators)
+        case ast.Set(members) | ast.List(members):
+            return _build(node, tree.Display, _expressions(members, scope), isinstance(node, ast.Set))
+        case ast.Lambda():
+            takers = ", ".join(name for name in CALLABLE if any(each.mapped for each in FUNCTIONS[name].parameters))
+            allowed = f"use it as the second argument of {takers}"
+            raise InputError("a lambda is not a value", where=place(node), allowed=allowed)
+    raise _rejected(node, "use calls, lambda, and/or/not, comparisons, + and %, numbers, sets, lists and subscripts")
 
 
 def _expressions(nodes: Iterable[ast.expr], scope: Scope) -> tuple[Expression, ...]:
     return tuple(_expression(node, scope) for node in nodes)
 
 
-def _reject(node: ast.expr | ast.keyword, allowed: str) -> NoReturn:
-    raise InputError(f"{describe(node)} is not allowed", where=place(node), allowed=allowed)
+def _rejected(node: ast.expr | ast.keyword, allowed: str) -> InputError:
+    return InputError(f"{describe(node)} is not allowed", where=place(node), allowed=allowed)
 
 
 def _build(at: ast.expr, node: Callable[..., Node], *parts: Any) -> Node:
@@ -58,12 +92,6 @@ def _build(at: ast.expr, node: Callable[..., Node], *parts: Any) -> Node:
         return node(*parts)
     except InputError as error:
         raise error.at(place(at)) from None
-
-
-def _constant(node: ast.Constant, scope: Scope) -> Expression:
-    if type(node.value) is not int:
-        _reject(node, "the only literals are whole numbers")
-    return _build(node, tree.Number, node.value)
 
 
 def _name(node: ast.Name, scope: Scope) -> Expression:
@@ -119,7 +147,7 @@ def _bound(node: ast.Call, name: str) -> Iterator[tuple[Parameter | None, ast.ex
     for keyword in node.keywords:
         if keyword.arg not in positions:
             known = ", ".join(f"{word}=" for word in positions) or "no keyword arguments"
-            _reject(keyword, f"{name} takes {known}")
+            raise _rejected(keyword, f"{name} takes {known}")
         position = positions[keyword.arg]
         if position in arguments:
             raise InputError(f"{keyword.arg}= is given twice", where=place(keyword))
@@ -150,40 +178,6 @@ def _function(node: ast.expr, collection: Expression, scope: Scope) -> Expressio
     return tree.Lambda(parameter, _expression(node.body, {**scope, name: takes}))
 
 
-def _lambda(node: ast.Lambda, scope: Scope) -> Expression:
-    takers = ", ".join(name for name in CALLABLE if any(each.mapped for each in FUNCTIONS[name].parameters))
-    raise InputError("a lambda is not a value", where=place(node), allowed=f"use it as second argument of {takers}")
-
-
-def _bool_op(node: ast.BoolOp, scope: Scope) -> Expression:
-    word = "and" if isinstance(node.op, ast.And) else "or"
-    return _build(node, tree.Logic, word, _expressions(node.values, scope))
-
-
-def _unary_op(node: ast.UnaryOp, scope: Scope) -> Expression:
-    if not isinstance(node.op, ast.Not):
-        _reject(node, "use `not`, or a number without a sign")
-    return _build(node, tree.Call, "not", (_expression(node.operand, scope),))
-
-
-def _compare(node: ast.Compare, scope: Scope) -> Expression:
-    words = tuple(_COMPARISONS.get(type(operator)) for operator in node.ops)
-    if None in words:
-        _reject(node, "write == instead of `is`")
-    return _build(node, tree.Comparison, _expressions((node.left, *node.comparators), scope), words)
-
-
-def _bin_op(node: ast.BinOp, scope: Scope) -> Expression:
-    if not isinstance(node.op, ast.Add | ast.Mod):
-        _reject(node, "use + or %")
-    word = "+" if isinstance(node.op, ast.Add) else "%"
-    return _build(node, tree.Call, word, _expressions((node.left, node.right), scope))
-
-
-def _display(node: ast.Set | ast.List, scope: Scope) -> Expression:
-    return _build(node, tree.Display, _expressions(node.elts, scope), isinstance(node, ast.Set))
-
-
 def _subscript(node: ast.Subscript, scope: Scope) -> Expression:
     if not isinstance(node.slice, ast.Slice):
         return _build(node, tree.Call, "[]", _expressions((node.value, node.slice), scope))
@@ -192,22 +186,6 @@ def _subscript(node: ast.Subscript, scope: Scope) -> Expression:
     start = tree.Number(0) if node.slice.lower is None else _expression(node.slice.lower, scope)
     stop = () if node.slice.upper is None else (_expression(node.slice.upper, scope),)
     return _build(node, tree.Call, "[:]", (_expression(node.value, scope), start, *stop))
-
-
-_TRANSLATIONS: dict[type[ast.expr], Callable[[Any, Scope], Expression]] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
-    ast.Attribute: _attribute,
-    ast.Call: _call,
-    ast.Lambda: _lambda,
-    ast.BoolOp: _bool_op,
-    ast.UnaryOp: _unary_op,
-    ast.Compare: _compare,
-    ast.BinOp: _bin_op,
-    ast.Set: _display,
-    ast.List: _display,
-    ast.Subscript: _subscript,
-}
 
 
 def _suggestion(name: str, known: list[str]) -> str:

@@ -39,10 +39,6 @@ class Function:
     form: Form = Form.FUNCTION
 
 
-def sum_type(types: Sequence[Type]) -> Type:
-    return Kind.NUMBER if types[0] is Kind.NUMBER else first_set(types)
-
-
 def always(type: Type) -> Callable[[Sequence[Type]], Type]:
     return lambda _: type
 
@@ -93,15 +89,15 @@ SIDE, SIDE_A, SIDE_B = _side("side"), _side("sideA"), _side("sideB")
 ITEM_OR_ITEMS = _one_or_more(Kind.ITEM, "an item or a set of items")
 NUMBER_OR_NUMBERS = _one_or_more(Kind.NUMBER, "a number or a set of numbers")
 
-NUMBER_OR_SET = Parameter("a number or a set", lambda type, _: type is Kind.NUMBER or member_type(type) is not None)
 CONDITION = Parameter("a condition", lambda type, _: is_condition(type))
-ANYTHING = Parameter("a value or a set", lambda type, _: not isinstance(type, FunctionOf), collected=True)
+NUMBER_OR_SET = Parameter("a number or a set", lambda type, all: type is Kind.NUMBER or _is_set(type, all))
+ANYTHING = Parameter("a value or a set", lambda type, _: True, collected=True)
+MEMBER = replace(ANYTHING, collected=False)
 LIKE_FIRST = Parameter(
     "of the same type as the first argument",
     lambda type, all: element_type(type) == element_type(all[0]),
     collected=True,
 )
-MEMBER = Parameter("a value or a set", lambda type, _: not isinstance(type, FunctionOf))
 ADDEND = Parameter(
     "of the same type as the first argument",
     lambda type, all: member_type(type) == member_type(all[0]) and (type is Kind.NUMBER) == (all[0] is Kind.NUMBER),
