@@ -318,7 +318,7 @@ def test_a_specific_corner(scene: Scene, a: str | None, b: str | None) -> None:
 def test_corners_by_two_sides_occur() -> None:
     for a, b in itertools.product(("TOP", "BOTTOM"), ("LEFT", "RIGHT")):
         text = f"filter_obj(all_items, lambda x: is_closely_touching_specific_corner(x, Side.{a}, Side.{b}))"
-        assert_finds(text, lambda x, box, sides={a, b}: walls(x, 4) == sides)  # type: ignore[misc]
+        assert_finds(text, lambda x, box, sides={a, b}: walls(x, 4) == sides)
 
 
 @given(some_scenes)

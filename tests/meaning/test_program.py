@@ -172,7 +172,6 @@ def test_programs_are_values() -> None:
 
 # ---------------------------------------------------------------- random well-typed programs
 
-
 BASIS = "all_boxes, all_items, all_boxes[0], all_items[0], [0, 2], 1, Color.BLUE, Shape.SQUARE, Size.BIG, Side.ANY"
 
 
@@ -212,6 +211,6 @@ def test_a_well_typed_program_evaluates_or_raises_input_error(seed: int, scene: 
         if expression.type is Kind.TRUTH:
             program = Program(expression)
             with contextlib.suppress(InputError):
-                assert program.holds(scene) in (True, False)
+                assert isinstance(program.holds(scene), bool)
             with contextlib.suppress(InputError):  # It can be longer or deeper than text may be.
                 assert parse(program.text) == program

@@ -86,11 +86,8 @@ class _Compiler:
                 return self._display(node, scope)
         raise TypeError(f"{type(node).__name__} cannot be evaluated on its own")
 
-    def _operand(self, node: Expression, scope: Scope, collected: bool = True) -> Code:
-        """The node's value, charged if it is a collection.
-
-        If `collected`, always a tuple: the items of a box, or a tuple of one for a single value.
-        """
+    def _operand(self, node: Expression, scope: Scope, collected: bool) -> Code:
+        """The node's value, charged if it is a collection. If `collected`, a box or a single value becomes a tuple."""
         code = self.code(node, scope)
         if isinstance(node.type, Many):
             return _charged(code, _depth(node.type))
@@ -152,7 +149,8 @@ def _charged(code: Code, depth: int) -> Code:
 def _charge(frame: Frame, steps: int, nested: Members = (), depth: int = 0) -> None:
     frame[STEPS] -= steps
     if frame[STEPS] < 0:
-        raise InputError(f"the program takes more than {MAX_STEPS} steps on one scene", allowed="nest fewer lambdas")
+        allowed = "use smaller sets, or nest fewer lambdas"
+        raise InputError(f"the program takes more than {MAX_STEPS} steps on one scene", allowed=allowed)
     for members in nested:
         _charge(frame, len(members), members if depth > 2 else (), depth - 1)
 
