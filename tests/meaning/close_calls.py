@@ -1,4 +1,4 @@
-"""Scenes in which items often just touch or just do not, and ways to look at what an expression gives on them."""
+"""Scenes in which items often just touch or just miss, and helpers to evaluate expressions on them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from veriscene.meaning.language.execution import executable
+from veriscene.meaning.language.execution import compile_expression
+from veriscene.meaning.language.parsing import parse_expression
 from veriscene.meaning.language.placed import PlacedItem, placed
-from veriscene.meaning.notation import parse_expression
 from veriscene.scenes.scene import Box, Color, Item, Scene, Shape, Size
 
 Where = set[tuple[int, int]]
@@ -23,7 +23,7 @@ def tower(rng: random.Random) -> Box:
 
 
 def scatter(rng: random.Random) -> Box:
-    """Items at and near walls, and at 0 to 6 pixels from one another, since that is where mistakes would show."""
+    """Items at and near walls, and 0 to 6 pixels from one another."""
     items: list[Item] = []
     for _ in range(rng.randint(1, 8)):
         size, last = rng.choice(list(Size)), 100
@@ -43,7 +43,7 @@ def scatter(rng: random.Random) -> Box:
 
 
 def crooked_tower(rng: random.Random) -> Box:
-    """Squares over one another whose right edges are alike or nearly so."""
+    """Squares above one another whose right edges are equal or one pixel apart."""
     x = rng.randint(1, 70)
     return Box(tuple(Item(x + rng.choice([0, 0, 0, 1]), y, Size.SMALL, Shape.SQUARE, Color.BLUE) for y in (90, 69, 48)))
 
@@ -60,12 +60,12 @@ ITEMS_ALIKE = Scene((Box((Item(0, 0, Size.SMALL, Shape.SQUARE, Color.BLUE),)),) 
 
 
 def value(text: str, scene: Scene) -> Any:
-    return executable(parse_expression(text))(scene)
+    return compile_expression(parse_expression(text))(scene)
 
 
 def where(items: tuple[PlacedItem, ...], scene: Scene) -> Where:
-    """Box and place in it of each item; none may come twice."""
-    boxes = placed(scene).boxes
+    """The box and the index of each item; fails if an item occurs twice."""
+    boxes, _ = placed(scene)
     found = [(boxes.index(item.box), item.box.items.index(item)) for item in items]
     assert len(found) == len(set(found))
     return set(found)

@@ -1,20 +1,23 @@
-"""The functions of the language against a second, slow formulation of each, over raw NLVR dictionaries."""
+"""The functions of the language against a second, slow implementation over raw NLVR dictionaries."""
 
 from __future__ import annotations
 
 import itertools
+import math
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from close_calls import ITEMS_ALIKE, SCENES, Where, some_scenes, value, where
 from hypothesis import given
+from hypothesis import strategies as st
 
 from veriscene.meaning.language.placed import PlacedBox, placed
 from veriscene.meaning.notation import parse
-from veriscene.scenes.scene import Color, Scene, Shape, Size, scene_to_json
+from veriscene.scenes.scene import Box, Color, Scene, Shape, Size, scene_to_json
 
-# ---------------------------------------------------------------- the second formulation
+# ---------------------------------------------------------------- the second implementation
 
 Thing = dict[str, Any]
 
@@ -100,7 +103,7 @@ def expected(scene: Scene, holds: Callable[[Thing, list[Thing]], bool]) -> Where
 
 
 def assert_finds(text: str, holds: Callable[[Thing, list[Thing]], bool]) -> None:
-    """The same items on all scenes, and on some scenes none, some but not all."""
+    """Finds the expected items in all scenes, and in at least one scene some but not all items."""
     sizes = set()
     for scene in SCENES:
         found = where(value(text, scene), scene)
@@ -244,16 +247,24 @@ COLOURS = "{Color.YELLOW, Color.BLACK}"
         (f"count(union({COLOURS}, get_set_colors(all_items))) == 3", True),
         (f"intersect({COLOURS}, get_set_colors(all_items)) == intersect({COLOURS}, {{Color.BLUE}})", True),
         ("equal_set([Color.BLUE, Color.BLUE], {Color.BLUE})", True),
+        ("equal_set({Color.BLUE}, Color.BLUE)", True),
         ("equal({Color.BLUE}, Color.BLUE)", True),
         ("equal(Color.BLACK, Color.BLUE)", False),
         ("equal(all_boxes[0], all_items[0])", True),
         ("equal_int(count(all_items), 3)", True),
+        ("equal_int([3, 3], 3)", True),
         ("len([Color.BLUE, Color.BLUE]) == 2", True),
         ("count([Color.BLUE, Color.BLUE]) == 1", True),
         ("len(set([Color.BLUE, Color.BLUE])) == 1", True),
         ("len({Color.BLUE, Color.BLUE}) == 1", True),
         ("count(combinations(all_items, 2)) == 3", True),
         ("count(combinations(all_items, 4)) == 0", True),
+        # Nested sets are equal if they have the same members, in any order.
+        ("[1, 2] in [[2, 1]] and member_of([1, 2], [[2, 1]])", True),
+        ("count([[1, 2], [2, 1], [1]]) == 2", True),
+        ("[[1, 2], [3]] == [[3], [2, 1]]", True),
+        ("len({[1, 2], [2, 1]}) == 1", True),
+        ("contained([[1, 2]], [[2, 1], [3]]) and len(intersect([[1, 2]], [[2, 1], [3]])) == 1", True),
         ("len(all_boxes[1:]) == 2", True),
         ("len(all_boxes[:1]) == 1", True),
         ("len(all_boxes[1:2]) == 1", True),
@@ -281,7 +292,7 @@ COLOURS = "{Color.YELLOW, Color.BLACK}"
     ],
 )
 def test_sets_and_numbers(text: str, truth: bool) -> None:
-    assert parse(text).value(ITEMS_ALIKE) is truth
+    assert value(text, ITEMS_ALIKE) is truth
 
 
 @given(some_scenes)
@@ -289,4 +300,115 @@ def test_least_box_is_the_first_of_the_smallest(scene: Scene) -> None:
     least = value("min(all_boxes, key=count)", scene)
     assert isinstance(least, PlacedBox)
     counts = [len(box.items) for box in scene.boxes]
-    assert placed(scene).boxes.index(least) == counts.index(min(counts))
+    assert placed(scene)[0].index(least) == counts.index(min(counts))
+
+
+# ---------------------------------------------------------------- functions that no public program uses
+
+
+@given(some_scenes, st.sampled_from([None, "ANY", *SIDES]), st.sampled_from([None, "ANY", *SIDES]))
+def test_a_specific_corner(scene: Scene, a: str | None, b: str | None) -> None:
+    given_sides = [f", side{letter}=Side.{side}" for letter, side in (("A", a), ("B", b)) if side]
+    test = f"is_closely_touching_specific_corner(x{''.join(given_sides)})"
+    wanted = {side for side in (a, b) if side not in (None, "ANY")}
+    found = where(value(f"filter_obj(all_items, lambda x: {test})", scene), scene)
+    assert found == expected(scene, lambda x, box: len(walls(x, 4)) == 2 and wanted <= walls(x, 4))
+
+
+def test_corners_by_two_sides_occur() -> None:
+    for a, b in itertools.product(("TOP", "BOTTOM"), ("LEFT", "RIGHT")):
+        text = f"filter_obj(all_items, lambda x: is_closely_touching_specific_corner(x, Side.{a}, Side.{b}))"
+        assert_finds(text, lambda x, box, sides={a, b}: walls(x, 4) == sides)
+
+
+@given(some_scenes)
+def test_items_of_the_whole_scene(scene: Scene) -> None:
+    everything = [x for box in things(scene) for x in box]
+    black = [x for x in everything if x["color"] == "Black"]
+    above = {y["where"] for x in black for y in everything if x["top"] <= y["bottom"]}
+    below = {y["where"] for x in black for y in everything if y["top"] <= x["bottom"]}
+    assert where(value("get_img_all_above(filter_color(all_items, Color.BLACK))", scene), scene) == above
+    assert where(value("get_img_all_below(filter_color(all_items, Color.BLACK))", scene), scene) == below
+    for number, x in enumerate(everything):
+        own = {y["where"] for y in everything if y["box"] == x["box"]}
+        others = {y["where"] for y in everything} - {x["where"]}
+        assert where(value(f"get_box_inclusive(all_items[{number}])", scene), scene) == own
+        assert where(value(f"get_box_exclusive(all_items[{number}])", scene), scene) == own - {x["where"]}
+        assert where(value(f"get_img_exclusive(all_items[{number}])", scene), scene) == others
+        above = {y["where"] for y in everything if x["top"] <= y["bottom"]}
+        assert where(value(f"get_img_all_above(all_items[{number}])", scene), scene) == above
+
+
+@given(some_scenes)
+def test_unions_and_intersections_of_sets(scene: Scene) -> None:
+    everything = [x for box in things(scene) for x in box]
+    predicates = ("is_yellow", "is_touching_wall", "is_top", "is_square")
+    sets = [{x["where"] for box in things(scene) for x in box if PREDICATES[name](x, box)} for name in predicates]
+    written = f"[{', '.join(f'filter_obj(all_items, {name})' for name in predicates)}]"
+    assert where(value(f"union_all({written})", scene), scene) == set().union(*sets)
+    assert where(value(f"intersect_all({written})", scene), scene) == sets[0].intersection(*sets)
+    assert where(value("union_all(all_boxes)", scene), scene) == {x["where"] for x in everything}
+    assert value("intersect_all(all_boxes)", scene) == ()
+    for name in ("union_all", "intersect_all"):
+        assert value(f"{name}(filter_obj({written}, lambda s: count(s) > 99))", scene) == ()
+
+
+@given(some_scenes, st.integers(0, 4))
+def test_subsets(scene: Scene, size: int) -> None:
+    places = [x["where"] for x in things(scene)[0]]
+    powerset = [{place for bit, place in enumerate(places) if mask >> bit & 1} for mask in range(2 ** len(places))]
+    wanted = [subset for subset in powerset if len(subset) == size]
+    for text in (f"select({size}, all_boxes[0])", f"select({size}, all_boxes[0] + all_boxes[0])"):
+        found = [where(subset, scene) for subset in value(text, scene)]
+        assert len(found) == len(wanted)
+        assert all(subset in found for subset in wanted)
+    kept = value(f"select({size}, get_set_colors(all_items))", scene)
+    assert len(kept) == math.comb(len({x["color"] for box in things(scene) for x in box}), size)
+
+
+def content(box: list[Thing]) -> list[tuple[Any, ...]]:
+    return sorted((x["color"], x["type"], x["size"], x["x_loc"], x["y_loc"]) for x in box)
+
+
+@given(some_scenes, st.lists(st.integers(0, 2), min_size=3, max_size=3), st.randoms(use_true_random=False))
+def test_all_same(scene: Scene, numbers: list[int], rng: random.Random) -> None:
+    """Boxes are compared by their contents in any order, everything else by identity or value."""
+    first, second, third = (
+        Box(tuple(rng.sample(scene.boxes[number].items, len(scene.boxes[number].items)))) for number in numbers
+    )
+    scene = Scene((first, second, third))
+    boxes = [content(box) for box in things(scene)]
+    everything = [x for box in things(scene) for x in box]
+    same = boxes[0] == boxes[1] == boxes[2]
+    assert value("all_same(all_boxes)", scene) is same
+    assert value("all_same_attribute(all_items, lambda x: x.box)", scene) is same
+    assert value("all_same(combinations(all_boxes, 1))", scene) is same
+    assert value("all_same(all_items)", scene) is False
+    assert value("all_same(all_items[:1] + all_items[:1])", scene) is True
+    assert value("all_same(query_color(all_items))", scene) is (len({x["color"] for x in everything}) == 1)
+    assert value("all_same([count(all_boxes[0]), count(all_boxes[1])])", scene) is (len(boxes[0]) == len(boxes[1]))
+    assert value("all_same(filter_obj(all_boxes, lambda b: count(b) > 99))", scene) is False
+    colors = [{x["color"] for x in box} for box in things(scene)]
+    sets = "[get_set_colors(all_boxes[0]), get_set_colors(all_boxes[1])]"
+    assert value(f"all_same({sets})", scene) is (colors[0] == colors[1])
+
+
+COMPOSED = [
+    "All(all_items, lambda x: contained(get_box_exclusive(x), get_img_exclusive(x)))",
+    "All(all_items, lambda x: equal_set(union_all([get_box_exclusive(x), [x]]), get_box_inclusive(x)))",
+    "All(all_boxes, lambda b: All(b, lambda x: equal(get_box_inclusive(x), b)))",
+    "All(all_items, lambda x: not Any(get_img_all_above(x), lambda y: x not in get_img_all_below(y)))",
+    "All(all_items, lambda x: contained(get_box_all_above(x), get_img_all_above(x)))",
+    "All(all_boxes, lambda b: union_all(select(1, b)) == b)",
+    "All(all_boxes, lambda b: not intersect_all(select(1, b)) or count(b) == 1)",
+    "All(all_boxes, lambda b: not Any(select(2, b), lambda s: count(s) != 2 or all_same(s)))",
+    "All(all_boxes, lambda b: all_same_attribute(b, lambda x: get_box_inclusive(x)))",
+    "All(all_items, lambda x: NOT(is_closely_touching_specific_corner(x, sideB=Side.LEFT, sideA=Side.RIGHT)))",
+]
+
+
+@given(some_scenes, st.sampled_from(COMPOSED))
+def test_composed_in_lambdas(scene: Scene, text: str) -> None:
+    program = parse(text)
+    assert program.holds(scene)
+    assert parse(program.text) == program

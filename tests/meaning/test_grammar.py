@@ -1,7 +1,9 @@
-"""What the grammar promises: sound English, and programs that mean what the words say."""
+"""The grammar: correct English, and programs that mean what the words say."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import operator
 import random
 import re
@@ -13,9 +15,11 @@ import pytest
 from veriscene.corpora.synthetic import normalized
 from veriscene.errors import InputError
 from veriscene.meaning.grammar import Statement, draw
+from veriscene.meaning.language.execution import compile_expression
+from veriscene.meaning.near_miss import labelled_scenes
 from veriscene.meaning.scene_drawing import draw_scene
 from veriscene.scenes import nlvr
-from veriscene.scenes.scene import Item, Scene
+from veriscene.scenes.scene import Item, Scene, scene_to_json
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SINGULAR_NOUNS = ("block", "item", "object", "square", "circle", "triangle", "box", "tower")
@@ -38,7 +42,7 @@ def simple() -> list[Statement]:
 # ---------------------------------------------------------------- words
 
 
-def test_statements_are_sound_english(full: list[Statement], simple: list[Statement]) -> None:
+def test_statements_are_correct_english(full: list[Statement], simple: list[Statement]) -> None:
     for text in (statement.text for statement in full + simple):
         assert re.fullmatch(r"[A-Za-z0-9]+(?:,? [a-z0-9]+)*\.?", text), text
         assert not re.search(r"\ba (?:[aei]|o(?!ne\b))", text), text
@@ -46,13 +50,13 @@ def test_statements_are_sound_english(full: list[Statement], simple: list[Statem
         assert not re.search(r"\b(\w+) \1\b", text), text
 
 
-def test_nouns_follow_their_number(full: list[Statement], simple: list[Statement]) -> None:
+def test_nouns_agree_with_their_number(full: list[Statement], simple: list[Statement]) -> None:
     for text in (statement.text.lower() for statement in full + simple):
         for number, noun in re.findall(rf"\b({'|'.join(NUMBERS)}|\d) {ADJECTIVES}(\w+)", text):
             allowed, forbidden = (
                 (SINGULAR_NOUNS, PLURAL_NOUNS) if number in ("one", "1") else (PLURAL_NOUNS, SINGULAR_NOUNS)
             )
-            # A colour and a number in between, as in "2 blue and 1 yellow item", leave no noun to look at.
+            # In "2 blue and 1 yellow item", no noun follows the first number.
             assert noun in allowed or noun not in forbidden, text
 
 
@@ -70,7 +74,7 @@ HOW_MANY = "(?:(?:exactly|only|at least|at most|more than|less than) )?"
         r"\bthem (?:is|has)\b",
     ],
 )
-def test_verbs_follow_their_subject(wrong: str, full: list[Statement]) -> None:
+def test_verbs_agree_with_their_subject(wrong: str, full: list[Statement]) -> None:
     assert [statement.text for statement in full if re.search(wrong, statement.text.lower())] == []
 
 
@@ -91,23 +95,24 @@ def test_numbers_are_words_or_digits_but_not_both(full: list[Statement]) -> None
         assert not (re.search(r"\d", text) and re.search(rf"\b(?:{words})\b", text)), text
 
 
-def test_each_kind_keeps_to_its_own_words() -> None:
-    rng = random.Random(3)
-    tower = [draw(rng, kind="tower") for _ in range(600)]
-    scatter = [draw(rng, kind="scatter") for _ in range(600)]
-    assert {statement.kind for statement in tower} == {"tower"}
-    assert {statement.kind for statement in scatter} == {"scatter"}
+def test_each_kind_keeps_to_its_own_words(full: list[Statement]) -> None:
+    tower = [statement for statement in full if statement.kind == "tower"]
+    scatter = [statement for statement in full if statement.kind == "scatter"]
+    assert min(len(tower), len(scatter)) > 1000
     assert not _words(tower) & {"circle", "circles", "triangle", "corner", "small", "edge"}
     assert not _words(scatter) & {"tower", "towers", "block", "base of a tower", "stacked"}
 
 
-def test_the_same_seed_gives_the_same_statements() -> None:
-    def texts(seed: int) -> list[str]:
-        rng = random.Random(seed)
-        return [statement.text for statement in (draw(rng) for _ in range(50))]
-
-    assert texts(5) == texts(5)
-    assert texts(5) != texts(6)
+# Published results were trained on these statements and scenes.
+@pytest.mark.parametrize(("level", "digest"), [("simple", "42a11eb834e524f7"), ("full", "467b8c36bf2b5f09")])
+def test_statements_and_scenes_of_a_seed_never_change(level: str, digest: str) -> None:
+    rng = random.Random(1)
+    found = hashlib.sha256()
+    for statement in (draw(rng, level) for _ in range(60)):
+        scenes = [(scene_to_json(scene), label) for scene, label in labelled_scenes(rng, statement) or []]
+        record = [statement.text, statement.kind, statement.program.text, scenes]
+        found.update(json.dumps(record).encode())
+    assert found.hexdigest()[:16] == digest
 
 
 def test_an_unknown_level_is_an_error() -> None:
@@ -126,10 +131,10 @@ def test_every_program_has_a_value_on_every_scene_of_its_kind(full: list[Stateme
     rng = random.Random(4)
     for statement in full[:1500]:
         scene = draw_scene(rng, statement.kind)
-        assert statement.program.value(scene) in (True, False), statement.text
+        assert compile_expression(statement.program.expression)(scene) in (True, False), statement.text
 
 
-def test_simple_programs_mean_what_a_second_reader_reads(simple: list[Statement]) -> None:
+def test_simple_programs_against_a_second_reader(simple: list[Statement]) -> None:
     rng = random.Random(5)
     for statement in simple:
         for scene in (draw_scene(rng, statement.kind) for _ in range(4)):
@@ -137,7 +142,7 @@ def test_simple_programs_mean_what_a_second_reader_reads(simple: list[Statement]
 
 
 def _read_simple(text: str, scene: Scene) -> bool:
-    """The meaning of a simple statement, read off its words without any program."""
+    """The meaning of a simple statement, derived from its words without a program."""
     text = text.lower().removesuffix(".").replace("one", "1").replace("two", "2")
     every = "(?:(?:each|every) (?:box|tower)|all the (?:boxes|towers))"
     if each := re.fullmatch(rf"{every} ha(?:s|ve) (.+)", text):
@@ -177,7 +182,7 @@ def _compared(determiner: str, number: int) -> bool:
 
 
 def test_the_readings_are_those_of_nlvr(nlvr_folder: Path, full: list[Statement]) -> None:
-    """Where the grammar says what someone wrote for NLVR, it agrees with the raters about as often as one of them."""
+    """On statements that also occur in NLVR, programs agree with the labels about as often as a rater does."""
     raters: dict[str, list[nlvr.Example]] = {}
     for example in nlvr.read(nlvr_folder / "train" / "train.json"):
         raters.setdefault(normalized(example.statement), []).append(example)

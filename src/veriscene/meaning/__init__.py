@@ -1,1 +1,1 @@
-"""What a statement means. No torch here."""
+"""What a statement means: programs, their language, and a generator of statements. Does not import torch."""

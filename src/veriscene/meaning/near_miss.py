@@ -1,4 +1,4 @@
-"""Scenes for a statement: some where it is true, some where it is just not."""
+"""Scenes for a statement: pairs that differ in a small edit which changes the truth of the statement."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from veriscene.scenes.scene import Scene
 
 WALKS = 10
 STRIDES = 4
-STRIDE = 5  # Edits between two looks at the truth: an edit is cheaper than a look.
+STRIDE = 5  # Edits between two evaluations of the program, which cost more than an edit.
 PAIRS = 2
 ONE_EDIT_MORE = 0.35
 
 
 def labelled_scenes(rng: random.Random, statement: Statement) -> list[tuple[Scene, bool]] | None:
-    """Two scenes where the statement is true and two near misses of them, in random order.
+    """Two scenes where the statement is true and two near misses where it is false, in random order.
 
-    None if the search does not find them: the statement is nearly always true, or nearly always false.
+    Returns None if the search fails because the statement is almost always true or almost always false.
     """
     found: list[tuple[Scene, bool]] = []
     for _ in range(PAIRS):
@@ -35,10 +35,10 @@ def labelled_scenes(rng: random.Random, statement: Statement) -> list[tuple[Scen
 
 
 def _contrast(rng: random.Random, statement: Statement) -> list[tuple[Scene, bool]] | None:
-    """Two scenes, one edit apart, of which one makes the statement true.
+    """Two scenes, one edit apart, with different labels.
 
-    A random walk of small edits stops where the truth changes. It starts from whatever scene was drawn, true or false,
-    so that neither label has more edited scenes than the other has.
+    A random walk of small edits stops where the truth changes. It starts from a scene with either label, so that
+    edited scenes are equally frequent among both labels.
     """
     holds = statement.program.holds
     for _ in range(WALKS):
@@ -56,7 +56,7 @@ def _contrast(rng: random.Random, statement: Statement) -> list[tuple[Scene, boo
 
 
 def _vary(rng: random.Random, statement: Statement, scene: Scene, truth: bool) -> Scene:
-    """Sometimes the scene with one edit more, if that does not change the truth."""
+    """Sometimes applies one more edit that does not change the truth."""
     if rng.random() < ONE_EDIT_MORE:
         varied = edit_scene(rng, statement.kind, scene)
         if statement.program.holds(varied) is truth:

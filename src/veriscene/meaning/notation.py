@@ -1,8 +1,4 @@
-"""Programs as people write them: a small part of Python's expressions, read with `ast` and never evaluated by Python.
-
-Every construct and every name is on a closed list; all else is an InputError that says what stands where, and what
-would be right.
-"""
+"""Programs as text: a small subset of Python's expressions. Files of programs hold one JSON object per line."""
 
 from __future__ import annotations
 
@@ -12,8 +8,7 @@ from pathlib import Path
 
 from veriscene.errors import InputError
 from veriscene.files import read_text
-from veriscene.meaning.language import reading, spelling
-from veriscene.meaning.language.expression import Expression
+from veriscene.meaning.language.parsing import parse_expression
 from veriscene.meaning.program import Program
 
 _FIELDS = ("sentence", "kind", "program")
@@ -21,8 +16,8 @@ _KINDS = ("tower", "scatter")
 
 
 @dataclass(frozen=True)
-class StatedProgram:
-    """A statement in words, and what it means."""
+class AnnotatedStatement:
+    """A statement with its program."""
 
     sentence: str
     kind: str
@@ -30,45 +25,43 @@ class StatedProgram:
 
 
 def parse(text: str) -> Program:
-    """The program that a text writes down; raises InputError for any text that is not one."""
+    """The program that a text describes; raises InputError, with the place of the mistake, if it is not a program."""
     return Program(parse_expression(text))
 
 
-def parse_expression(text: str) -> Expression:
-    """As `parse`, for an expression of any type, as `count(all_items)`."""
-    return reading.expression(text)
-
-
-def unparse(program: Program) -> str:
-    """Text that `parse` turns into an equal program."""
-    return spelling.unparse(program.expression)
-
-
-def read_programs(path: str | Path) -> list[StatedProgram]:
-    """The programs of a file of JSON lines, in its order; InputError names the first line that is at fault."""
-    path = Path(path)
-    text = read_text(path)
+def read_programs(path: str | Path) -> list[AnnotatedStatement]:
+    """The programs of a JSON lines file, in order; raises InputError with the number of the first invalid line."""
+    text = read_text(Path(path))
     if not text.strip():
-        raise InputError(f"{path}: the file is empty; it must hold one JSON object a line")
-    return [_stated(line, f"{path}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        raise InputError("the file is empty", where=path, allowed="write one JSON object per line")
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                found.append(_parse_line(line))
+            except InputError as error:
+                raise error.at(f"{path}:{number}") from None
+    return found
 
 
-def _stated(line: str, where: str) -> StatedProgram:
+def _parse_line(line: str) -> AnnotatedStatement:
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        what = getattr(error, "msg", "nested too deeply") if line.rstrip().endswith("}") else "the line is cut off"
-        raise InputError(f"{where}: not JSON: {what}; each line must be one whole JSON object") from None
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        raise InputError(f"not JSON ({reason})", allowed="each line must be one complete JSON object") from None
     if not isinstance(record, dict):
-        raise InputError(f"{where}: the line holds no JSON object; it must have {', '.join(_FIELDS)}")
+        raise InputError("not a JSON object", allowed=f"each line needs {', '.join(_FIELDS)}")
     for field in _FIELDS:
         if field not in record:
-            raise InputError(f"{where}: field {field} is missing; each line must have {', '.join(_FIELDS)}")
+            raise InputError(f"{field} is missing", allowed=f"each line needs {', '.join(_FIELDS)}")
         if not isinstance(record[field], str) or not record[field].strip():
-            raise InputError(f"{where}: field {field}: {record[field]!r:.60} is not allowed; it must be text")
+            raise InputError(f"{record[field]!r:.60} is not allowed", where=field, allowed="it must be text")
     if record["kind"] not in _KINDS:
-        raise InputError(f"{where}: field kind: {record['kind']!r:.60} is not allowed; allowed: {', '.join(_KINDS)}")
+        raise InputError(
+            f"unknown kind {record['kind']!r:.60}", where="kind", allowed=f"choose from {', '.join(_KINDS)}"
+        )
     try:
-        return StatedProgram(record["sentence"], record["kind"], parse(record["program"]))
+        return AnnotatedStatement(record["sentence"], record["kind"], parse(record["program"]))
     except InputError as error:
-        raise InputError(f"{where}: field program: {error}") from None
+        raise error.at("program") from None

@@ -14,30 +14,27 @@ SceneKind = Literal["tower", "scatter"]
 Option = TypeVar("Option")
 
 COLORS, SHAPES, SIZES = tuple(Color), tuple(Shape), tuple(Size)
-MOST_BLOCKS = 4  # of a tower
-MOST_SCATTERED = 7  # of a box; NLVR has an eighth item once in 20,000 boxes
+MAX_BLOCKS = 4  # in a tower
+MAX_SCATTERED = 7  # in a box; only one in 20,000 boxes of NLVR has eight items
 TOWER_LEFT = 40
 BLOCK_STEP = Size.MEDIUM.value + TOUCHING
 
-# NLVR's items lie at the right wall and the floor one time in five, at the other two walls one time in eighty. We
-# give those two a little more, so that statements about them can be both true and false.
+# In NLVR, one item in five is at the right wall or on the floor, and one in eighty at the other two walls. The latter
+# are more frequent here, so that statements about them can be both true and false.
 AT_FAR_WALL, AT_NEAR_WALL = 0.18, 0.04
 BESIDE_ANOTHER = 0.12
-GAPS_BESIDE = (1, 1, 1, 2, 3, 4)  # up to what counts as closely touching
+GAPS_BESIDE = (1, 1, 1, 2, 3, 4)  # up to closely touching
 PLACING_TRIES = 20
 PALETTE_SIZE = 5
 
 
 @dataclass(frozen=True)
 class Palette:
-    """What the items of a scene are drawn from; what occurs twice is drawn more often."""
+    """The values from which a scene's items are drawn; repeated values are drawn more often."""
 
     colors: tuple[Color, ...] = COLORS
     shapes: tuple[Shape, ...] = SHAPES
     sizes: tuple[Size, ...] = SIZES
-
-
-EVERYTHING = Palette()
 
 
 def draw_scene(rng: random.Random, kind: SceneKind) -> Scene:
@@ -53,12 +50,12 @@ def scene_of(boxes: list[Box]) -> Scene:
 
 
 def pick(rng: random.Random, options: Sequence[Option]) -> Option:
-    """As `rng.choice`, in a quarter of the time."""
+    """Like `rng.choice`, but four times as fast."""
     return options[int(rng.random() * len(options))]
 
 
 def _draw_palette(rng: random.Random) -> Palette:
-    """A small one, which often lacks a colour or a shape; else "each tower has a black base" were hardly ever true."""
+    """Small, so that a colour or shape is often missing; otherwise "each tower has a black base" is rarely true."""
     return Palette(
         colors=tuple(pick(rng, COLORS) for _ in range(PALETTE_SIZE)),
         shapes=tuple(pick(rng, SHAPES) for _ in range(PALETTE_SIZE)),
@@ -66,12 +63,9 @@ def _draw_palette(rng: random.Random) -> Palette:
     )
 
 
-# ---------------------------------------------------------------- towers
-
-
 @cache
 def tower(colors: tuple[Color, ...]) -> Box:
-    """A tower of these colours, from the floor up. There are only 120 of them."""
+    """A tower of these colours, from the floor up. There are only 120 towers."""
     floor = BOX_EXTENT - Size.MEDIUM.value
     return Box(
         tuple(
@@ -82,15 +76,12 @@ def tower(colors: tuple[Color, ...]) -> Box:
 
 
 def _draw_tower(rng: random.Random, palette: Palette) -> Box:
-    return tower(tuple(pick(rng, palette.colors) for _ in range(rng.randint(1, MOST_BLOCKS))))
-
-
-# ---------------------------------------------------------------- scatter
+    return tower(tuple(pick(rng, palette.colors) for _ in range(rng.randint(1, MAX_BLOCKS))))
 
 
 def _draw_scatter(rng: random.Random, palette: Palette) -> Box:
     items: list[Item] = []
-    for _ in range(rng.randint(1, MOST_SCATTERED)):
+    for _ in range(rng.randint(1, MAX_SCATTERED)):
         item = draw_item(rng, palette, items)
         if item:
             items.append(item)
@@ -103,7 +94,7 @@ def draw_item(rng: random.Random, palette: Palette, others: list[Item]) -> Item 
 
 
 def place(rng: random.Random, size: Size, shape: Shape, color: Color, others: list[Item]) -> Item | None:
-    """An item where there is room for it beside the others; None if luck does not find such a place."""
+    """An item at a random free place; None if no free place was found."""
     for _ in range(PLACING_TRIES):
         if others and rng.random() < BESIDE_ANOTHER:
             x, y = _beside(rng, pick(rng, others), size.value)
@@ -115,12 +106,12 @@ def place(rng: random.Random, size: Size, shape: Shape, color: Color, others: li
 
 
 def fits(left: int, upper: int, extent: int, others: list[Item]) -> bool:
-    """Whether an item there is inside the box and leaves a gap to every other. Called most of all, so spelled out."""
+    """Whether an item there is inside the box and leaves a gap to all others. The hottest function of the generator."""
     right, lower = left + extent, upper + extent
     if left < 0 or upper < 0 or right > BOX_EXTENT or lower > BOX_EXTENT:
         return False
     for other in others:
-        x, y, reach = other.x, other.y, other.size.value + TOUCHING
+        x, y, reach = other.x, other.y, other.size._value_ + TOUCHING
         if left < x + reach and x - TOUCHING < right and upper < y + reach and y - TOUCHING < lower:
             return False
     return True

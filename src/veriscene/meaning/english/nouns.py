@@ -1,11 +1,11 @@
-"""Nouns for items, with their adjectives: "blue circle", "small black square", "item that is not yellow" …"""
+"""Noun phrases for items ("small black square") and their attributes ("touching the wall", "on a blue block")."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from veriscene.meaning.english.phrases import Attribute, Things, both
-from veriscene.meaning.english.wording import Voice, Weighted
+from veriscene.meaning.english.wording import Attribute, Things, Voice, Weighted, both
 
 COLORS = {"yellow": "is_yellow(x)", "black": "is_black(x)", "blue": "is_blue(x)"}
 SHAPES = {"square": "is_square(x)", "circle": "is_circle(x)", "triangle": "is_triangle(x)"}
@@ -75,19 +75,19 @@ SCATTER_NOUNS: Weighted[Callable[[Voice], Things]] = (
 
 
 def some_things(voice: Voice) -> Things:
-    """A noun that picks out some of the items."""
+    """A noun that fits some of the items."""
     if voice.kind == "tower":
         return some_color(voice)
     return voice.weighted(SCATTER_NOUNS)(voice)
 
 
 def some_things_alone(voice: Voice) -> Things:
-    """As `some_things`, but nothing may follow: "items that are not blue touching …" would be hard to read."""
+    """Like `some_things`, for use without an attribute: "items that are not blue touching …" would be hard to read."""
     return not_of_color(voice) if not voice.simple and voice.chance(0.04) else some_things(voice)
 
 
 def different_things(voice: Voice, number: int) -> list[Things]:
-    """Nouns of which none is a case of another, as "blue circle" is of "circle"."""
+    """Nouns of which none implies another, as "blue circle" implies "circle"."""
     chosen: list[Things] = []
     while len(chosen) < number:
         things = some_things(voice)
@@ -95,3 +95,131 @@ def different_things(voice: Voice, number: int) -> list[Things]:
         if not any(tests <= (other := set(known.meaning.split(" and "))) or other <= tests for known in chosen):
             chosen.append(things)
     return chosen
+
+
+@dataclass(frozen=True)
+class Place:
+    """A part of a box's border or of a tower: names, test, and the share of items there.
+
+    The test of a border has a placeholder for "closely_"; the names of a position in a tower have no article.
+    """
+
+    names: tuple[str, ...]
+    test: str
+    share: float = 0.4
+
+
+WALL = Place(
+    ("the wall", "a wall", "the edge", "an edge", "any edge", "the side", "the side of the box", "a wall of a box"),
+    "is_{}touching_wall(x)",
+    0.45,
+)
+LINE = Place(("the line of the box",), "is_{}touching_wall(x)", 0.45)
+BOTTOM = Place(
+    ("the base", "the bottom", "the bottom of a box", "the bottom edge", "the bottom wall"),
+    "is_{}touching_wall(x, Side.BOTTOM)",
+    0.22,
+)
+RIGHT = Place(
+    ("the right wall", "the right side", "the right edge", "right wall of a box"),
+    "is_{}touching_wall(x, Side.RIGHT)",
+    0.22,
+)
+LEFT = Place(("the left wall", "the left side", "the left edge"), "is_{}touching_wall(x, Side.LEFT)", 0.08)
+ROOF = Place(("the roof of a box", "the roof", "the top edge", "the top wall"), "is_{}touching_wall(x, Side.TOP)", 0.08)
+CORNER = Place(
+    ("a corner", "the corner", "a corner of a box", "the corner of the box"), "is_{}touching_corner(x)", 0.08
+)
+PLACES: Weighted[Place] = ((36, WALL), (2, LINE), (20, BOTTOM), (12, RIGHT), (4, LEFT), (4, ROOF), (12, CORNER))
+TOUCHING: Weighted[tuple[str, str]] = (
+    (60, ("touching", "")),
+    (26, ("closely touching", "closely_")),
+    (3, ("nearly touching", "closely_")),
+    (3, ("almost touching", "closely_")),
+    (3, ("attached to", "")),
+)
+
+
+def at_border(voice: Voice, of_a_box: bool = True) -> Attribute:
+    """As in "closely touching the bottom". `of_a_box` allows "of a box", which cannot follow "a box with"."""
+    place = voice.weighted(PLACES)
+    verb, closely = voice.weighted(TOUCHING)
+    names = [name for name in place.names if of_a_box or not name.endswith("of a box")]
+    return Attribute(f"{verb} {voice.one_of(names)}", place.test.format(closely), place.share)
+
+
+def not_at_border(voice: Voice, of_a_box: bool = True) -> Attribute:
+    """As in "not touching any edge". Other verbs are redrawn: "not nearly touching" is unusual."""
+    at = at_border(voice, of_a_box)
+    while not at.words.startswith("touching"):
+        at = at_border(voice, of_a_box)
+    return Attribute(f"not {at.words}", f"not ({at.meaning})", 1 - at.share)
+
+
+def next_to(words: str, neighbours: str, things: Things, share: float = 0.5) -> Attribute:
+    """As in "touching a blue circle", "on a black block" …"""
+    near = things.among(f"{neighbours}(x)")
+    return Attribute(f"{words} a {things.singular}", f"exist({near})", share * things.share)
+
+
+# Words, and the function that finds the neighbour: if x is above y, then y is found by get_below(x).
+SCATTER_NEIGHBOURS: Weighted[tuple[str, str]] = (
+    (6, ("touching", "get_touching")),
+    (5, ("closely touching", "get_closely_touching")),
+    (2, ("above", "get_below")),
+    (2, ("below", "get_above")),
+)
+# In a tower, "above" means directly above: where the two readings differ, NLVR's labels agree with this one.
+TOWER_NEIGHBOURS: Weighted[tuple[str, str]] = (
+    (8, ("on", "get_below")),
+    (8, ("above", "get_below")),
+    (6, ("over", "get_below")),
+    (4, ("on top of", "get_below")),
+    (3, ("attached to", "get_touching")),
+    (4, ("below", "get_above")),
+    (3, ("beneath", "get_above")),
+    (3, ("under", "get_above")),
+    (1, ("underneath", "get_above")),
+    (1, ("right beneath", "get_above")),
+)
+
+
+def neighboured(voice: Voice) -> Attribute:
+    words, neighbours = voice.weighted(TOWER_NEIGHBOURS if voice.kind == "tower" else SCATTER_NEIGHBOURS)
+    if voice.chance(0.1):
+        return Attribute(f"{words} another {voice.item}", f"exist({neighbours}(x))", 0.5)
+    return next_to(words, neighbours, some_things(voice))
+
+
+def in_between(voice: Voice) -> Attribute:
+    """As in "between two yellow blocks", in a tower."""
+    things = some_color(voice)
+    above, below = (f"exist({things.among(f'{side}(x)')})" for side in ("get_above", "get_below"))
+    return Attribute(
+        f"{voice.one_of(('between', 'in between'))} {voice.number(2)} {things.plural}", both(above, below), 0.1
+    )
+
+
+# Positions in a tower.
+TOP = Place(("top",), "is_top(x)")
+BASE = Place(("base", "base", "bottom"), "is_bottom(x)")
+MIDDLE = Place(("middle",), "not is_top(x) and not is_bottom(x)", 0.25)
+
+
+def at_end(voice: Voice) -> Attribute:
+    """As in "at the base", of a tower mentioned before."""
+    position = voice.one_of((TOP, BASE))
+    return Attribute(f"at the {voice.one_of(position.names)}", position.test, position.share)
+
+
+def at_tower_end(voice: Voice) -> Attribute:
+    """As in "at the base of a tower"."""
+    position = voice.one_of((TOP, BASE))
+    meaning = f"x.box.is_tower() and {position.test}"
+    return Attribute(f"at the {voice.one_of(position.names)} of a tower", meaning, position.share)
+
+
+def as_tower_end(voice: Voice) -> Attribute:
+    """As in "as the base of a tower"."""
+    at_end = at_tower_end(voice)
+    return replace(at_end, words=at_end.words.replace("at", "as", 1))

@@ -1,4 +1,4 @@
-"""The determiners of the grammar: "a", "no", "exactly two" …, each with its meaning as a test of a set."""
+"""Determiners ("a", "no", "exactly two"), each with its meaning as a test on a set."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from veriscene.meaning.english.phrases import Phrase, Things
-from veriscene.meaning.english.wording import Voice, Weighted
+from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted
 from veriscene.meaning.scene_drawing import SceneKind
 
 ALL_BOXES = "all_boxes"
@@ -16,7 +15,7 @@ ITEMS_OF_BOX = "b.all_items_in_box()"
 ITEMS_OF_SAME_BOX = "x.box.all_items_in_box()"
 LARGEST_NUMBER, LARGEST_SIMPLE_NUMBER = 9, 2
 
-# How many there are, about; numbers are drawn around it, so that statements are neither always true nor always false.
+# Typical counts. Numbers are drawn around them, so that statements are neither always true nor always false.
 USUAL_COUNT: Mapping[SceneKind, Mapping[str, float]] = {
     "tower": {ALL_BOXES: 3.0, ALL_ITEMS: 7.5, ITEMS_OF_BOX: 2.5, ITEMS_OF_SAME_BOX: 2.5},
     "scatter": {ALL_BOXES: 3.0, ALL_ITEMS: 11.5, ITEMS_OF_BOX: 3.8, ITEMS_OF_SAME_BOX: 3.8},
@@ -25,7 +24,7 @@ USUAL_COUNT: Mapping[SceneKind, Mapping[str, float]] = {
 
 @dataclass(frozen=True)
 class Quantifier:
-    """`least`: the smallest number that makes sense. `plural`: None when the number decides."""
+    """`least` is the smallest number that makes sense; `plural` is None if it depends on the number."""
 
     words: str
     meaning: str
@@ -33,7 +32,7 @@ class Quantifier:
     plural: bool | None = None
 
 
-# The readings that NLVR's raters prefer: a bare number, and "only" with one, are exact.
+# The readings that NLVR's raters prefer: a number is exact, alone or after "only".
 A = Quantifier("a {things}", "exist({all})", plural=False)
 NUMBER = Quantifier("{n} {things}", "count({all}) == {n}")
 EXACTLY = Quantifier("exactly {n} {things}", "count({all}) == {n}")
@@ -78,7 +77,7 @@ SIMPLE_INSIDE: Weighted[Quantifier] = ((3, A), (1, AT_LEAST))
 
 
 def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Quantifier], least: int = 1) -> Phrase:
-    """As in "exactly two blue circles", tested of `where`. The number is a likely one, and at least `least`."""
+    """As in "exactly two blue circles", counted in the collection `where`; the number is at least `least`."""
     quantifier = voice.weighted(quantifiers)
     least = max(least, quantifier.least)
     if quantifier is AT_LEAST and not things.meaning:

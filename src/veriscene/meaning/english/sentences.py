@@ -1,78 +1,67 @@
-"""Whole sentences about a scene. Each function gives the words and the program that they mean."""
+"""Sentences about a scene. Each function returns the words and the program text that they mean."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from veriscene.meaning.english.about_boxes import compared, holds_some
-from veriscene.meaning.english.about_items import items_are
-from veriscene.meaning.english.about_towers import holds_block_at
-from veriscene.meaning.english.attributes import (
-    as_tower_end,
-    at_border,
-    at_tower_end,
-    in_between,
-    neighboured,
-    not_at_border,
-)
-from veriscene.meaning.english.box_nouns import any_box, box_where, box_with, box_without, content, tower_of_color
-from veriscene.meaning.english.nouns import COLORS, anything, different_things, some_things, some_things_alone
-from veriscene.meaning.english.phrases import Attribute, Phrase, both
-from veriscene.meaning.english.quantifiers import (
-    ALL_BOXES,
-    ALL_ITEMS,
-    COUNTS,
-    ITEMS_OF_BOX,
-    ITEMS_OF_SAME_BOX,
-    OF_BOXES,
-    OF_ITEMS,
-    SIMPLE,
-    quantified,
-)
-from veriscene.meaning.english.wording import Voice, Weighted, agree
+from veriscene.meaning.english import nouns
+from veriscene.meaning.english import quantifiers as q
+from veriscene.meaning.english.box_contents import compared, holds_some
+from veriscene.meaning.english.descriptions import any_box, box_where, box_with, box_without, content, tower_of_color
+from veriscene.meaning.english.tower_contents import holds_block_at
+from veriscene.meaning.english.wording import Attribute, Phrase, Things, Voice, Weighted, agree, both
 
 
 def there_is(phrase: Phrase) -> Phrase:
     return Phrase(f"there {'are' if phrase.plural else 'is'} {phrase.words}", phrase.meaning)
 
 
+def there_are(voice: Voice, things: Things) -> Phrase:
+    """As in "there are exactly two blue circles"; boxes are recognized by their variable."""
+    if things.variable == "b":
+        return there_is(q.quantified(voice, things, q.ALL_BOXES, q.SIMPLE if voice.simple else q.OF_BOXES))
+    return there_is(q.quantified(voice, things, q.ALL_ITEMS, q.SIMPLE if voice.simple else q.OF_ITEMS))
+
+
 def there_is_box(voice: Voice) -> Phrase:
     box = voice.weighted(((88, lambda v: box_with(v, content(v))), (10, box_where), (2, box_without)))(voice)
-    return there_is(quantified(voice, box, ALL_BOXES, OF_BOXES))
+    return there_are(voice, box)
 
 
 def there_is_colored_tower(voice: Voice) -> Phrase:
-    return there_is(quantified(voice, tower_of_color(voice), ALL_BOXES, OF_BOXES))
+    return there_are(voice, tower_of_color(voice))
 
 
 def there_are_items(voice: Voice) -> Phrase:
-    return there_is(quantified(voice, some_things_alone(voice), ALL_ITEMS, SIMPLE if voice.simple else OF_ITEMS))
+    return there_are(voice, nouns.some_things_alone(voice))
 
 
 def there_are_items_at_border(voice: Voice) -> Phrase:
-    things = voice.weighted(((9, some_things), (1, anything)))(voice)
-    place = voice.weighted(((3, at_border), (1, not_at_border)))(voice)
+    things = voice.weighted(((9, nouns.some_things), (1, nouns.anything)))(voice)
+    place = voice.weighted(((3, nouns.at_border), (1, nouns.not_at_border)))(voice)
     which = voice.weighted(((8, ""), (1, "that {is} "), (1, "which {is} ")))
-    return there_is(quantified(voice, things.that(replace(place, words=which + place.words)), ALL_ITEMS, OF_ITEMS))
+    return there_are(voice, things.that(replace(place, words=which + place.words)))
 
 
 def there_are_neighbours(voice: Voice) -> Phrase:
-    relation = neighboured if voice.kind == "scatter" else voice.weighted(((9, neighboured), (1, in_between)))
-    return there_is(quantified(voice, some_things(voice).that(relation(voice)), ALL_ITEMS, OF_ITEMS))
+    relation = nouns.neighboured
+    if voice.kind == "tower":
+        relation = voice.weighted(((9, nouns.neighboured), (1, nouns.in_between)))
+    return there_are(voice, nouns.some_things(voice).that(relation(voice)))
 
 
 def there_are_tower_ends(voice: Voice) -> Phrase:
     """As in "there is a blue block as the base of a tower with at least two blocks"."""
-    end = voice.weighted(((3, as_tower_end), (1, at_tower_end)))(voice)
+    end = voice.weighted(((3, nouns.as_tower_end), (1, nouns.at_tower_end)))(voice)
     if voice.chance(0.5):
-        size = quantified(voice, anything(voice), ITEMS_OF_SAME_BOX, COUNTS)
+        size = q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_SAME_BOX, q.COUNTS)
         end = Attribute(f"{end.words} with {size.words}", both(end.meaning, size.meaning), end.share * 0.4)
-    return there_is(quantified(voice, some_things(voice).that(end), ALL_ITEMS, OF_ITEMS))
+    return there_are(voice, nouns.some_things(voice).that(end))
 
 
 def the_tower_has(voice: Voice) -> Phrase:
     """As in "the tower with three blocks has a blue block at the top": some tower of that height does."""
-    size, held = quantified(voice, anything(voice), ITEMS_OF_BOX, COUNTS[:2]), holds_block_at(voice)
+    size, held = q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_BOX, q.COUNTS[:2]), holds_block_at(voice)
     box = any_box(voice)
     meaning = f"exist(filter_obj(all_boxes, lambda b: {both(box.meaning, size.meaning, held.meaning)}))"
     return Phrase(f"the {box.singular} with {size.words} has {agree(held.words, plural=False)}", meaning)
@@ -80,17 +69,17 @@ def the_tower_has(voice: Voice) -> Phrase:
 
 def the_tower_end_is(voice: Voice) -> Phrase:
     """As in "the top of a tower with three blocks is blue"."""
-    end = at_tower_end(voice)
-    size = quantified(voice, anything(voice), ITEMS_OF_SAME_BOX, COUNTS[:3])
-    color = voice.one_of(tuple(COLORS))
+    end = nouns.at_tower_end(voice)
+    size = q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_SAME_BOX, q.COUNTS[:3])
+    color = voice.one_of(tuple(nouns.COLORS))
     name = end.words.removeprefix("at ")
-    meaning = both(COLORS[color], end.meaning, size.meaning)
+    meaning = both(nouns.COLORS[color], end.meaning, size.meaning)
     return Phrase(f"{name} with {size.words} is {color}", f"exist(filter_obj(all_items, lambda x: {meaning}))")
 
 
 SHARES: Weighted[tuple[str, bool, str]] = (
-    # Words before the verb, whether the verb is plural, and the test of the boxes that fit.
-    (8, ("one of the {boxes}", False, "count({all}) >= 1")),  # NLVR's raters do not mind if there are more.
+    # Words before the verb, whether the verb is plural, and the test on the boxes that fit.
+    (8, ("one of the {boxes}", False, "count({all}) >= 1")),  # NLVR's raters accept more than one.
     (10, ("each {box}", False, "count({all}) == 3")),
     (6, ("every {box}", False, "count({all}) == 3")),
     (6, ("all the {boxes}", True, "count({all}) == 3")),
@@ -113,7 +102,7 @@ def boxes_have(voice: Voice) -> Phrase:
     words, plural, test = voice.weighted(SHARES)
     verb = "{has}" if voice.kind == "tower" or voice.chance(0.6) else "{contains}"
     held = content(voice)
-    fitting = box_with(voice, held).among(ALL_BOXES)
+    fitting = box_with(voice, held).among(q.ALL_BOXES)
     subject = words.format(box=voice.box, boxes=voice.boxes, **numbers)
     return Phrase(f"{subject} {agree(f'{verb} {held.words}', plural)}", test.format(all=fitting))
 
@@ -122,27 +111,25 @@ def in_each_box(voice: Voice) -> Phrase:
     """As in "there is at least one blue item in each box"."""
     held = holds_some(voice)
     each = f"{voice.one_of(('each', 'every'))} {voice.box}"
-    meaning = f"count({box_with(voice, held).among(ALL_BOXES)}) == 3"
+    meaning = f"count({box_with(voice, held).among(q.ALL_BOXES)}) == 3"
     return there_is(Phrase(f"{held.words} in {each}", meaning, held.plural))
 
 
-def items_sentence(voice: Voice) -> Phrase:
-    return items_are(voice, ALL_ITEMS)
-
-
 def comparison(voice: Voice) -> Phrase:
-    return there_is(compared(voice, ALL_ITEMS))
+    return there_is(compared(voice, q.ALL_ITEMS))
 
 
 def two_facts(voice: Voice) -> Phrase:
     """As in "there is a blue circle and at least one black item"."""
-    first, second = (quantified(voice, things, ALL_ITEMS, OF_ITEMS) for things in different_things(voice, 2))
+    first, second = (
+        q.quantified(voice, things, q.ALL_ITEMS, q.OF_ITEMS) for things in nouns.different_things(voice, 2)
+    )
     return there_is(Phrase(f"{first.words} and {second.words}", both(first.meaning, second.meaning), first.plural))
 
 
 def equal_numbers(voice: Voice) -> Phrase:
     """As in "all the boxes have the same number of items", "at least two towers have the same height"."""
-    what = f"number of {anything(voice).plural}"
+    what = f"number of {nouns.anything(voice).plural}"
     if voice.box == "tower" and voice.chance(0.5):
         what = "height"
     pairs, counts = "combinations(all_boxes, 2)", "count(p[0].all_items_in_box()) {} count(p[1].all_items_in_box())"
@@ -162,20 +149,17 @@ def equal_ends(voice: Voice) -> Phrase:
     end, bases, test = voice.one_of((("base", "bases", "is_bottom(x)"), ("top", "tops", "is_top(x)")))
     ends = f"filter_obj(all_items, lambda x: x.box.is_tower() and {test})"
     colors = f"count(get_set_colors({ends}))"
-    color = voice.one_of(tuple(COLORS))
+    color = voice.one_of(tuple(nouns.COLORS))
     words, meaning = voice.one_of(
         (
             (f"all the towers have the same {end} {voice.color}", f"{colors} == 1"),
             (f"the {bases} of the {voice.number(3)} towers are the same in {voice.color}", f"{colors} == 1"),
-            (f"all the {bases} of the towers are {color}", f"All({ends}, lambda x: {COLORS[color]})"),
+            (f"all the {bases} of the towers are {color}", f"All({ends}, lambda x: {nouns.COLORS[color]})"),
             (f"the {bases} of the towers are of {voice.number(3)} different {voice.color}s", f"{colors} == 3"),
-            (f"none of the {bases} are {color}", f"All({ends}, lambda x: not {COLORS[color]})"),
+            (f"none of the {bases} are {color}", f"All({ends}, lambda x: not {nouns.COLORS[color]})"),
         )
     )
     return Phrase(words, meaning)
-
-
-# ---------------------------------------------------------------- the simple level: few meanings, many wordings
 
 
 def _simple_content(voice: Voice) -> Phrase:
@@ -183,7 +167,7 @@ def _simple_content(voice: Voice) -> Phrase:
 
 
 def simple_box(voice: Voice) -> Phrase:
-    return there_is(quantified(voice, box_with(voice, _simple_content(voice)), ALL_BOXES, SIMPLE))
+    return there_are(voice, box_with(voice, _simple_content(voice)))
 
 
 def simple_each_box(voice: Voice) -> Phrase:
@@ -191,5 +175,5 @@ def simple_each_box(voice: Voice) -> Phrase:
     all_boxes, plural = voice.one_of(
         ((f"each {voice.box}", False), (f"every {voice.box}", False), (f"all the {voice.boxes}", True))
     )
-    meaning = f"count({box_with(voice, held).among(ALL_BOXES)}) == 3"
+    meaning = f"count({box_with(voice, held).among(q.ALL_BOXES)}) == 3"
     return Phrase(f"{all_boxes} {agree(f'{{has}} {held.words}', plural)}", meaning)

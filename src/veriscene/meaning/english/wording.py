@@ -1,4 +1,8 @@
-"""What is English about the grammar: how one statement is worded throughout, number words, agreement, articles."""
+"""Wording: consistent word choice, number words, agreement, articles, and phrases paired with their meanings.
+
+Meanings are program text. A meaning about an item refers to it as `x`, one about a box as `b`. An inner `lambda x`
+hides the outer `x`, so phrases can be nested without renaming.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ Weighted = Sequence[tuple[int, Option]]
 
 NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
-# Phrases write in braces what follows the number of their subject.
+# Words in braces agree in number with the subject of the phrase.
 SINGULAR = {"is": "is", "has": "has", "contains": "contains", "it": "it", "its": "its"}
 PLURAL = {"is": "are", "has": "have", "contains": "contain", "it": "them", "its": "their"}
 SINGULAR |= {"circle": "a circle", "square": "a square", "triangle": "a triangle"}
@@ -24,7 +28,7 @@ PLURAL |= {"circle": "circles", "square": "squares", "triangle": "triangles"}
 
 @dataclass(frozen=True)
 class Voice:
-    """How one statement is worded: who says "box" says "item", and does not mix digits with number words."""
+    """The random generator and the word choices of one statement, which does not mix digits and number words."""
 
     rng: random.Random
     kind: SceneKind
@@ -58,18 +62,53 @@ def agree(words: str, plural: bool) -> str:
     return words.format_map(PLURAL if plural else SINGULAR)
 
 
-def listed(parts: Sequence[str]) -> str:
-    """Gives "x", "x and y", or "x, y and z"."""
-    return " and ".join((", ".join(parts[:-1]), parts[-1])) if len(parts) > 1 else parts[0]
-
-
-def with_articles(words: str) -> str:
-    """Every "a" before a vowel becomes "an"; "one" begins with a consonant."""
-    return re.sub(r"\ba (?=[aei]|o(?!ne\b))", "an ", words)
-
-
 def sentence(words: str, capital: bool, full_stop: bool) -> str:
-    words = with_articles(words)
+    words = re.sub(r"\ba (?=[aei]|o(?!ne\b))", "an ", words)  # "one" starts with a consonant sound.
     if capital:
         words = words[0].upper() + words[1:]
     return words + "." if full_stop else words
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Words and their meaning; `plural` decides the form of the verb."""
+
+    words: str
+    meaning: str
+    plural: bool = False
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """Words that can follow a noun, such as "touching the wall"; `share` is roughly the fraction of items that fit."""
+
+    words: str
+    meaning: str
+    share: float = 1 / 3
+
+
+@dataclass(frozen=True)
+class Things:
+    """A noun with adjectives and relative clauses, but no determiner. An empty meaning is true of everything."""
+
+    singular: str
+    plural: str
+    meaning: str = ""
+    share: float = 1.0
+    variable: str = "x"
+
+    def that(self, attribute: Attribute) -> Things:
+        return Things(
+            f"{self.singular} {agree(attribute.words, plural=False)}",
+            f"{self.plural} {agree(attribute.words, plural=True)}",
+            both(self.meaning, attribute.meaning),
+            self.share * attribute.share,
+            self.variable,
+        )
+
+    def among(self, where: str) -> str:
+        return f"filter_obj({where}, lambda {self.variable}: {self.meaning})" if self.meaning else where
+
+
+def both(*meanings: str) -> str:
+    return " and ".join(meaning for meaning in meanings if meaning)

@@ -1,4 +1,4 @@
-"""The program language from the inside: types, functions, tree, evaluation, and text in both directions.
+"""The program language: types, functions, syntax tree, parser, unparser and evaluation.
 
-Use it through `meaning.program` and `meaning.notation`.
+Other packages use it through `meaning.program` and `meaning.notation`.
 """

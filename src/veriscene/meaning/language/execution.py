@@ -1,163 +1,205 @@
-"""Expression trees turned, once, into closures, which makes them quick to evaluate on many scenes."""
+"""Compiles expressions to closures, once, so that evaluating them on many scenes is fast.
+
+A closure takes a frame: a list of the scene's boxes, its items, the remaining steps, and one slot per nested lambda for
+its argument.
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 from veriscene.errors import InputError
-from veriscene.meaning.language.expression import (
-    Arithmetic,
-    Call,
-    Comparison,
-    Constant,
-    Display,
-    Everything,
-    Expression,
-    Lambda,
-    Logic,
-    Named,
-    Not,
-    Number,
-    Slice,
-    Subscript,
-    Variable,
-)
-from veriscene.meaning.language.functions import FUNCTIONS, distinct
-from veriscene.meaning.language.kinds import Kind, Many
-from veriscene.meaning.language.names import Whole
-from veriscene.meaning.language.operators import (
-    BOXES,
-    FIRST_ARGUMENT,
-    ITEMS,
-    MOST_STEPS,
-    OF_SETS,
-    OF_VALUES,
-    OVER_MEMBERS,
-    WITHOUT_VALUE,
-    Code,
-    applied,
-    concatenation,
-    junction,
-    remainder,
-    subscript,
-    truth,
-)
+from veriscene.meaning.language import expression as tree
+from veriscene.meaning.language.expression import Expression
+from veriscene.meaning.language.functions import FUNCTIONS
 from veriscene.meaning.language.placed import placed
-from veriscene.meaning.language.signatures import MEMBERSHIPS, compared_as_sets
+from veriscene.meaning.language.sets import Members, contains, distinct, same_members
+from veriscene.meaning.language.types import Kind, Many, Type
 from veriscene.scenes.scene import Scene
 
-Scope = tuple[Variable, ...]
+Frame = list[Any]
+Code = Callable[[Frame], Any]
+Scope = tuple[str, ...]
+
+BOXES, ITEMS, STEPS, FIRST_ARGUMENT = range(4)
+MAX_STEPS = 500_000  # About a second. Public programs take at most 765.
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": contains,
+    "not in": lambda member, members: not contains(member, members),
+}
+_SET_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": same_members,
+    "!=": lambda left, right: not same_members(left, right),
+}
 
 
-def executable(expression: Expression) -> Callable[[Scene], Any]:
-    """The expression as a function of a scene; raises InputError if it uses a variable that no lambda binds.
+def compile_expression(expression: Expression) -> Callable[[Scene], Any]:
+    """The expression as a function of a scene.
 
-    The function raises Undefined where the expression has no value, and InputError where it takes too many steps.
-    Collections come back as tuples, items and boxes as those of `placed`.
+    The function raises Undefined if the expression has no value, and InputError if it takes too many steps. Every use
+    of a collection costs a step per member, which bounds running time and memory. It returns collections as tuples.
     """
-    translation = _Translation()
-    code = translation.code(expression, ())
-    places = [None] * translation.deepest
+    compiler = _Compiler()
+    code = compiler.code(expression, ())
+    arguments = [None] * compiler.max_depth
 
     def run(scene: Scene) -> Any:
-        ready = placed(scene)
-        return code([ready.boxes, ready.items, MOST_STEPS, *places])
+        boxes, items = placed(scene)
+        return code([boxes, items, MAX_STEPS, *arguments])
 
     return run
 
 
-class _Translation:
+class _Compiler:
     def __init__(self) -> None:
-        self.deepest = 0
+        self.max_depth = 0  # of nested lambdas
 
     def code(self, node: Expression, scope: Scope) -> Code:
         match node:
-            case Call():
+            case tree.Call():
                 return self._call(node, scope)
-            case Variable():
-                return operator.itemgetter(_place(node, scope))
-            case Everything(whole):
-                return operator.itemgetter(BOXES if whole is Whole.BOXES else ITEMS)
-            case Number(value) | Constant(value=value):
+            case tree.Variable(name):
+                depth = len(scope) - 1 - scope[::-1].index(name)  # An inner lambda hides outer ones.
+                return operator.itemgetter(FIRST_ARGUMENT + depth)
+            case tree.Everything(kind):
+                return operator.itemgetter(BOXES if kind is Kind.BOX else ITEMS)
+            case tree.Number(value) | tree.Constant(value=value):
                 return lambda frame: value
-            case Logic():
-                return self._logic(node, scope)
-            case Not(operand):
-                return applied(operator.not_, [self.code(operand, scope)])
-            case Comparison():
-                return self._comparison(node, scope)
-            case Display():
+            case tree.Logic(word, operands):
+                code = _junction(word == "and", [self.code(operand, scope) for operand in operands])
+                return code if all(operand.type == node.type for operand in operands) else _truth(code)
+            case tree.Comparison():
+                links = [self._comparison(*link, scope) for link in node.links]
+                return links[0] if len(links) == 1 else _junction(True, links)
+            case tree.Display():
                 return self._display(node, scope)
-            case Subscript(collection, index):
-                return applied(subscript, [self._collected(collection, scope), self.code(index, scope)])
-            case Slice():
-                return self._slice(node, scope)
-            case Arithmetic():
-                return self._arithmetic(node, scope)
-        raise InputError(f"{type(node).__name__} has no value of its own; a function stands only as an argument")
+        raise TypeError(f"{type(node).__name__} cannot be evaluated on its own")
 
-    def _collected(self, node: Expression, scope: Scope) -> Code:
+    def _operand(self, node: Expression, scope: Scope, collected: bool) -> Code:
+        """The node's value, charged if it is a collection. If `collected`, a box or a single value becomes a tuple."""
         code = self.code(node, scope)
         if isinstance(node.type, Many):
+            return _charged(code, _depth(node.type))
+        if not collected:
             return code
         if node.type is Kind.BOX:
-            return lambda frame: code(frame).items
+            return _charged(lambda frame: code(frame).items, depth=1)
         return lambda frame: (code(frame),)
 
-    def _call(self, call: Call, scope: Scope) -> Code:
+    def _call(self, call: tree.Call, scope: Scope) -> Code:
         function = FUNCTIONS[call.function]
         codes: list[Code] = []
         for parameter, argument in zip(function.parameters, call.arguments, strict=False):
-            if isinstance(argument, Lambda | Named):
-                return self._over_members(call.function, codes[0], argument, scope)
-            codes.append((self._collected if parameter.collected else self.code)(argument, scope))
+            if isinstance(argument, tree.Lambda | tree.Named):
+                codes.append(self._function(argument.expanded, scope))
+            else:
+                codes.append(self._operand(argument, scope, collected=parameter.collected))
         if function.value is None:
-            return WITHOUT_VALUE[call.function](codes)
-        return applied(function.value, codes)
+            return _SPECIAL[call.function](codes)
+        return _applied(function.value, codes)
 
-    def _over_members(self, name: str, members: Code, function: Lambda | Named, scope: Scope) -> Code:
-        written_out = function if isinstance(function, Lambda) else function.written_out
-        inner = (*scope, written_out.parameter)
-        self.deepest = max(self.deepest, len(inner))
-        return OVER_MEMBERS[name](members, self.code(written_out.body, inner), _place(written_out.parameter, inner))
+    def _function(self, function: tree.Lambda, scope: Scope) -> Code:
+        """Evaluates to a Python function of one argument."""
+        inner, slot = (*scope, function.parameter.name), FIRST_ARGUMENT + len(scope)
+        self.max_depth = max(self.max_depth, len(inner))
+        body = self._operand(function.body, inner, collected=False)
 
-    def _logic(self, node: Logic, scope: Scope) -> Code:
-        code = junction(node.operator == "and", [self.code(operand, scope) for operand in node.operands])
-        return code if all(operand.type == node.type for operand in node.operands) else truth(code)
+        def run(frame: Frame) -> Callable[[Any], Any]:
+            def apply(member: Any) -> Any:
+                frame[slot] = member
+                return body(frame)
 
-    def _comparison(self, node: Comparison, scope: Scope) -> Code:
-        links = []
-        for left, word, right in node.links:
-            as_sets = compared_as_sets(left.type, word, right.type)
-            left_code = (self._collected if as_sets else self.code)(left, scope)
-            right_code = (self._collected if as_sets or word in MEMBERSHIPS else self.code)(right, scope)
-            links.append(applied((OF_SETS if as_sets else OF_VALUES)[word], [left_code, right_code]))
-        return links[0] if len(links) == 1 else junction(True, links)
+            return apply
 
-    def _display(self, node: Display, scope: Scope) -> Code:
+        return run
+
+    def _comparison(self, left: Expression, word: str, right: Expression, scope: Scope) -> Code:
+        as_sets = tree.compared_as_sets(left.type, word, right.type)
+        codes = [self._operand(left, scope, as_sets), self._operand(right, scope, as_sets or word in tree.MEMBERSHIPS)]
+        return _applied((_SET_COMPARISONS if as_sets else _COMPARISONS)[word], codes)
+
+    def _display(self, node: tree.Display, scope: Scope) -> Code:
         codes = [self.code(member, scope) for member in node.members]
-        if node.is_set:
-            return lambda frame: distinct(code(frame) for code in codes)
-        return lambda frame: tuple([code(frame) for code in codes])
-
-    def _slice(self, node: Slice, scope: Scope) -> Code:
-        members = self._collected(node.collection, scope)
-        start, stop = (None if end is None else self.code(end, scope) for end in (node.start, node.stop))
-        return lambda frame: members(frame)[start and start(frame) : stop and stop(frame)]
-
-    def _arithmetic(self, node: Arithmetic, scope: Scope) -> Code:
-        if node.type is not Kind.NUMBER:
-            return concatenation(self._collected(node.left, scope), self._collected(node.right, scope))
-        value = operator.add if node.operator == "+" else remainder
-        return applied(value, [self.code(node.left, scope), self.code(node.right, scope)])
+        members = _charged(lambda frame: tuple([code(frame) for code in codes]), _depth(node.type))
+        return _applied(distinct, [members]) if node.is_set else members
 
 
-def _place(variable: Variable, scope: Scope) -> int:
-    for depth in reversed(range(len(scope))):
-        if scope[depth].name == variable.name:
-            if scope[depth].of != variable.of:
+def _charged(code: Code, depth: int) -> Code:
+    """Charges one step per member, including members of members."""
+
+    def run(frame: Frame) -> Members:
+        members: Members = code(frame)
+        _charge(frame, len(members), members if depth > 1 else (), depth)
+        return members
+
+    return run
+
+
+def _charge(frame: Frame, steps: int, nested: Members = (), depth: int = 0) -> None:
+    frame[STEPS] -= steps
+    if frame[STEPS] < 0:
+        allowed = "use smaller sets, or nest fewer lambdas"
+        raise InputError(f"the program takes more than {MAX_STEPS} steps on one scene", allowed=allowed)
+    for members in nested:
+        _charge(frame, len(members), members if depth > 2 else (), depth - 1)
+
+
+def _depth(type: Type) -> int:
+    return 1 + _depth(type.of) if isinstance(type, Many) else 0
+
+
+def _applied(value: Callable[..., Any], arguments: list[Code]) -> Code:
+    if len(arguments) == 1:
+        (only,) = arguments
+        return lambda frame: value(only(frame))
+    if len(arguments) == 2:
+        first, second = arguments
+        return lambda frame: value(first(frame), second(frame))
+    return lambda frame: value(*[argument(frame) for argument in arguments])
+
+
+def _junction(conjunctive: bool, conditions: list[Code]) -> Code:
+    """Short-circuiting `and` or `or`; returns the value that decided, as in Python."""
+
+    def run(frame: Frame) -> Any:
+        for condition in conditions:
+            value = condition(frame)
+            if (not value) is conjunctive:
                 break
-            return FIRST_ARGUMENT + depth
-    raise InputError(f"variable {variable.name!r} is not the argument of a lambda around it, or not of that type")
+        return value
+
+    return run
+
+
+def _truth(condition: Code) -> Code:
+    return lambda frame: bool(condition(frame))
+
+
+def _subsets(collection: Code, size: Code, of_distinct: bool) -> Code:
+    def run(frame: Frame) -> tuple[Members, ...]:
+        members, chosen = collection(frame), size(frame)
+        if of_distinct:
+            members = distinct(members)
+        _charge(frame, math.comb(len(members), chosen) * (1 + chosen))
+        return tuple(itertools.combinations(members, chosen))
+
+    return run
+
+
+_SPECIAL: dict[str, Callable[[list[Code]], Code]] = {
+    "AND": lambda codes: _truth(_junction(True, codes)),
+    "OR": lambda codes: _truth(_junction(False, codes)),
+    "combinations": lambda codes: _subsets(codes[0], codes[1], of_distinct=False),
+    "select": lambda codes: _subsets(codes[1], codes[0], of_distinct=True),
+}

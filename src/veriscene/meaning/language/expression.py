@@ -1,30 +1,51 @@
-"""The expression tree. Each node knows its type; a node whose parts do not fit together cannot be built."""
+"""The expression tree. Each node has a type; building a node whose parts do not fit raises InputError."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import keyword
+import re
 from dataclasses import dataclass
 from enum import Enum
 
 from veriscene.errors import InputError
-from veriscene.meaning.language.constants import CONSTANTS, KIND_OF
 from veriscene.meaning.language.functions import FUNCTIONS
-from veriscene.meaning.language.kinds import FunctionOf, Kind, Many, Type, described, has_truth, member_type
-from veriscene.meaning.language.names import CALLABLE, Whole, is_free
-from veriscene.meaning.language.signatures import comparable
+from veriscene.meaning.language.signatures import Form
+from veriscene.meaning.language.types import (
+    CONSTANTS,
+    FunctionOf,
+    Kind,
+    Many,
+    Type,
+    described,
+    is_condition,
+    member_type,
+)
 
-LARGEST_NUMBER = 999  # A scene holds a few dozen items at most.
+MAX_NUMBER = 999  # A scene has at most 24 items.
+
+COLLECTIONS = {Kind.BOX: "all_boxes", Kind.ITEM: "all_items"}
+CALLABLE, METHODS, ATTRIBUTES = (
+    [name for name, function in FUNCTIONS.items() if function.form is form]
+    for form in (Form.FUNCTION, Form.METHOD, Form.ATTRIBUTE)
+)
+ENUMS = ("Color", "Shape", "Size", "Side")
+ORDERINGS = ("<", "<=", ">", ">=")
+EQUALITIES = ("==", "!=")
+MEMBERSHIPS = ("in", "not in")
+
+_RESERVED = frozenset([*CALLABLE, *ENUMS, *COLLECTIONS.values(), *keyword.kwlist])
+_VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}")
 
 
 class Expression:
-    """A node. `type` is set when it is built; parts that do not fit raise InputError."""
+    """A node; `type` is computed when it is built."""
 
     type: Type
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "type", self._typed())
+        object.__setattr__(self, "type", self._infer_type())
 
-    def _typed(self) -> Type:
+    def _infer_type(self) -> Type:
         raise NotImplementedError
 
 
@@ -32,9 +53,9 @@ class Expression:
 class Number(Expression):
     value: int
 
-    def _typed(self) -> Type:
-        if not isinstance(self.value, int) or isinstance(self.value, bool) or not 0 <= self.value <= LARGEST_NUMBER:
-            raise InputError(f"{self.value!r:.20} is not a number here; allowed: whole numbers, 0 to {LARGEST_NUMBER}")
+    def _infer_type(self) -> Type:
+        if not 0 <= self.value <= MAX_NUMBER:
+            raise InputError(f"number {self.value!r:.20} is too large", allowed=f"0 to {MAX_NUMBER} are allowed")
         return Kind.NUMBER
 
 
@@ -44,34 +65,36 @@ class Constant(Expression):
 
     name: str
 
-    def _typed(self) -> Type:
+    def _infer_type(self) -> Type:
         if self.name not in CONSTANTS:
-            raise InputError(f"unknown constant {self.name!r:.40}; choose from {', '.join(CONSTANTS)}")
-        return KIND_OF[self.value.__class__]
+            raise InputError(f"unknown constant {self.name!r:.40}", allowed=f"choose from {', '.join(CONSTANTS)}")
+        return CONSTANTS[self.name][0]
 
     @property
-    def value(self) -> Enum:
-        return CONSTANTS[self.name]
+    def value(self) -> Enum | None:
+        return CONSTANTS[self.name][1]
 
 
 @dataclass(frozen=True)
 class Everything(Expression):
-    whole: Whole
+    """All boxes or all items of the scene."""
 
-    def _typed(self) -> Type:
-        return Many(Kind.BOX if self.whole is Whole.BOXES else Kind.ITEM)
+    kind: Kind
+
+    def _infer_type(self) -> Type:
+        return Many(self.kind)
 
 
 @dataclass(frozen=True)
 class Variable(Expression):
-    """The argument of a lambda, in its head and wherever its body uses it."""
+    """The parameter of a lambda, and its uses in the body."""
 
     name: str
     of: Type
 
-    def _typed(self) -> Type:
-        if not is_free(self.name):
-            raise InputError(f"{self.name!r:.40} cannot name an argument; take a letter, as x")
+    def _infer_type(self) -> Type:
+        if self.name in _RESERVED or not _VARIABLE.fullmatch(self.name):
+            raise InputError(f"{self.name!r:.40} cannot be the name of a parameter", allowed="use a letter, as x")
         return self.of
 
 
@@ -80,174 +103,118 @@ class Lambda(Expression):
     parameter: Variable
     body: Expression
 
-    def _typed(self) -> Type:
+    def _infer_type(self) -> Type:
         return FunctionOf(self.parameter.type, self.body.type)
+
+    @property
+    def expanded(self) -> Lambda:
+        return self
 
 
 @dataclass(frozen=True)
 class Named(Expression):
-    """A function's name standing for the function itself, as in `filter_obj(all_items, is_top)`."""
+    """The name of a function, used as a function: `filter_obj(all_items, is_top)`."""
 
     function: str
     takes: Type
 
-    def _typed(self) -> Type:
-        if self.function not in CALLABLE:
-            raise InputError(f"{self.function!r:.40} is not the name of a function")
-        return FunctionOf(self.takes, self.written_out.body.type)
+    def _infer_type(self) -> Type:
+        return self.expanded.type
 
     @property
-    def written_out(self) -> Lambda:
-        """The lambda that does the same."""
+    def expanded(self) -> Lambda:
+        """The equivalent lambda."""
         argument = Variable("x", self.takes)
         return Lambda(argument, Call(self.function, (argument,)))
 
 
 @dataclass(frozen=True)
 class Call(Expression):
-    """A function, a method or an attribute (then the object comes first) of its arguments."""
+    """A call of a function. Methods, attributes and most operators are functions too."""
 
     function: str
     arguments: tuple[Expression, ...]
 
-    def _typed(self) -> Type:
-        function = FUNCTIONS.get(self.function)
-        if function is None:
-            raise InputError(f"unknown function {self.function!r:.40}; choose from {', '.join(sorted(FUNCTIONS))}")
-        fewest, most = function.fewest_arguments, len(function.parameters)
+    def _infer_type(self) -> Type:
+        parameters = FUNCTIONS[self.function].parameters
+        fewest, most = sum(not parameter.optional for parameter in parameters), len(parameters)
         if not fewest <= len(self.arguments) <= most:
-            wanted = str(most) if fewest == most else f"{fewest} or {most}"
-            raise InputError(f"{self.function} takes {wanted} argument{'s' * (most > 1)}, not {len(self.arguments)}")
+            takes = str(most) if fewest == most else f"{fewest} to {most}"
+            raise InputError(f"{self.function} takes {takes} argument{'s' * (most > 1)}, not {len(self.arguments)}")
         types = [argument.type for argument in self.arguments]
-        for number, (parameter, type) in enumerate(zip(function.parameters, types, strict=False), 1):
+        for number, (parameter, type) in enumerate(zip(parameters, types, strict=False), 1):
             fits = parameter.accepts(type, types)
             if fits and parameter.mapped:
                 fits = isinstance(type, FunctionOf) and type.takes == member_type(types[0])
             if not fits:
-                what = f"argument {number} of {self.function}"
-                raise InputError(f"{what} must be {parameter.wanted}, not {described(type)}")
-        return function.gives(types)
+                argument = f"argument {number} of {self.function}"
+                raise InputError(f"{argument} is {described(type)}", allowed=f"it must be {parameter.expected}")
+        return FUNCTIONS[self.function].gives(types)
 
 
 @dataclass(frozen=True)
 class Comparison(Expression):
-    """One or more comparisons in a row, as in Python: `a == b <= c` holds if `a == b` and `b <= c`."""
+    """One or more comparisons, chained as in Python: `a == b <= c` means `a == b and b <= c`."""
 
     operands: tuple[Expression, ...]
     operators: tuple[str, ...]
 
-    def _typed(self) -> Type:
-        if not self.operators or len(self.operands) != len(self.operators) + 1:
-            raise InputError("a comparison needs an operator between each two of its operands")
+    def _infer_type(self) -> Type:
         for left, word, right in self.links:
-            if not comparable(left.type, word, right.type):
-                raise InputError(f"{word:.20} cannot compare {described(left.type)} with {described(right.type)}")
+            if not _comparable(left.type, word, right.type):
+                raise InputError(f"{word} cannot compare {described(left.type)} with {described(right.type)}")
         return Kind.TRUTH
 
     @property
     def links(self) -> list[tuple[Expression, str, Expression]]:
-        """Each two neighbours with the operator between them."""
+        """Each pair of neighbours with the operator between them."""
         return list(zip(self.operands, self.operators, self.operands[1:], strict=False))
+
+
+def _comparable(left: Type, word: str, right: Type) -> bool:
+    if word in ORDERINGS:
+        return left is Kind.NUMBER and right is Kind.NUMBER
+    if word in MEMBERSHIPS:
+        return member_type(right) == left
+    if compared_as_sets(left, word, right):
+        return member_type(left) == member_type(right)
+    # As in Python, True == 1.
+    return left == right or {left, right} == {Kind.TRUTH, Kind.NUMBER}
+
+
+def compared_as_sets(left: Type, word: str, right: Type) -> bool:
+    """Collections are equal if they have the same members, regardless of order and repetition."""
+    return word in EQUALITIES and (isinstance(left, Many) or isinstance(right, Many))
 
 
 @dataclass(frozen=True)
 class Logic(Expression):
-    """`and`, `or`. Of operands of one type it gives one of them, as in Python; otherwise a truth."""
+    """`and`, `or`. If all operands have one type, the value is one of them, as in Python; otherwise a truth value."""
 
     operator: str
     operands: tuple[Expression, ...]
 
-    def _typed(self) -> Type:
-        if self.operator not in ("and", "or") or len(self.operands) < 2:
-            raise InputError(f"{self.operator!r:.20} of {len(self.operands)}; it must be `and` or `or`, of two or more")
-        _demand_conditions(self.operator, self.operands)
+    def _infer_type(self) -> Type:
+        for operand in self.operands:
+            if not is_condition(operand.type):
+                raise InputError(f"{self.operator} needs conditions, not {described(operand.type)}")
         types = {operand.type for operand in self.operands}
         return types.pop() if len(types) == 1 else Kind.TRUTH
 
 
 @dataclass(frozen=True)
-class Not(Expression):
-    operand: Expression
-
-    def _typed(self) -> Type:
-        _demand_conditions("not", (self.operand,))
-        return Kind.TRUTH
-
-
-@dataclass(frozen=True)
 class Display(Expression):
-    """Members written out, `[a, b]` or, each once, `{a, b}`."""
+    """A list `[a, b]` or a set `{a, b}`."""
 
     members: tuple[Expression, ...]
     is_set: bool
 
-    def _typed(self) -> Type:
+    def _infer_type(self) -> Type:
         if not self.members:
-            raise InputError("an empty list says nothing of what is in it; write at least one member")
+            raise InputError("an empty list has no type", allowed="write at least one member")
         types = {member.type for member in self.members}
         if len(types) > 1:
             raise InputError(
-                f"one list holds {' and '.join(sorted(map(described, types)))}; members must be of one kind"
+                f"a list contains {' and '.join(sorted(map(described, types)))}", allowed="members must have one type"
             )
-        if isinstance(self.members[0].type, FunctionOf):
-            raise InputError("a function cannot be a member of a list")
         return Many(self.members[0].type)
-
-
-@dataclass(frozen=True)
-class Subscript(Expression):
-    collection: Expression
-    index: Expression
-
-    def _typed(self) -> Type:
-        _demand_numbers("a subscript", (self.index,))
-        return _member_of(self.collection)
-
-
-@dataclass(frozen=True)
-class Slice(Expression):
-    collection: Expression
-    start: Expression | None
-    stop: Expression | None
-
-    def _typed(self) -> Type:
-        _demand_numbers("an end of a slice", [end for end in (self.start, self.stop) if end is not None])
-        return Many(_member_of(self.collection))
-
-
-@dataclass(frozen=True)
-class Arithmetic(Expression):
-    """`+` of numbers or of collections (one after the other), `%` of numbers."""
-
-    operator: str
-    left: Expression
-    right: Expression
-
-    def _typed(self) -> Type:
-        left, right = self.left.type, self.right.type
-        if self.operator == "+" and member_type(left) is not None and member_type(left) == member_type(right):
-            return Many(_member_of(self.left))
-        if self.operator not in ("+", "%"):
-            raise InputError(f"unknown operator {self.operator!r:.20}; choose from + and %")
-        if left is not Kind.NUMBER or right is not Kind.NUMBER:
-            raise InputError(f"{self.operator} cannot join {described(left)} and {described(right)}")
-        return Kind.NUMBER
-
-
-def _demand_conditions(what: str, operands: Sequence[Expression]) -> None:
-    for operand in operands:
-        if not has_truth(operand.type):
-            raise InputError(f"{what} needs conditions, not {described(operand.type)}")
-
-
-def _demand_numbers(what: str, operands: Sequence[Expression]) -> None:
-    for operand in operands:
-        if operand.type is not Kind.NUMBER:
-            raise InputError(f"{what} must be a number, not {described(operand.type)}")
-
-
-def _member_of(collection: Expression) -> Type:
-    member = member_type(collection.type)
-    if member is None:
-        raise InputError(f"only a set or a list has members, not {described(collection.type)}")
-    return member

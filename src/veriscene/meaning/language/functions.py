@@ -1,97 +1,104 @@
-"""The closed list of functions: what each takes, what it gives, and its value.
+"""The functions of the language: parameters, result type and value of each.
 
-Collections are tuples at run time. A parameter that is `collected` gets a tuple whatever was written there: a box
-gives its items, a single value a tuple of one.
+At run time, collections are tuples. A `collected` parameter always receives a tuple: the items of a box, or a tuple of
+one for a single value.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
+from veriscene.meaning.language import sets
 from veriscene.meaning.language import signatures as takes
-from veriscene.meaning.language.constants import AnySide
-from veriscene.meaning.language.kinds import Kind, Many
-from veriscene.meaning.language.placed import CLOSE, SECOND_FLOOR, THIRD_FLOOR, PlacedItem
-from veriscene.meaning.language.signatures import COUNT, FOUND_ITEMS, TRUTH, Form, Function, always, member, members
-from veriscene.scenes.scene import Color, Shape, Side, Size
+from veriscene.meaning.language.placed import CLOSE, PlacedItem
+from veriscene.meaning.language.sets import Members, Undefined
+from veriscene.meaning.language.signatures import COUNT, FOUND_ITEMS, TRUTH, Form, Function, always
+from veriscene.meaning.language.types import CONSTANTS, Kind, Many
+from veriscene.scenes.scene import Side
 
 Items = tuple[PlacedItem, ...]
 
 
-class Undefined(Exception):
-    """An expression has no value on this scene, as `unique` of a set without exactly one member."""
-
-
-def distinct(values: Iterable[Hashable]) -> tuple[Any, ...]:
-    """Each value once, in the order of first appearance, so that programs do not depend on hashes."""
-    return tuple(dict.fromkeys(values))
-
-
-def same_members(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    return set(a) == set(b)
-
-
-def _unique(members: tuple[Any, ...]) -> Any:
-    if len(members) != 1:
-        raise Undefined(f"unique needs a set of one member, not of {len(members)}")
-    return members[0]
-
-
-def _least(numbers: tuple[int, ...]) -> int:
-    if not numbers:
-        raise Undefined("there is no least number of an empty set")
-    return min(numbers)
+def _sets() -> dict[str, Function]:
+    one, two, nested = (takes.SET,), (takes.SET, takes.SET_LIKE_FIRST), (takes.SET_OF_SETS,)
+    tested, numbers = (takes.SET, takes.TEST), (takes.NUMBER_OR_NUMBERS, takes.NUMBER_OR_NUMBERS)
+    return {
+        "filter_obj": Function(tested, takes.first_set, lambda members, test: tuple(filter(test, members))),
+        "exist": Function(one, TRUTH, bool),
+        "count": Function(one, COUNT, lambda members: len(set(sets.keys(members)))),
+        "len": Function(one, COUNT, len),
+        "unique": Function(one, takes.first_member, sets.unique),
+        "set": Function(one, takes.first_set, sets.distinct),
+        "all": Function(one, TRUTH, all),
+        "min": Function((takes.NUMBERS_OR_KEYED, takes.KEY), takes.first_member, sets.least),
+        "combinations": Function((takes.SET, takes.NUMBER), takes.set_of_sets, None),
+        "select": Function((takes.NUMBER, takes.SET), lambda types: takes.set_of_sets(types[1:]), None),
+        "union": Function(two, takes.first_set, lambda a, b: sets.distinct(a + b)),
+        "intersect": Function(two, takes.first_set, lambda a, b: sets.intersection((a, b))),
+        "union_all": Function(nested, takes.members_union, lambda each: sets.distinct(chain(*sets.flat(each)))),
+        "intersect_all": Function(nested, takes.members_union, lambda each: sets.intersection(sets.flat(each))),
+        "contained": Function(two, TRUTH, lambda a, b: set(sets.keys(a)) <= set(sets.keys(b))),
+        "member_of": Function((takes.MEMBER, takes.SET_OF_FIRST), TRUTH, sets.contains),
+        "equal": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, sets.same_members),
+        "equal_set": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, sets.same_members),
+        "equal_int": Function(numbers, TRUTH, sets.same_members),
+        "All": Function(tested, TRUTH, lambda members, test: bool(members) and all(map(test, members))),
+        "Any": Function(tested, TRUTH, lambda members, test: any(map(test, members))),
+        "all_same": Function(one, TRUTH, sets.all_same),
+        "all_same_attribute": Function(
+            (takes.SET, takes.ATTRIBUTE), TRUTH, lambda members, of: sets.all_same(tuple(map(of, members)))
+        ),
+    }
 
 
 def _item_predicates() -> dict[str, Function]:
-    def has(attribute: str, value: object) -> Callable[[PlacedItem], bool]:
-        of = operator.attrgetter(attribute)
+    def has(kind: Kind, value: object) -> Callable[[PlacedItem], bool]:
+        of = operator.attrgetter(kind.name.lower())
         return lambda item: of(item) is value
 
-    def on_floor(bottom: int) -> Callable[[PlacedItem], bool]:
-        return lambda item: item.box.is_tower and item.bottom == bottom
-
-    named: dict[str, Callable[[PlacedItem], bool]] = {
-        "is_yellow": has("color", Color.YELLOW),
-        "is_black": has("color", Color.BLACK),
-        "is_blue": has("color", Color.BLUE),
-        "is_square": has("shape", Shape.SQUARE),
-        "is_circle": has("shape", Shape.CIRCLE),
-        "is_triangle": has("shape", Shape.TRIANGLE),
-        "is_small": has("size", Size.SMALL),
-        "is_medium": has("size", Size.MEDIUM),
-        "is_big": has("size", Size.LARGE),
+    looks = {name.split(".")[1].lower(): look for name, look in CONSTANTS.items() if look[0] is not Kind.SIDE}
+    values: dict[str, Callable[[PlacedItem], bool]] = {
+        **{f"is_{name}": has(*look) for name, look in looks.items()},  # is_yellow, is_square, is_big, …
         "is_top": lambda item: item.top == item.box.highest,
         "is_bottom": lambda item: item.top == item.box.lowest,
-        "is_second": on_floor(SECOND_FLOOR),
-        "is_third": on_floor(THIRD_FLOOR),
+        "is_second": lambda item: item.box.is_tower and item.bottom == 21,  # Blocks of 20 pixels, one pixel apart.
+        "is_third": lambda item: item.box.is_tower and item.bottom == 42,
     }
-    return {name: Function((takes.ITEM,), TRUTH, value) for name, value in named.items()}
+    return {name: Function((takes.ITEM,), TRUTH, value) for name, value in values.items()}
 
 
 def _walls() -> dict[str, Function]:
-    def at(touches: Callable[[PlacedItem, Side | None, int], bool], margin: int) -> Function:
-        def value(item: PlacedItem, side: Side | AnySide = AnySide.ANY) -> bool:
-            return touches(item, None if isinstance(side, AnySide) else side, margin)
+    def touching(test: Callable[[PlacedItem, Side | None, int], bool], margin: int) -> Function:
+        def value(item: PlacedItem, side: Side | None = None) -> bool:
+            return test(item, side, margin)
 
         return Function((takes.ITEM, takes.SIDE), TRUTH, value)
 
+    def corner_of(item: PlacedItem, a: Side | None = None, b: Side | None = None) -> bool:
+        return item.touches_corner(a, CLOSE) and item.touches_wall(b, CLOSE)
+
     return {
-        "is_touching_wall": at(PlacedItem.touches_wall, 0),
-        "is_closely_touching_wall": at(PlacedItem.touches_wall, CLOSE),
-        "is_touching_corner": at(PlacedItem.touches_corner, 0),
-        "is_closely_touching_corner": at(PlacedItem.touches_corner, CLOSE),
+        "is_touching_wall": touching(PlacedItem.touches_wall, 0),
+        "is_closely_touching_wall": touching(PlacedItem.touches_wall, CLOSE),
+        "is_touching_corner": touching(PlacedItem.touches_corner, 0),
+        "is_closely_touching_corner": touching(PlacedItem.touches_corner, CLOSE),
+        "is_closely_touching_specific_corner": Function((takes.ITEM, takes.SIDE_A, takes.SIDE_B), TRUTH, corner_of),
     }
 
 
 def _relations() -> dict[str, Function]:
     def related(find: Callable[[PlacedItem], Items]) -> Function:
         def value(items: Items) -> Items:
-            return find(items[0]) if len(items) == 1 else distinct(other for item in items for other in find(item))
+            return find(items[0]) if len(items) == 1 else sets.distinct(other for item in items for other in find(item))
 
         return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value)
+
+    def of_item(find: Callable[[PlacedItem], Items]) -> Function:
+        return Function((takes.ITEM,), FOUND_ITEMS, find)
 
     def is_closely_touching(x: PlacedItem, y: PlacedItem) -> bool:
         gaps = (x.top - y.bottom, x.left - y.right, y.top - x.bottom, y.left - x.right)
@@ -99,18 +106,24 @@ def _relations() -> dict[str, Function]:
 
     return {
         "get_touching": related(PlacedItem.touching),
-        "get_closely_touching": related(lambda item: item.touching(CLOSE)),
-        "get_above": related(PlacedItem.above),
-        "get_below": related(PlacedItem.below),
-        "get_box_all_above": related(PlacedItem.all_above),
-        "get_box_all_below": related(PlacedItem.all_below),
+        "get_closely_touching": related(lambda x: x.touching(CLOSE)),
+        "get_above": related(lambda x: x.adjacent_in_tower(x.all_above(x.box.items))),
+        "get_below": related(lambda x: x.adjacent_in_tower(x.all_below(x.box.items))),
+        "get_box_all_above": related(lambda x: x.all_above(x.box.items)),
+        "get_box_all_below": related(lambda x: x.all_below(x.box.items)),
+        "get_img_all_above": related(lambda x: x.all_above(x.box.scene_items)),
+        "get_img_all_below": related(lambda x: x.all_below(x.box.scene_items)),
+        "get_box_inclusive": of_item(lambda x: x.box.items),
+        "get_box_exclusive": of_item(lambda x: tuple(other for other in x.box.items if other is not x)),
+        "get_img_exclusive": of_item(lambda x: tuple(other for other in x.box.scene_items if other is not x)),
         "is_closely_touching": Function((takes.ITEM, takes.ITEM), TRUTH, is_closely_touching),
     }
 
 
-def _looks(attribute: str, kind: Kind, one: takes.Parameter, some: takes.Parameter) -> dict[str, Function]:
-    """The functions that exist for colour, shape and size alike."""
+def _looks(attribute: str, kind: Kind, example: str) -> dict[str, Function]:
+    """The functions that colour, shape and size have in common."""
     of = operator.attrgetter(attribute)
+    one, some = takes.look(kind, example)
 
     def keep(items: Items, value: object) -> Items:
         return tuple([item for item in items if of(item) is value])
@@ -119,56 +132,64 @@ def _looks(attribute: str, kind: Kind, one: takes.Parameter, some: takes.Paramet
     return {
         f"filter_{attribute}": Function((takes.ITEMS, one), FOUND_ITEMS, keep),
         f"query_{attribute}": Function((takes.ITEM_OR_ITEMS,), looks, lambda items: tuple(map(of, items))),
-        f"get_set_{attribute}s": Function((takes.ITEMS,), looks, lambda items: distinct(map(of, items))),
-        f"equal_{attribute}": Function((some, some), TRUTH, same_members),
+        f"get_set_{attribute}s": Function((takes.ITEMS,), looks, lambda items: sets.distinct(map(of, items))),
+        f"equal_{attribute}": Function((some, some), TRUTH, sets.same_members),
         f"all_same_{attribute}": Function((takes.ITEMS,), TRUTH, lambda items: len(set(map(of, items))) == 1),
         attribute: Function((takes.ITEM,), always(kind), of, Form.ATTRIBUTE),
     }
 
 
-def _sets() -> dict[str, Function]:
-    pair = (takes.SOME, takes.SET_LIKE_FIRST)
-    return {
-        "filter_obj": Function((takes.SOME, takes.TEST), members, None),
-        "exist": Function((takes.SOME,), TRUTH, bool),
-        "count": Function((takes.SOME,), COUNT, lambda members: len(set(members))),
-        "len": Function((takes.SOME,), COUNT, len),
-        "unique": Function((takes.SOME,), member, _unique),
-        "set": Function((takes.SOME,), members, distinct),
-        "all": Function((takes.SOME,), TRUTH, all),
-        "min": Function((takes.NUMBERS_OR_KEYED, takes.KEY), member, _least),
-        "combinations": Function((takes.SOME, takes.NUMBER), lambda types: Many(members(types)), None),
-        "union": Function(pair, members, lambda a, b: distinct(a + b)),
-        "intersect": Function(pair, members, lambda a, b: tuple(x for x in distinct(a) if x in b)),
-        "contained": Function(pair, TRUTH, lambda a, b: all(x in b for x in a)),
-        "equal_set": Function(pair, TRUTH, same_members),
-        "equal": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, same_members),
-        "member_of": Function((takes.SINGLE, takes.SET_OF_FIRST), TRUTH, lambda x, members: x in members),
-        "All": Function((takes.SOME, takes.TEST), TRUTH, None),
-        "Any": Function((takes.SOME, takes.TEST), TRUTH, None),
-        "all_same_attribute": Function((takes.SOME, takes.ATTRIBUTE), TRUTH, None),
-    }
+def _subscript(members: Members, index: int) -> Any:
+    if index >= len(members):
+        raise Undefined(f"there is no member {index} among {len(members)}")
+    return members[index]
+
+
+def _plus(a: Any, b: Any) -> Any:
+    """The sum of numbers, or the concatenation of collections."""
+    return operator.add(*sets.flat((a, b)))
+
+
+def _remainder(dividend: int, divisor: int) -> int:
+    if divisor == 0:
+        raise Undefined("there is no remainder of a division by 0")
+    return dividend % divisor
 
 
 def _logic_and_numbers() -> dict[str, Function]:
-    named = {"ge": operator.ge, "gt": operator.gt, "le": operator.le, "lt": operator.lt, "equal_int": operator.eq}
+    orderings = {"ge": operator.ge, "gt": operator.gt, "le": operator.le, "lt": operator.lt}
     return {
         "AND": Function((takes.CONDITION, takes.CONDITION), TRUTH, None),
         "OR": Function((takes.CONDITION, takes.CONDITION), TRUTH, None),
         "NOT": Function((takes.CONDITION,), TRUTH, operator.not_),
-        **{name: Function((takes.NUMBER, takes.NUMBER), TRUTH, value) for name, value in named.items()},
+        **{name: Function((takes.NUMBER, takes.NUMBER), TRUTH, value) for name, value in orderings.items()},
     }
+
+
+def _operators() -> dict[str, Function]:
+    """Named by their symbols; `and`, `or` and comparisons are nodes of their own."""
+    sliced = (takes.SET, takes.NUMBER, takes.STOP)
+    summed = (takes.NUMBER_OR_SET, takes.ADDEND)
+    functions = {
+        "not": Function((takes.CONDITION,), TRUTH, operator.not_),
+        "+": Function(summed, lambda types: types[0] if types[0] is Kind.NUMBER else takes.first_set(types), _plus),
+        "%": Function((takes.NUMBER, takes.NUMBER), COUNT, _remainder),
+        "[]": Function((takes.SET, takes.NUMBER), takes.first_member, _subscript),
+        "[:]": Function(sliced, takes.first_set, lambda members, start, stop=None: members[start:stop]),
+    }
+    return {name: replace(function, form=Form.OPERATOR) for name, function in functions.items()}
 
 
 FUNCTIONS: dict[str, Function] = {
     **_item_predicates(),
     **_walls(),
     **_relations(),
-    **_looks("color", Kind.COLOR, takes.COLOR, takes.COLORS),
-    **_looks("shape", Kind.SHAPE, takes.SHAPE, takes.SHAPES),
-    **_looks("size", Kind.SIZE, takes.SIZE, takes.SIZES),
+    **_looks("color", Kind.COLOR, "Color.BLACK"),
+    **_looks("shape", Kind.SHAPE, "Shape.SQUARE"),
+    **_looks("size", Kind.SIZE, "Size.BIG"),
     **_sets(),
     **_logic_and_numbers(),
+    **_operators(),
     "box": Function((takes.ITEM,), always(Kind.BOX), operator.attrgetter("box"), Form.ATTRIBUTE),
     "all_items_in_box": Function((takes.BOX,), FOUND_ITEMS, operator.attrgetter("items"), Form.METHOD),
     "is_tower": Function((takes.BOX,), TRUTH, operator.attrgetter("is_tower"), Form.METHOD),

@@ -1,45 +1,30 @@
-"""What only a tower can have: a base, a top, a second block. Meanings are about the box `b`."""
+"""Contents that only a tower has: a base, a top, a second block. Meanings are about the box `b`."""
 
 from __future__ import annotations
 
-from veriscene.meaning.english.about_boxes import (
-    Content,
-    holds_more,
-    holds_neighbours,
-    holds_number,
-    holds_of_which,
-    holds_only,
-    holds_parity,
-    holds_several,
-    holds_some,
-    holds_touching_pair,
-    holds_two_colors,
-    holds_variety,
-)
-from veriscene.meaning.english.attributes import BASE, MIDDLE, TOP, Position, in_between
-from veriscene.meaning.english.nouns import COLORS, anything, some_color
-from veriscene.meaning.english.phrases import Attribute, Phrase, both
-from veriscene.meaning.english.quantifiers import COUNTS, ITEMS_OF_BOX, A, quantified
-from veriscene.meaning.english.wording import Voice, Weighted
+from veriscene.meaning.english import box_contents, nouns
+from veriscene.meaning.english import quantifiers as q
+from veriscene.meaning.english.box_contents import Content
+from veriscene.meaning.english.wording import Attribute, Phrase, Voice, Weighted, both
 
 LEVELS = {"first": "is_bottom(x)", "second": "is_second(x)", "third": "is_third(x)"}
 
 
-def _blocks_at(position: Position, color: str) -> str:
-    return f"exist(filter_obj({ITEMS_OF_BOX}, lambda x: {COLORS[color]} and {position.test}))"
+def _blocks_at(position: nouns.Place, color: str) -> str:
+    return f"exist(filter_obj({q.ITEMS_OF_BOX}, lambda x: {nouns.COLORS[color]} and {position.test}))"
 
 
 def holds_block_at(voice: Voice) -> Phrase:
     """As in "a black block at the top", perhaps "and a blue block at the base"."""
     if voice.simple:
-        return _block_at(voice, voice.one_of((TOP, BASE)))
-    first, second = voice.two_of((TOP, BASE))
+        return _block_at(voice, voice.one_of((nouns.TOP, nouns.BASE)))
+    first, second = voice.two_of((nouns.TOP, nouns.BASE))
     if voice.chance(0.08):
-        color = voice.one_of(tuple(COLORS))
+        color = voice.one_of(tuple(nouns.COLORS))
         words = f"a {color} {voice.item} at the {first.names[0]} and at the {second.names[0]}"
         return Phrase(words, both(_blocks_at(first, color), _blocks_at(second, color)))
     if voice.chance(0.08):
-        return _block_at(voice, MIDDLE)
+        return _block_at(voice, nouns.MIDDLE)
     one = _block_at(voice, first)
     if voice.chance(0.75):
         return one
@@ -47,11 +32,10 @@ def holds_block_at(voice: Voice) -> Phrase:
     return Phrase(f"{one.words} and {other.words}", both(one.meaning, other.meaning))
 
 
-def _block_at(voice: Voice, position: Position) -> Phrase:
-    color = voice.one_of(tuple(COLORS))
-    preposition = "in the" if position is MIDDLE else "at the"
-    if position is not MIDDLE:
-        preposition = voice.weighted(((12, "at the"), (2, "as the"), (1, "at {its}")))
+def _block_at(voice: Voice, position: nouns.Place) -> Phrase:
+    color = voice.one_of(tuple(nouns.COLORS))
+    ends: Weighted[str] = ((12, "at the"), (2, "as the"), (1, "at {its}"))
+    preposition = "in the" if position is nouns.MIDDLE else voice.weighted(ends)
     name = voice.one_of(position.names)
     return Phrase(f"a {color} {voice.item} {preposition} {name}", _blocks_at(position, color))
 
@@ -59,8 +43,8 @@ def _block_at(voice: Voice, position: Position) -> Phrase:
 def holds_painted_end(voice: Voice) -> Phrase:
     """As in "a blue base", "a yellow top and a black base"."""
     if voice.box != "tower":
-        return holds_block_at(voice)  # Nobody says that a box has a blue base.
-    (first, second), (one, other) = voice.two_of((TOP, BASE)), voice.two_of(tuple(COLORS))
+        return holds_block_at(voice)  # "a box with a blue base" would be unusual.
+    (first, second), (one, other) = voice.two_of((nouns.TOP, nouns.BASE)), voice.two_of(tuple(nouns.COLORS))
     words, meaning = f"a {one} {first.names[0]}", _blocks_at(first, one)
     if voice.chance(0.3):
         words, meaning = f"{words} and a {other} {second.names[0]}", both(meaning, _blocks_at(second, other))
@@ -68,61 +52,60 @@ def holds_painted_end(voice: Voice) -> Phrase:
 
 
 def holds_between(voice: Voice) -> Phrase:
-    return quantified(voice, some_color(voice).that(in_between(voice)), ITEMS_OF_BOX, ((1, A),))
+    return q.quantified(voice, nouns.some_color(voice).that(nouns.in_between(voice)), q.ITEMS_OF_BOX, ((1, q.A),))
 
 
 def holds_number_and_end(voice: Voice) -> Phrase:
     """As in "exactly three blocks having a yellow block at the top"."""
-    number, end = quantified(voice, anything(voice), ITEMS_OF_BOX, COUNTS, least=2), holds_block_at(voice)
+    number, end = q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_BOX, q.COUNTS, least=2), holds_block_at(voice)
     link = voice.weighted(((3, "having"), (3, "and"), (2, "with")))
     return Phrase(f"{number.words} {link} {end.words}", both(number.meaning, end.meaning))
 
 
 def holds_single(voice: Voice) -> Phrase:
     """As in "exactly one block which is of blue color"."""
-    color = voice.one_of(tuple(COLORS))
+    color = voice.one_of(tuple(nouns.COLORS))
     determiner = voice.one_of((f"exactly {voice.number(1)}", f"only {voice.number(1)}", "a single"))
     ending = voice.one_of((f"which is {color}", f"that is {color}", f"which is of {color} {voice.color}"))
-    meaning = both(f"count({ITEMS_OF_BOX}) == 1", f"All({ITEMS_OF_BOX}, lambda x: {COLORS[color]})")
+    meaning = both(f"count({q.ITEMS_OF_BOX}) == 1", f"All({q.ITEMS_OF_BOX}, lambda x: {nouns.COLORS[color]})")
     return Phrase(f"{determiner} {voice.item} {ending}", meaning)
 
 
 def holds_next_to_end(voice: Voice) -> Phrase:
-    """As in "a blue block below the top block": right below it, as everywhere in towers."""
-    words, neighbours, end = voice.one_of((("below the top", "get_above", TOP), ("above the base", "get_below", BASE)))
+    """As in "a blue block below the top block", directly below it."""
+    words, neighbours, end = voice.one_of(
+        (("below the top", "get_above", nouns.TOP), ("above the base", "get_below", nouns.BASE))
+    )
     beside_end = f"exist(filter_obj({neighbours}(x), lambda x: {end.test}))"
-    things = some_color(voice).that(Attribute(f"{words} {voice.item}", beside_end, 0.3))
-    return quantified(voice, things, ITEMS_OF_BOX, ((1, A),))
+    things = nouns.some_color(voice).that(Attribute(f"{words} {voice.item}", beside_end, 0.3))
+    return q.quantified(voice, things, q.ITEMS_OF_BOX, ((1, q.A),))
 
 
 TOWER_CONTENTS: Weighted[Content] = (
     (20, holds_block_at),
-    (16, holds_some),
-    (12, holds_number),
-    (9, holds_neighbours),
+    (16, box_contents.holds_some),
+    (12, box_contents.holds_number),
+    (9, box_contents.holds_neighbours),
     (9, holds_number_and_end),
-    (7, holds_only),
-    (6, holds_several),
-    (6, holds_of_which),
+    (7, box_contents.holds_only),
+    (6, box_contents.holds_several),
+    (6, box_contents.holds_of_which),
     (5, holds_painted_end),
-    (4, holds_variety),
+    (4, box_contents.holds_variety),
     (4, holds_single),
-    (4, holds_touching_pair),
-    (3, holds_two_colors),
+    (4, box_contents.holds_touching_pair),
+    (3, box_contents.holds_two_colors),
     (2, holds_between),
-    (2, holds_more),
+    (2, box_contents.compared),
     (2, holds_next_to_end),
-    (1, holds_parity),
+    (1, box_contents.holds_parity),
 )
-
-
-# ---------------------------------------------------------------- sentences about one tower, to follow "where"
 
 
 def end_is(voice: Voice) -> Phrase:
     """As in "the base is blue", "the top is yellow and the base is black"."""
-    first, second = voice.two_of((TOP, BASE))
-    one, other = voice.one_of(tuple(COLORS)), voice.one_of(tuple(COLORS))
+    first, second = voice.two_of((nouns.TOP, nouns.BASE))
+    one, other = voice.one_of(tuple(nouns.COLORS)), voice.one_of(tuple(nouns.COLORS))
     if one == other and voice.chance(0.5):
         words = f"the {first.names[0]} and the {second.names[0]} are both {one}"
         return Phrase(words, both(_blocks_at(first, one), _blocks_at(second, one)))
@@ -134,8 +117,8 @@ def end_is(voice: Voice) -> Phrase:
 
 def ends_agree(voice: Voice) -> Phrase:
     """As in "the base and the top are the same color"."""
-    first, second = voice.two_of((TOP, BASE))
-    ends = f"filter_obj({ITEMS_OF_BOX}, lambda x: {TOP.test} or {BASE.test})"
+    first, second = voice.two_of((nouns.TOP, nouns.BASE))
+    ends = f"filter_obj({q.ITEMS_OF_BOX}, lambda x: {nouns.TOP.test} or {nouns.BASE.test})"
     same, meaning = voice.weighted(
         (
             (3, ("the same", f"all_same_color({ends})")),
@@ -149,9 +132,9 @@ def ends_agree(voice: Voice) -> Phrase:
 def level_is(voice: Voice) -> Phrase:
     """As in "the second block from the base is blue"."""
     level = voice.weighted(((1, "first"), (5, "second"), (2, "third")))
-    color = voice.one_of(tuple(COLORS))
+    color = voice.one_of(tuple(nouns.COLORS))
     words = f"the {level} {voice.item} from the base is {color}"
-    return Phrase(words, f"exist(filter_obj({ITEMS_OF_BOX}, lambda x: {COLORS[color]} and {LEVELS[level]}))")
+    return Phrase(words, f"exist(filter_obj({q.ITEMS_OF_BOX}, lambda x: {nouns.COLORS[color]} and {LEVELS[level]}))")
 
 
 TOWER_CLAUSES: Weighted[Content] = ((4, end_is), (2, ends_agree), (3, level_is))
