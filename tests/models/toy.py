@@ -82,10 +82,10 @@ def batch_of(examples: Sequence[Toy], *, more_words: int = 0, more_items: int = 
     )
 
 
-def toy_config(name: str, **changes: Any) -> ModelConfig:
+def toy_config(name: str, *, sizes: dict[str, int] = SIZES, **changes: Any) -> ModelConfig:
     """Sizes that the model does not have are left out."""
     kind = MODELS[name].Config
-    return kind(**{f.name: SIZES[f.name] for f in fields(kind) if f.name in SIZES} | changes)
+    return kind(**{f.name: sizes[f.name] for f in fields(kind) if f.name in sizes} | changes)
 
 
 def toy_model(
