@@ -38,7 +38,7 @@ def test_both_directions_equal_torch(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("read", [recurrence.stepped_to_the_end, recurrence.chained_to_the_end])
+@pytest.mark.parametrize("read", [recurrence.stepped_to_final_state, recurrence.chained_to_final_state])
 def test_the_final_state_is_that_of_each_row_alone(read, device: str) -> None:  # type: ignore[no-untyped-def]
     torch.manual_seed(2)
     cell = nn.LSTMCell(3, 5, dtype=torch.float64, device=device)
