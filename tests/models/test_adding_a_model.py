@@ -30,22 +30,25 @@ from veriscene.training.progress import read_log
 from veriscene.training.settings import check_changes
 
 
-class BagOfWords(nn.EmbeddingBag):
+class BagOfWords(nn.Embedding):
     def __init__(self, vocabulary: Vocabulary, units: int) -> None:
-        super().__init__(len(vocabulary), units, mode="sum")
+        super().__init__(len(vocabulary), units)
 
-    def of(self, statement: Statement) -> Tensor:
-        return self(statement.words, per_sample_weights=statement.mask.to(self.weight.dtype))
+    def forward(self, statement: Statement) -> Tensor:
+        return super().forward(statement.words).masked_fill(~statement.mask[..., None], 0).sum(dim=1)
 
 
 # ---------------------------------------------------------------- a model that reads items
+
+
+ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh}
 
 
 @dataclass(frozen=True)
 class BagOfItemsConfig(ModelConfig):
     name: str = "bag-of-items"
     units: int = size(16)
-    activation: str = choice("relu", ("relu", "tanh"))
+    activation: str = choice("relu", ACTIVATIONS)
 
 
 class BagOfItems(Model):
@@ -57,12 +60,12 @@ class BagOfItems(Model):
         super().__init__()
         self.embed_words = BagOfWords(vocabulary, units)
         self.embed_items = nn.Linear(ITEM_FEATURES, units)
-        self.activation = getattr(torch, activation)
+        self.activation = ACTIVATIONS[activation]
 
     def forward(self, batch: Batch) -> Judgement:
         items = required(batch.items)
         e = self.activation(self.embed_items(items.features)).masked_fill(~items.mask[..., None], 0)
-        scores = torch.einsum("bd,bjkd->bj", self.embed_words.of(batch.statement), e)
+        scores = torch.einsum("bd,bjkd->bj", self.embed_words(batch.statement), e)
         return Judgement(logits=scores.amax(dim=1), scores=scores)
 
 
@@ -97,7 +100,7 @@ class Glance(Model):
         pixels = required(batch.pixels).to(self.mean.dtype) / 255 - self.mean  # (batch, box, height, width, RGB)
         cells = avg_pool2d(pixels.flatten(0, 1).permute(0, 3, 1, 2), 10).flatten(2).transpose(1, 2)
         e = torch.relu(self.embed_cells(cells)).unflatten(0, pixels.shape[:2])  # (batch, box, cell, units)
-        scores = torch.einsum("bd,bjkd->bj", self.embed_words.of(batch.statement), e) / e.size(2)
+        scores = torch.einsum("bd,bjkd->bj", self.embed_words(batch.statement), e) / e.size(2)
         return Judgement(logits=scores.amax(dim=1), scores=scores)
 
 
@@ -142,7 +145,7 @@ def test_an_added_model_is_trained_saved_evaluated_and_asked(
     judge = TorchJudge(checkpoint)
     verdicts = judge([Question(example.statement, example.scene) for example in dev])
     for example, verdict in zip(dev, verdicts, strict=True):
-        assert verdict.probability == pytest.approx(probability[example.identifier], abs=1e-6)
+        assert verdict.probability == pytest.approx(probability[example.identifier], abs=1e-5)
         assert verdict.order is None and verdict.attention is None
         assert max(verdict.per_box) == pytest.approx(verdict.probability)
     assert list(judge("there is a mauve circle", dev[0].scene).unknown_words) == ["mauve"]

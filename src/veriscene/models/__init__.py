@@ -62,7 +62,7 @@ def check_size(config: ModelConfig, vocabulary: Vocabulary) -> Model:
     with torch.device("meta"):
         model = _construct(config, vocabulary)
     widths = [f"model.{key}={value}" for key, value in asdict(config).items() if type(value) is int]
-    weights = sum(weight.numel() for weight in model.parameters())
+    weights = sum(tensor.numel() for tensor in model.state_dict().values())  # buffers included
     check_weights(weights, what=config.name, allowed=f"lower {' or '.join(widths) or 'the vocabulary'}")
     return model
 
