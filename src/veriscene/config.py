@@ -123,10 +123,10 @@ def from_json(tree: object, *, where: str, kinds: ModelConfigs) -> Config:
         if key not in known:
             raise InputError(f"unknown section {key}", where=where, allowed=f"choose from {', '.join(sorted(known))}")
     model = _mapping(sections.get("model", {}), where, "model")
-    kind = kinds.get(model.get("name", ""))
+    name = model.get("name")
+    kind = kinds.get(name) if isinstance(name, str) else None
     if kind is None:
-        allowed = f"choose from {', '.join(sorted(kinds))}"
-        raise InputError(f"unknown model {model.get('name')!r}", where=where, allowed=allowed)
+        raise InputError(f"unknown model {name!r:.60}", where=where, allowed=f"choose from {', '.join(sorted(kinds))}")
     return Config(
         model=read(kind, model, where=where, prefix="model."),
         data=read(DataConfig, sections.get("data", {}), where=where, prefix="data."),
@@ -149,7 +149,7 @@ def read(kind: type[Section], tree: object, *, where: str, prefix: str) -> Secti
         values[key] = _typed(hints[key], value, where, prefix + key)
         text, accepts = declared[key].metadata.get(_ALLOWED, ("", lambda _: True))
         if not accepts(values[key]):
-            raise InputError(f"{prefix}{key}={value!r} must be {text}", where=where)
+            raise InputError(f"{prefix}{key}={value!r:.60} must be {text}", where=where)
     return kind(**values)
 
 
@@ -172,7 +172,7 @@ def _apply(tree: dict[str, Any], change: str) -> None:
         raise InputError("not a setting", where=f"--set {change}", allowed=allowed)
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # ValueError: not TOML, or a number with thousands of digits
         value = text.strip()  # a bare word: data.order=file
     tree.setdefault(section, {})
     if isinstance(tree[section], dict):
@@ -186,9 +186,9 @@ def _mapping(tree: object, where: str, what: str) -> Mapping[str, Any]:
 
 
 def _typed(expected: type, value: object, where: str, key: str) -> object:
-    if expected is float and isinstance(value, int) and not isinstance(value, bool):
+    if expected is float and type(value) is int and abs(value) < 10**300:  # larger ones do not fit a float
         return float(value)
     if type(value) is not expected:
         kinds = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
-        raise InputError(f"{key}={value!r} must be {kinds[expected]}", where=where)
+        raise InputError(f"{key}={value!r:.60} must be {kinds[expected]}", where=where)
     return value

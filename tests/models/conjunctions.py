@@ -1,4 +1,4 @@
-"""The features of MaxEnt read plainly: strings, tuples and sets, one example at a time, nothing hashed or batched."""
+"""A slow reference of the features of MaxEnt: strings, tuples and sets, one example at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Conjunction = tuple[tuple[str, ...], str]
 
 
 def conjunctions(example: Example) -> set[Conjunction]:
-    """Each is an n-gram, perhaps with a hole, and the name of what holds of the scene."""
+    """Pairs of an n-gram, possibly with its number cut out, and the name of a predicate that holds of the scene."""
     looks = looks_of(example.scene)
     found: set[Conjunction] = set()
     for gram in grams_of(tokenize(example.statement)):

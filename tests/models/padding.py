@@ -1,4 +1,4 @@
-"""Padding that no model may see."""
+"""Padding that no model may read."""
 
 from __future__ import annotations
 
@@ -7,22 +7,19 @@ from dataclasses import replace
 import torch
 from torch.nn.functional import pad
 
-from veriscene.tensors.batch import Batch
+from veriscene.tensors.batch import Batch, Statement, required
+from veriscene.tensors.items import Items
 
 
-def with_rubbish(batch: Batch, *, more_words: int = 0, more_items: int = 0) -> Batch:
-    """The same examples, with more padding, all of which holds real words and likely items."""
-    generator = torch.Generator().manual_seed(0)
-    wider = replace(
-        batch,
-        words=pad(batch.words, (0, more_words)),
-        items=pad(batch.items, (0, 0, 0, more_items)),
-        positions=pad(batch.positions, (0, more_items)),
-    )
-    words = torch.randint(1, int(batch.words.max()) + 1, wider.words.shape, generator=generator)
-    items = torch.randint(-1, 2, wider.items.shape, generator=generator).to(batch.items.dtype)
+def with_random_padding(batch: Batch, *, more_words: int = 0, more_items: int = 0) -> Batch:
+    """The same examples with more padding, all of which holds real words and plausible items."""
+    generator, items = torch.Generator().manual_seed(0), required(batch.items)
+    statement = Statement(pad(batch.statement.words, (0, more_words)), batch.statement.lengths)
+    wider = Items(pad(items.features, (0, 0, 0, more_items)), items.counts, pad(items.positions, (0, more_items)))
+    words = torch.randint(1, int(statement.words.max()) + 1, statement.words.shape, generator=generator)
+    features = torch.randint(-1, 2, wider.features.shape, generator=generator).to(wider.features.dtype)
     return replace(
-        wider,
-        words=torch.where(wider.word_mask, wider.words, words),
-        items=torch.where(wider.item_mask[..., None], wider.items, items),
+        batch,
+        statement=replace(statement, words=torch.where(statement.mask, statement.words, words)),
+        items=replace(wider, features=torch.where(wider.mask[..., None], wider.features, features)),
     )

@@ -1,7 +1,7 @@
-"""The paper's equations once more, one example, box, word, item and gate at a time.
+"""A slow reference of the paper's equations: one example, box, word, item and gate at a time.
 
-Nothing is padded, masked or batched, and only the weights are taken from the model under test. `drop` stands wherever
-the paper (appendix A.3.1) puts dropout.
+Nothing is padded, masked or batched, and only the weights are taken from the model under test. `drop` is applied where
+the paper (appendix A.3.1) applies dropout.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from toy import Toy
 Vector = np.ndarray
 Weights = dict[str, np.ndarray]
 Drop = Callable[[Vector], Vector]
+Score = Callable[[Weights, Vector, Drop], float]
 
 
 @dataclass(frozen=True)
 class Answer:
     logit: float
-    scores: list[float]
+    scores: list[float] | None  # None: the logit is not a combination of box scores
     alpha: list[np.ndarray] | None = None  # per box (word, place)
     beta: list[np.ndarray] | None = None  # per box (place, word)
     order: list[list[int]] | None = None
@@ -116,6 +117,7 @@ def joint(own: Vector, context: Vector, matrix: np.ndarray) -> Vector:
 def box_vector(weights: Weights, h: list[Vector], e: list[Vector], drop: Drop) -> tuple[Vector, np.ndarray, np.ndarray]:
     """[h̄; ḡ] of one box, alpha and beta. A linear layer multiplies from the left, so B is its matrix transposed."""
     g = bilstm(under(weights, "obj_lstm"), e, drop)  # equation 3
+    weights = under(weights, "matching")
     alpha, beta, h_hat, g_hat = [], [], [], []
     for h_i in h:
         alpha_i, c_i = attend(h_i, weights["b1.weight"].T, g)  # equations 4, 5
@@ -137,7 +139,7 @@ def score(weights: Weights, vector: Vector, drop: Drop) -> float:
 
 
 def merged(weights: Weights, vectors: list[Vector], pooling: str, drop: Drop) -> Vector:
-    """The one vector that stands for three boxes, in the combinations that pool before they score."""
+    """The vector of three boxes, for poolings that merge before they score."""
     if pooling == "concatenate":
         return np.concatenate(vectors)
     if pooling == "lstm":
@@ -150,22 +152,17 @@ def merged(weights: Weights, vectors: list[Vector], pooling: str, drop: Drop) ->
     raise ValueError(pooling)
 
 
-def combined(weights: Weights, vectors: list[Vector], pooling: str, drop: Drop) -> tuple[float, list[float]]:
-    """The logit, and for each box the logit if all three looked like it."""
+def combined(weights: Weights, vectors: list[Vector], pooling: str, drop: Drop, score: Score) -> Answer:
+    """Logit and box scores."""
     if pooling in ("max", "mean"):
         scores = [score(weights, vector, drop) for vector in vectors]
-        return (max(scores) if pooling == "max" else sum(scores) / 3), scores  # equation 15
-
-    def of_three(three: list[Vector]) -> float:
-        return score(weights, merged(weights, three, pooling, drop), drop)
-
-    return of_three(vectors), [of_three([vector] * 3) for vector in vectors]
+        return Answer(max(scores) if pooling == "max" else sum(scores) / 3, scores)  # equation 15
+    return Answer(score(weights, merged(weights, vectors, pooling, drop), drop), None)
 
 
 def comprehension(weights: Weights, h: list[Vector], e: list[list[Vector]], pooling: str, drop: Drop) -> Answer:
     vectors, alpha, beta = zip(*(box_vector(weights, h, e_j, drop) for e_j in e), strict=True)
-    logit, scores = combined(weights, list(vectors), pooling, drop)
-    return Answer(logit, scores, list(alpha), list(beta))
+    return replace(combined(weights, list(vectors), pooling, drop, score), alpha=list(alpha), beta=list(beta))
 
 
 def biatt(model: nn.Module, example: Toy, pooling: str = "max", drop: Drop = keep) -> Answer:
@@ -199,7 +196,7 @@ def bienc(model: nn.Module, example: Toy, pooling: str = "max", drop: Drop = kee
 def pointer(
     weights: Weights, h: list[Vector], e: list[Vector], wanted: list[int] | None, drop: Drop
 ) -> tuple[list[int], float]:
-    """The order of one box's items and its log-probability: the order wanted, or the likeliest item at each step."""
+    """The order of one box's items, as wanted or greedy, and its log-probability."""
     outputs, state = lstm(under(weights, "encoder"), e)
     memory = [drop(output) for output in outputs]
     x, order, log_probability = weights["start"], [], 0.0
@@ -220,7 +217,7 @@ def pointer(
 def biatt_pointer(
     model: nn.Module, example: Toy, pooling: str = "max", drop: Drop = keep, wanted: list[list[int]] | None = None
 ) -> Answer:
-    """The pointer's judgement in inference, or, where an order is wanted, in that one."""
+    """As in inference, or in the wanted order."""
     weights = weights_of(model)
     comprehend = under(weights, "comprehension")
     h = read_statement(comprehend, example, drop)
@@ -233,6 +230,3 @@ def biatt_pointer(
     read = [[e[box][k] for k in orders[box]] for box in range(3)]
     answer = comprehension(comprehend, h, read, pooling, drop)
     return replace(answer, order=orders, log_probability=log_probability)
-
-
-REFERENCES = {"bienc": bienc, "biatt": biatt, "biatt-pointer": biatt_pointer}

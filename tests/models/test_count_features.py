@@ -1,4 +1,4 @@
-"""The features of MaxEnt and MLP are the conjunctions that a plain reading of statement and scene finds."""
+"""The features of MaxEnt and MLP are the conjunctions that a slow reference finds."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from dataclasses import replace
 import pytest
 import torch
 from conjunctions import conjunctions
-from padding import with_rubbish
+from padding import with_random_padding
 
-from samples import random_scene
+from samples import random_scene, vocabulary_of
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
 from veriscene.models.counts.grams import NO_NUMBER, numbers_of
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import BOX_EXTENT, Box, Item, Scene
-from veriscene.tensors.batch import Batch, encode
-from veriscene.tensors.vocabulary import Vocabulary, tokenize
+from veriscene.tensors.batch import Batch
+from veriscene.tensors.encoder import Encoder, ItemOrder
+from veriscene.tensors.vocabulary import SPECIAL, Vocabulary, tokenize
 
 STATEMENTS = (
     "There is exactly 1 black triangle not touching any edge",
@@ -33,8 +34,8 @@ STATEMENTS = (
 )
 
 
-def told_of_walls(scene: Scene) -> Scene:
-    """Every second item of the scene against a wall; items may come to lie over one another, which no count minds."""
+def with_walls_touched(scene: Scene) -> Scene:
+    """Moves every second item to a wall; items may overlap, which does not matter to counts."""
     sides = ((0, None), (None, 0), (BOX_EXTENT, None), (None, BOX_EXTENT))
 
     def moved(number: int, item: Item) -> Item:
@@ -51,15 +52,19 @@ def told_of_walls(scene: Scene) -> Scene:
 
 def examples_of(statements: Sequence[str], each: int, seed: int) -> list[Example]:
     rng = random.Random(seed)
-    scenes = [told_of_walls(random_scene(rng, most=rng.choice((1, 2, 8)))) for _ in range(each * len(statements))]
+    scenes = [with_walls_touched(random_scene(rng, most=rng.choice((1, 2, 8)))) for _ in range(each * len(statements))]
     return [Example(f"{number}-0", statements[number % len(statements)], scene) for number, scene in enumerate(scenes)]
 
 
-def features_learnt_from(examples: Sequence[Example]) -> tuple[CountFeatures, Vocabulary]:
-    vocabulary = Vocabulary.of((example.statement for example in examples), minimum_count=1)
-    features = CountFeatures(words=vocabulary)
+def learned_from(examples: Sequence[Example]) -> tuple[CountFeatures, Vocabulary]:
+    vocabulary = vocabulary_of(examples)
+    features = CountFeatures(vocabulary)
     features.learn(encode(examples, vocabulary))
     return features, vocabulary
+
+
+def encode(examples: Sequence[Example], vocabulary: Vocabulary) -> Batch:
+    return Encoder(vocabulary, order=ItemOrder.FILE)(examples)
 
 
 def numbers_in(features: CountFeatures, batch: Batch) -> list[list[int]]:
@@ -67,7 +72,7 @@ def numbers_in(features: CountFeatures, batch: Batch) -> list[list[int]]:
 
 
 def where(rows: Iterable[Iterable[Hashable]]) -> dict[Hashable, tuple[int, ...]]:
-    """For each thing the rows that it occurs in."""
+    """The rows in which each thing occurs."""
     occurrences: dict[Hashable, list[int]] = defaultdict(list)
     for row, things in enumerate(rows):
         for thing in things:
@@ -75,19 +80,19 @@ def where(rows: Iterable[Iterable[Hashable]]) -> dict[Hashable, tuple[int, ...]]
     return {thing: tuple(numbers) for thing, numbers in occurrences.items()}
 
 
-def assert_read_plainly(corpus: list[Example], others: list[Example]) -> None:
-    """Features and conjunctions have other names, so what is compared is which examples have them."""
-    features, vocabulary = features_learnt_from(corpus)
+def assert_agrees_with_reference(corpus: list[Example], others: list[Example]) -> None:
+    """Features are numbers and conjunctions are names, so what is compared is which examples have them."""
+    features, vocabulary = learned_from(corpus)
     found = where(numbers_in(features, encode([*corpus, *others], vocabulary)))
-    plain = [conjunctions(example) for example in [*corpus, *others]]
-    known = set().union(*plain[: len(corpus)])
-    expected = where(these & known for these in plain)
+    reference = [conjunctions(example) for example in [*corpus, *others]]
+    known = set().union(*reference[: len(corpus)])
+    expected = where(these & known for these in reference)
     assert set(found) == set(range(1, len(known) + 1))
     assert Counter(found.values()) == Counter(expected.values())
 
 
 def test_features_are_the_conjunctions_of_the_corpus():
-    assert_read_plainly(examples_of(STATEMENTS, 12, seed=0), examples_of(STATEMENTS[::-1], 6, seed=1))
+    assert_agrees_with_reference(examples_of(STATEMENTS, 12, seed=0), examples_of(STATEMENTS[::-1], 6, seed=1))
 
 
 def test_features_are_the_conjunctions_of_nlvr(nlvr_folder):
@@ -95,28 +100,30 @@ def test_features_are_the_conjunctions_of_nlvr(nlvr_folder):
     chosen = random.Random(0).sample(examples, 200)
     corpus = chosen[:100]
     words = {word for example in corpus for word in tokenize(example.statement)}
-    # A number word that the corpus does not have is an unknown word, and no number.
-    assert_read_plainly(corpus, [example for example in chosen[100:] if words.issuperset(tokenize(example.statement))])
+    # A number word that is not in the corpus is unknown, and then not a number.
+    assert_agrees_with_reference(
+        corpus, [example for example in chosen[100:] if words.issuperset(tokenize(example.statement))]
+    )
 
 
-def test_statements_of_other_words_have_no_features():
-    features, vocabulary = features_learnt_from(examples_of(STATEMENTS, 2, seed=2))
+def test_statements_with_other_grams_have_no_features():
+    features, vocabulary = learned_from(examples_of(STATEMENTS, 2, seed=2))
     others = examples_of(["all of them were 1 green", "black 2 exactly is"], 4, seed=3)
     assert numbers_in(features, encode(others, vocabulary)) == [[]] * len(others)
-    assert numbers_in(CountFeatures(words=vocabulary), encode(others, vocabulary)) == [[]] * len(others)
+    assert numbers_in(CountFeatures(vocabulary), encode(others, vocabulary)) == [[]] * len(others)
 
 
 def test_neither_padding_nor_the_rest_of_the_batch_changes_features():
     examples = examples_of(STATEMENTS, 3, seed=4)
-    features, vocabulary = features_learnt_from(examples)
-    together = numbers_in(features, with_rubbish(encode(examples, vocabulary), more_words=3, more_items=2))
+    features, vocabulary = learned_from(examples)
+    together = numbers_in(features, with_random_padding(encode(examples, vocabulary), more_words=3, more_items=2))
     alone = [numbers_in(features, encode([example], vocabulary))[0] for example in examples]
     assert list(map(sorted, together)) == list(map(sorted, alone))
 
 
 def test_neither_the_order_of_boxes_nor_of_items_changes_features():
     examples = examples_of(STATEMENTS, 3, seed=5)
-    features, vocabulary = features_learnt_from(examples)
+    features, vocabulary = learned_from(examples)
     turned = [
         replace(
             example,
@@ -128,23 +135,23 @@ def test_neither_the_order_of_boxes_nor_of_items_changes_features():
     assert list(map(sorted, before)) == list(map(sorted, after))
 
 
-def test_features_are_the_same_whatever_order_the_corpus_comes_in():
+def test_features_do_not_depend_on_the_order_of_the_corpus():
     examples = examples_of(STATEMENTS, 3, seed=6)
-    _, vocabulary = features_learnt_from(examples)
-    one, other = CountFeatures(words=vocabulary), CountFeatures(words=vocabulary)
+    _, vocabulary = learned_from(examples)
+    one, other = CountFeatures(vocabulary), CountFeatures(vocabulary)
     assert one.learn(encode(examples, vocabulary)) == other.learn(encode(examples[::-1], vocabulary))
     for name, tensor in one.state_dict().items():
         assert torch.equal(tensor, other.state_dict()[name]), name
 
 
-def test_a_large_corpus_is_read_in_parts(monkeypatch):
+def test_a_large_corpus_is_read_in_chunks(monkeypatch):
     examples = examples_of(STATEMENTS, 3, seed=7)
-    whole, vocabulary = features_learnt_from(examples)
+    whole, vocabulary = learned_from(examples)
     monkeypatch.setattr("veriscene.models.counts.features._CHUNK", 5)
-    in_parts, _ = features_learnt_from(examples)
-    assert len(list(in_parts.chunks(encode(examples, vocabulary)))) == 5
+    in_chunks, _ = learned_from(examples)
+    assert len(list(in_chunks.chunks(encode(examples, vocabulary)))) == 5
     for name, tensor in whole.state_dict().items():
-        assert torch.equal(tensor, in_parts.state_dict()[name]), name
+        assert torch.equal(tensor, in_chunks.state_dict()[name]), name
 
 
 @pytest.mark.parametrize(
@@ -157,12 +164,11 @@ def test_a_large_corpus_is_read_in_parts(monkeypatch):
         ("12", 12),
         ("007", 7),
         ("the", NO_NUMBER),
-        ("<pad>", NO_NUMBER),
     ],
 )
-def test_what_words_count_to(word, number):
-    assert numbers_of(Vocabulary((word,))).tolist() == [number]
+def test_numbers_of_words(word, number):
+    assert numbers_of(Vocabulary((*SPECIAL, word))).tolist() == [NO_NUMBER, NO_NUMBER, number]
 
 
-def test_a_number_of_many_digits_is_more_than_any_count():
-    assert numbers_of(Vocabulary(("9" * 5000,))).item() > 1000
+def test_a_number_with_many_digits_is_larger_than_any_count():
+    assert numbers_of(Vocabulary((*SPECIAL, "9" * 5000)))[-1] > 1000

@@ -1,4 +1,4 @@
-"""MaxEnt finds the best weights there are, which need not be random to be many."""
+"""MaxEnt finds the optimum of its convex objective."""
 
 from __future__ import annotations
 
@@ -7,49 +7,49 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.testing import assert_close
 
-from samples import yellow_circle_examples
+from samples import vocabulary_of, yellow_circle_examples
 from veriscene.models.maxent import MaxEnt
-from veriscene.tensors.batch import encode
-from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.tensors.encoder import Encoder
 
 pytest.importorskip("sklearn")
 EXAMPLES = yellow_circle_examples(200)
-VOCABULARY = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
-CORPUS = encode(EXAMPLES, VOCABULARY)
+VOCABULARY = vocabulary_of(EXAMPLES)
+ENCODE = Encoder(VOCABULARY)
+CORPUS = ENCODE(EXAMPLES)
 
 
 def fitted(penalty: float) -> MaxEnt:
-    model = MaxEnt(words=VOCABULARY, penalty=penalty).double()
+    model = MaxEnt(vocabulary=VOCABULARY, penalty=penalty).double()
     model.prepare(CORPUS)
     model.fit(CORPUS)
     return model.eval()
 
 
 @pytest.mark.parametrize("penalty", [0.5, 20.0])
-def test_at_the_optimum_loss_and_penalty_pull_equally(penalty):
+def test_gradients_of_loss_and_penalty_cancel_at_the_optimum(penalty):
     model = fitted(penalty)
     model.weights.requires_grad_()
-    binary_cross_entropy_with_logits(model.judge(CORPUS), CORPUS.labels.double(), reduction="sum").backward()
+    binary_cross_entropy_with_logits(model(CORPUS).logits, CORPUS.labels.double(), reduction="sum").backward()
     assert model.weights.abs().max() > 0.01
     assert_close(model.weights.grad[1:], -penalty * model.weights.detach()[1:], atol=0.02, rtol=0.02)
 
 
-def test_it_learns_its_examples_by_heart():
+def test_it_fits_its_examples_perfectly():
     with torch.no_grad():
         assert ((fitted(penalty=0.1)(CORPUS).logits > 0) == CORPUS.labels.bool()).all()
 
 
-def test_it_judges_other_scenes_by_what_it_learnt():
-    others = encode(yellow_circle_examples(200, seed=1), VOCABULARY)
+def test_it_generalises_to_other_scenes():
+    others = ENCODE(yellow_circle_examples(200, seed=1))
     with torch.no_grad():
         right = (fitted(penalty=1.0)(others).logits > 0) == others.labels.bool()
     assert right.float().mean() > 0.9
 
 
-def test_a_higher_price_makes_smaller_weights():
+def test_a_higher_penalty_makes_smaller_weights():
     assert fitted(penalty=50.0).weights.norm() < 0.5 * fitted(penalty=1.0).weights.norm()
 
 
-def test_without_features_it_says_the_same_of_everything():
-    logits = MaxEnt(words=VOCABULARY)(CORPUS).logits
+def test_without_features_all_logits_are_zero():
+    logits = MaxEnt(vocabulary=VOCABULARY, penalty=1.0)(CORPUS).logits
     assert torch.equal(logits, torch.zeros_like(logits))

@@ -1,4 +1,4 @@
-"""The chain of few kernels gives what torch's own LSTM gives, gradients included."""
+"""The chained LSTMs give the outputs and gradients of torch's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from veriscene.models.layers import recurrence
 from veriscene.models.layers.recurrence import Chain
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 LENGTHS = [7, 1, 4, 6]
 
 
@@ -21,7 +21,7 @@ def gradients(loss: Tensor, parameters: Iterable[Tensor]) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_two_directions_read_as_torch_reads_them(device: str) -> None:
+def test_both_directions_equal_torch(device: str) -> None:
     torch.manual_seed(3)
     lstms = [nn.LSTM(3, 4, batch_first=True, dtype=torch.float64, device=device) for _ in range(2)]
     sequence = torch.randn(4, 7, 3, dtype=torch.float64, device=device, requires_grad=True)
@@ -38,8 +38,8 @@ def test_two_directions_read_as_torch_reads_them(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("read", [recurrence.stepped_to_the_end, recurrence.chained_to_the_end])
-def test_the_state_at_the_end_is_that_of_each_row_alone(read, device: str) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("read", [recurrence.stepped_to_final_state, recurrence.chained_to_final_state])
+def test_the_final_state_is_that_of_each_row_alone(read, device: str) -> None:  # type: ignore[no-untyped-def]
     torch.manual_seed(2)
     cell = nn.LSTMCell(3, 5, dtype=torch.float64, device=device)
     sequence = torch.randn(4, 7, 3, dtype=torch.float64, device=device, requires_grad=True)
@@ -59,7 +59,7 @@ def test_the_state_at_the_end_is_that_of_each_row_alone(read, device: str) -> No
         assert_close(one, other)
 
 
-def test_finite_differences_agree_with_the_chain() -> None:
+def test_gradients_agree_with_finite_differences() -> None:
     torch.manual_seed(1)
     shapes = [(8, 2), (8,), (8,), (4, 2), (4, 2)]  # weights, biases, hidden output and cell before
     for steps in (1, 3):
@@ -67,7 +67,7 @@ def test_finite_differences_agree_with_the_chain() -> None:
         assert torch.autograd.gradcheck(Chain.apply, given)
 
 
-def test_the_gradient_that_comes_in_stays_as_it_is() -> None:
+def test_incoming_gradients_are_not_modified() -> None:
     given = [torch.randn(shape, requires_grad=True) for shape in ((3, 4, 8), (8, 2), (8,), (8,), (4, 2), (4, 2))]
     outputs, cell = Chain.apply(*given)
     gradients_in = [torch.ones_like(outputs), torch.ones_like(cell)]
@@ -76,7 +76,7 @@ def test_the_gradient_that_comes_in_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_from_a_state_on_the_chain_reads_as_the_cell_does(device: str) -> None:
+def test_reading_from_a_given_state_equals_the_cell(device: str) -> None:
     torch.manual_seed(5)
     cell = nn.LSTMCell(3, 5, dtype=torch.float64, device=device)
     inputs = torch.randn(4, 6, 3, dtype=torch.float64, device=device, requires_grad=True)
@@ -96,7 +96,7 @@ def test_from_a_state_on_the_chain_reads_as_the_cell_does(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_a_step_with_gates_computed_ahead_is_a_step(device: str) -> None:
+def test_a_step_with_precomputed_gates_equals_the_cell(device: str) -> None:
     torch.manual_seed(4)
     cell = nn.LSTMCell(3, 5, dtype=torch.float64, device=device)
     inputs, hidden, memory = (torch.randn(2, size, dtype=torch.float64, device=device) for size in (3, 5, 5))
@@ -106,7 +106,7 @@ def test_a_step_with_gates_computed_ahead_is_a_step(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_in_half_precision_the_chain_says_and_learns_nearly_the_same(device: str) -> None:
+def test_outputs_and_gradients_are_close_in_bfloat16(device: str) -> None:
     torch.manual_seed(6)
     lstms = [nn.LSTM(8, 16, batch_first=True, device=device) for _ in range(2)]
     sequence = torch.randn(4, 7, 8, device=device)
@@ -116,9 +116,9 @@ def test_in_half_precision_the_chain_says_and_learns_nearly_the_same(device: str
         with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
             outputs = recurrence.chained_bilstm(lstms[0], lstms[1], sequence, torch.tensor(LENGTHS, device=device))
         assert outputs.dtype == (torch.bfloat16 if half else torch.float32)
-        learnt = gradients(outputs.float().pow(2).sum(), parameters)
-        assert all(gradient.dtype == torch.float32 for gradient in learnt)
-        results.append((outputs.float(), torch.cat([gradient.flatten() for gradient in learnt])))
+        learned = gradients(outputs.float().pow(2).sum(), parameters)
+        assert all(gradient.dtype == torch.float32 for gradient in learned)
+        results.append((outputs.float(), torch.cat([gradient.flatten() for gradient in learned])))
     (outputs, gradient), (halved, rough) = results
     assert_close(halved, outputs, atol=0.02, rtol=0)
     assert 0 < (rough - gradient).norm() < 0.03 * gradient.norm()

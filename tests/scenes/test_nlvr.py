@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samples import examples, random_scene
+from samples import random_scene
+from strategies import examples
 from veriscene.errors import InputError
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from samples import scenes
+from strategies import scenes
 from veriscene.scenes import nlvr
 from veriscene.scenes.raster import BOX_PITCH, boxes, pixels
 from veriscene.scenes.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size

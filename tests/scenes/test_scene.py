@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from samples import scenes
+from strategies import scenes
 from veriscene.scenes.scene import Color, Item, Scene, Shape, Side, Size, parse_scene, scene_to_json
 
 

@@ -48,21 +48,21 @@ def read_config(tree: object, *, where: str) -> Config:
 
 def build(config: ModelConfig, *, vocabulary: Vocabulary) -> Model:
     """A fresh model of the configured kind; InputError if it is absurdly large, before memory is allocated."""
-    check_size(config, words=len(vocabulary))
+    check_size(config, vocabulary)
     return _construct(config, vocabulary)
 
 
 def check(config: ModelConfig) -> None:
     """Raises InputError if such a model cannot be trained: too large, or a library is missing."""
-    check_size(config, words=len(SPECIAL)).check_libraries()
+    check_size(config, Vocabulary(SPECIAL)).check_libraries()
 
 
-def check_size(config: ModelConfig, *, words: int) -> Model:
+def check_size(config: ModelConfig, vocabulary: Vocabulary) -> Model:
     """The model on the meta device, which has shapes but no memory; InputError if it has too many weights."""
     with torch.device("meta"):
-        model = _construct(config, Vocabulary((*SPECIAL, *(f"word{n}" for n in range(words - len(SPECIAL))))))
+        model = _construct(config, vocabulary)
     widths = [f"model.{key}={value}" for key, value in asdict(config).items() if type(value) is int]
-    weights = sum(weight.numel() for weight in model.parameters())
+    weights = sum(tensor.numel() for tensor in model.state_dict().values())  # buffers included
     check_weights(weights, what=config.name, allowed=f"lower {' or '.join(widths) or 'the vocabulary'}")
     return model
 

@@ -16,7 +16,7 @@ from veriscene.models.layers.streams import concurrently
 from veriscene.tensors.batch import Batch, Statement, required
 from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
-MATCHING = ("b1", "b2", "w_lang", "w_obj", "word_lstm", "item_lstm")  # stood in BiATT itself in format 1
+MATCHING = ("b1", "b2", "w_lang", "w_obj", "word_lstm", "item_lstm")  # belonged to BiATT itself in format 1
 
 
 @dataclass(frozen=True)

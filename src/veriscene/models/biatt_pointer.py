@@ -14,7 +14,7 @@ from veriscene.models.base import Judgement, Model, Order
 from veriscene.models.biatt import MATCHING, BiATT, BiATTConfig
 from veriscene.models.layers.attention import Sequences, masked_softmax
 from veriscene.models.layers.bilstm import xavier_
-from veriscene.models.layers.recurrence import gates_of, lstm_from, lstm_step, lstm_to_the_end
+from veriscene.models.layers.recurrence import gates_of, lstm_from, lstm_step, lstm_to_final_state
 from veriscene.models.layers.streams import concurrently
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.items import take_items
@@ -69,7 +69,7 @@ class Pointer(nn.Module):
 
     def encode(self, e: Tensor, counts: Tensor) -> Memory:
         """The encoder's hidden outputs, before dropout, and its state after each box's last item."""
-        outputs, state = lstm_to_the_end(self.encoder, e.flatten(0, 1), counts.flatten())
+        outputs, state = lstm_to_final_state(self.encoder, e.flatten(0, 1), counts.flatten())
         return Memory(outputs.view(*e.shape[:3], -1), state)
 
     def context(self, words: Sequences, e: Tensor, memory: Memory, counts: Tensor) -> Context:

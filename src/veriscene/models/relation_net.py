@@ -13,7 +13,7 @@ from veriscene.models.base import Judgement, Model, Order
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.coordinates import COORDINATES, encode_positions
 from veriscene.models.layers.pooling import POOLINGS, Scorer, make_pooling
-from veriscene.models.layers.recurrence import lstm_to_the_end
+from veriscene.models.layers.recurrence import lstm_to_final_state
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.items import ITEM_FEATURES, Items
 from veriscene.tensors.vocabulary import PADDING, Vocabulary
@@ -86,7 +86,7 @@ class RelationNet(Model):
 
     def forward(self, batch: Batch) -> Judgement:
         statement = batch.statement
-        _, (q, _) = lstm_to_the_end(self.lang_lstm, self.embed_words(statement.words), statement.lengths)
+        _, (q, _) = lstm_to_final_state(self.lang_lstm, self.embed_words(statement.words), statement.lengths)
         logits, scores = self.pool(self.relations(self.dropout(q), required(batch.items)))
         return Judgement(logits=logits, scores=scores)
 

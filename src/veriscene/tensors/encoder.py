@@ -13,7 +13,7 @@ from torch import Tensor
 from veriscene.errors import InputError
 from veriscene.scenes import raster
 from veriscene.scenes.nlvr import Example
-from veriscene.scenes.scene import BOXES_PER_SCENE, Color, Item, Shape, Size
+from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
 from veriscene.tensors.batch import Batch, Statement
 from veriscene.tensors.items import ITEM_FEATURES, Items, item_features
 from veriscene.tensors.vocabulary import PADDING, Vocabulary
@@ -41,7 +41,7 @@ class Encoder:
     order: ItemOrder = ItemOrder.RANDOM
 
     def __call__(self, examples: Sequence[Example]) -> Batch:
-        """Examples as one batch; it has labels only if every example has one. Depends on each example alone."""
+        """Examples as one batch, each encoded independently; it has labels only if every example has one."""
         truths = [example.label for example in examples]
         return Batch(
             statement=self._statement(examples),
@@ -63,16 +63,18 @@ class Encoder:
 
     def _items(self, examples: Sequence[Example]) -> Items:
         boxes = [box.items for example in examples for box in example.scene.boxes]
-        if not all(boxes):
-            raise InputError("a box is empty", allowed="each must hold at least one item")
-        fullest = max(map(len, boxes), default=1)
+        sizes = [len(items) for items in boxes]
+        fullest = max(sizes, default=1)
+        for size in sizes:
+            if not 1 <= size <= MOST_ITEMS:  # scenes made in Python are not validated as files are
+                raise InputError(f"a box has {size} items", allowed=f"allowed: 1 to {MOST_ITEMS}")
         features = np.zeros((len(boxes), fullest, ITEM_FEATURES), dtype=np.float32)
         positions = np.tile(np.arange(fullest), (len(boxes), 1))
         for row, items in enumerate(boxes):
             order = reading_order(items, self.order)
             features[row, : len(items)] = [item_features(items[number]) for number in order]
             positions[row, : len(items)] = order
-        counts = np.array([len(items) for items in boxes], dtype=np.int64)
+        counts = np.array(sizes, dtype=np.int64)
 
         def per_box(array: np.ndarray) -> Tensor:
             return torch.from_numpy(array).view(len(examples), BOXES_PER_SCENE, *array.shape[1:])

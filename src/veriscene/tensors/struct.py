@@ -17,10 +17,15 @@ class TensorStruct:
     cannot be forgotten."""
 
     def map(self, function: Callable[..., Tensor], *others: Self) -> Self:
-        """The struct of function(tensor, *corresponding tensors of the others); None stays None."""
+        """The struct of function(tensor, *corresponding tensors of the others); None stays None.
+
+        Raises ValueError if a field is None in some of the structs only.
+        """
 
         def mapped(name: str) -> object:
             mine, *theirs = (vars(struct)[name] for struct in (self, *others))
+            if any((mine is None) != (other is None) for other in theirs):
+                raise ValueError(f"{name} is missing in one of the structs")
             if mine is None:
                 return None
             return mine.map(function, *theirs) if isinstance(mine, TensorStruct) else function(mine, *theirs)

@@ -1,8 +1,8 @@
-"""LSTMs as chains of few kernels: the machinery behind `BiLSTM` and the pointer network.
+"""LSTMs for small sizes: the implementation of `BiLSTM` and of the pointer network.
 
-On a GPU a small LSTM waits for launches. Here all input gates are one product ahead of the chain, and a link of the
-chain is one product and one fused kernel, forwards and backwards; the two directions run side by side.
-Elsewhere torch's own LSTM is the faster one. Both give the same numbers.
+A small LSTM on a GPU is bound by kernel launches. So the gates of all inputs are computed in one matrix product; each
+step then needs one product and one fused kernel, in the forward and in the backward pass, and both directions run in
+parallel. On a CPU torch's own LSTM is faster. Both give the same values.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from torch.autograd.function import once_differentiable
 
 from veriscene.models.layers.streams import concurrently
 
-SHUT = -1e4  # an input gate at this value lets nothing in
+CLOSED = -1e4  # the input gate is exactly zero at this value
 
 
 def bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
-    """Both directions over padded sequences (row, step, size), the second one reversed within each row's length."""
+    """Both directions over padded sequences (row, step, size); the backward one starts at each row's last step."""
     read = chained_bilstm if sequence.is_cuda else torch_bilstm
     return read(forwards, backwards, sequence, lengths)
 
@@ -35,49 +35,52 @@ def chained_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, leng
     rows, steps, _ = sequence.shape
     reversal = reverse_within(lengths, steps)
 
-    def read(lstm: nn.LSTM, read_at: Tensor) -> Tensor:
-        """One direction, which reads at its step t of a row what stands at read_at (row, step)."""
-        to_steps, to_rows = _transposition(read_at)
+    def read(lstm: nn.LSTM, index: Tensor) -> Tensor:
+        """One direction, whose step t reads the input at index[row, t]."""
+        to_steps, to_rows = _transposition(index)
         inputs = Rows.apply(sequence.reshape(rows * steps, -1), to_steps, to_rows).view(steps, rows, -1)  # type: ignore[no-untyped-call]
         outputs, _ = _chain(inputs, lstm)
         back: Tensor = Rows.apply(outputs.flatten(0, 1), to_rows, to_steps)  # type: ignore[no-untyped-call]
         return back.view(rows, steps, -1)
 
-    as_it_stands = torch.arange(steps, device=lengths.device).expand_as(reversal)
-    return torch.cat(concurrently(lambda: read(forwards, as_it_stands), lambda: read(backwards, reversal)), dim=-1)
+    identity = torch.arange(steps, device=lengths.device).expand_as(reversal)
+    return torch.cat(concurrently(lambda: read(forwards, identity), lambda: read(backwards, reversal)), dim=-1)
 
 
-def lstm_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """One direction over padded sequences: hidden outputs (row, step, hidden), and each row's state after its last."""
-    read = chained_to_the_end if sequence.is_cuda else stepped_to_the_end
+def lstm_to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """One direction over padded sequences: hidden outputs (row, step, hidden), and the state after each row's end."""
+    read = chained_to_final_state if sequence.is_cuda else stepped_to_final_state
     return read(cell, sequence, lengths)
 
 
-def stepped_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+def stepped_to_final_state(
+    cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     state = (sequence.new_zeros(len(sequence), cell.hidden_size),) * 2
     outputs = []
     for step in range(sequence.size(1)):
         new = cell(sequence[:, step], state)
-        there = (step < lengths)[:, None]
-        state = (torch.where(there, new[0], state[0]), torch.where(there, new[1], state[1]))
+        present = (step < lengths)[:, None]
+        state = (torch.where(present, new[0], state[0]), torch.where(present, new[1], state[1]))
         outputs.append(state[0])
     return torch.stack(outputs, dim=1), state
 
 
-def chained_to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """The rows are moved so that all end at the last step. Before its beginning a row's input gate is shut, and so its
-    state stays zero."""
+def chained_to_final_state(
+    cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Aligns all rows at the last step. Before a row begins its input gate is closed, so that its state stays zero."""
     steps = sequence.size(1)
     step = torch.arange(steps, device=sequence.device)
     start = (steps - lengths)[:, None]
-    moved = take_steps(sequence, (step - start).clamp_min(0)).transpose(0, 1)
-    outputs, last = _chain(moved, cell, shut=(step < start).T[..., None])
-    in_place = take_steps(outputs.transpose(0, 1), (step + start).clamp_max(steps - 1))
-    return in_place, (outputs[-1], last)
+    aligned = take_steps(sequence, (step - start).clamp_min(0)).transpose(0, 1)
+    outputs, last = _chain(aligned, cell, closed=(step < start).T[..., None])
+    moved_back = take_steps(outputs.transpose(0, 1), (step + start).clamp_max(steps - 1))
+    return moved_back, (outputs[-1], last)
 
 
 def lstm_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
-    """One direction from a given state on: (row, step, size) -> hidden outputs (row, step, hidden)."""
+    """One direction from a given initial state: (row, step, size) -> hidden outputs (row, step, hidden)."""
     read = chained_from if sequence.is_cuda else stepped_from
     return read(cell, sequence, state)
 
@@ -96,13 +99,13 @@ def chained_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tenso
 
 
 def lstm_step(from_input: Tensor, cell: nn.LSTMCell, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """One step of `cell` whose input gates were computed ahead, by `gates_of`."""
+    """One step of `cell`; `gates_of` has computed what the input adds to the gates."""
     hidden, memory, _ = cell_forward(from_input, state[0] @ cell.weight_hh.T, state[1])
     return hidden, memory
 
 
 def gates_of(inputs: Tensor, cell: nn.LSTMCell) -> Tensor:
-    """What inputs (…, size) add to the gates of `cell`, (…, 4 hidden)."""
+    """What inputs (…, size) and biases add to the gates of `cell`, (…, 4 hidden)."""
     return nn.functional.linear(inputs, cell.weight_ih, cell.bias_ih + cell.bias_hh)
 
 
@@ -111,31 +114,29 @@ def _chain(
     lstm: nn.LSTM | nn.LSTMCell,
     state: tuple[Tensor, Tensor] | None = None,
     *,
-    shut: Tensor | None = None,
+    closed: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One direction over (step, row, size), from the given state (row, hidden) on, else from zero.
+    """One direction over (step, row, size) from the given initial state (row, hidden), by default zero.
 
-    Gives hidden outputs (step, row, hidden) and the last cell (row, hidden). Nothing gets in where `shut` is on. All
-    is in the precision of the products.
+    Returns hidden outputs (step, row, hidden) and the last cell (row, hidden). The input gate is zero where `closed`.
+    Under autocast everything is in the lower precision.
     """
-    layer = "_l0" if isinstance(lstm, nn.LSTM) else ""
-    parts = (getattr(lstm, name + layer) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
-    from_input, recurrent, one, other = parts
-    gates = nn.functional.linear(sequence, from_input)
-    if shut is not None:
-        ins, rest = gates.tensor_split([recurrent.size(1)], dim=-1)
-        gates = torch.cat([ins.masked_fill(shut, SHUT), rest], dim=-1)
-    before = state or (gates.new_zeros(gates.size(1), recurrent.size(1)),) * 2
-    alike = (part.to(gates.dtype) for part in (recurrent, one, other, *before))
-    results: tuple[Tensor, Tensor] = Chain.apply(gates, *alike)  # type: ignore[no-untyped-call]
+    weight_ih, weight_hh, bias_ih, bias_hh = lstm.parameters()
+    gates = nn.functional.linear(sequence, weight_ih)
+    if closed is not None:
+        input_gates, rest = gates.tensor_split([weight_hh.size(1)], dim=-1)
+        gates = torch.cat([input_gates.masked_fill(closed, CLOSED), rest], dim=-1)
+    initial = state or (gates.new_zeros(gates.size(1), weight_hh.size(1)),) * 2
+    converted = (tensor.to(gates.dtype) for tensor in (weight_hh, bias_ih, bias_hh, *initial))
+    results: tuple[Tensor, Tensor] = Chain.apply(gates, *converted)  # type: ignore[no-untyped-call]
     return results
 
 
 class Chain(torch.autograd.Function):
     """gates (step, row, 4 hidden), weights (4 hidden, hidden), two biases -> outputs (step, row, hidden), last cell.
 
-    Hidden output and cell before the first step are (row, hidden), as the last cell is. Steps come first, so that the
-    slice of a step is in one piece, and what the products read and write is nowhere copied.
+    The initial hidden output and cell and the last cell are (row, hidden). Step is the first dimension, so that each
+    step is contiguous and matrix products read and write it without a copy.
     """
 
     @staticmethod
@@ -159,7 +160,7 @@ class Chain(torch.autograd.Function):
         outputs, weights, start, *saved = ctx.saved_tensors
         steps = len(outputs)
         cells, activations = saved[: steps + 1], saved[steps + 1 :]
-        d_hidden = d_outputs.clone(memory_format=torch.contiguous_format)  # each step adds to the one before it
+        d_hidden = d_outputs.clone(memory_format=torch.contiguous_format)  # each step adds to the previous one
         d_gates = []
         for step in reversed(range(steps)):
             d_gate, d_cell = cell_backward(d_hidden[step], d_cell, cells[step], cells[step + 1], activations[step])
@@ -176,9 +177,10 @@ class Chain(torch.autograd.Function):
 
 
 class Rows(torch.autograd.Function):
-    """The rows of a matrix in another order; `inverse` is the order that brings them back, and takes gradients there.
+    """The rows of a matrix in another order; `inverse` is the inverse permutation.
 
-    Without the inverse gradients would have to be added up row by row, as if one might have been taken twice.
+    The gradient is then an index_select too. The gradient of torch's own index_select adds rows up, one by one, since
+    a row might be selected twice.
     """
 
     @staticmethod
@@ -193,20 +195,20 @@ class Rows(torch.autograd.Function):
         return d_rows.index_select(0, inverse), None, None
 
 
-def _transposition(read_at: Tensor) -> tuple[Tensor, Tensor]:
-    """From (row x step) to (step x row) where step t of a row is what stood at read_at (row, step); and back.
+def _transposition(index: Tensor) -> tuple[Tensor, Tensor]:
+    """From (row x step) to (step x row), where step t of a row comes from index (row, t); and its inverse.
 
-    `read_at` must be its own inverse in every row.
+    `index` must be its own inverse in every row.
     """
-    rows, steps = read_at.shape
-    row = torch.arange(rows, device=read_at.device)[:, None]
-    return (row * steps + read_at).T.flatten(), (read_at * rows + row).flatten()
+    rows, steps = index.shape
+    row = torch.arange(rows, device=index.device)[:, None]
+    return (row * steps + index).T.flatten(), (index * rows + row).flatten()
 
 
 def cell_forward(
     from_input: Tensor, from_hidden: Tensor, cell: Tensor, biases: tuple[Tensor, ...] = ()
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """One step of an LSTM from its two halves of the gates: new hidden, new cell, activated gates (i, f, g, o)."""
+    """One step of an LSTM from the two summands of its gates: new hidden, new cell, activated gates (i, f, g, o)."""
     if cell.is_cuda:
         fused: tuple[Tensor, Tensor, Tensor] = torch.ops.aten._thnn_fused_lstm_cell(
             from_input, from_hidden, cell, *biases
@@ -221,7 +223,7 @@ def cell_forward(
 def cell_backward(
     d_hidden: Tensor, d_cell: Tensor, before: Tensor, after: Tensor, activated: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of the gates (before activation) and of the cell before this step."""
+    """The gradients of the gates before activation and of the previous cell."""
     if before.is_cuda:
         d_gates, d_before, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
             d_hidden, d_cell, before, after, activated, False
@@ -240,7 +242,7 @@ def cell_backward(
 
 
 def reverse_within(lengths: Tensor, steps: int) -> Tensor:
-    """(row, step): the step that mirrors each one within its row's length; padding stays where it is."""
+    """(row, step): the index that reverses each row within its length and leaves padding in place."""
     step = torch.arange(steps, device=lengths.device)
     return torch.where(step < lengths[:, None], lengths[:, None] - 1 - step, step)
 

@@ -1,4 +1,4 @@
-"""Independent work at the same time, where that is possible."""
+"""Independent computations in parallel branches of a CUDA graph."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Second = TypeVar("Second")
 
 
 def concurrently(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Both results. While a CUDA graph is recorded the two become parallel branches of it; else they run in turn.
+    """Both results. While a CUDA graph is captured, the two become parallel branches of it; else they run in turn.
 
-    A small model keeps few of a GPU's processors busy, and what it waits for is the chain of dependent kernels. Outside
-    a graph launching is the bottleneck, and streams would not help.
+    A small model occupies few of a GPU's processors, and the chain of dependent kernels determines its time. Outside
+    a graph, kernel launches are the bottleneck, and streams would not help.
     """
     if not torch.cuda.is_available() or not torch.cuda.is_current_stream_capturing():
         return first(), second()
@@ -35,18 +35,18 @@ def concurrently(first: Callable[[], First], second: Callable[[], Second]) -> tu
     return first_result, second_result
 
 
-_forks: Counter[int] = Counter()  # how many branches each stream has off at the moment
-_taken: set[int] = set()  # streams that have a place among the branches
+_forks: Counter[int] = Counter()  # how many open branches each stream has
+_used: set[int] = set()  # streams that already are a branch or have one
 
 
 @cache
 def _side_stream_of(stream: int, fork: int) -> torch.cuda.Stream:
-    # Branches fork again. A side stream always leaves the same stream, so that memory which it gave back is written
-    # anew only after that stream has done with it. Torch has 32 streams, which it hands out in turn, again and again.
-    _taken.add(stream)
+    # Branches may fork again. A side stream always forks from the same stream: only then is memory that it freed reused
+    # after that stream is done with it. Torch has a pool of 32 streams, which it hands out in turn.
+    _used.add(stream)
     candidates: Iterator[torch.cuda.Stream] = (torch.cuda.Stream() for _ in range(32))  # type: ignore[no-untyped-call]
-    side = next((candidate for candidate in candidates if candidate.cuda_stream not in _taken), None)
+    side = next((candidate for candidate in candidates if candidate.cuda_stream not in _used), None)
     if side is None:
-        raise RuntimeError("a model forks into more branches than torch has streams")
-    _taken.add(side.cuda_stream)
+        raise RuntimeError("the model has more parallel branches than torch has streams")
+    _used.add(side.cuda_stream)
     return side

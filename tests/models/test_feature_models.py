@@ -1,0 +1,88 @@
+"""What holds of every model that judges the scene as a whole, from features: MaxEnt, MLP, ImageFeat+RNN."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+import torch
+from padding import with_random_padding
+from torch.testing import assert_close
+
+from samples import small_config, vocabulary_of, yellow_circle_examples
+from veriscene import models
+from veriscene.models import Model
+from veriscene.scenes.scene import Box, Scene
+from veriscene.tensors.encoder import Encoder, ItemOrder
+
+EXAMPLES = yellow_circle_examples(40)
+VOCABULARY = vocabulary_of(EXAMPLES)
+ENCODE = Encoder(VOCABULARY, order=ItemOrder.FILE)
+CORPUS = ENCODE(EXAMPLES)
+CLOSE = {"atol": 1e-4, "rtol": 1e-4}
+
+
+def fresh(name: str, **changes: int) -> Model:
+    torch.manual_seed(0)
+    return models.build(small_config(name, **changes), vocabulary=VOCABULARY)
+
+
+@pytest.fixture(scope="module", params=["maxent", "mlp", "imagefeat-rnn"])
+def trained(request) -> tuple[str, Model]:
+    """With weights that matter, in inference."""
+    model = fresh(request.param)
+    model.prepare(CORPUS)
+    if model.is_fitted:
+        pytest.importorskip("sklearn")
+        model.fit(CORPUS)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape))
+    return request.param, model.eval()
+
+
+def test_batched_equals_single(trained):
+    _, model = trained
+    together = model(with_random_padding(CORPUS, more_words=3, more_items=1)).logits
+    assert together.unique().numel() > 10
+    single = torch.cat([model(ENCODE([example])).logits for example in EXAMPLES])
+    assert_close(together, single, **CLOSE)
+
+
+def test_only_the_flat_vector_depends_on_the_order_of_boxes_and_items(trained):
+    name, model = trained
+    boxes_turned = [replace(e, scene=Scene((*e.scene.boxes[1:], e.scene.boxes[0]))) for e in EXAMPLES]
+    items_turned = [replace(e, scene=Scene(tuple(Box(b.items[::-1]) for b in e.scene.boxes))) for e in EXAMPLES]
+    before = model(CORPUS).logits
+    for turned in (boxes_turned, items_turned):
+        after = model(ENCODE(turned)).logits
+        if name == "imagefeat-rnn":
+            assert ((before - after).abs() > 1e-4).any()
+        else:
+            assert_close(before, after, **CLOSE)
+
+
+def test_a_fresh_model_loads_a_saved_state_whatever_the_corpus(trained):
+    name, model = trained
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    other = fresh(name).eval()
+    other.load_state_dict(torch.load(file, weights_only=True))
+    assert torch.equal(other(CORPUS).logits, model(CORPUS).logits)
+
+
+def test_a_state_with_another_width_is_refused():
+    with pytest.raises(RuntimeError, match="size mismatch for vectors"):
+        fresh("mlp").load_state_dict(fresh("mlp", embedding=7).state_dict())
+
+
+@pytest.mark.parametrize("name", ["mlp", "imagefeat-rnn"])
+def test_a_training_step_does_not_synchronise_with_the_device(name):
+    """Tensors on the meta device have no values, so that reading one fails. A CUDA graph needs the same."""
+    model = fresh(name)
+    model.prepare(CORPUS)
+    model.to("meta").train()
+    model(CORPUS.to("meta")).logits.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
