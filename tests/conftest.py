@@ -1,18 +1,29 @@
-"""Where the real corpus is, for the tests that need it."""
+"""The real corpus, a GPU, and settings for all tests."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 # Small tensors gain nothing from threads, and threads that wait for one another on a busy machine cost a great deal.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-settings.register_profile("steady", deadline=None, derandomize=True)
-settings.load_profile("steady")
+with suppress(ImportError):  # not needed by the tests that run on a GPU machine
+    from hypothesis import settings
+
+    settings.register_profile("steady", deadline=None, derandomize=True)
+    settings.load_profile("steady")
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu"):
+        import torch
+
+        if not torch.cuda.is_available():
+            pytest.skip("needs a CUDA device")
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,21 @@
-"""Scenes, examples and checkpoints that several tests need, made by the project itself."""
+"""Scenes, examples and checkpoints that several tests need, made by the project itself.
+
+Tests on a GPU machine import this file too, where hypothesis is not installed: its strategies are in strategies.py.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import torch
-from hypothesis import strategies as st
 
 from veriscene import models
 from veriscene.config import Config, ModelConfig
+from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size
 from veriscene.tensors.vocabulary import Vocabulary
@@ -18,7 +23,7 @@ from veriscene.training.checkpoint import Checkpoint
 
 
 def random_box(rng: random.Random, most: int = 8) -> Box:
-    """Up to `most` items that lie inside the box and not over one another."""
+    """Up to `most` items that lie inside the box and do not overlap."""
     items: list[Item] = []
     for _ in range(rng.randint(1, most)):
         size = rng.choice(list(Size))
@@ -38,16 +43,16 @@ def random_scene(rng: random.Random, most: int = 8) -> Scene:
     return Scene((random_box(rng, most), random_box(rng, most), random_box(rng, most)))
 
 
-# The presets are tuned; these settings take that back, for tests of the machinery.
+# Changes that undo the tuning of the presets, for tests of the machinery.
 UNTUNED = [
     "model.forget_bias=0.0",
     "training.learning_rate=1e-4",
     "training.weight_decay=0.0",
     "training.label_smoothing=0.0",
-    "training.average=0.0",
+    "training.ema=0.0",
     "training.evaluate_every=0",
     "training.policy_weight=1.0",
-    "training.agreement=0.0",
+    "training.r_drop=0.0",
     "training.precision=tf32",
 ]
 
@@ -64,30 +69,27 @@ def yellow_circle_examples(count: int, seed: int = 0) -> list[Example]:
     return examples
 
 
-scenes = st.builds(lambda seed: random_scene(random.Random(seed)), st.integers(0, 2**32))
-identifiers = st.builds(lambda n, m: f"{n}-{m}", st.integers(0, 9999), st.integers(0, 3))
-statements = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda text: text.strip() != "")
-examples = st.builds(
-    Example,
-    identifier=identifiers,
-    statement=statements,
-    scene=scenes,
-    label=st.none() | st.booleans(),
-    directory=st.none() | st.integers(0, 99).map(str),
-)
-
-
 def write_corpus(folder: Path, train: list[Example], dev: list[Example]) -> Path:
-    from veriscene.scenes import nlvr
-
     nlvr.write(folder / "train" / "train.json", train)
     nlvr.write(folder / "dev" / "dev.json", dev)
     return folder
 
 
+def small_config(name: str, **changes: Any) -> ModelConfig:
+    """The settings of a small model of that kind; sizes that it does not have are left out."""
+    sizes = {"embedding": 4, "hidden": 6, "item": 4, "joint": 6, "mlp": 5}
+    kind = models.MODELS[name].Config
+    return kind(name=name, **{f.name: sizes[f.name] for f in fields(kind) if f.name in sizes} | changes)
+
+
+def vocabulary_of(examples: Sequence[Example]) -> Vocabulary:
+    """All words of the examples."""
+    return Vocabulary.of((example.statement for example in examples), minimum_count=1)
+
+
 def fresh_checkpoint(name: str, examples: Sequence[Example]) -> Checkpoint:
-    """A small model of that kind which has learnt nothing yet, and knows all words of the examples."""
+    """A small untrained model of that kind, which knows all words of the examples."""
     torch.manual_seed(1)
-    vocabulary = Vocabulary.of((example.statement for example in examples), minimum_count=1)
-    sizes = ModelConfig(name=name, embedding=4, hidden=6, item=4, joint=6, mlp=5)
-    return Checkpoint(models.build(sizes, vocabulary=vocabulary), Config(model=sizes), vocabulary, {})
+    config, vocabulary = Config(model=small_config(name)), vocabulary_of(examples)
+    model = models.build(config.model, vocabulary=vocabulary).eval()
+    return Checkpoint(model, config, models.encoder(config, vocabulary), {})
