@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.distributed import any_process, broadcast_weights, summed
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import learning_rate
-from veriscene.training.progress import Display, LogLine, RunLog
+from veriscene.training.progress import Display, LogLine, RunLog, read_log
 from veriscene.training.scoring import accuracy
 from veriscene.training.source import CorpusSource
 from veriscene.training.state import Position, TrainingState
@@ -97,10 +97,24 @@ class StepTrainer(Trainer):
         return self.config.training.epochs * self.source.steps_per_epoch
 
     def resume(self) -> None:
-        """Continues from the state that this run saved last; without one, from the beginning."""
+        """Continues from the state that this run saved last; without one, from the beginning.
+
+        A finished run whose state was deleted, to save space, stays finished: its best weights must not be replaced.
+        """
         last = files.present(self.folder / LAST)
         if last is not None:
             self.state.restore(last, total_steps=self.total_steps)
+        elif files.present(self.folder / BEST) is not None and self._log_is_complete(read_log(self.folder)):
+            self._move(finished=True)
+
+    def _log_is_complete(self, log: Sequence[LogLine]) -> bool:
+        """Whether the log says that the run reached its last step, its time limit or the end of its patience."""
+        if not log:
+            return False
+        scores, limit = [line.dev_accuracy for line in log], self.config.training.minutes * 60
+        scores_since_best = len(scores) - 1 - scores.index(max(scores))
+        out_of_patience = scores_since_best >= self.config.training.patience
+        return log[-1].step == self.total_steps or out_of_patience or 0 < limit <= log[-1].seconds
 
     def fit(self, stop_after: StopAfter = lambda line: False) -> Outcome:
         """Trains to the end, out of patience, to the time limit or to Ctrl-C; leaves `best` and `last` there."""
