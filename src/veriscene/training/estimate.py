@@ -28,17 +28,18 @@ def expected_seconds(config: Config, train: Sequence[Example], dev: int, acceler
     """About how long training takes to its end on `train`, with `dev` examples to score; changes no random state."""
     if models.MODELS[config.model.name].is_fitted:
         return FITTED_SECONDS
-    settings = config.training
-    steps = settings.epochs * math.ceil(len(train) / settings.batch)
-    scores = steps / (settings.evaluate_every or math.ceil(len(train) / settings.batch))
-    on_gpu = accelerator.device.type == "cuda"
-    size = min(settings.batch, len(train)) if on_gpu else min(CPU_BATCH, len(train))
+    settings, processes = config.training, int(accelerator.num_processes)
+    steps_per_epoch = math.ceil(len(train) / settings.batch)
+    steps = settings.epochs * steps_per_epoch
+    scores = steps / (settings.evaluate_every or steps_per_epoch)
+    on_gpu, mine = accelerator.device.type == "cuda", math.ceil(settings.batch / processes)
+    size = min(mine if on_gpu else CPU_BATCH, len(train))
     sample = [train[number * len(train) // size] for number in range(size)]
     with torch.random.fork_rng(), tf32():
         per_step = _seconds_per_step(config, sample, accelerator)
     per_example = per_step / size
-    seconds = steps * (per_step if on_gpu else per_example * settings.batch / accelerator.num_processes)
-    seconds += scores * dev * per_example * SCORING_COST
+    seconds = steps * (per_step if on_gpu else per_example * mine)
+    seconds += scores * dev / processes * per_example * SCORING_COST
     return min(seconds, settings.minutes * 60) if settings.minutes else seconds
 
 
@@ -51,8 +52,8 @@ def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Ac
     model.to(accelerator.device)
     corpus = corpus.to(accelerator.device)
     settings, on_gpu = replace(config.training, batch=len(sample)), accelerator.device.type == "cuda"
-    optimizer, step = make_optimizer(model, settings, captured=on_gpu), None
-    made: Step = (
+    optimizer = make_optimizer(model, settings, captured=on_gpu)
+    step: Step = (
         CapturedStep(model, optimizer, corpus, settings, encoder.order)
         if on_gpu
         else PlainStep(model, optimizer, settings, encoder.order)
@@ -61,6 +62,5 @@ def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Ac
     for repeats in (1, 2):  # the first one initialises libraries and captures graphs
         started = time.monotonic()
         for _ in range(repeats):
-            step = float(made(corpus, numbers, share, learning_rate=0.0))
-    assert step is not None
+            float(step(corpus, numbers, share, learning_rate=0.0))  # waits for the device
     return (time.monotonic() - started) / repeats
