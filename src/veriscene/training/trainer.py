@@ -199,16 +199,21 @@ class StepTrainer(Trainer):
             loss_count=position.loss_count + 1,
         )
 
-    def _look(self) -> None:
-        """Waits for the device, reads the loss and shows it."""
-        position, loss = self.position, float(self.loss_sum)
+    def _read_loss(self) -> float:
+        """Waits for the device. Raises InputError if the loss is not finite: such a state is not saved either."""
+        loss = float(self.loss_sum)
         if not math.isfinite(loss):
             rate, clip = self.config.training.learning_rate, self.config.training.clip
             raise InputError(
-                f"the loss is no longer finite at step {position.step}",
+                f"the loss is no longer finite at step {self.position.step}",
                 where=self.folder,
                 allowed=f"lower training.learning_rate (it is {rate}) or training.clip (it is {clip})",
             )
+        return loss
+
+    def _look(self) -> None:
+        """Reads the loss and shows it."""
+        position, loss = self.position, self._read_loss()
         spent = self._tick()
         self._move(loss_sum=loss, seconds=position.seconds + spent, training_seconds=position.training_seconds + spent)
         self.display.step(
@@ -271,7 +276,7 @@ class StepTrainer(Trainer):
         return self._clock - before
 
     def _save(self) -> None:
-        self._move(loss_sum=float(self.loss_sum))
+        self._move(loss_sum=self._read_loss())
         self.state.save(self.folder / LAST)
         self._tick()  # saving is excluded from throughput
 
