@@ -59,7 +59,10 @@ class TrainingState:
                 "ema": self.ema.weights if self.ema else [],
                 "generators": generators,
             }
-            checkpoints.save(folder, self.checkpoint, also=lambda partial: torch.save(state, partial / STATE))
+            try:
+                checkpoints.save(folder, self.checkpoint, also=lambda partial: torch.save(state, partial / STATE))
+            except RuntimeError as error:  # torch's way to report a full disk
+                raise InputError(f"cannot be written ({str(error).splitlines()[0]})", where=folder) from None
 
     def restore(self, folder: Path, *, total_steps: int) -> None:
         """Raises InputError, and changes nothing that matters, if the saved state is damaged or of another run."""
