@@ -1,15 +1,16 @@
-"""A folder is written into by one command at a time, and by the next one as soon as that has ended."""
+"""A run folder: locked by one command at a time, and removed if a run fails before anything is saved."""
 
 from __future__ import annotations
 
 import errno
-import json
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,16 @@ from accelerate import Accelerator
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene import files
-from veriscene.config import Config, load_preset
-from veriscene.corpora import synthetic as embedded
+from veriscene.config import Config
+from veriscene.corpora import synthetic
 from veriscene.errors import InputError
 from veriscene.experiments import seeds
 from veriscene.experiments.summary import Summary
-from veriscene.training import run
+from veriscene.models import load_preset
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training import run, trainer
 from veriscene.training.progress import read_log
-from veriscene.training.trainer import Trainer
+from veriscene.training.trainer import StepTrainer, Trainer
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=16", "training.evaluate_every=4"]
 
@@ -39,13 +42,18 @@ def small(*changes: str) -> Config:
     return load_preset("bienc", [*SMALL, "training.epochs=2", *changes])
 
 
-def start(corpus: Path | None, folder: Path, *changes: str) -> run.AnyTrainer:
+def start(corpus: Path | None, folder: Path, *changes: str) -> AbstractContextManager[Trainer]:
     config = small(*changes)
     return run.start(config, preset="bienc", data=corpus, folder=folder, accelerator=Accelerator(), quiet=True)
 
 
-def resume(folder: Path) -> run.AnyTrainer:
+def resume(folder: Path) -> AbstractContextManager[Trainer]:
     return run.resume(folder, accelerator=Accelerator(), quiet=True)
+
+
+def open_and_close(opened: AbstractContextManager[Trainer]) -> None:
+    with opened:
+        pass
 
 
 def train_seeds(folder: Path) -> Summary | None:
@@ -63,133 +71,206 @@ def contents_of(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def veriscene(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "veriscene", *arguments], capture_output=True, text=True, timeout=120)
+# ---------------------------------------------------------------- locks
+
+ENDLESS = """
+import sys
+from pathlib import Path
+from accelerate import Accelerator
+from veriscene.models import load_preset
+from veriscene.training import run
+
+corpus, folder, *changes = sys.argv[1:]
+config = load_preset("bienc", changes)
+with run.start(
+    config, preset="bienc", data=Path(corpus), folder=Path(folder), accelerator=Accelerator(), quiet=True
+) as trainer:
+    trainer.fit()
+"""
 
 
-def test_a_run_under_way_is_not_touched_but_read_and_free_when_its_process_is_killed(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_a_running_run_is_locked_but_readable_and_unlocked_when_it_is_killed(corpus: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     changes = [*SMALL, "training.epochs=100000", "training.patience=100000", "training.learning_rate=1e-9"]
-    settings = [part for change in changes for part in ("--set", change)]
-    command = [sys.executable, "-m", "veriscene", "train", "bienc", "--data", str(corpus), "--out", str(folder)]
-    running = subprocess.Popen([*command, *settings], stderr=subprocess.DEVNULL)
+    running = subprocess.Popen([sys.executable, "-c", ENDLESS, str(corpus), str(folder), *changes])
     try:
         while not read_log(folder):
             assert running.poll() is None
             time.sleep(0.1)
-        best = contents_of(folder / "best")  # nothing is learnt, so the first one stays
-        resumed = veriscene("train", "--resume", str(folder))
-        assert resumed.returncode == 1 and resumed.stdout == ""
-        assert resumed.stderr.startswith(f"veriscene: {folder}: another command is at work")
-        assert resumed.stderr.count("\n") == 1
-        judged = veriscene("evaluate", str(folder), str(corpus / "dev" / "dev.json"), "--json")
-        assert judged.returncode == 0 and json.loads(judged.stdout)["examples"] == 40
+        best = contents_of(folder / "best")  # nothing is learned, so the first one stays
+        with refused(folder):
+            open_and_close(resume(folder))
+        assert checkpoints.load(folder).metrics["step"] == 4
         assert contents_of(folder / "best") == best and running.poll() is None
     finally:
         running.kill()
         running.wait()
-    assert {path.name for path in folder.iterdir()} <= {"run.json", "best", "last", "log.jsonl", "tensorboard"}
+    assert not any(path.suffix == ".lock" for path in folder.iterdir())
     folder.rename(tmp_path / "moved")
-    resume(tmp_path / "moved")
-    start(corpus, folder)
+    open_and_close(resume(tmp_path / "moved"))
+    open_and_close(start(corpus, folder))
 
 
-def test_two_that_begin_at_once_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, plain_build = tmp_path / "run", embedded.build
+def test_two_runs_that_start_at_once_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, plain_build = tmp_path / "run", synthetic.build
 
-    def build(*arguments: Any, **settings: Any) -> embedded.Corpus:
+    def build(*arguments: Any, **settings: Any) -> synthetic.Corpus:
         monkeypatch.undo()
         with refused(folder):  # it is still empty
-            start(None, folder, "training.seed=2", "data.statements=40")
+            open_and_close(start(None, folder, "training.seed=2", "data.statements=40"))
         return plain_build(*arguments, **settings)
 
-    monkeypatch.setattr(embedded, "build", build)
-    trainer = start(None, folder, "data.statements=20")
-    assert len(trainer.corpus) == 4 * 16
-    with refused(folder):  # between its beginning and its training too
-        resume(folder)
-    assert not trainer.fit().interrupted
-    assert resume(folder).position.finished
+    monkeypatch.setattr(synthetic, "build", build)
+    with start(None, folder, "data.statements=20") as trainer:
+        assert len(trainer.source.train) == 4 * 16 and trainer.source.supervision == "synthetic"
+        with refused(folder):  # between start and fit too
+            open_and_close(resume(folder))
+        assert not trainer.fit().interrupted
+    with resume(folder) as resumed:
+        assert resumed.position.finished
+    assert run.read(folder).data is None and run.read(folder).supervision == "synthetic"
 
 
-def test_a_folder_is_free_again_when_a_run_fails_or_cannot_be_resumed(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer = start(corpus, tmp_path / "run")
-    monkeypatch.setattr(Trainer, "_learn", lambda *_: (_ for _ in ()).throw(MemoryError))
-    with pytest.raises(MemoryError):
-        trainer.fit()
-    monkeypatch.undo()
-    resume(tmp_path / "run").fit()
-    state = tmp_path / "run" / "last" / "trainer.pt"
-    whole = state.read_bytes()
-    state.write_bytes(b"broken")
-    with pytest.raises(InputError, match="damaged") as kept:
-        resume(tmp_path / "run")
-    state.write_bytes(whole)
-    assert resume(tmp_path / "run").position.finished, kept
-
-
-def test_seeds_under_way_are_left_alone_all_together_and_each(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, plain_learn, tried = tmp_path / "two", Trainer._learn, []
+def test_seeds_are_locked_together_and_each(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, plain_learn, tried = tmp_path / "two", StepTrainer._learn, []
     seeds.start(small(), preset="bienc", data=corpus, folder=folder, count=2, accelerator=Accelerator())
 
-    def learn(self: Trainer, *arguments: Any) -> None:
+    def learn(self: StepTrainer, *arguments: Any) -> None:
         monkeypatch.undo()
         before = contents_of(folder)
-        for place, attempt in (
+        attempts: list[tuple[Path, Callable[[], object]]] = [
             (folder, lambda: train_seeds(folder)),
             (folder, lambda: seeds.extend(folder, 3)),
-            (folder / "seed1", lambda: resume(folder / "seed1")),
-        ):
+            (folder / "seed1", lambda: open_and_close(resume(folder / "seed1"))),
+        ]
+        for place, attempt in attempts:
             with refused(place):
                 attempt()
             tried.append(place)
         assert contents_of(folder) == before
         plain_learn(self, *arguments)
 
-    monkeypatch.setattr(Trainer, "_learn", learn)
+    monkeypatch.setattr(StepTrainer, "_learn", learn)
     summary = train_seeds(folder)
     assert summary is not None and len(tried) == 3
 
     shutil.rmtree(folder / "seed2" / "last")
     shutil.rmtree(folder / "seed2" / "best")
-    one_of_them = resume(folder / "seed2")
-    with refused(folder / "seed2"):
-        train_seeds(folder)
-    one_of_them.fit()
+    with resume(folder / "seed2") as one_of_them:
+        with refused(folder / "seed2"):
+            train_seeds(folder)
+        one_of_them.fit()
     assert train_seeds(folder) == summary
 
 
-def test_what_is_there_is_refused_at_once_and_left(corpus: Path, tmp_path: Path) -> None:
-    before = contents_of(corpus)
-    refusal = f"{corpus}: is there already; name another folder with --out"
-    nowhere = tmp_path / "nowhere"  # it is not even looked for
+def test_an_existing_folder_is_refused_before_the_corpus_is_read(corpus: Path, tmp_path: Path) -> None:
+    before, missing = contents_of(corpus), tmp_path / "missing"
+    refusal = f"{corpus}: already exists; name another folder with --out"
     with pytest.raises(InputError, match=refusal):
-        start(nowhere, corpus)
+        open_and_close(start(missing, corpus))
     with pytest.raises(InputError, match=refusal):
-        seeds.start(small(), preset="bienc", data=nowhere, folder=corpus, count=2, accelerator=Accelerator())
+        seeds.start(small(), preset="bienc", data=missing, folder=corpus, count=2, accelerator=Accelerator())
     assert contents_of(corpus) == before
-    with files.locked(corpus):  # which nobody holds
+    with files.locked(corpus):
         pass
 
 
-def test_a_file_system_without_locks_is_trained_on_all_the_same(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_system_without_locks_can_be_used(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def flock(descriptor: int, operation: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr("fcntl.flock", flock)
-    assert start(corpus, tmp_path / "run").fit().position.finished
+    with start(corpus, tmp_path / "run") as trainer:
+        assert trainer.fit().position.finished
+
+
+# ---------------------------------------------------------------- failures
+
+
+@contextmanager
+def disk_full_at(size: int) -> Iterator[None]:
+    """Every file ends at `size` bytes: the system refuses to write more, as it does on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize("preset", ["bienc", "maxent"])
+def test_a_disk_that_is_full_at_the_first_save_leaves_no_folder(preset: str, corpus: Path, tmp_path: Path) -> None:
+    config = small() if preset == "bienc" else load_preset(preset)
+    folder = tmp_path / "runs" / "run"
+    with (
+        pytest.raises(InputError, match=r"best: cannot be written") as error,
+        run.start(config, preset=preset, data=corpus, folder=folder, accelerator=Accelerator(), quiet=True) as trainer,
+        disk_full_at(4000),
+    ):
+        trainer.fit()
+    assert "\n" not in str(error.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+    with start(corpus, folder) as trainer:  # the command can be repeated
+        assert trainer.fit().position.finished
+
+
+def test_a_disk_that_is_full_later_keeps_what_was_saved(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    monkeypatch.setattr(trainer, "SECONDS_BETWEEN_SAVES", 3600.0)
+    plain_learn, saved = StepTrainer._learn, {}
+
+    def learn(self: StepTrainer, *arguments: Any) -> None:
+        if self.position.step == 5:
+            saved.update(contents_of(folder / "last"))
+            stack.enter_context(disk_full_at((folder / "last" / "trainer.pt").stat().st_size - 1))
+        plain_learn(self, *arguments)
+
+    monkeypatch.setattr(StepTrainer, "_learn", learn)
+    with (
+        ExitStack() as stack,
+        pytest.raises(InputError, match="last: cannot be written") as error,
+        start(corpus, folder) as broken,
+    ):
+        broken.fit()
+    monkeypatch.undo()
+    assert "\n" not in str(error.value)
+    assert saved and contents_of(folder / "last") == saved
+    assert {path.name for path in folder.iterdir()} >= {"run.json", "best", "last", "log.jsonl"}
+    with resume(folder) as resumed:
+        assert resumed.position.step == 4 and resumed.fit().position.finished
+
+
+def test_a_failed_run_is_unlocked(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain_learn = StepTrainer._learn
+
+    def learn(self: StepTrainer, *arguments: Any) -> None:
+        if self.position.step == 6:
+            raise MemoryError
+        plain_learn(self, *arguments)
+
+    monkeypatch.setattr(StepTrainer, "_learn", learn)
+    with pytest.raises(MemoryError), start(corpus, tmp_path / "run") as trainer:
+        trainer.fit()
+    monkeypatch.undo()
+    with resume(tmp_path / "run") as resumed:
+        assert resumed.position.step == 4
+        resumed.fit()
+    state = tmp_path / "run" / "last" / "trainer.pt"
+    whole = state.read_bytes()
+    state.write_bytes(b"broken")
+    with pytest.raises(InputError, match="damaged"):
+        open_and_close(resume(tmp_path / "run"))
+    state.write_bytes(whole)
+    with resume(tmp_path / "run") as resumed:
+        assert resumed.position.finished
 
 
 @pytest.mark.parametrize("lost", ["dev.json", "run.json", "seeds.json"])
-def test_a_run_whose_first_files_cannot_be_written_can_be_started_again(
+def test_a_run_whose_first_files_cannot_be_written_leaves_no_folder(
     lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, plain_write = tmp_path / "runs" / "run", Path.write_bytes
@@ -203,18 +284,19 @@ def test_a_run_whose_first_files_cannot_be_written_can_be_started_again(
         if lost == "seeds.json":
             seeds.start(small(), preset="bienc", data=None, folder=folder, count=2, accelerator=Accelerator())
         else:
-            start(None, folder, "data.statements=20")
+            open_and_close(start(None, folder, "data.statements=20"))
 
-    monkeypatch.setattr(Path, "write_bytes", write)
-    with pytest.raises(InputError, match=rf"{lost}: cannot be written \(No space left"):
-        begin()
+    with monkeypatch.context() as context:
+        context.setattr(Path, "write_bytes", write)
+        with pytest.raises(InputError, match=rf"{lost}: cannot be written \(No space left"):
+            begin()
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.undo()
     begin()
     assert (folder / ("seeds.json" if lost == "seeds.json" else "run.json")).is_file()
 
 
-def test_an_embedded_corpus_that_does_not_suit_the_settings_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not teach the word"):
-        start(None, tmp_path / "run", "data.statements=10", "data.level=simple", "data.recolor=true")
-    assert list(tmp_path.iterdir()) == []
+def test_a_corpus_that_cannot_be_read_leaves_no_folder(corpus: Path, tmp_path: Path) -> None:
+    (corpus / "dev" / "dev.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match=r"dev\.json:1"):
+        open_and_close(start(corpus, tmp_path / "run"))
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
