@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -211,20 +210,15 @@ def test_an_unknown_name_lists_what_is_possible(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- format 1
 
 # Format 1 listed the settings of all models for each of them.
-OLD_MODEL = {
-    **{"embedding": 4, "hidden": 6, "item": 4, "joint": 6, "mlp": 5, "dropout": 0.3, "pooling": "max"},
-    **{"forget_bias": 0.0, "coordinates": "corner", "penalty": 1.0},
-}
-OLD_DATA = {
-    **{"order": "random", "minimum_count": 3, "recolor": False, "mirror": False, "jitter": 0.0, "word_dropout": 0.0},
-    **{"statements": 4000, "level": "full", "corpus_seed": 1},
-}
-OLD_TRAINING = {
-    **{"seed": 2, "batch": 256, "epochs": 320, "window": 8, "learning_rate": 0.002, "warmup": 0, "cooldown": 0.0},
-    **{"weight_decay": 0.5, "label_smoothing": 0.1, "agreement": 2.0, "sharpness": 0.0, "policy_weight": 0.01},
-    **{"average": 0.995, "clip": 5.0, "precision": "bf16", "patience": 1000, "evaluate_every": 200},
-    **{"minutes": 0.0, "threads": 0},
-}
+FORMAT_1 = """{"format": 1, "veriscene": "0.1.0",
+"model": {"embedding": 4, "hidden": 6, "item": 4, "joint": 6, "mlp": 5, "dropout": 0.3, "pooling": "max",
+ "forget_bias": 0.0, "coordinates": "corner", "penalty": 1.0},
+"data": {"order": "random", "minimum_count": 3, "recolor": false, "mirror": false, "jitter": 0.0, "word_dropout": 0.0,
+ "statements": 4000, "level": "full", "corpus_seed": 1},
+"training": {"seed": 2, "batch": 256, "epochs": 320, "window": 8, "learning_rate": 0.002, "warmup": 0, "cooldown": 0.0,
+ "weight_decay": 0.5, "label_smoothing": 0.1, "agreement": 2.0, "sharpness": 0.0, "policy_weight": 0.01,
+ "average": 0.995, "clip": 5.0, "precision": "bf16", "patience": 1000, "evaluate_every": 200, "minutes": 0.0,
+ "threads": 0}}"""
 OLD_NAMES = {  # BiATT's matching layers were attributes of BiATT itself
     "biatt": [(f"matching.{part}.", f"{part}.") for part in ("b1", "b2", "w_lang", "w_obj", "word_lstm", "item_lstm")],
 }
@@ -238,8 +232,8 @@ def as_format_1(folder: Path, name: str) -> None:
         assert any(key.startswith(new) for key in weights)
         weights = {key.replace(new, old, 1) if key.startswith(new) else key: t for key, t in weights.items()}
     save_file(weights, folder / "model.safetensors")
-    tree: dict[str, Any] = {"format": 1, "veriscene": "0.1.0", "model": {"name": name, **OLD_MODEL}}
-    tree |= {"data": OLD_DATA, "training": OLD_TRAINING}
+    tree = json.loads(FORMAT_1)
+    tree["model"]["name"] = name
     (folder / "config.json").write_text(json.dumps(tree), encoding="utf-8")
 
 
