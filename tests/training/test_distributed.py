@@ -1,4 +1,4 @@
-"""Two processes give the scores of one, and count each identifier once."""
+"""Two processes (gloo, on the CPU) evaluate exactly as one does, and train on the same batches."""
 
 from __future__ import annotations
 
@@ -6,99 +6,88 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import distributed_worker as worker
 import pytest
 import torch
 from accelerate import Accelerator
 from safetensors.torch import load_file
 
-from samples import UNTUNED, write_corpus, yellow_circle_examples
-from veriscene.config import load_preset
+from samples import write_corpus, yellow_circle_examples
+from veriscene import files
+from veriscene.errors import InputError
+from veriscene.evaluation import metrics
 from veriscene.scenes import nlvr
 from veriscene.training import run
-from veriscene.training.effect import with_effect
 from veriscene.training.progress import read_log
 
-SMALL = ["model.hidden=6", "model.embedding=8", "model.item=5", "model.joint=10", "model.mlp=8", "model.dropout=0.0"]
-# Without dropout and with items as in the file, nothing is left to chance that processes would draw differently.
-SETTINGS = [
-    *UNTUNED,
-    *SMALL,
-    "data.order=file",
-    "training.batch=10",
-    "training.epochs=2",
-    "training.learning_rate=0.01",
-]
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Everything that the worker does in two processes, and the same training in one."""
+    root = tmp_path_factory.mktemp("distributed")
+    # 41 examples in batches of 10: the last batch has one example, fewer than there are processes.
+    write_corpus(root / "corpus", yellow_circle_examples(41), yellow_circle_examples(13, seed=1))
+    worker.train("biatt", worker.EXACT, root / "exact1", Accelerator())
+    worker.train("biatt-pointer", worker.RANDOM, root / "random1", Accelerator())
+    (root / "locked").mkdir()
+    (root / "locked" / "run.json").write_bytes((root / "exact1" / "run.json").read_bytes())
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    with files.locked(root / "locked"):
+        done = subprocess.run([*command, worker.__file__, str(root)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return root
 
 
-def veriscene(*arguments: str, processes: int) -> str:
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
-    command = [sys.executable, *(launcher if processes > 1 else []), "-m", "veriscene", *arguments]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
-    except subprocess.CalledProcessError as error:
-        error.add_note(error.stderr)  # else nobody would ever know why
-        raise
+def ranks(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads((folder / f"rank{rank}.json").read_text(encoding="utf-8")) for rank in (0, 1)]
 
 
-def test_two_processes_train_and_score_as_one(tmp_path: Path) -> None:
-    # 41 examples in batches of 10: the last batch holds one example, fewer than there are processes.
-    corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(41), yellow_circle_examples(13, seed=1))
-    matter = with_effect(SETTINGS, load_preset("biatt").model, corpus_given=True)
-    settings = [part for change in matter for part in ("--set", change)]
-    for processes in (1, 2):
-        out = str(tmp_path / str(processes))
-        veriscene("train", "biatt", "--data", str(corpus), "--out", out, *settings, processes=processes)
-    single, double = read_log(tmp_path / "1"), read_log(tmp_path / "2")
-    assert [line["dev_accuracy"] for line in double] == [line["dev_accuracy"] for line in single]
-    weights = [load_file(tmp_path / run / "last" / "model.safetensors") for run in ("1", "2")]
+def test_evaluation_gives_exactly_the_scores_of_one_process(folder: Path) -> None:
+    alone = worker.evaluate(folder / "exact1", folder, Accelerator())
+    examples = nlvr.read(folder / "corpus" / "dev" / "dev.json")
+    for record in ranks(folder):
+        together = record["judged"]
+        assert list(together) == list(alone) == [example.identifier for example in examples]
+        assert together == pytest.approx(alone, abs=1e-6)
+        one, other = (metrics.score(examples, {k: p > 0.5 for k, p in judged.items()}) for judged in (alone, together))
+        assert one == other
+
+
+def test_training_without_randomness_gives_the_losses_of_one_process(folder: Path) -> None:
+    single, double = read_log(folder / "exact1"), read_log(folder / "exact2")
+    assert [line.step for line in double] == [5, 10]
+    assert [line.loss for line in double] == pytest.approx([line.loss for line in single], abs=1e-5)
+    assert [line.dev_accuracy for line in double] == [line.dev_accuracy for line in single]
+    weights = [load_file(folder / name / "last" / "model.safetensors") for name in ("exact1", "exact2")]
     for name, weight in weights[0].items():
         torch.testing.assert_close(weights[1][name], weight, atol=2e-5, rtol=1e-3)
 
-    dev = corpus / "dev" / "dev.json"
-    scores = {}
-    for processes in (1, 2):
-        csv = tmp_path / f"{processes}.csv"
-        arguments = ("evaluate", str(tmp_path / "1"), str(dev), "--predictions", str(csv), "--json")
-        scores[processes] = json.loads(veriscene(*arguments, processes=processes))
-    assert scores[1] == scores[2]
-    assert scores[2]["examples"] == 13
-    assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "2.csv").read_bytes()
-    assert list(nlvr.read_predictions(tmp_path / "2.csv")) == [example.identifier for example in nlvr.read(dev)]
+
+def test_training_with_randomness_draws_differently_in_each_process(folder: Path) -> None:
+    """So only the distribution is that of one process: the steps are the same, the losses are not."""
+    single, double = read_log(folder / "random1"), read_log(folder / "random2")
+    assert [line.step for line in double] == [line.step for line in single]
+    assert [line.loss for line in double] != [line.loss for line in single]
+    assert [line.loss for line in double] == pytest.approx([line.loss for line in single], abs=0.3)
 
 
-def test_bad_input_under_several_processes_is_said_once(tmp_path: Path) -> None:
-    with pytest.raises(subprocess.CalledProcessError) as error:
-        veriscene("evaluate", str(tmp_path), str(tmp_path / "none.json"), processes=2)
-    assert error.value.stderr.count("not a checkpoint") == 1
-
-
-def test_the_pointer_network_trains_and_resumes_in_two_processes(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(21), yellow_circle_examples(7, seed=1))
-    settings = [part for change in SETTINGS for part in ("--set", change)]
-    out = tmp_path / "run"
-    veriscene("train", "biatt-pointer", "--data", str(corpus), "--out", str(out), *settings, processes=2)
-    assert [line["step"] for line in read_log(out)] == [3, 6]
-    with pytest.raises(subprocess.CalledProcessError) as error:
-        veriscene("train", "--resume", str(out), processes=1)
-    assert "was trained by 2 processes" in error.value.stderr
-
-
-def test_what_the_first_process_is_refused_ends_the_others_without_a_word(tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(9), yellow_circle_examples(7, seed=1))
-    for out, refusal, seeds in (
-        (corpus, "is there already", []),
-        (corpus, "is there already", ["--seeds", "2"]),
-        (tmp_path / ("a" * 300), "File name too long", []),  # what the system refuses
+def test_two_processes_resume_bit_for_bit_and_only_as_two(folder: Path) -> None:
+    for part in ("last", "best"):
+        one, other = (load_file(folder / name / part / "model.safetensors") for name in ("random2", "resumed2"))
+        assert all(torch.equal(weight, other[name]) for name, weight in one.items())
+    with (
+        pytest.raises(InputError, match="was trained by 2 processes; resume with as many"),
+        run.resume(folder / "resumed2", accelerator=Accelerator(), quiet=True),
     ):
-        with pytest.raises(subprocess.CalledProcessError) as error:
-            veriscene("train", "bienc", "--data", str(corpus), "--out", str(out), *seeds, processes=2)
-        assert error.value.stderr.count(refusal) == 1
-        assert "[rank1]: Traceback" not in error.value.stderr
-    trainer = run.start(
-        load_preset("bienc"), preset="bienc", data=corpus, folder=tmp_path / "run", accelerator=Accelerator()
-    )
-    with pytest.raises(subprocess.CalledProcessError) as error:
-        veriscene("train", "--resume", str(trainer.run), processes=2)
-    assert error.value.stderr.count(f"veriscene: {trainer.run}: another command is at work") == 1
-    assert "[rank1]: Traceback" not in error.value.stderr
+        pass
+
+
+def test_errors_of_rank_0_are_raised_on_every_rank(folder: Path) -> None:
+    first, second = (record["refusals"] for record in ranks(folder))
+    assert first == second
+    expected = ("already exists", "already exists", "File name too long", "another command is at work")
+    for message, part in zip(first, expected, strict=True):
+        assert part in message and "\n" not in message
+    assert not any(path.name.startswith("aaa") for path in folder.iterdir())

@@ -8,28 +8,23 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from veriscene import models
 from veriscene.models import Judgement
-from veriscene.models.biatt_pointer import BiATTPointer, given
-from veriscene.tensors.batch import Batch
-from veriscene.tensors.features import ITEM_FEATURES
-from veriscene.training.objective import Loss, agreeing, objective
+from veriscene.models.biatt_pointer import BiATTPointer, BiATTPointerConfig, given
+from veriscene.tensors.batch import Batch, Statement
+from veriscene.tensors.items import ITEM_FEATURES, Items
+from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
+from veriscene.training.objective import Loss, objective, r_drop
 
 ORDERS = torch.tensor(list(product(permutations(range(3)), repeat=3)))  # (216, box, place)
-VOCABULARY = 9
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+VOCABULARY = Vocabulary((*SPECIAL, *"abcdefg"))
 
 
 def pointer_model(*, pooling: str = "max", dropout: float = 0.0, seed: int = 0) -> BiATTPointer:
-    """Float64, with preferences among orders, and a verdict that depends on the order."""
-    sizes = {"vocabulary": VOCABULARY, "embedding": 4, "hidden": 4, "item": 3, "joint": 5, "mlp": 6}
-    model = BiATTPointer(**sizes, dropout=dropout, pooling=pooling).double()
+    """Float64, with orders of different probability, and logits that depend on the order."""
+    sizes = {"embedding": 4, "hidden": 4, "item": 3, "joint": 5, "mlp": 6}
+    config = BiATTPointerConfig(**sizes, dropout=dropout, pooling=pooling)
+    model = models.build(config, vocabulary=VOCABULARY).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -39,16 +34,17 @@ def pointer_model(*, pooling: str = "max", dropout: float = 0.0, seed: int = 0) 
 
 
 def scene(*, copies: int, label: float = 1.0, seed: int = 0) -> Batch:
-    """One scene of three items a box, so many times."""
+    """`copies` copies of one scene with three items in each box."""
     generator = torch.Generator().manual_seed(seed)
     items = torch.randn(1, 3, 3, ITEM_FEATURES, generator=generator, dtype=torch.float64)
-    words = torch.randint(1, VOCABULARY, (1, 4), generator=generator)
+    words = torch.randint(1, len(VOCABULARY), (1, 4), generator=generator)
     return Batch(
-        words=words.expand(copies, -1),
-        lengths=torch.full((copies,), 4),
-        items=items.expand(copies, -1, -1, -1),
-        counts=torch.full((copies, 3), 3),
-        positions=torch.arange(3).expand(copies, 3, 3),
+        statement=Statement(words.expand(copies, -1), torch.full((copies,), 4)),
+        items=Items(
+            features=items.expand(copies, -1, -1, -1),
+            counts=torch.full((copies, 3), 3),
+            positions=torch.arange(3).expand(copies, 3, 3),
+        ),
         labels=torch.full((copies,), label, dtype=torch.float64),
     )
 
@@ -84,11 +80,11 @@ def every_order(model: BiATTPointer, label: float) -> tuple[Judgement, Tensor, T
 @pytest.mark.parametrize(
     ("pooling", "seed", "label"), [("max", 0, 1.0), ("max", 3, 0.0), ("mean", 9, 0.0), ("joint", 1, 1.0)]
 )
-def test_averaged_over_all_orders_each_term_is_its_part_of_the_gradient_of_the_expected_loss(pooling, seed, label):
+def test_summed_over_all_orders_each_term_is_its_part_of_the_gradient_of_the_expected_loss(pooling, seed, label):
     model = pointer_model(pooling=pooling, seed=seed)
     judgement, labels, p, loss = every_order(model, label)
     assert_close(p.sum().item(), 1.0)
-    assert p.max() > 5 * p.min() and loss.max() - loss.min() > 0.2  # orders differ, in likelihood and in merit
+    assert p.max() > 5 * p.min() and loss.max() - loss.min() > 0.2  # orders differ in probability and in loss
     exactly = {"atol": 1e-11, "rtol": 1e-8}
 
     comprehension = gradient((p.detach() * comprehension_term(judgement, labels)).sum(), model)
@@ -103,8 +99,8 @@ def test_averaged_over_all_orders_each_term_is_its_part_of_the_gradient_of_the_e
     assert_close(both, comprehension + policy, **exactly)
 
 
-def test_the_expected_loss_changes_along_any_direction_as_the_objective_says():
-    """Differences instead of derivatives: a path that automatic differentiation was cut off from would show."""
+def test_finite_differences_of_the_expected_loss_agree_with_the_objective():
+    """Would show a path that is detached from automatic differentiation by mistake."""
     model = pointer_model(seed=3)
     judgement, labels, p, _ = every_order(model, 1.0)
     slope = gradient((p.detach() * objective(judgement, labels).surrogate).sum(), model)
@@ -123,7 +119,7 @@ def test_the_expected_loss_changes_along_any_direction_as_the_objective_says():
         assert (ends[0] - ends[1]) / 2e-5 == pytest.approx((slope @ direction).item(), abs=1e-8, rel=1e-6)
 
 
-def test_averaged_over_sampled_orders_each_term_comes_to_its_part_of_the_gradient_of_the_expected_loss():
+def test_averaged_over_sampled_orders_each_term_converges_to_its_part_of_the_gradient():
     model = pointer_model(pooling="mean", seed=9)
     _, _, p, loss = every_order(model, 0.0)
     expected = {
@@ -149,7 +145,7 @@ def test_averaged_over_sampled_orders_each_term_comes_to_its_part_of_the_gradien
 
 
 @pytest.mark.parametrize("baseline", [-3.0, 0.0, 2.0])
-def test_the_baseline_leaves_the_expectation_and_moves_the_single_draw(baseline):
+def test_the_baseline_changes_single_samples_and_not_the_expectation(baseline):
     model = pointer_model(seed=4)
     judgement, labels, p, loss = every_order(model, 1.0)
     judgement = replace(judgement, baseline_logits=torch.full_like(judgement.logits, baseline))
@@ -165,7 +161,7 @@ def test_the_baseline_leaves_the_expectation_and_moves_the_single_draw(baseline)
     assert_close(weighed - plain, 0.75 * (loss[one] - objective(judgement, labels).surrogate[one]))
 
 
-def test_the_baseline_is_the_judgement_of_inference_whatever_dropout_and_sampling_do():
+def test_the_baseline_is_inference_without_dropout_and_sampling():
     model = pointer_model(dropout=0.5, seed=5)
     batch = scene(copies=30)
     inference = model.eval()(batch)
@@ -180,7 +176,7 @@ def test_the_baseline_is_the_judgement_of_inference_whatever_dropout_and_samplin
         assert judgement.logits.requires_grad and judgement.log_probability.requires_grad
 
 
-def test_an_order_better_than_the_greedy_one_is_made_likelier_and_a_worse_one_less_likely():
+def test_orders_better_than_the_greedy_one_become_more_likely_and_worse_ones_less():
     model = pointer_model(seed=1)
     judgement, labels, _, loss = every_order(model, 1.0)
     with torch.no_grad():
@@ -195,8 +191,7 @@ def test_an_order_better_than_the_greedy_one_is_made_likelier_and_a_worse_one_le
 def test_without_a_sampled_order_the_objective_is_the_cross_entropy():
     logits = torch.tensor([-200.0, -1.5, 0.0, 0.3, 200.0, -1.5], dtype=torch.float64, requires_grad=True)
     labels = torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0, 0.0], dtype=torch.float64)
-    scores, order = torch.zeros(6, 3), torch.zeros(6, 3, 1, dtype=torch.int64)
-    judgement = Judgement(logits=logits, scores=scores, order=order)
+    judgement = Judgement(logits=logits)
     p = torch.sigmoid(logits[1:4].detach())
     by_hand = [-torch.log(p[0]), -torch.log(p[1]), -torch.log(1 - p[2])]
     for case in (judgement, replace(judgement, log_probability=torch.ones(6, requires_grad=True))):  # BiATT; inference
@@ -208,34 +203,32 @@ def test_without_a_sampled_order_the_objective_is_the_cross_entropy():
         assert_close(slope, (torch.sigmoid(logits) - labels).detach())
     wrong = objective(replace(judgement, logits=-logits), labels).surrogate
     assert wrong.isfinite().all() and wrong[0] == 200
-    # A label smoothed by s is the label with 1 - s, and a coin's throw with s.
-    smooth, sharp, coin = (objective(judgement, y, smoothing=s) for y, s in ((labels, 0.3), (labels, 0), (labels, 1)))
-    assert_close(smooth.surrogate, 0.7 * sharp.surrogate + 0.3 * coin.surrogate)
-    assert_close(coin.surrogate, objective(judgement, 1 - labels, smoothing=1).surrogate)
+    # Smoothing by s mixes the loss of the label (weight 1 - s) and of a uniform label (weight s).
+    smooth, sharp, uniform = (
+        objective(judgement, y, smoothing=s) for y, s in ((labels, 0.3), (labels, 0), (labels, 1))
+    )
+    assert_close(smooth.surrogate, 0.7 * sharp.surrogate + 0.3 * uniform.surrogate)
+    assert_close(uniform.surrogate, objective(judgement, 1 - labels, smoothing=1).surrogate)
 
 
-def test_logits_in_half_precision_are_judged_in_the_labels_precision():
+def test_the_loss_of_half_precision_logits_has_the_precision_of_the_labels():
     logits = torch.tensor([3.0, -0.5, 0.125], dtype=torch.bfloat16)
     labels = torch.tensor([1.0, 1.0, 0.0])
-    order = torch.zeros(3, 3, 1, dtype=torch.int64)
-    rough, exact = (
-        objective(Judgement(logits=values, scores=None, order=order), labels, smoothing=0.1)
-        for values in (logits, logits.float())
-    )
+    rough, exact = (objective(Judgement(logits=values), labels, smoothing=0.1) for values in (logits, logits.float()))
     assert rough.surrogate.dtype == torch.float32
     assert_close(rough.surrogate, exact.surrogate, atol=0, rtol=0)
 
 
-def test_two_readings_cost_the_mean_of_their_losses_and_of_both_divergences_between_them():
+def test_r_drop_is_the_mean_of_two_losses_and_of_both_divergences():
     generator = torch.Generator().manual_seed(0)
     logits = (2 * torch.randn(8, generator=generator)).requires_grad_()
     each = torch.rand(8, generator=generator)
-    loss = agreeing(Loss(surrogate=each, comprehension=each + 1), logits, weight=3.0)
+    loss = r_drop(Loss(surrogate=each, comprehension=each + 1), logits, weight=3.0)
     p, q = (torch.distributions.Bernoulli(logits=half) for half in logits.chunk(2))
     divergence = (torch.distributions.kl_divergence(p, q) + torch.distributions.kl_divergence(q, p)) / 2
     assert_close(loss.surrogate, (each[:4] + each[4:]) / 2 + 3 * divergence)
     assert_close(loss.comprehension, (each[:4] + each[4:]) / 2 + 1)
-    (told,) = torch.autograd.grad(loss.surrogate.sum(), logits)
+    (found,) = torch.autograd.grad(loss.surrogate.sum(), logits)
     (expected,) = torch.autograd.grad(3 * divergence.sum(), logits)
-    assert_close(told, expected)
-    assert (expected[:4] * told[4:] != 0).all()  # both readings move
+    assert_close(found, expected)
+    assert (expected[:4] * found[4:] != 0).all()  # gradients reach both passes

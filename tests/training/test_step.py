@@ -1,189 +1,280 @@
-"""The recorded step learns what the plain one learns, and batches are what they promise."""
+"""Plain and captured steps compute the same, in one process and in several."""
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
-from accelerate import Accelerator
-from hypothesis import given
-from hypothesis import strategies as st
+from batch_norm_model import NAME, BatchNormModel
+from torch import Tensor, distributed
+from torch.testing import assert_close
 
-from samples import yellow_circle_examples
+from samples import small_config, vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.config import ModelConfig, TrainingConfig
-from veriscene.tensors.batch import ItemOrder, encode
-from veriscene.tensors.vocabulary import Vocabulary
-from veriscene.training.epochs import epoch_batches
-from veriscene.training.optimizer import make_optimizer
-from veriscene.training.schedule import learning_rate
-from veriscene.training.sharpness import uphill
-from veriscene.training.step import CapturedStep, PlainStep, filled_up
+from veriscene.models import MODELS, Model
+from veriscene.scenes.nlvr import Example
+from veriscene.tensors.batch import Batch, required
+from veriscene.tensors.encoder import Encoder, ItemOrder
+from veriscene.training.optimization import make_optimizer
+from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step, filled_up
 
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-
-
-@needs_gpu
-@pytest.mark.parametrize(
-    "settings",
-    [
-        TrainingConfig(),
-        TrainingConfig(sharpness=0.05),
-        TrainingConfig(agreement=1.0),
-        TrainingConfig(agreement=1.0, sharpness=0.05),
-        TrainingConfig(precision="bf16"),
-        TrainingConfig(precision="bf16", agreement=1.0),
-    ],
-    ids=["as it is", "sharpness", "agreement", "agreement, sharpness", "bf16", "bf16, agreement"],
-)
-@pytest.mark.parametrize("name", ["mlp", "imagefeat-rnn", "relation-net", "bidaf", "bienc", "biatt", "biatt-pointer"])
-def test_the_recorded_step_equals_the_plain_one(name: str, settings: TrainingConfig) -> None:
-    examples = yellow_circle_examples(60)
-    # The longest statement comes first, where a short batch of short ones must not look for something to fill it up.
-    examples[0] = replace(examples[0], statement=examples[0].statement + " and nothing else is asked of these boxes")
-    vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=1)
-    corpora = [
-        encode(examples, vocabulary).to("cuda").in_order(ItemOrder.RANDOM, torch.Generator().manual_seed(epoch))
-        for epoch in range(2)
-    ]
-    weights, losses = [], []
-    settings = replace(settings, batch=16, clip=1.0)
-    for captured in (False, True):
-        torch.manual_seed(0)
-        sizes = ModelConfig(name=name, embedding=8, hidden=16, item=8, joint=16, mlp=16, dropout=0.0)
-        model = models.build(sizes, vocabulary=vocabulary)
-        if isinstance(model, models.Prepared):
-            model.prepare(corpora[0].to("cpu"))
-        model.cuda()
-        optimizer = make_optimizer(model, settings, captured=captured)
-        step = (
-            CapturedStep(model, optimizer, corpora[0], settings, ItemOrder.RANDOM)
-            if captured
-            else PlainStep(model, optimizer, settings, Accelerator(), ItemOrder.RANDOM)
-        )
-        torch.manual_seed(1)
-        generator = torch.Generator().manual_seed(2)
-        told = []
-        for number in range(12):
-            # Some batches are short. Filled up, one that is read twice would draw others for its second reading.
-            size = 16 if number % 4 or settings.agreement else 11
-            numbers = torch.randint(1 if size < 16 else 0, len(examples), (size,), generator=generator)
-            share = torch.full((size,), 1 / size)
-            told.append(float(step(corpora[number % 2], numbers, share, learning_rate=1e-3 * (1 + number % 3))))
-        losses.append(told)
-        weights.append([parameter.detach().clone() for parameter in model.parameters()])
-    if settings.precision == "bf16":  # roundings that differ may turn a step of Adam around: only the losses agree
-        assert losses[1] == pytest.approx(losses[0], abs=0.02)
-        return
-    assert losses[1] == pytest.approx(losses[0], abs=1e-4)
-    for plain, recorded in zip(*weights, strict=True):
-        torch.testing.assert_close(recorded, plain, atol=1e-4, rtol=1e-3)
+STEPPED = [name for name, kind in MODELS.items() if not kind.is_fitted]
+SIZES = {"embedding": 8, "hidden": 16, "item": 8, "joint": 16, "mlp": 16}
 
 
-@given(st.lists(st.integers(0, 99), min_size=1, max_size=20), st.integers(0, 5))
-def test_a_short_batch_is_filled_up_with_its_own_examples_which_do_not_count(numbers: list[int], missing: int) -> None:
-    share = torch.full((len(numbers),), 1 / len(numbers))
-    filled, shares = filled_up(torch.tensor(numbers), share, size=len(numbers) + missing)
-    assert filled.tolist()[: len(numbers)] == numbers
-    assert len(filled) == len(shares) == len(numbers) + missing
-    assert set(filled.tolist()) == set(numbers)
+@pytest.fixture(autouse=True)
+def batch_norm_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MODELS, NAME, BatchNormModel)
+
+
+def config_of(name: str) -> ModelConfig:
+    config = small_config(name)
+    changes = {key: value for key, value in {**SIZES, "dropout": 0.0}.items() if key in vars(config)}
+    return replace(config, **changes)
+
+
+def some_examples() -> list[Example]:
+    """The longest statement comes first, so that a short batch of short ones must not be filled up with it."""
+    first, *rest = yellow_circle_examples(60)
+    return [replace(first, statement=first.statement + " and nothing else is asked of these boxes"), *rest]
+
+
+def made(name: str, examples: Sequence[Example], device: str) -> tuple[Model, Batch]:
+    encoder = Encoder(vocabulary_of(examples), MODELS[name].inputs, ItemOrder.FILE)
+    corpus = encoder(examples)
+    torch.manual_seed(0)
+    model = models.build(config_of(name), vocabulary=encoder.vocabulary)
+    model.prepare(corpus)
+    return model.to(device), corpus.to(device)
+
+
+def make_step(model: Model, corpus: Batch, settings: TrainingConfig, *, captured: bool, processes: int = 1) -> Step:
+    optimizer, order = make_optimizer(model, settings, captured=captured), ItemOrder.RANDOM
+    if captured:
+        return CapturedStep(model, optimizer, corpus, settings, order, processes=processes)
+    return PlainStep(model, optimizer, settings, order, processes=processes)
+
+
+# ---------------------------------------------------------------- one process
+
+
+@pytest.mark.parametrize("missing", [0, 1, 5])
+def test_a_short_batch_is_filled_up_with_its_own_first_example_at_no_share(missing: int) -> None:
+    share = torch.full((3,), 1 / 3)
+    numbers, shares = filled_up(torch.tensor([7, 2, 5]), share, size=3 + missing)
+    assert numbers.tolist() == [7, 2, 5] + [7] * missing
     assert shares.tolist() == share.tolist() + [0.0] * missing
 
 
-def first_moves(learning_rate: float = 1e-3, **changes: float) -> dict[str, torch.Tensor]:
+def first_moves(learning_rate: float = 1e-3, **changes: float) -> dict[str, Tensor]:
     """How far the first step takes each weight of a small BiATT-Pointer."""
-    examples = yellow_circle_examples(8)
-    vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=1)
-    settings = replace(TrainingConfig(batch=8, clip=1e9), **changes)
-    torch.manual_seed(0)
-    sizes = ModelConfig(name="biatt-pointer", embedding=8, hidden=16, item=8, joint=16, mlp=16)
-    model = models.build(sizes, vocabulary=vocabulary)
+    model, corpus = made("biatt-pointer", yellow_circle_examples(8), "cpu")
+    settings = replace(TrainingConfig(batch=8, clip=1e6), **changes)
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    optimizer = make_optimizer(model, settings, captured=False)
-    step = PlainStep(model, optimizer, settings, Accelerator(), ItemOrder.RANDOM)
-    step(encode(examples, vocabulary), torch.arange(8), torch.full((8,), 1 / 8), learning_rate=learning_rate)
+    step = make_step(model, corpus, settings, captured=False)
+    step(corpus, torch.arange(8), torch.full((8,), 1 / 8), learning_rate=learning_rate)
     return {name: parameter.detach() - before[name] for name, parameter in model.named_parameters()}
 
 
 def test_a_step_is_as_long_as_its_learning_rate() -> None:
     short, long = first_moves(), first_moves(learning_rate=3e-3)
     for name, move in short.items():
-        torch.testing.assert_close(long[name], 3 * move, atol=1e-6, rtol=1e-3)
+        assert_close(long[name], 3 * move, atol=1e-6, rtol=1e-3)
 
 
-def test_the_pointers_own_weights_learn_by_policy_gradient_alone() -> None:
+def test_the_pointer_learns_by_policy_gradient_alone() -> None:
     without, with_it = first_moves(policy_weight=0.0), first_moves(policy_weight=0.01)
     for name, move in without.items():
         assert name.startswith("pointer.") == (not move.any())
         assert with_it[name].any()
 
 
-def test_the_weight_of_agreement_counts() -> None:
-    light, heavy = first_moves(agreement=1.0), first_moves(agreement=8.0)
-    assert any((light[name] - move).abs().max() > 1e-5 for name, move in heavy.items())
+@pytest.mark.parametrize("order", list(ItemOrder))
+def test_r_drop_reads_a_batch_twice_and_in_another_order_only_where_orders_are_random(order: ItemOrder) -> None:
+    model, corpus = made("biatt-pointer", yellow_circle_examples(8), "cpu")
+    settings = TrainingConfig(batch=8, r_drop=1.0)
+    read: list[Batch] = []
+    model.register_forward_pre_hook(lambda _model, arguments: read.append(arguments[0]))
+    step = PlainStep(model, make_optimizer(model, settings, captured=False), settings, order)
+    step(corpus, torch.arange(8), torch.full((8,), 1 / 8), learning_rate=1e-4)
+    (batch,) = read
+    first, second = batch[:8], batch[8:]
+    assert len(batch) == 16 and torch.equal(first.statement.words, second.statement.words)
+    mine, theirs = required(first.items).positions, required(second.items).positions
+    assert torch.equal(mine.sort(dim=2).values, theirs.sort(dim=2).values)
+    assert torch.equal(mine, theirs) is (order is not ItemOrder.RANDOM)
 
 
-@needs_gpu
-def test_half_precision_is_rougher_but_says_nearly_the_same() -> None:
+@pytest.mark.parametrize("name", [*STEPPED, NAME])
+def test_gradients_in_a_flat_buffer_give_the_same_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two processes the buffer is all-reduced; with the other one's gradients zero, nothing may change."""
+    monkeypatch.setattr(FlatGradients, "all_reduce", lambda self: None)
+    results = []
+    for processes in (1, 2):
+        model, corpus = made(name, some_examples(), "cpu")
+        settings = TrainingConfig(batch=16, clip=0.1, weight_decay=0.1)
+        step = make_step(model, corpus, settings, captured=False, processes=processes)
+        torch.manual_seed(1)
+        numbers, share = torch.arange(3, 19), torch.full((16,), 1 / 16)
+        results.append([float(step(corpus, numbers, share, learning_rate=1e-2)) for _ in range(3)])
+        results.append([tensor.clone() for tensor in model.state_dict().values()])
+        assert all(parameter.grad is not None for parameter in model.parameters())
+        if step.gradients is not None:
+            norms = torch.stack([required(parameter.grad).norm() for parameter in model.parameters()])
+            assert_close(step.gradients.flat.norm(), norms.norm())  # the gradients are views of the buffer
+    assert results[0] == results[2]
+    for one, other in zip(results[1], results[3], strict=True):
+        assert torch.equal(one, other)
+
+
+# ---------------------------------------------------------------- captured, on a GPU
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "settings",
+    [
+        TrainingConfig(),
+        TrainingConfig(r_drop=1.0),
+        TrainingConfig(precision="bf16"),
+        TrainingConfig(precision="bf16", r_drop=1.0),
+    ],
+    ids=["default", "r_drop", "bf16", "bf16, r_drop"],
+)
+@pytest.mark.parametrize("name", [*STEPPED, NAME])
+def test_the_captured_step_equals_the_plain_one(name: str, settings: TrainingConfig) -> None:
+    examples = some_examples()
+    weights, losses = [], []
+    settings = replace(settings, batch=16, clip=1.0)
+    for captured in (False, True):
+        model, corpus = made(name, examples, "cuda")
+        corpora = [corpus, shuffled(corpus)]
+        step = make_step(model, corpus, settings, captured=captured)
+        torch.manual_seed(1)
+        generator = torch.Generator().manual_seed(2)
+        found = []
+        for number in range(12):
+            # Some batches are short. Padded ones draw other random numbers for R-Drop, and change batch statistics.
+            size = 16 if number % 4 or settings.r_drop or name == NAME else 11
+            numbers = torch.randint(1 if size < 16 else 0, len(examples), (size,), generator=generator)
+            share = torch.full((size,), 1 / size)
+            found.append(float(step(corpora[number % 2], numbers, share, learning_rate=1e-3 * (1 + number % 3))))
+        losses.append(found)
+        weights.append([tensor.detach().clone() for tensor in model.state_dict().values()])
+    if settings.precision == "bf16":  # different rounding may reverse the sign of an Adam step: only losses agree
+        assert losses[1] == pytest.approx(losses[0], abs=0.02)
+        return
+    assert losses[1] == pytest.approx(losses[0], abs=1e-4)
+    for plain, captured_weight in zip(*weights, strict=True):
+        assert_close(captured_weight, plain, atol=1e-4, rtol=1e-3)
+
+
+def shuffled(corpus: Batch) -> Batch:
+    """Another corpus of the same shape."""
+    items = required(corpus.items)
+    keys = torch.rand(items.positions.shape, generator=torch.Generator().manual_seed(5))
+    return replace(corpus, items=items.shuffled(keys.to(corpus.device)))
+
+
+@pytest.mark.gpu
+def test_capturing_changes_no_weight_no_running_statistic_no_moment_and_no_random_state() -> None:
+    examples = some_examples()
+    model, corpus = made(NAME, examples, "cuda")
+    settings = TrainingConfig(batch=16)
+    step = make_step(model, corpus, settings, captured=True)
+    assert isinstance(step, CapturedStep)
+    numbers, share = torch.arange(16), torch.full((16,), 1 / 16)
+    step(corpus, numbers, share, learning_rate=1e-2)
+    assert model.state_dict()["norm.num_batches_tracked"] == 1
+
+    def everything() -> list[Tensor]:
+        moments = [value for state in step.optimizer.state.values() for value in state.values()]
+        return [tensor.clone() for tensor in (*model.state_dict().values(), *moments, torch.cuda.get_rng_state())]
+
+    before = everything()
+    step._capture(words=4, items=2)
+    torch.cuda.synchronize()
+    for one, other in zip(before, everything(), strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.gpu
+def test_bf16_changes_the_losses_a_little() -> None:
     examples = yellow_circle_examples(16)
-    vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=1)
-    corpus = encode(examples, vocabulary).to("cuda")
     losses = []
     for precision in ("tf32", "bf16"):
-        settings = TrainingConfig(batch=16, precision=precision)
-        torch.manual_seed(0)
-        sizes = ModelConfig(name="biatt-pointer", embedding=8, hidden=16, item=8, joint=16, mlp=16, dropout=0.0)
-        model = models.build(sizes, vocabulary=vocabulary).cuda()
-        optimizer = make_optimizer(model, settings, captured=True)
-        step = CapturedStep(model, optimizer, corpus, settings, ItemOrder.RANDOM)
+        model, corpus = made("biatt-pointer", examples, "cuda")
+        step = make_step(model, corpus, TrainingConfig(batch=16, precision=precision), captured=True)
         numbers, share = torch.arange(16), torch.full((16,), 1 / 16)
+        torch.manual_seed(1)
         losses.append([float(step(corpus, numbers, share, learning_rate=1e-3)) for _ in range(3)])
     assert losses[0] != losses[1]
     assert losses[1] == pytest.approx(losses[0], abs=0.05)
 
 
-def test_sharpness_takes_the_gradient_a_step_up_the_slope() -> None:
-    # loss = sum over weights of a w^2 / 2, whose gradient at w + r g / |g| is a (w + r a w / |a w|)
-    curvature = torch.tensor([[1.0, 4.0]], dtype=torch.float64)
-    model = torch.nn.Linear(2, 1, bias=False).double()
-    before = model.weight.detach().clone()
+# ---------------------------------------------------------------- several processes
 
-    def backward() -> None:
-        (curvature * model.weight**2).sum().div(2).backward()
-
-    backward()
-    with uphill(model, 0.1):
-        assert model.weight.grad is None
-        backward()
-    slope = curvature * before
-    torch.testing.assert_close(model.weight.grad, curvature * (before + 0.1 * slope / slope.norm()))
-    torch.testing.assert_close(model.weight.detach(), before)
+STEPS, BATCH = 20, 16
 
 
-@given(st.lists(st.integers(1, 25), min_size=1, max_size=90), st.integers(1, 16), st.integers(1, 5), st.integers(0, 9))
-def test_an_epoch_has_every_example_once_in_few_batches(lengths: list[int], size: int, window: int, seed: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    batches = epoch_batches(torch.tensor(lengths), size=size, window=window, generator=generator)
-    assert sorted(torch.cat(batches).tolist()) == list(range(len(lengths)))
-    assert len(batches) == -(-len(lengths) // size)
-    assert all(len(batch) <= size for batch in batches)
+def learn(name: str, device: str, *, captured: bool, rank: int = 0, world: int = 1) -> tuple[list[float], list[Tensor]]:
+    """This process's part of the mean loss of each step, and the weights at the end. No randomness."""
+    examples = some_examples()
+    model, corpus = made(name, examples, device)
+    settings = TrainingConfig(batch=BATCH, clip=1.0, weight_decay=0.1)
+    step = make_step(model, corpus, settings, captured=captured, processes=world)
+    generator = torch.Generator().manual_seed(3)
+    losses = []
+    for number in range(STEPS):
+        size = BATCH if number % 5 else 9  # two processes get five and four of them
+        whole = torch.randperm(len(examples), generator=generator)[:size]
+        mine = whole[rank::world]
+        share = torch.full((len(mine),), 1 / size)
+        losses.append(float(step(corpus, mine, share, learning_rate=3e-3)))
+    return losses, [tensor.detach().cpu() for tensor in model.state_dict().values()]
 
 
-def test_windows_gather_like_lengths() -> None:
-    lengths = torch.randint(1, 25, (800,), generator=torch.Generator().manual_seed(0))
+def one_of_two(rank: int, port: int, name: str, device: str, captured: bool, folder: str) -> None:
+    torch.set_num_threads(1)
+    address = f"tcp://127.0.0.1:{port}"
+    distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=2)
+    try:
+        result = learn(name, device, captured=captured, rank=rank, world=2)
+        torch.save(result, Path(folder) / f"{rank}.pt")
+    finally:
+        distributed.destroy_process_group()
 
-    def padding(window: int) -> int:
-        generator = torch.Generator().manual_seed(1)
-        batches = epoch_batches(lengths, size=20, window=window, generator=generator)
-        return sum(int(lengths[batch].max()) * len(batch) for batch in batches) - int(lengths.sum())
 
-    assert padding(8) < 0.4 * padding(1)
+def in_two_processes(name: str, device: str, folder: Path, *, captured: bool) -> tuple[list[float], list[Tensor]]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    torch.multiprocessing.spawn(one_of_two, (port, name, device, captured, str(folder)), nprocs=2)
+    (losses, weights), (others, other_weights) = (torch.load(folder / f"{rank}.pt") for rank in (0, 1))
+    for one, other in zip(weights, other_weights, strict=True):
+        assert torch.equal(one, other)  # processes never drift apart
+    return [one + other for one, other in zip(losses, others, strict=True)], weights
 
 
-def test_the_learning_rate_rises_stays_and_falls() -> None:
-    settings = TrainingConfig(learning_rate=0.1, warmup=10, cooldown=0.5)
-    rates = [learning_rate(settings, step, 100) for step in range(100)]
-    assert rates[0] == pytest.approx(0.01) and rates[9:50] == pytest.approx([0.1] * 41)
-    assert rates[75] == pytest.approx(0.05) and rates[99] == pytest.approx(0.002)
-    assert {learning_rate(TrainingConfig(), step, 100) for step in range(100)} == {1e-4}
+def test_two_processes_learn_what_one_learns(tmp_path: Path) -> None:
+    losses, weights = learn("biatt", "cpu", captured=False)
+    shared_losses, shared_weights = in_two_processes("biatt", "cpu", tmp_path, captured=False)
+    assert losses[-1] < losses[0]
+    assert shared_losses == pytest.approx(losses, abs=1e-5)
+    for one, other in zip(weights, shared_weights, strict=True):
+        assert_close(one, other, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["biatt", "mlp"])
+def test_two_processes_that_share_a_gpu_learn_what_one_learns_captured_or_not(name: str, tmp_path: Path) -> None:
+    losses, _ = learn(name, "cuda:0", captured=True)
+    assert losses[-1] < losses[0]
+    for captured in (False, True):
+        shared_losses, _ = in_two_processes(name, "cuda:0", tmp_path, captured=captured)
+        assert shared_losses == pytest.approx(losses, abs=1e-3), f"captured={captured}"

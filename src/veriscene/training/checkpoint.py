@@ -150,23 +150,24 @@ def _load_config(folder: Path) -> tuple[Config, bool]:
     if version not in (1, FORMAT):
         what = "written by another version of veriscene"
         raise InputError(what, where=path, allowed=f"this one reads formats 1 and {FORMAT}")
-    return models.read_config(_from_format_1(tree) if version == 1 else tree, where=str(path)), version == 1
+    model = tree.get("model")
+    name = model.get("name") if isinstance(model, dict) else None
+    if not isinstance(name, str) or name not in models.MODELS:
+        allowed = f"choose from {', '.join(sorted(models.MODELS))}"
+        raise InputError(f"unknown model {name!r:.60}", where=path, allowed=allowed)
+    return models.read_config(_from_format_1(tree, name) if version == 1 else tree, where=str(path)), version == 1
 
 
-def _from_format_1(tree: dict[str, Any]) -> dict[str, Any]:
+def _from_format_1(tree: dict[str, Any], name: str) -> dict[str, Any]:
     """Format 1 listed the settings of all models for each of them, and some under names that were changed since."""
-    names = {"agreement": "r_drop", "average": "ema"}
-    model = tree.get("model", {})
-    kind = models.MODELS.get(model.get("name", "")) if isinstance(model, dict) else None
-    declared = {
-        "model": {f.name for f in fields(kind.Config)} if kind else set(model),
-        "data": {f.name for f in fields(DataConfig)},
-        "training": {f.name for f in fields(TrainingConfig)},
-    }
-    return {
-        section: {names.get(k, k): v for k, v in tree.get(section, {}).items() if names.get(k, k) in known}
-        for section, known in declared.items()
-    }
+    renamed = {"agreement": "r_drop", "average": "ema"}
+    result = dict(tree)
+    for section, kind in (("model", models.MODELS[name].Config), ("data", DataConfig), ("training", TrainingConfig)):
+        if isinstance(tree.get(section), dict):
+            settings = {renamed.get(key, key): value for key, value in tree[section].items()}
+            known = {field.name for field in fields(kind)}
+            result[section] = {key: value for key, value in settings.items() if key in known}
+    return result
 
 
 def _load_vocabulary(path: Path) -> Vocabulary:

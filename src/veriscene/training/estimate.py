@@ -32,17 +32,18 @@ def expected_seconds(config: Config, corpus: Path, accelerator: Accelerator) -> 
     """About how long training on a corpus folder takes to its end. Reads only a sample; changes no random state."""
     if models.MODELS[config.model.name].is_fitted:
         return FITTED_SECONDS
-    settings, on_gpu = config.training, accelerator.device.type == "cuda"
+    settings, processes = config.training, int(accelerator.num_processes)
+    on_gpu, mine = accelerator.device.type == "cuda", math.ceil(settings.batch / processes)
     train, dev = (_count_lines(nlvr.split_file(corpus, split)) for split in ("train", "dev"))
-    sample = _sample(nlvr.split_file(corpus, "train"), settings.batch if on_gpu else CPU_BATCH)
+    sample = _sample(nlvr.split_file(corpus, "train"), min(mine if on_gpu else CPU_BATCH, train))
     with torch.random.fork_rng(), tf32():
         per_step = _seconds_per_step(config, sample, accelerator)
     per_example = per_step / len(sample)
     steps_per_epoch = math.ceil(train / settings.batch)
     steps = settings.epochs * steps_per_epoch
     scores = steps / (settings.evaluate_every or steps_per_epoch)
-    seconds = steps * (per_step if on_gpu else per_example * settings.batch / accelerator.num_processes)
-    seconds += scores * dev * per_example * SCORING_COST
+    seconds = steps * (per_step if on_gpu else per_example * mine)
+    seconds += scores * dev / processes * per_example * SCORING_COST
     return min(seconds, settings.minutes * 60) if settings.minutes else seconds
 
 
@@ -77,5 +78,5 @@ def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Ac
     numbers, share = torch.arange(len(sample)), torch.full((len(sample),), 1 / len(sample))
     for _ in range(2):  # the first one initialises libraries and captures graphs
         started = time.monotonic()
-        float(step(corpus, numbers, share, learning_rate=0.0))
+        float(step(corpus, numbers, share, learning_rate=0.0))  # waits for the device
     return time.monotonic() - started

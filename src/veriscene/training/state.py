@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import torch
 from accelerate import Accelerator
-from torch import Tensor, nn
+from torch import Tensor
 
 from veriscene.config import TrainingConfig
 from veriscene.errors import InputError
@@ -59,14 +59,17 @@ class TrainingState:
                 "ema": self.ema.weights if self.ema else [],
                 "generators": generators,
             }
-            checkpoints.save(folder, self.checkpoint, also=lambda partial: torch.save(state, partial / STATE))
+            try:
+                checkpoints.save(folder, self.checkpoint, also=lambda partial: torch.save(state, partial / STATE))
+            except RuntimeError as error:  # torch's way to report a full disk
+                raise InputError(f"cannot be written ({str(error).splitlines()[0]})", where=folder) from None
 
     def restore(self, folder: Path, *, total_steps: int) -> None:
         """Raises InputError, and changes nothing that matters, if the saved state is damaged or of another run."""
         saved, path = checkpoints.load(folder), folder / STATE
         try:
             state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-            position = Position(**state["position"])
+            position = Position(**{field.name: state["position"][field.name] for field in fields(Position)})
             data, moments, ema, generators = (state[key] for key in ("data", "moments", "ema", "generators"))
         except Exception as error:  # unpickling has no common class of errors
             raise InputError(f"damaged ({type(error).__name__}); it cannot be resumed", where=path) from None
@@ -78,7 +81,7 @@ class TrainingState:
             raise InputError(f"was trained by {count} processes; resume with as many", where=folder.parent)
         try:
             _check_position(position, total_steps)
-            _check_moments(moments, self.checkpoint.model, position.step)
+            _check_moments(moments, self.optimizer, position.step)
             self.checkpoint.model.load_state_dict(saved.model.state_dict())
             groups = self.optimizer.state_dict()["param_groups"]
             self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
@@ -87,7 +90,7 @@ class TrainingState:
             torch.set_rng_state(mine["cpu"])
             if torch.cuda.is_available() and mine["cuda"]:
                 torch.cuda.set_rng_state_all(mine["cuda"])
-        except (ValueError, TypeError, KeyError, RuntimeError, AttributeError) as error:
+        except (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, AttributeError) as error:
             what = f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
             raise InputError(f"{what}; it cannot be resumed", where=path) from None
         self.position = position
@@ -108,10 +111,11 @@ def _check_position(position: Position, total_steps: int) -> None:
         raise ValueError(f"best accuracy is {position.best_accuracy}")
 
 
-def _check_moments(moments: object, model: nn.Module, step: int) -> None:
+def _check_moments(moments: object, optimizer: torch.optim.Optimizer, step: int) -> None:
     """Adam has one state for each parameter, of its shape, as soon as a step was made."""
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    if not isinstance(moments, dict) or (step and len(moments) != len(parameters)):
+    all_of_them = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    parameters = {number: p for number, p in enumerate(all_of_them) if p.requires_grad}
+    if not isinstance(moments, dict) or set(moments) != (set(parameters) if step else set()):
         raise ValueError("the optimizer's moments are not those of this model")
     for number, state in moments.items():
         shape = parameters[number].shape

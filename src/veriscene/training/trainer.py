@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.distributed import any_process, broadcast_weights, summed
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import learning_rate
-from veriscene.training.progress import Display, LogLine, RunLog
+from veriscene.training.progress import Display, LogLine, RunLog, read_log
 from veriscene.training.scoring import accuracy
 from veriscene.training.source import CorpusSource
 from veriscene.training.state import Position, TrainingState
@@ -97,10 +97,24 @@ class StepTrainer(Trainer):
         return self.config.training.epochs * self.source.steps_per_epoch
 
     def resume(self) -> None:
-        """Continues from the state that this run saved last; without one, from the beginning."""
+        """Continues from the state that this run saved last; without one, from the beginning.
+
+        A finished run whose state was deleted, to save space, stays finished: its best weights must not be replaced.
+        """
         last = files.present(self.folder / LAST)
         if last is not None:
             self.state.restore(last, total_steps=self.total_steps)
+        elif files.present(self.folder / BEST) is not None and self._log_is_complete(read_log(self.folder)):
+            self._move(finished=True)
+
+    def _log_is_complete(self, log: Sequence[LogLine]) -> bool:
+        """Whether the log says that the run reached its last step, its time limit or the end of its patience."""
+        if not log:
+            return False
+        scores, limit = [line.dev_accuracy for line in log], self.config.training.minutes * 60
+        scores_since_best = len(scores) - 1 - scores.index(max(scores))
+        out_of_patience = scores_since_best >= self.config.training.patience
+        return log[-1].step == self.total_steps or out_of_patience or 0 < limit <= log[-1].seconds
 
     def fit(self, stop_after: StopAfter = lambda line: False) -> Outcome:
         """Trains to the end, out of patience, to the time limit or to Ctrl-C; leaves `best` and `last` there."""
@@ -185,16 +199,21 @@ class StepTrainer(Trainer):
             loss_count=position.loss_count + 1,
         )
 
-    def _look(self) -> None:
-        """Waits for the device, reads the loss and shows it."""
-        position, loss = self.position, float(self.loss_sum)
+    def _read_loss(self) -> float:
+        """Waits for the device. Raises InputError if the loss is not finite: such a state is not saved either."""
+        loss = float(self.loss_sum)
         if not math.isfinite(loss):
             rate, clip = self.config.training.learning_rate, self.config.training.clip
             raise InputError(
-                f"the loss is no longer finite at step {position.step}",
+                f"the loss is no longer finite at step {self.position.step}",
                 where=self.folder,
                 allowed=f"lower training.learning_rate (it is {rate}) or training.clip (it is {clip})",
             )
+        return loss
+
+    def _look(self) -> None:
+        """Reads the loss and shows it."""
+        position, loss = self.position, self._read_loss()
         spent = self._tick()
         self._move(loss_sum=loss, seconds=position.seconds + spent, training_seconds=position.training_seconds + spent)
         self.display.step(
@@ -257,7 +276,7 @@ class StepTrainer(Trainer):
         return self._clock - before
 
     def _save(self) -> None:
-        self._move(loss_sum=float(self.loss_sum))
+        self._move(loss_sum=self._read_loss())
         self.state.save(self.folder / LAST)
         self._tick()  # saving is excluded from throughput
 

@@ -1,0 +1,114 @@
+"""Where training examples come from: splits, batches, item orders, fingerprints and supervision."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from accelerate import Accelerator
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samples import small_config, write_corpus, yellow_circle_examples
+from veriscene.config import Config, DataConfig, TrainingConfig
+from veriscene.corpora import synthetic
+from veriscene.errors import InputError
+from veriscene.models import load_preset
+from veriscene.scenes.nlvr import Example
+from veriscene.tensors.batch import required
+from veriscene.tensors.encoder import ItemOrder
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training import run
+from veriscene.training.source import CorpusSource, batches
+
+
+def source(train: list[Example], dev: list[Example], **data: object) -> CorpusSource:
+    config = Config(small_config("biatt"), DataConfig(**data), TrainingConfig(batch=16))
+    return CorpusSource(config, train=train, dev=dev, supervision="labels")
+
+
+@given(st.lists(st.integers(1, 25), min_size=1, max_size=90), st.integers(1, 16), st.integers(1, 5), st.integers(0, 9))
+def test_an_epoch_has_every_example_once_in_as_few_batches_as_possible(
+    lengths: list[int], size: int, window: int, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    found = batches(torch.tensor(lengths), size=size, window=window, generator=generator)
+    assert sorted(torch.cat(found).tolist()) == list(range(len(lengths)))
+    assert len(found) == -(-len(lengths) // size)
+    assert all(len(batch) <= size for batch in found)
+
+
+def test_windows_group_statements_of_similar_length() -> None:
+    lengths = torch.randint(1, 25, (800,), generator=torch.Generator().manual_seed(0))
+
+    def padding(window: int) -> int:
+        generator = torch.Generator().manual_seed(1)
+        found = batches(lengths, size=20, window=window, generator=generator)
+        return sum(int(lengths[batch].max()) * len(batch) for batch in found) - int(lengths.sum())
+
+    assert padding(8) < 0.4 * padding(1)
+
+
+@pytest.mark.parametrize("order", ["file", "sorted", "random"])
+def test_item_orders_are_those_of_the_configuration_and_only_random_ones_change(order: str) -> None:
+    examples = yellow_circle_examples(40)
+    made = source(examples, examples, order=order)
+    first, again, second = (required(made.epoch(number).corpus.items).positions for number in (0, 0, 1))
+    assert torch.equal(first, again)
+    assert torch.equal(first, second) is (order != "random")
+    expected = required(replace(made.encoder, order=ItemOrder(order))(examples).items).positions
+    assert torch.equal(first, expected) is (order != "random")
+    assert torch.equal(first.sort(dim=2).values, expected.sort(dim=2).values)
+
+
+def test_the_fingerprint_changes_with_any_split_and_is_not_zero_for_equal_ones() -> None:
+    examples = yellow_circle_examples(16)
+    flipped = [replace(examples[0], label=not examples[0].label), *examples[1:]]
+    reworded = [replace(examples[0], statement=examples[1].statement), *examples[1:]]
+    assert examples[0].statement != examples[1].statement
+    pairs = [(a, b) for a in (examples, flipped, reworded) for b in (examples, flipped)]
+    found = [source(train, dev, minimum_count=1).fingerprint for train, dev in pairs]
+    assert 0 not in found and len(set(found)) == len(pairs)
+    assert source(examples, examples, minimum_count=1).fingerprint == found[0]
+
+
+def test_a_vocabulary_without_words_is_refused() -> None:
+    examples = yellow_circle_examples(3)
+    texts = ("yellow circle", "black square", "blue triangle")
+    three = [replace(example, statement=text) for example, text in zip(examples, texts, strict=True)]
+    with pytest.raises(InputError, match="no word occurs in 3 distinct train statements") as error:
+        source(three, three, minimum_count=3)
+    assert "\n" not in str(error.value) and "minimum_count" in str(error.value)
+    assert len(source(three, three, minimum_count=1).encoder.vocabulary) == 2 + 6
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_a_missing_label_is_refused_with_its_place(split: str, tmp_path: Path) -> None:
+    examples = yellow_circle_examples(8)
+    unlabelled = [*examples[:3], replace(examples[3], label=None), *examples[4:]]
+    splits = {"train": examples, "dev": examples, split: unlabelled}
+    folder = write_corpus(tmp_path, splits["train"], splits["dev"])
+    with pytest.raises(InputError, match=rf"{split}\.json:4: '0-3': label is missing"):
+        CorpusSource.open(Config(small_config("biatt")), folder)
+
+
+@pytest.mark.parametrize("supervision", ["labels", "synthetic"])
+def test_supervision_is_that_of_the_corpus_folder(supervision: str, tmp_path: Path) -> None:
+    if supervision == "synthetic":
+        synthetic.write(tmp_path / "corpus", synthetic.build(20, seed=1, level="simple"))
+    else:
+        write_corpus(tmp_path / "corpus", yellow_circle_examples(32), yellow_circle_examples(8, seed=1))
+    config = replace(load_preset("bienc", ["training.epochs=1", "data.minimum_count=1"]), model=small_config("bienc"))
+    folder = tmp_path / "run"
+    with run.start(
+        config, preset="bienc", data=tmp_path / "corpus", folder=folder, accelerator=Accelerator(), quiet=True
+    ) as trainer:
+        assert trainer.source.supervision == supervision
+        trainer.fit()
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert record["supervision"] == run.read(folder).supervision == supervision
+    assert record["source"] == {"kind": "corpus", "folder": str(tmp_path / "corpus")}
+    assert checkpoints.load(folder).metrics["supervision"] == supervision
