@@ -1,9 +1,9 @@
-"""A corpus whose dev split is larger: dev and some train examples, which its train split then lacks.
+"""Writes a corpus with a larger dev split: some examples move there from train.
 
 python benchmarks/hold_out.py NLVR OUT [--examples 1500] [--seed 7]
 
-Scores on the 989 examples of dev are too coarse to compare settings by. Examples that share a statement or a
-presentation stay on one side.
+The 989 examples of dev are too few to compare settings. Examples that share a statement or a presentation stay in the
+same split.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGEST_GROUP = 60  # very common statements stay in train
 
 
 def groups_of(examples: Sequence[Example]) -> dict[str, list[Example]]:
-    """Examples that a chain of shared statements and presentations joins."""
+    """The connected components of examples that share a statement or a presentation."""
     leader: dict[str, str] = {}
 
     def find(name: str) -> str:
@@ -41,7 +41,7 @@ def groups_of(examples: Sequence[Example]) -> dict[str, list[Example]]:
 
 
 def hold_out(examples: Sequence[Example], *, count: int, seed: int) -> tuple[list[Example], list[Example]]:
-    """(kept, held out): more than `count` of the latter, whole groups at a time."""
+    """(kept, held out): whole groups are held out until there are more than `count` examples."""
     groups = groups_of(examples)
     names = sorted(groups, key=repr)
     random.Random(seed).shuffle(names)
@@ -69,7 +69,7 @@ def main() -> None:
     try:
         train, dev = (nlvr.read(nlvr.split_file(given.data, split)) for split in ("train", "dev"))
         kept, held = hold_out(train, count=given.examples, seed=given.seed)
-        # Numbers of train and dev overlap; an identifier must be one example's alone.
+        # The numbers of train and dev overlap, but identifiers must be unique.
         held = [replace(example, identifier=f"9{example.identifier}") for example in held]
         for split, examples in (("train", kept), ("dev", [*dev, *held])):
             (given.out / split).mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,11 @@
-"""How good can a model be whose verdict is the max over three box scores (the paper's pooling)?
+"""How accurate can a model be whose verdict is the max over three box scores (the paper's pooling)?
 
     python benchmarks/max_ceiling.py NLVR PROGRAMS
 
-For each dev statement its program gives every box a score: how often a scene is true that holds this box and two random
-ones. An example is then judged true if its best box's score reaches a threshold, which is chosen for each statement
-by looking at dev itself and at random scenes. A bound from below, since another score may do better; an analysis, not a
-model: programs and dev labels are used.
+The score of a box is the share of scenes with this box and two random ones of which the statement's program holds. An
+example is judged true if its best box's score reaches a threshold, chosen per statement on dev itself and on random
+scenes. This is a lower bound, since another score may do better, and an analysis, not a model: it uses programs and dev
+labels.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Box, Scene
 
-COMPANIES, RANDOM_SCENES = 24, 40
+PAIRS, RANDOM_SCENES = 24, 40  # pairs of other boxes that a box is scored with
 
 
 def right_with_max(program: Program, examples: list[Example], boxes: list[Box], rng: random.Random) -> int:
     """How many of a statement's examples a threshold on the best box's score gets right."""
-    companies = [(rng.choice(boxes), rng.choice(boxes)) for _ in range(COMPANIES)]
+    pairs = [(rng.choice(boxes), rng.choice(boxes)) for _ in range(PAIRS)]
 
     def best_score(scene: Scene) -> int:
-        return max(sum(program.holds(Scene((box, *company))) for company in companies) for box in scene.boxes)
+        return max(sum(program.holds(Scene((box, *pair))) for pair in pairs) for box in scene.boxes)
 
     drawn = [Scene((rng.choice(boxes), rng.choice(boxes), rng.choice(boxes))) for _ in range(RANDOM_SCENES)]
     judged = [(best_score(example.scene), example.label) for example in examples]
     seen = [*judged, *((best_score(scene), program.holds(scene)) for scene in drawn)]
-    threshold = max(range(COMPANIES + 2), key=lambda t: sum((score >= t) == label for score, label in seen))
+    threshold = max(range(PAIRS + 2), key=lambda t: sum((score >= t) == label for score, label in seen))
     return sum((score >= threshold) == label for score, label in judged)
 
 

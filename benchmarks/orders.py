@@ -1,11 +1,11 @@
-"""Does a trained model care in which order it reads the items of a box?
+"""Does a trained model depend on the order in which it reads the items of a box?
 
     python benchmarks/orders.py NLVR MODEL [MODEL …] [--draws 8]
 
-Each MODEL (a run, a checkpoint) judges dev in its own order of inference, in the order of the file, sorted, and in
-random orders; of BiATT-Pointer the same weights then read without their pointer. The difference between its own
-order and random ones comes with its interval, over statements and draws. Of a pointer it also says how sure it is: the
-mean log-probability of an order that it samples, beside that of a pointer to which all orders are alike.
+Each MODEL (a run or checkpoint) judges dev in its own order, in the order of the file, sorted, and in random orders;
+BiATT-Pointer's weights then read without its pointer. Prints accuracies, and the difference between its own order and
+random ones with its interval. For a pointer it also prints the mean log-probability of a sampled order, next to that
+under a uniform distribution.
 """
 
 from __future__ import annotations
@@ -13,72 +13,80 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from veriscene.errors import InputError
 from veriscene.evaluation.comparison import difference
 from veriscene.evaluation.metrics import score
-from veriscene.models import reads_in_order
+from veriscene.models import Model, Order
+from veriscene.models.base import INFERENCE_BATCH, judge_in_batches
 from veriscene.models.biatt_pointer import BiATTPointer, sampled
-from veriscene.models.inference import judge_in_batches
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
-from veriscene.tensors.batch import Batch, ItemOrder, encode
+from veriscene.tensors.batch import Batch, required
+from veriscene.tensors.encoder import ItemOrder
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
 
-SIZE = 256
 
-
-def verdicts(model: nn.Module, examples: Sequence[Example], corpus: Batch) -> dict[str, bool]:
+def verdicts(model: Model, examples: Sequence[Example], corpus: Batch) -> dict[str, bool]:
     found = {}
-    for numbers, _, judgement in judge_in_batches(model, corpus, size=SIZE):
+    for numbers, _, judgement in judge_in_batches(model, corpus):
         for number, logit in zip(numbers.tolist(), judgement.logits.tolist(), strict=True):
             found[examples[number].identifier] = logit > 0
     return found
 
 
 def log_probabilities(model: BiATTPointer, corpus: Batch) -> tuple[float, float]:
-    """Of the orders that the pointer samples, the mean; and what it would be if every order were as likely."""
+    """The mean over orders that the pointer samples, and what it would be if all orders were equally likely."""
     model.eval()
     torch.manual_seed(0)
     with torch.inference_mode():
-        told = [
-            model.judge(corpus[first : first + SIZE], sampled).log_probability for first in range(0, len(corpus), SIZE)
+        parts = [
+            required(model.judge(corpus[first : first + INFERENCE_BATCH], sampled).log_probability)
+            for first in range(0, len(corpus), INFERENCE_BATCH)
         ]
-    all_alike = -torch.lgamma(corpus.counts.double() + 1).sum(dim=1).mean().item()
-    return torch.cat([some for some in told if some is not None]).mean().item(), all_alike
+    uniform = -torch.lgamma(required(corpus.items).counts.double() + 1).sum(dim=1).mean().item()
+    return torch.cat(parts).mean().item(), uniform
 
 
-def tell(
+def corpora(checkpoint: Checkpoint, examples: Sequence[Example], *, draws: int) -> dict[ItemOrder, list[Batch]]:
+    """The examples in each order, and in `draws` random orders."""
+    by_order = {
+        order: [replace(checkpoint.encoder, order=order)(examples)] for order in (ItemOrder.FILE, ItemOrder.SORTED)
+    }
+    (file,), generator = by_order[ItemOrder.FILE], torch.Generator().manual_seed(0)
+    items = required(file.items)
+    keys = (torch.rand(items.features.shape[:3], generator=generator) for _ in range(draws))
+    return {**by_order, ItemOrder.RANDOM: [replace(file, items=items.shuffled(key)) for key in keys]}
+
+
+def report(
     name: str, checkpoint: Checkpoint, examples: Sequence[Example], *, draws: int, say: Callable[[str], None]
 ) -> None:
-    model, file = checkpoint.model, encode(examples, checkpoint.vocabulary)
-    if not reads_in_order(model):
-        raise InputError(f"{name}: {checkpoint.config.model.name} reads items in no order")
+    model, kind = checkpoint.model, checkpoint.config.model.name
+    if model.order is Order.NONE:
+        raise InputError(f"{kind} does not depend on the order of items", where=name)
     reader = model.comprehension if isinstance(model, BiATTPointer) else model
-    generator = torch.Generator().manual_seed(0)
     own = verdicts(model, examples, checkpoint.encode(examples))
     by_order = {
-        order: [verdicts(reader, examples, file.in_order(order))] for order in (ItemOrder.FILE, ItemOrder.SORTED)
+        order: [verdicts(reader, examples, corpus) for corpus in some]
+        for order, some in corpora(checkpoint, examples, draws=draws).items()
     }
-    by_order[ItemOrder.RANDOM] = [
-        verdicts(reader, examples, file.in_order(ItemOrder.RANDOM, generator)) for _ in range(draws)
-    ]
-    say(f"{name}: {checkpoint.config.model.name}")
-    say(f"  its own   {100 * score(examples, own).accuracy:.1f}")
+    say(f"{name}: {kind}")
+    say(f"  own       {100 * score(examples, own).accuracy:.1f}")
     for order, all_draws in by_order.items():
-        mean = sum(score(examples, drawn).accuracy for drawn in all_draws) / len(all_draws)
+        mean = sum(score(examples, one).accuracy for one in all_draws) / len(all_draws)
         say(f"  {order.value:<9} {100 * mean:.1f}")
     gap = difference(examples, [own], by_order[ItemOrder.RANDOM])
     low, high = (100 * end for end in gap.interval)
-    say(f"  its own minus random {100 * gap.mean:+.1f} ({low:+.1f} to {high:+.1f})")
+    say(f"  own minus random {100 * gap.mean:+.1f} ({low:+.1f} to {high:+.1f})")
     if isinstance(model, BiATTPointer):
-        sure, all_alike = log_probabilities(model, checkpoint.encode(examples))
-        say(f"  mean log p of a sampled order {sure:.2f}; all orders alike would be {all_alike:.2f}")
+        mean, uniform = log_probabilities(model, checkpoint.encode(examples))
+        say(f"  mean log p of a sampled order {mean:.2f}; uniform would be {uniform:.2f}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -88,10 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--draws", type=int, default=8)
     given = parser.parse_args(arguments)
     if given.draws < 1:
-        raise InputError(f"--draws {given.draws}: at least one random order is needed")
+        raise InputError("at least one random order is needed", where=f"--draws {given.draws}")
     examples = nlvr.read(nlvr.split_file(given.nlvr, "dev"))
     for name in given.models:
-        tell(name, checkpoints.load(name), examples, draws=given.draws, say=print)
+        report(name, checkpoints.load(name), examples, draws=given.draws, say=print)
 
 
 if __name__ == "__main__":

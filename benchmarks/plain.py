@@ -1,27 +1,63 @@
-"""BiATT and BiATT-Pointer as one would write them today with what torch offers: the yardstick, and a second reference.
+"""The baseline: BiATT and BiATT-Pointer written with torch's own modules, and a second reference for our models.
 
-A DataLoader, packed sequences, nn.LSTM and nn.LSTMCell, a second pass for the self-critical baseline, eager mode. The
-package is imported only for what a file means (examples, words, item features). Of the poolings, max only: the paper's.
+Packed sequences, nn.LSTM and nn.LSTMCell, a second pass for the self-critical baseline, eager mode. Examples come from
+a DataLoader (`loader`), or from tensors on the device without waiting for it (`Resident`). The package is imported only
+to read examples, words and item features. Pooling is the paper's: max.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.distributions import Categorical
 from torch.nn.functional import binary_cross_entropy_with_logits
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence, pad_sequence
 from torch.utils.data import DataLoader, Dataset
 
 from veriscene.scenes.nlvr import Example
-from veriscene.tensors.features import ITEM_FEATURES, item_features
+from veriscene.tensors.items import ITEM_FEATURES, item_features
 from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 Sample = tuple[Tensor, list[Tensor], float]  # word ids (word,), three times item features (item, 9), label
+
+
+class Packing(NamedTuple):
+    """What `pack_padded_sequence` computes from the lengths. That function waits for the device, this does not."""
+
+    packed: Tensor  # (value,): for each packed value, its place among the padded rows, flattened
+    padded: Tensor  # (row x step,): for each place, its packed value; padding takes the zero appended to them
+    original: Tensor  # (row,): undoes the sorting of rows by length
+    sizes: Tensor  # (step,), on the CPU: how many rows reach each step
+
+    @classmethod
+    def of(cls, mask: Tensor, lengths: Tensor) -> Packing:
+        """mask (row, step) on the device, and the same as lengths (row,) on the CPU."""
+        (rows, steps), total, device = mask.shape, int(lengths.sum()), mask.device
+        longest_first = mask.sum(dim=1).argsort(descending=True, stable=True)
+        places = (longest_first * steps + torch.arange(steps, device=device)[:, None]).flatten()
+        is_padding = (~mask[longest_first]).T.flatten().byte()
+        packed = places[is_padding.argsort(stable=True)[:total]]
+        padded = torch.full((rows * steps,), total, device=device)
+        padded.scatter_(0, packed, torch.arange(total, device=device))
+        sizes = (torch.arange(int(lengths.max())) < lengths[:, None]).sum(dim=0)
+        return cls(packed, padded, longest_first.argsort(), sizes)
+
+    def pack(self, rows: Tensor) -> PackedSequence:
+        return PackedSequence(rows.flatten(0, 1).index_select(0, self.packed), self.sizes, None, self.original)
+
+    def pad(self, outputs: PackedSequence) -> Tensor:
+        values = torch.cat([outputs.data, outputs.data.new_zeros(1, outputs.data.size(1))])
+        return values.index_select(0, self.padded).unflatten(0, (len(self.original), -1))
+
+
+class Packings(NamedTuple):
+    statements: Packing  # (batch,) rows
+    statements_per_box: Packing  # (batch x box,) rows
+    boxes: Packing  # (batch x box,) rows
 
 
 class PlainBatch(NamedTuple):
@@ -30,20 +66,28 @@ class PlainBatch(NamedTuple):
     items: Tensor  # (batch, box, item, 9)
     item_mask: Tensor  # (batch, box, item)
     labels: Tensor  # (batch,)
-    lengths: Tensor  # (batch,), and counts (batch, box): packing wants them on the CPU, so there they stay
-    counts: Tensor
+    lengths: Tensor  # (batch,), always on the CPU, as packing requires
+    counts: Tensor  # (batch, box), always on the CPU
+    packings: Packings | None = None  # None: packed by torch, from lengths and counts
 
     def to(self, device: torch.device | str) -> PlainBatch:
         there = [tensor.to(device, non_blocking=True) for tensor in self[:5]]
         return PlainBatch(*there, self.lengths, self.counts)
 
+    @property
+    def rows(self) -> Packings | tuple[Tensor, Tensor, Tensor]:
+        """The rows of each kind of sequence, for `run_packed`: statements, statements per box, boxes."""
+        if self.packings is not None:
+            return self.packings
+        return self.lengths, self.lengths.repeat_interleave(self.counts.size(1)), self.counts.flatten()
+
 
 class PlainDataset(Dataset[Sample]):
-    """Items come in a new random order at each draw, as in the paper, or in the order of the file."""
+    """Items come in a new random order each time, as in the paper, or in the order of the file."""
 
     def __init__(self, examples: Sequence[Example], vocabulary: Vocabulary, order: str = "random") -> None:
         self.shuffled = {"random": True, "file": False}[order]
-        # Text is turned into numbers once, not at each draw. A missing label spoils a loss, but no prediction.
+        # Encoded once, not each time. A missing label makes the loss NaN; predictions do not need it.
         self.samples: list[Sample] = [
             (
                 torch.tensor(vocabulary.encode(example.statement)),
@@ -80,7 +124,7 @@ def collate(samples: Sequence[Sample]) -> PlainBatch:
 def loader(
     dataset: PlainDataset, *, batch: int = 64, device: str = "cpu", shuffle: bool = True, workers: int | None = None
 ) -> DataLoader[Sample]:
-    """Beside a GPU, processes prepare batches while it computes; beside a CPU they would only compete with it."""
+    """On a GPU, worker processes prepare batches meanwhile; on a CPU they would compete with the training."""
     on_gpu = torch.device(device).type == "cuda"
     count = workers if workers is not None else (4 if on_gpu else 0)
     return DataLoader(
@@ -88,8 +132,52 @@ def loader(
     )
 
 
-def run_packed(lstm: nn.LSTM, rows: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+class Resident:
+    """The whole corpus as tensors on the device, where batches are gathered by index.
+
+    The CPU knows all lengths, so it never waits for the device: shapes and packings follow from them.
+    """
+
+    def __init__(
+        self, examples: Sequence[Example], vocabulary: Vocabulary, device: torch.device | str, order: str = "random"
+    ) -> None:
+        self.shuffled = {"random": True, "file": False}[order]
+        dataset = PlainDataset(examples, vocabulary, order="file")
+        self.corpus = collate([dataset[number] for number in range(len(dataset))]).to(device)
+
+    def batches(self, size: int) -> Iterator[PlainBatch]:
+        """Full batches of one epoch, in random order."""
+        numbers = torch.randperm(len(self.corpus.lengths))
+        there = numbers.to(self.corpus.words.device)
+        for mine, theirs in zip(numbers.split(size), there.split(size), strict=True):
+            if len(mine) == size:
+                yield self.batch(mine, theirs)
+
+    def batch(self, numbers: Tensor, there: Tensor) -> PlainBatch:
+        """The examples with these indices, which are given on the CPU and on the device."""
+        corpus = self.corpus
+        lengths, counts = corpus.lengths[numbers], corpus.counts[numbers]
+        longest, fullest = int(lengths.max()), int(counts.max())
+        word_mask, item_mask = corpus.word_mask[:, :longest][there], corpus.item_mask[:, :, :fullest][there]
+        items = corpus.items[:, :, :fullest][there]
+        if self.shuffled:
+            keys = torch.rand(item_mask.shape, device=items.device).masked_fill(~item_mask, 2.0)
+            items = torch.take_along_dim(items, keys.argsort(dim=2)[..., None], dim=2)
+        boxes = counts.size(1)
+        packings = Packings(
+            statements=Packing.of(word_mask, lengths),
+            statements_per_box=Packing.of(word_mask.repeat_interleave(boxes, 0), lengths.repeat_interleave(boxes)),
+            boxes=Packing.of(item_mask.flatten(0, 1), counts.flatten()),
+        )
+        words, labels = corpus.words[:, :longest][there], corpus.labels[there]
+        return PlainBatch(words, word_mask, items, item_mask, labels, lengths, counts, packings)
+
+
+def run_packed(lstm: nn.LSTM, rows: Tensor, lengths: Tensor | Packing) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """rows (row, step, size) -> outputs (row, step, …), zero beyond a row's length, and the last state."""
+    if isinstance(lengths, Packing):
+        packed, state = lstm(lengths.pack(rows))
+        return lengths.pad(packed), state
     packed, state = lstm(pack_padded_sequence(rows, lengths, batch_first=True, enforce_sorted=False))
     outputs, _ = pad_packed_sequence(packed, batch_first=True, total_length=rows.size(1))
     return outputs, state
@@ -139,11 +227,11 @@ class PlainBiATT(nn.Module):
         return self.match(self.read(batch), self.embed_items(batch.items), batch)
 
     def read(self, batch: PlainBatch) -> Tensor:
-        return self.dropout(run_packed(self.lang_lstm, self.embed_words(batch.words), batch.lengths)[0])  # equation 1
+        return self.dropout(run_packed(self.lang_lstm, self.embed_words(batch.words), batch.rows[0])[0])  # equation 1
 
     def match(self, h: Tensor, e: Tensor, batch: PlainBatch) -> Tensor:
-        """Words h (batch, word, dim), items e (batch, box, item, dim) in the order of reading -> logits (batch,)."""
-        boxes, counts = batch.counts.shape, batch.counts.flatten()
+        """Words h (batch, word, dim), items e (batch, box, item, dim) in reading order -> logits (batch,)."""
+        boxes, (_, lengths, counts) = batch.counts.shape, batch.rows
         g = self.dropout(run_packed(self.obj_lstm, e.flatten(0, 1), counts)[0]).unflatten(0, boxes)  # equation 3
         word_mask, item_mask = batch.word_mask[:, None], batch.item_mask
         alpha = only(torch.einsum("btd,bjkd->bjtk", self.b1(h), g), item_mask[:, :, None]).softmax(dim=-1)  # 4
@@ -152,7 +240,6 @@ class PlainBiATT(nn.Module):
         own = h[:, None].expand_as(c)
         h_hat = torch.relu(self.w_lang(torch.cat([own, c, own - c, own * c], dim=-1)))  # 6
         g_hat = torch.relu(self.w_obj(torch.cat([g, d, g - d, g * d], dim=-1)))  # 9
-        lengths = batch.lengths.repeat_interleave(boxes[1])
         h_bar = self.dropout(run_packed(self.word_lstm, h_hat.flatten(0, 1), lengths)[0]).unflatten(0, boxes)  # 10
         g_bar = self.dropout(run_packed(self.item_lstm, g_hat.flatten(0, 1), counts)[0]).unflatten(0, boxes)  # 11
         steps = only(h_bar, word_mask[..., None]), only(g_bar, item_mask[..., None])
@@ -162,7 +249,7 @@ class PlainBiATT(nn.Module):
 
 
 class PlainBiATTPointer(PlainBiATT):
-    """Section 3.2: orders are sampled in training, and the likeliest item is taken at each place in inference."""
+    """Section 3.2: orders are sampled in training; inference takes the most likely item at each place."""
 
     def __init__(self, *, vocabulary: int, hidden: int = 256, item: int = 64, **sizes: Any) -> None:
         super().__init__(vocabulary=vocabulary, hidden=hidden, item=item, **sizes)
@@ -178,14 +265,14 @@ class PlainBiATTPointer(PlainBiATT):
         return self.order_and_match(batch, orders)[0]
 
     def order_and_match(self, batch: PlainBatch, orders: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits (batch,), log p(π | s, o) (batch,) and the orders (batch, box, place): those given, if any are."""
+        """Logits (batch,), log p(π | s, o) (batch,) and orders (batch, box, place), which may be given."""
         h, e = self.read(batch), self.embed_items(batch.items)
         orders, log_p = self.point_at_items(h, e, batch, orders)
         return self.match(h, torch.take_along_dim(e, orders[..., None], dim=2), batch), log_p, orders
 
     def point_at_items(self, h: Tensor, e: Tensor, batch: PlainBatch, orders: Tensor | None) -> tuple[Tensor, Tensor]:
         boxes = batch.counts.shape
-        memory, state = run_packed(self.encoder, e.flatten(0, 1), batch.counts.flatten())
+        memory, state = run_packed(self.encoder, e.flatten(0, 1), batch.rows[2])
         keys = self.point(self.dropout(memory)).unflatten(0, boxes)
         state, item = (state[0][0], state[1][0]), self.start.expand(boxes.numel(), -1)
         free, log_p, chosen_items = batch.item_mask, e.new_zeros(len(e)), []
@@ -196,11 +283,13 @@ class PlainBiATTPointer(PlainBiATT):
             words = only(torch.einsum("bjd,btd->bjt", self.attend(s), h), batch.word_mask[:, None]).softmax(dim=-1)
             s = torch.tanh(self.attentional(torch.cat([words @ h, s], dim=-1)))
             scores = only(torch.einsum("bjd,bjkd->bjk", s, keys), free | padding[:, :, place])
-            p = Categorical(logits=scores, validate_args=False)  # validation would wait for the GPU at each place
+            p = Categorical(logits=scores, validate_args=False)  # validation would wait for the GPU
             if orders is not None:
                 chosen = orders[:, :, place]
             else:
-                chosen = p.sample() if self.training else scores.argmax(dim=-1)
+                # Not p.sample(): torch.multinomial checks its input on the CPU, and waits for the GPU to do so.
+                weights = p.probs / torch.empty_like(scores).exponential_() if self.training else scores
+                chosen = weights.argmax(dim=-1)
             log_p = log_p + p.log_prob(chosen).sum(dim=1)
             free = free.scatter(2, chosen[..., None], False)
             item = torch.take_along_dim(e, chosen[..., None, None], dim=2).flatten(0, 2)
@@ -209,7 +298,7 @@ class PlainBiATTPointer(PlainBiATT):
 
 
 def loss(model: PlainBiATT, batch: PlainBatch, orders: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """What to differentiate and, without a gradient, the cross entropy to report; means over the batch."""
+    """The loss to differentiate, and the cross entropy to report (detached); means over the batch."""
     if not isinstance(model, PlainBiATTPointer):
         cross_entropy = binary_cross_entropy_with_logits(model(batch), batch.labels)
         return cross_entropy, cross_entropy.detach()
@@ -220,14 +309,15 @@ def loss(model: PlainBiATT, batch: PlainBatch, orders: Tensor | None = None) -> 
     with torch.no_grad():  # the self-critical baseline: the loss of inference
         baseline = binary_cross_entropy_with_logits(model(batch), batch.labels, reduction="none")
     model.train(was_training)
-    advantage = cross_entropy.detach() - baseline  # -(R - b): the reward is the loss with its sign turned
+    advantage = cross_entropy.detach() - baseline  # -(R - b): the reward is the negative loss
     return (cross_entropy + advantage * log_p).mean(), cross_entropy.detach().mean()
 
 
 def train_step(model: PlainBiATT, batch: PlainBatch, optimizer: torch.optim.Optimizer, clip: float = 5.0) -> Tensor:
-    """One step of the optimiser on a batch of the loader; the mean cross entropy, which nobody has waited for yet."""
+    """One optimizer step on a batch from either source. Returns the mean cross entropy without waiting for it."""
     model.train()
-    surrogate, cross_entropy = loss(model, batch.to(next(model.parameters()).device))
+    on_device = batch if batch.packings else batch.to(next(model.parameters()).device)
+    surrogate, cross_entropy = loss(model, on_device)
     optimizer.zero_grad()
     surrogate.backward()
     nn.utils.clip_grad_norm_(model.parameters(), clip)
@@ -244,7 +334,7 @@ def predict(model: PlainBiATT, example: Example, vocabulary: Vocabulary, order: 
 
 @torch.no_grad()
 def predict_all(model: PlainBiATT, batches: DataLoader[Sample]) -> list[float]:
-    """The same for every example of a loader that does not shuffle."""
+    """The same for every example of a loader, which must not shuffle."""
     device = next(model.parameters()).device
     return torch.cat([model.eval()(batch.to(device)).sigmoid() for batch in batches]).tolist()
 
@@ -253,7 +343,7 @@ def load_ours(plain: PlainBiATT, ours: nn.Module) -> None:
     """Copies the weights of the package's BiATT or BiATTPointer (pooling by max) of the same sizes."""
     renamed = {}
     for name, weight in ours.state_dict().items():
-        new = re.sub(r"^comprehension\.|^pointer\.|pool\.scorer\.|forwards\.", "", name)
+        new = re.sub(r"comprehension\.|matching\.|pointer\.|pool\.scorer\.|forwards\.", "", name)
         new = re.sub(r"backwards\.(\w+)", r"\1_reverse", new)  # ours: two LSTMs of one direction each
         new = re.sub(r"^(encoder\.\w+_[ih]h)$", r"\1_l0", new)  # ours: a cell
         renamed[new] = weight

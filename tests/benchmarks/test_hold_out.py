@@ -1,4 +1,4 @@
-"""What is held out shares no statement and no presentation with what is kept."""
+"""Held-out examples share no statement and no presentation with the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ pairs = st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abcdefghij")), ma
 
 
 @given(pairs, st.integers(0, 10), st.integers(0, 3))
-def test_no_statement_and_no_presentation_is_on_both_sides(pairs: list[tuple[int, str]], count: int, seed: int) -> None:
+def test_no_statement_and_no_presentation_is_in_both_splits(
+    pairs: list[tuple[int, str]], count: int, seed: int
+) -> None:
     examples = [Example(f"{p}-{n}", f"There is {s}.", SCENE, True) for n, (p, s) in enumerate(pairs)]
     kept, held = module.hold_out(examples, count=count, seed=seed)
     assert sorted([*kept, *held], key=lambda e: e.identifier) == sorted(examples, key=lambda e: e.identifier)

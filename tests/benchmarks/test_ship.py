@@ -1,4 +1,4 @@
-"""What ships is the best seed, halved, with a card; never something worse."""
+"""The best seed ships, in half precision and with a card, and never replaces a better model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from accelerate import Accelerator
 
 from samples import write_corpus, yellow_circle_examples
 from scripts import script
-from veriscene.config import load_preset
 from veriscene.errors import InputError
 from veriscene.evaluation.metrics import Scores
 from veriscene.experiments import seeds
+from veriscene.models import load_preset
 from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
 
@@ -44,7 +44,7 @@ def ship(row: Path, shipped: Path, name: str = "mine", alias: str | None = None)
 
 
 def judges(monkeypatch: pytest.MonkeyPatch, *accuracies: float) -> None:
-    """As if dev were judged like this: the halved weights, the whole ones, then what ships already."""
+    """Fakes the dev accuracies of the half-precision weights, of the full ones, and of what ships already."""
     left = iter(accuracies)
     monkeypatch.setattr(shipping, "scores_of", lambda checkpoint, examples: Scores(next(left), (0, 1), 0.2, 989, 246))
 
@@ -59,28 +59,30 @@ def test_the_best_seed_ships_in_half_precision_with_its_card_and_alias(row: Path
     assert loaded.config == best.config
     card = (place / shipping.CARD).read_text(encoding="utf-8")
     assert f"| {100 * loaded.metrics['dev_accuracy']:.1f} |" in card
-    assert "| 75.0 |" in card  # of the test verdicts that were kept
-    assert f"--seed {best.config.training.seed}`" in card and "finds the one that fits best" in card
+    assert "| 75.0 |" in card  # of the recorded test verdicts
+    assert f"--seed {best.config.training.seed}`" in card and "takes the box that fits best" in card
     assert json.loads((tmp_path / "aliases.json").read_text(encoding="utf-8")) == {"best": "mine"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["aliases.json", "mine"]
 
 
-def test_nothing_worse_takes_a_name_or_an_alias(row: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worse_model_gets_neither_the_name_nor_the_alias_of_a_better_one(
+    row: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = ship(row, tmp_path, alias="best")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     judges(monkeypatch, 0.70, 0.70, 0.71)
-    with pytest.raises(InputError, match=r"mine: judges dev better \(71.0%\)"):
+    with pytest.raises(InputError, match=r"mine: is better on dev \(71.0%\)"):
         ship(row, tmp_path)
     judges(monkeypatch, 0.70, 0.70, 0.71)
-    with pytest.raises(InputError, match=r"mine: judges dev better"):
+    with pytest.raises(InputError, match=r"mine: is better on dev"):
         ship(row, tmp_path, name="other", alias="best")
     judges(monkeypatch, 0.70, 0.703)
     with pytest.raises(InputError, match=r"half precision costs 0.30%"):
         ship(row, tmp_path, name="other")
-    with pytest.raises(InputError, match="ships already"):
+    with pytest.raises(InputError, match="a checkpoint of that name exists"):
         ship(row, tmp_path, name="other", alias="mine")
     judges(monkeypatch, 0.70, 0.70)
-    monkeypatch.setattr(shipping, "LARGEST", 1000)
+    monkeypatch.setattr(shipping, "MOST_BYTES", 1000)
     with pytest.raises(InputError, match="bytes of weights"):
         ship(row, tmp_path, name="other")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

@@ -1,60 +1,58 @@
-"""`veriscene bench train`: both sides take their turns, what is told, and a corpus that is too small is refused."""
+"""`veriscene bench train`: all sides take turns, and progress, JSON and errors are as documented."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from dataclasses import asdict
 
 import pytest
 from accelerate import Accelerator
-from typer.testing import CliRunner
 
-from samples import write_corpus, yellow_circle_examples
+from samples import yellow_circle_examples
 from scripts import script
-from veriscene.cli import bench as cli_bench
-from veriscene.cli import output as cli_output
 from veriscene.errors import InputError
 
 bench = script("train")
 
 
-def test_both_sides_take_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "SECONDS_A_TURN", 0.2)
-    asked_for, our_step = [], bench._our_step
+def test_ours_is_compared_with_the_faster_plain_side_on_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "SECONDS_PER_TURN", 0.2)
+    configs, make_step = [], bench._make_step
     monkeypatch.setattr(
-        bench, "_our_step", lambda model, config, *rest: (asked_for.append(config), our_step(model, config, *rest))[1]
+        bench, "_make_step", lambda model, config, *rest: (configs.append(config), make_step(model, config, *rest))[1]
     )
     result = bench.compare(
         "biatt-pointer", yellow_circle_examples(9), batch=4, repeats=1, accelerator=Accelerator(cpu=True)
     )
-    assert result.ratio == pytest.approx(result.ours.examples_per_second / result.plain.examples_per_second)
+    plain = (result.plain.examples_per_second, result.plain_resident_examples_per_second)
+    assert result.ratio == pytest.approx(result.ours.examples_per_second / max(plain))
+    assert result.ratio_dataloader == pytest.approx(result.ours.examples_per_second / plain[0])
     assert 0.1 < result.gigaflop_an_example < 10
     assert 0 < result.share_of_peak < 1
-    assert asked_for
-    for config in asked_for:  # plain reads an example once, in full precision, by the corners of its items
-        assert (config.training.agreement, config.training.precision) == (0, "tf32")
-        assert config.model.coordinates == "corner"
+    (config,) = configs  # the plain model makes one pass, in full precision, and reads the corners of items
+    assert (config.training.r_drop, config.training.precision, config.training.batch) == (0, "tf32", 4)
+    assert config.model.coordinates == "corner"
 
 
-def test_each_step_is_told_and_what_is_not_measured_on_a_cpu_is_null(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bench, "SECONDS_A_TURN", 0.0)
-    monkeypatch.setattr(cli_bench, "_load", lambda name: bench)
-    monkeypatch.setattr(cli_bench, "accelerator", lambda: Accelerator(cpu=True))
-    monkeypatch.setattr(cli_output, "SECONDS_BETWEEN_LINES", -1.0)
-    corpus = write_corpus(tmp_path, yellow_circle_examples(9), yellow_circle_examples(9))
-    arguments = ["--data", str(corpus), "--preset", "biatt", "--batch", "4", "--repeats", "1", "--json"]
-    told = CliRunner().invoke(cli_bench.bench, ["train", *arguments])
-    steps = 2 * 2 * bench.STEPS_AT_ONCE + bench.COUNTED_STEPS
-    assert told.stderr.splitlines() == [f"biatt, batch 4 (steps): {n} of {steps}" for n in range(steps)]
-    (result,) = json.loads(told.stdout, parse_constant=pytest.fail)["train"]
-    assert result["ours"]["peak_memory_gb"] is result["whole_corpus_epoch_seconds"] is None
-    speeds = {side: bench.Speed(**result[side]) for side in ("plain", "ours")}
-    described = bench.describe(bench.Comparison(**{**result, **speeds}))
-    assert "ms a step" in described and "nan" not in described and "None" not in described
+def test_progress_counts_every_step_and_what_a_cpu_does_not_measure_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "SECONDS_PER_TURN", 0.0)
+    reported: list[tuple[int, int]] = []
+    result = bench.compare(
+        "biatt",
+        yellow_circle_examples(9),
+        batch=4,
+        repeats=1,
+        accelerator=Accelerator(cpu=True),
+        progress=lambda done, total: reported.append((done, total)),
+    )
+    steps = 3 * 2 * bench.STEPS_BETWEEN_LOOKS + bench.COUNTED_STEPS
+    assert reported == [(done, steps) for done in range(steps + 1)]
+    as_json = json.loads(json.dumps(asdict(result)), parse_constant=pytest.fail)
+    assert as_json["ours"]["peak_memory_gb"] is as_json["whole_corpus_epoch_seconds"] is None
+    described = bench.describe(result)
+    assert "ms per step" in described and "nan" not in described and "None" not in described
 
 
 def test_a_batch_larger_than_the_corpus_is_refused() -> None:
-    with pytest.raises(InputError, match="only 9 train examples"):
+    with pytest.raises(InputError, match="--batch 10: the corpus has only 9 train examples"):
         bench.compare("biatt", yellow_circle_examples(9), batch=10, repeats=1, accelerator=Accelerator(cpu=True))
