@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, Changes, Seed
+from veriscene.cli import INTERRUPTED, output
+from veriscene.cli.output import Changes, Seed
 from veriscene.errors import InputError
 from veriscene.experiments.tuning.space import DEFAULT, FORMS
 
@@ -53,7 +53,7 @@ def tune(
     from veriscene.experiments.tuning.search import plan_search
     from veriscene.training.effect import check_changes
 
-    output.main_process_alone("tune")
+    output.require_one_process("tune")
     fixed = [
         *(changes or []),
         *([] if minutes is None else [f"training.minutes={minutes}"]),

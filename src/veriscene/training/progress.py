@@ -1,14 +1,17 @@
-"""What a run tells while it goes: a bar on a terminal, else plain lines; JSON lines always; tensorboard if there."""
+"""The log of a run (log.jsonl, and tensorboard if installed) and its progress display on standard error."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import sys
 import time
-from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -16,60 +19,111 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from veriscene import files
 
 LOG = "log.jsonl"
-SECONDS_BETWEEN_LINES = 30.0  # where there is no bar: between dev scores a run shall not look dead
+SECONDS_BETWEEN_LINES = 30.0  # without a bar, so that a run between two evaluations does not look dead
+SECONDS_TO_ESTIMATE = 4.0  # the first steps are slower than the rest; libraries initialize themselves
+LONG_ON_CPU = 3600.0
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """One dev evaluation: a line of log.jsonl, a point of the learning curve."""
+
+    step: int
+    epoch: float
+    loss: float  # mean training loss since the previous line
+    dev_accuracy: float
+    learning_rate: float
+    examples_per_second: float
+    seconds: float  # since the run started, summed over all its parts
 
 
 class RunLog:
-    """The run's own record. `read(path)` gives its lines back; the report draws its curve from them."""
+    """Writes log.jsonl, which `read_log` reads."""
 
     def __init__(self, run: Path, *, up_to_step: int) -> None:
-        """After a crash the log may be ahead of the state that is resumed, so it is cut back to `up_to_step`."""
+        """Drops lines after `up_to_step`: after a crash the log may be ahead of the state that is resumed."""
         self.path = run / LOG
-        kept = [line for line in read_log(run) if line["step"] <= up_to_step] if up_to_step else []
-        files.write_text(self.path, "".join(json.dumps(line) + "\n" for line in kept))
+        kept = [line for line in read_log(run) if line.step <= up_to_step]
+        files.write_text(self.path, "".join(json.dumps(asdict(line)) + "\n" for line in kept))
         self._board = _tensorboard(run)
 
-    def write(self, line: dict[str, Any]) -> None:
+    def write(self, line: LogLine) -> None:
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(json.dumps(asdict(line)) + "\n")
         if self._board is not None:
-            for name, value in line.items():
-                if isinstance(value, float) and name != "seconds":
-                    self._board.add_scalar(name, value, line["step"])
+            for name in ("loss", "dev_accuracy", "learning_rate", "examples_per_second"):
+                self._board.add_scalar(name, asdict(line)[name], line.step)
 
     def close(self) -> None:
         if self._board is not None:
             self._board.close()
 
 
-def read_log(run: Path) -> list[dict[str, Any]]:
-    """Its lines, up to the first that is none: a crash may have cut the last one."""
+def read_log(run: Path) -> list[LogLine]:
+    """The lines of a run's log up to the first damaged one: a crash may have cut the last line off."""
     path = run / LOG
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
-    whole: list[dict[str, Any]] = []
-    for text in lines:
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError):
+    lines: list[LogLine] = []
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []:
+        line = _parse(text)
+        if line is None:
             break
-        if not _is_score(line):
-            break
-        whole.append(line)
-    return whole
+        lines.append(line)
+    return lines
 
 
-def _is_score(line: object) -> bool:
-    """Whether it has what a report draws and a run goes on by."""
-    if not isinstance(line, dict):
-        return False
-    return all(isinstance(line.get(key), int | float) for key in ("step", "loss", "dev_accuracy")) and line["step"] > 0
+def _parse(text: str) -> LogLine | None:
+    try:
+        record = json.loads(text)
+        values = {field.name: record[field.name] for field in fields(LogLine)}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not all(type(value) in (int, float) and math.isfinite(value) for value in values.values()):
+        return None
+    return LogLine(**values) if type(values["step"]) is int and values["step"] > 0 else None
+
+
+class LossyStream(io.TextIOBase):
+    """A text stream that goes silent when it cannot be written: a closed pipe or terminal must not end training."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding if self._stream is not None else "utf-8"
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._stream is not None and self._stream.isatty()
+
+    def fileno(self) -> int:
+        if self._stream is None:
+            raise io.UnsupportedOperation("fileno")
+        return self._stream.fileno()
+
+    def write(self, text: str) -> int:
+        if self._stream is not None:
+            try:
+                self._stream.write(text)
+            except (OSError, ValueError):  # ValueError: the stream was closed
+                self._stream = None
+        return len(text)
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError):
+                self._stream = None
 
 
 class Display:
-    """Progress for a person, on standard error."""
+    """Progress on standard error: a bar on a terminal, otherwise plain lines. Never raises if it cannot be written."""
 
-    def __init__(self, total_steps: int, done_steps: int, *, quiet: bool) -> None:
-        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+    def __init__(self, total_steps: int, done_steps: int, *, quiet: bool, on_cpu: bool = False) -> None:
+        self._console = Console(file=LossyStream(sys.stderr), quiet=quiet, highlight=False)
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -79,7 +133,9 @@ class Display:
             disable=quiet or not self._console.is_terminal,
         )
         self._task = self._bar.add_task("training", total=total_steps, completed=done_steps, state="")
-        self._total_steps, self._told = total_steps, time.monotonic()
+        self._total_steps, self._on_cpu = total_steps, on_cpu
+        self._started = self._last_line = time.monotonic()
+        self._estimated = False
 
     def __enter__(self) -> Display:
         self._bar.start()
@@ -92,23 +148,34 @@ class Display:
 
     def note(self, text: str) -> None:
         self._console.print(text, soft_wrap=True, markup=False)
-        self._told = time.monotonic()
+        self._last_line = time.monotonic()
 
     def step(self, step: int, *, loss: float, speed: float, seconds_left: float) -> None:
         state = f"loss {loss:.3f}  {speed:,.0f} examples/s  {clock(seconds_left)} left"
         self._bar.update(self._task, completed=step, state=state)
-        if not self._console.is_terminal and time.monotonic() - self._told > SECONDS_BETWEEN_LINES:
+        if not self._estimated and time.monotonic() - self._started > SECONDS_TO_ESTIMATE:
+            self._estimated = True
+            self.note(expectation(seconds_left, on_cpu=self._on_cpu))
+        elif not self._console.is_terminal and time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self.note(f"step {step:>6}/{self._total_steps}  {state}")
 
-    def scored(self, line: dict[str, Any], *, seconds_left: float, best: bool) -> None:
+    def scored(self, line: LogLine, *, seconds_left: float, best: bool) -> None:
         self.note(
-            f"step {line['step']:>6}/{self._total_steps}  epoch {line['epoch']:>5.1f}  loss {line['loss']:.3f}"
-            f"  dev {line['dev_accuracy']:.1%}{' *' if best else '  '}  {line['examples_per_second']:,.0f} examples/s"
-            f"  {clock(line['seconds'])} gone, {clock(seconds_left)} left"
+            f"step {line.step:>6}/{self._total_steps}  epoch {line.epoch:>5.1f}  loss {line.loss:.3f}"
+            f"  dev {line.dev_accuracy:.1%}{' *' if best else '  '}  {line.examples_per_second:,.0f} examples/s"
+            f"  {clock(line.seconds)} elapsed, {clock(seconds_left)} left"
         )
 
 
+def expectation(seconds: float, *, on_cpu: bool) -> str:
+    """The line that tells a user how long training will take, and that a GPU is expected where a CPU needs hours."""
+    if on_cpu and LONG_ON_CPU < seconds < math.inf:
+        return f"expected time: about {seconds / 3600:.0f} hours on this CPU; this preset is meant for a GPU"
+    return f"expected time: about {clock(seconds)}"
+
+
 def clock(seconds: float) -> str:
+    """h:mm:ss, or m:ss below an hour."""
     if not math.isfinite(seconds):
         return "?"
     minutes, rest = divmod(round(seconds), 60)
@@ -117,9 +184,8 @@ def clock(seconds: float) -> str:
 
 
 def _tensorboard(run: Path) -> Any:
-    try:
+    with suppress(ImportError):
         from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    make: Callable[..., Any] = SummaryWriter
-    return make(log_dir=str(run / "tensorboard"))
+
+        return SummaryWriter(log_dir=str(run / "tensorboard"))  # type: ignore[no-untyped-call]
+    return None
