@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -21,9 +22,11 @@ from veriscene.cli.tune import tune
 from veriscene.errors import InputError, message
 
 app = typer.Typer(help="Is this statement true of this scene?", no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (quickstart, train, judge.evaluate, judge.predict, judge.score, judge.export):
-    app.command()(command)
-for command in (report, models, reproduce, tune):
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(quickstart, train, judge.evaluate, judge.predict, judge.score, judge.export),
+    *(report, models, reproduce, tune),
+)
+for command in COMMANDS:
     app.command()(command)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")

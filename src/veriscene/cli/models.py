@@ -21,7 +21,7 @@ def models(as_json: AsJson = False) -> None:
     from veriscene.models import MODELS
     from veriscene.training.checkpoint import shipped_checkpoints
 
-    listing = {
+    listing: dict[str, Any] = {
         "models": {name: {"summary": kind.summary} for name, kind in MODELS.items()},
         "presets": sorted(presets()),
         "checkpoints": _describe(shipped_checkpoints().items()),

@@ -73,7 +73,7 @@ def protect_streams() -> None:
         raw = io.BufferedWriter(_Stdout(sys.stdout.fileno(), "w", closefd=False))
         buffering = sys.stdout.line_buffering
         sys.stdout = io.TextIOWrapper(raw, encoding=sys.stdout.encoding, errors="replace", line_buffering=buffering)
-    sys.stderr = LossyStream(sys.stderr)  # type: ignore[assignment]
+    sys.stderr = LossyStream(sys.stderr)
 
 
 def say(text: str) -> None:

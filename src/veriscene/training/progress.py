@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -123,7 +123,7 @@ class Display:
     """Progress on standard error: a bar on a terminal, otherwise plain lines. Never raises if it cannot be written."""
 
     def __init__(self, total_steps: int, done_steps: int, *, quiet: bool, on_cpu: bool = False) -> None:
-        self._console = Console(file=LossyStream(sys.stderr), quiet=quiet, highlight=False)
+        self._console = Console(file=cast(TextIO, LossyStream(sys.stderr)), quiet=quiet, highlight=False)
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -187,5 +187,6 @@ def _tensorboard(run: Path) -> Any:
     with suppress(ImportError):
         from torch.utils.tensorboard import SummaryWriter
 
-        return SummaryWriter(log_dir=str(run / "tensorboard"))  # type: ignore[no-untyped-call]
+        writer: Any = SummaryWriter
+        return writer(log_dir=str(run / "tensorboard"))
     return None
