@@ -84,15 +84,17 @@ def say(text: str) -> None:
 def fail(text: str) -> NoReturn:
     """Ends the command because of invalid input: one line on standard error, exit status 1.
 
-    Among several processes the main one prints it, so the others give it the time to do so: torchrun terminates all
-    as soon as one has failed. torchrun then prints its own report, which no process can suppress; it quotes the line.
+    Among several processes the main one prints it, and the others wait until torchrun terminates them: it terminates
+    all as soon as one has failed. torchrun then exits with 1 too, but not without a report of its own, which its
+    processes cannot prevent; the line is written to a file that this report quotes.
     """
-    if error_file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
-        with suppress(OSError):
-            Path(error_file).write_text(json.dumps({"message": text, "timestamp": int(time.time())}))
     _errors.print(f"veriscene: {text}", markup=False, style="red" if _errors.is_terminal else "")
     if not IS_MAIN:
         time.sleep(SECONDS_FOR_MAIN_PROCESS)
+    if error_file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
+        record = {"message": text, "extraInfo": {"py_callstack": text, "timestamp": str(int(time.time()))}}
+        with suppress(OSError):
+            Path(error_file).write_text(json.dumps({"message": record}))
     sys.exit(1)
 
 
