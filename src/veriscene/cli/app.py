@@ -21,7 +21,12 @@ from veriscene.cli.train import train
 from veriscene.cli.tune import tune
 from veriscene.errors import InputError, message
 
-app = typer.Typer(help="Is this statement true of this scene?", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    help="Is this statement true of this scene?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(quickstart, train, judge.evaluate, judge.predict, judge.score, judge.export),
     *(report, models, reproduce, tune),

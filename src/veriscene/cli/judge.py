@@ -115,8 +115,11 @@ def predict(
         raise InputError("is closed", where="standard input", allowed="send JSON lines, or use --statement and --scene")
     judge = loading.load(model)
     if statement is None or scene is None:
+        warned: set[str] = set()
         for answer in lines.answers(judge, _bounded_lines(sys.stdin.buffer), attention=attention):
-            output.warn_unknown_words(answer["unknown_words"])
+            unknown = answer["unknown_words"]
+            output.warn_unknown_words({word: near for word, near in unknown.items() if word not in warned})
+            warned.update(unknown)
             print(json.dumps(answer), flush=True)
         return
     verdict = judge(statement, lines.read_scene_file(scene))

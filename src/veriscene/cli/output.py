@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 5.0
 SECONDS_FOR_MAIN_PROCESS = 10.0
+WORDS_SHOWN = 10
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 DataFolder = Annotated[
@@ -99,10 +100,11 @@ def fail(text: str) -> NoReturn:
 
 
 def warn_unknown_words(unknown: Mapping[str, list[str]]) -> None:
-    """One line that names the words the model does not know, each with the nearest known ones."""
+    """Prints one line with the words that the model does not know, each with the nearest known ones."""
     if unknown:
         words = [f"{word!r} (nearest: {', '.join(near) or 'none'})" for word, near in unknown.items()]
-        say(f"warning: words unknown to this model: {', '.join(words)}")
+        more = f" and {len(words) - WORDS_SHOWN} more" if len(words) > WORDS_SHOWN else ""
+        say(f"warning: words unknown to this model: {', '.join(words[:WORDS_SHOWN])}{more}")
 
 
 @contextmanager
