@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import asdict, fields
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import nn
 
-from veriscene.config import SIZES, ModelConfig, load_preset
+from veriscene.config import SIZES, ModelConfig
 from veriscene.errors import InputError
 from veriscene.models.base import Judgement
 from veriscene.models.biatt import BiATT
@@ -34,13 +34,12 @@ __all__ = [
     "check",
     "chooses_order",
     "is_fitted",
-    "load_preset",
     "reads_in_order",
     "settings_read",
 ]
 
 # A model's parameters say what it reads: settings, and `vocabulary` (how many words it knows) or `words` themselves.
-MODELS: dict[str, Any] = {
+MODELS: dict[str, Callable[..., nn.Module]] = {
     "maxent": MaxEnt,
     "mlp": MLP,
     "imagefeat-rnn": ImageFeatRNN,
@@ -50,9 +49,6 @@ MODELS: dict[str, Any] = {
     "biatt": BiATT,
     "biatt-pointer": BiATTPointer,
 }
-
-for _name, _kind_of_model in MODELS.items():
-    _kind_of_model.summary = f"{_name} (stand-in)"
 
 
 @runtime_checkable
@@ -124,5 +120,4 @@ def is_fitted(config: ModelConfig) -> bool:
 def _kind(config: ModelConfig) -> Callable[..., nn.Module]:
     if config.name not in MODELS:
         raise InputError(f"unknown model {config.name!r}; choose from {', '.join(sorted(MODELS))}")
-    kind: Callable[..., nn.Module] = MODELS[config.name]
-    return kind
+    return MODELS[config.name]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,11 +31,6 @@ class Attention:
     items_to_words: list[list[list[float]]]  # [box][item][word]: beta of equation 7
 
 
-class Question(NamedTuple):
-    statement: str
-    scene: Scene | list[Any]
-
-
 @dataclass(frozen=True)
 class Verdict:
     probability: float  # that the statement is true of the scene
@@ -43,7 +38,6 @@ class Verdict:
     order: list[list[int]] | None  # per box, the items' numbers as the model read them; None if it reads in no order
     attention: Attention | None  # None for models that do not attend
     order_is_chosen: bool = False  # by a pointer network; else the items were read as they came
-    unknown_words: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def verdict(self) -> bool:
@@ -55,7 +49,6 @@ class Verdict:
             "verdict": self.verdict,
             "per_box": self.per_box,
             "order": self.order,
-            "unknown_words": self.unknown_words,
         }
         if attention and self.attention is not None:
             record["attention"] = asdict(self.attention)
@@ -86,8 +79,6 @@ class Judge:
                 judgement: Judgement = model.eval()(tensors)
             for number, example in enumerate(chunk):
                 verdict = _verdict(number, example, tensors, judgement, order_is_chosen=chooses_order(model))
-                unknown = self.checkpoint.vocabulary.unknown_words(example.statement)
-                verdict = replace(verdict, unknown_words=unknown)
                 yield verdict if reads_in_order(model) else replace(verdict, order=None)
 
 

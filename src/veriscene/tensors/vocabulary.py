@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 
 PADDING = 0
@@ -42,14 +41,6 @@ class Vocabulary:
 
     def encode(self, statement: str) -> list[int]:
         return [self._number_of.get(word, UNKNOWN) for word in tokenize(statement)]
-
-    def unknown_words(self, statement: str) -> dict[str, list[str]]:
-        unknown = dict.fromkeys(word for word in tokenize(statement) if word not in self._number_of)
-        return {word: get_close_matches(word, self.words[2:], n=3, cutoff=0.6) for word in unknown}
-
-    def coverage(self, statements: Iterable[str]) -> float:
-        numbers = [number for statement in statements for number in self.encode(statement)]
-        return sum(number != UNKNOWN for number in numbers) / max(1, len(numbers))
 
     def __len__(self) -> int:
         return len(self.words)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Self
 
 from accelerate import Accelerator
 from torch import nn
@@ -40,21 +39,10 @@ class FittedTrainer:
     ) -> None:
         self.config, self.run, self.accelerator, self.quiet = config, run, accelerator, quiet
         self.held = ExitStack()  # keeps other commands out of the run until `fit` ends
-        self.source = materials
         self.supervision, self.vocabulary = materials.supervision, materials.vocabulary
         order = ItemOrder(config.data.order)
         self.corpus, self.dev = materials.train.in_order(order), materials.dev.in_order(order)
         self.position = Position(finished=checkpoints.present(run / BEST) is not None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.held.close()
-
-    @property
-    def folder(self) -> Path:
-        return self.run
 
     def expected_seconds(self) -> float:
         return 60.0  # of the one such model, on the corpus it is for

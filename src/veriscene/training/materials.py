@@ -29,11 +29,6 @@ class Materials:
         )
         return cls(vocabulary, corpus, scored, supervision)
 
-    @property
-    def coverage(self) -> float:
-        words = self.train.words[self.train.words != 0]
-        return float((words != 1).float().mean())
-
     @cached_property
     def digest(self) -> int:
         """Changes with any word, item or label."""

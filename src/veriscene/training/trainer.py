@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -51,7 +51,6 @@ class Trainer:
             torch.set_num_threads(config.training.threads)
         self.config, self.run, self.accelerator, self.quiet = config, run, accelerator, quiet
         self.held = ExitStack()  # keeps other commands out of the run until `fit` ends
-        self.source = materials
         self.materials, self.vocabulary = materials, materials.vocabulary
         self.epochs = Epochs(config, self.vocabulary, materials.train, accelerator)
         self.corpus, self.order = self.epochs.corpus, self.epochs.order
@@ -73,16 +72,6 @@ class Trainer:
     @property
     def total_steps(self) -> int:
         return self.config.training.epochs * self.epochs.steps_each
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.held.close()
-
-    @property
-    def folder(self) -> Path:
-        return self.run
 
     def expected_seconds(self) -> float:
         """About how long `fit` takes to its end, by some steps and a score: for a trainer to be thrown away."""

@@ -129,7 +129,6 @@ class OnnxJudge:
             order=order,
             attention=Attention(words, words_to_items, items_to_words) if words_to_items else None,
             order_is_chosen=self.description.order_is_chosen,
-            unknown_words=self.description.vocabulary.unknown_words(" ".join(words)),
         )
 
 
