@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from accelerate import Accelerator
@@ -41,7 +41,7 @@ def judge_run(run: Path, accelerator: Accelerator, *, out: Path | None = None) -
     text = report.page(
         title=f"veriscene: {checkpoint.config.model.name}",
         subtitle=f"{run.name}: {split} split, {path.name}",
-        log=[asdict(line) for line in read_log(run)],
+        log=read_log(run),
         scores=scores,
         slices=metrics.breakdown(examples, verdicts),
         shown=_shown(checkpoint, chosen),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from accelerate import Accelerator
 from torch import nn
@@ -21,7 +21,7 @@ from veriscene.training import processes
 from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.materials import Materials
 from veriscene.training.objective import objective
-from veriscene.training.progress import Display, LogLine, RunLog
+from veriscene.training.progress import Display, RunLog
 from veriscene.training.state import Outcome, Position
 
 
@@ -47,14 +47,14 @@ class FittedTrainer:
     def expected_seconds(self) -> float:
         return 60.0  # of the one such model, on the corpus it is for
 
-    def fit(self, stop_after: Callable[[LogLine], bool] = lambda line: False) -> Outcome:
+    def fit(self, stop_after: Callable[[dict[str, Any]], bool] = lambda line: False) -> Outcome:
         """Finds the weights, scores them on dev, and leaves them as `best` in the run."""
         with self.held:
             if self.position.finished:
                 raise InputError(f"{self.run}: this run is finished; start a new one")
             return self._fit(stop_after)
 
-    def _fit(self, stop_after: Callable[[LogLine], bool]) -> Outcome:
+    def _fit(self, stop_after: Callable[[dict[str, Any]], bool]) -> Outcome:
         started = time.monotonic()
         display = Display(1, 0, quiet=self.quiet or not self.accelerator.is_main_process)
         model = models.build(self.config.model, vocabulary=self.vocabulary)
@@ -65,17 +65,17 @@ class FittedTrainer:
         model.fit(self.corpus)
         accuracy = processes.accuracy(self.accelerator, model, self.dev)
         seconds = time.monotonic() - started
-        line = LogLine(
-            step=1,
-            epoch=1.0,
-            loss=self._loss(model),
-            dev_accuracy=accuracy,
-            learning_rate=0.0,
-            examples_per_second=len(self.corpus) / seconds,
-            seconds=seconds,
-        )
+        line: dict[str, Any] = {
+            "step": 1,
+            "epoch": 1.0,
+            "loss": self._loss(model),
+            "dev_accuracy": accuracy,
+            "learning_rate": 0.0,
+            "examples_per_second": len(self.corpus) / seconds,
+            "seconds": seconds,
+        }
         if self.accelerator.is_main_process:
-            metrics = {**asdict(line), "supervision": self.supervision}
+            metrics = {**line, "supervision": self.supervision}
             checkpoints.save(self.run / BEST, Checkpoint(model, self.config, self.vocabulary, metrics))
             log = RunLog(self.run, up_to_step=0)
             log.write(line)

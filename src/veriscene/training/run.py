@@ -84,12 +84,12 @@ def _reached_its_end(trainer: Trainer) -> bool:
     log, training = read_log(trainer.run), trainer.config.training
     if not log or checkpoints.present(trainer.run / BEST) is None:
         return False
-    accuracies = [line.dev_accuracy for line in log]
+    accuracies = [line["dev_accuracy"] for line in log]
     scores_since_best = len(log) - 1 - accuracies.index(max(accuracies))
     return (
-        log[-1].step == trainer.total_steps
+        log[-1]["step"] == trainer.total_steps
         or scores_since_best >= training.patience
-        or 0 < 60 * training.minutes <= log[-1].seconds
+        or 0 < 60 * training.minutes <= log[-1].get("seconds", 0)
     )
 
 

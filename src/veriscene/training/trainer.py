@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from veriscene.training.epochs import Epochs
 from veriscene.training.interruption import interruptible
 from veriscene.training.materials import Materials
 from veriscene.training.optimizer import make_optimizer
-from veriscene.training.progress import Display, LogLine, RunLog
+from veriscene.training.progress import Display, RunLog
 from veriscene.training.schedule import learning_rate
 from veriscene.training.state import Outcome, Position
 from veriscene.training.step import CapturedStep, PlainStep, Step
@@ -99,7 +99,7 @@ class Trainer:
 
     # ------------------------------------------------------------ the loop
 
-    def fit(self, stop_after: Callable[[LogLine], bool] = lambda line: False) -> Outcome:
+    def fit(self, stop_after: Callable[[dict[str, Any]], bool] = lambda line: False) -> Outcome:
         """Trains to the end, to patience, to the time limit or to Ctrl-C, and leaves `best` and `last` in the run.
 
         `stop_after` sees the log's line of each dev score, and may end the run there.
@@ -109,10 +109,9 @@ class Trainer:
                 raise InputError(f"{self.run}: this run is finished; start a new one to train longer")
             return self._fit(stop_after)
 
-    def _fit(self, stop_after: Callable[[LogLine], bool]) -> Outcome:
+    def _fit(self, stop_after: Callable[[dict[str, Any]], bool]) -> Outcome:
         log = RunLog(self.run, up_to_step=self.position.step) if self.accelerator.is_main_process else None
-        quiet, on_cpu = self.quiet or log is None, self.accelerator.device.type == "cpu"
-        display = Display(self.total_steps, self.position.step, quiet=quiet, on_cpu=on_cpu)
+        display = Display(self.total_steps, self.position.step, quiet=self.quiet or log is None)
         step = self._make_step()
         self.loss_sum = torch.tensor(self.position.loss_sum, dtype=torch.float64, device=self.accelerator.device)
         interrupted = False
@@ -198,23 +197,23 @@ class Trainer:
 
     # ------------------------------------------------------------ dev scores
 
-    def _score(self, log: RunLog | None, display: Display) -> LogLine:
+    def _score(self, log: RunLog | None, display: Display) -> dict[str, Any]:
         with self.average.in_place() if self.average else nullcontext():
             return self._score_these_weights(log, display)
 
-    def _score_these_weights(self, log: RunLog | None, display: Display) -> LogLine:
+    def _score_these_weights(self, log: RunLog | None, display: Display) -> dict[str, Any]:
         accuracy = processes.accuracy(self.accelerator, self._bare_model(), self.dev)
         position = self.position
         best = accuracy > position.best_accuracy
-        line = LogLine(
-            step=position.step,
-            epoch=position.step / self.epochs.steps_each,
-            loss=processes.mean(self.accelerator, position.loss_sum / max(1, position.loss_count)),
-            dev_accuracy=accuracy,
-            learning_rate=learning_rate(self.config.training, position.step - 1, self.total_steps),
-            examples_per_second=self._examples_per_second(),
-            seconds=position.seconds,
-        )
+        line = {
+            "step": position.step,
+            "epoch": position.step / self.epochs.steps_each,
+            "loss": processes.mean(self.accelerator, position.loss_sum / max(1, position.loss_count)),
+            "dev_accuracy": accuracy,
+            "learning_rate": learning_rate(self.config.training, position.step - 1, self.total_steps),
+            "examples_per_second": self._examples_per_second(),
+            "seconds": position.seconds,
+        }
         self.loss_sum.zero_()
         self.position = replace(
             position,
@@ -227,9 +226,7 @@ class Trainer:
             training_seconds=0.0,
         )
         if best and self.accelerator.is_main_process:
-            checkpoints.save(
-                self.run / BEST, self._checkpoint({**asdict(line), "supervision": self.materials.supervision})
-            )
+            checkpoints.save(self.run / BEST, self._checkpoint({**line, "supervision": self.materials.supervision}))
         if log is not None:
             log.write(line)
         display.scored(line, seconds_left=self._seconds_left(), best=best)

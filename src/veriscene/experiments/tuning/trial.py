@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -18,7 +19,6 @@ from accelerate import Accelerator
 from veriscene.config import Config, TrainingConfig
 from veriscene.errors import InputError
 from veriscene.training import run
-from veriscene.training.progress import LogLine
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ def _train(assignment: Assignment, connection: Connection) -> Ended:
         accelerator=assignment.accelerator(),
     )
 
-    def told_to_stop(line: LogLine) -> bool:
+    def told_to_stop(line: dict[str, Any]) -> bool:
         nonlocal is_pruned
-        connection.send(DevScore(share_gone(line, assignment.config.training), line.dev_accuracy))
+        connection.send(DevScore(share_gone(line, assignment.config.training), line["dev_accuracy"]))
         is_pruned = bool(connection.recv())
         return is_pruned
 
@@ -90,7 +90,7 @@ def _train(assignment: Assignment, connection: Connection) -> Ended:
     return Ended(position.best_accuracy, position.seconds, is_pruned=is_pruned, interrupted=outcome.interrupted)
 
 
-def share_gone(line: LogLine, settings: TrainingConfig) -> float:
+def share_gone(line: dict[str, Any], settings: TrainingConfig) -> float:
     """How much of the run is over at this line of its log, by epochs or by the clock, whichever ends it first."""
-    by_clock = line.seconds / (60 * settings.minutes) if settings.minutes else 0.0
-    return float(min(1.0, max(line.epoch / settings.epochs, by_clock)))
+    by_clock = line["seconds"] / (60 * settings.minutes) if settings.minutes else 0.0
+    return float(min(1.0, max(line["epoch"] / settings.epochs, by_clock)))
