@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from veriscene import __version__
-from veriscene.cli import INTERRUPTED, judge, output
+from veriscene.cli import judge, output
 from veriscene.cli.bench import bench
 from veriscene.cli.data import data
 from veriscene.cli.models import models
@@ -60,6 +60,6 @@ def run() -> None:
     except (InputError, OSError) as error:  # OSError: a full disk, a folder without permission
         output.fail(message(error))
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        sys.exit(output.INTERRUPTED)
     finally:
         output.leave_process_group()

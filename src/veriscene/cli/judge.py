@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -19,9 +19,7 @@ from veriscene.errors import InputError
 if TYPE_CHECKING:
     from veriscene.evaluation.metrics import Scores, Slice
     from veriscene.scenes.nlvr import Example
-    from veriscene.serving.judge import Verdict
-
-LONGEST_LINE = 1 << 20  # bytes; a line of the corpus has about 3,000
+    from veriscene.serving.judge import Judge, Verdict
 
 Model = Annotated[
     str, typer.Argument(help="A folder written by `veriscene train`, a shipped checkpoint's name, or an .onnx file.")
@@ -61,16 +59,17 @@ def evaluate(
 def _judge(model: str, examples: Sequence[Example]) -> tuple[dict[str, float], dict[str, list[str]]]:
     """Probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
     from veriscene.evaluation.evaluate import probabilities
+    from veriscene.serving import ONNX, load
     from veriscene.serving.judge import Question
-    from veriscene.serving.loading import load
     from veriscene.training import checkpoint as checkpoints
 
     unknown: dict[str, list[str]] = {}
     with output.progress_bar("judging") as progress:
-        if not model.endswith(".onnx"):
-            accelerator, checkpoint = output.accelerator(), checkpoints.load(model)
+        if not model.endswith(ONNX):
+            accelerator = output.accelerator()
+            checkpoint = checkpoints.load(model, device=accelerator.device)
             for statement in {example.statement: None for example in examples}:
-                unknown |= checkpoint.vocabulary.unknown_words(statement)
+                unknown |= checkpoint.encoder.vocabulary.unknown_words(statement)
             return probabilities(checkpoint, examples, accelerator, progress), unknown
         output.require_one_process("evaluate FILE.onnx")
         judged: dict[str, float] = {}
@@ -106,23 +105,19 @@ def predict(
     attention: Annotated[bool, typer.Option(help="Add the attention maps to the JSON output.")] = False,
 ) -> None:
     """Judge one statement about one scene. Without --statement: JSON lines on standard input, one verdict per line."""
-    from veriscene.serving import lines, loading
+    from veriscene.scenes.nlvr import read_scene_file
+    from veriscene.serving import load
 
     if (statement is None) != (scene is None):
         raise typer.BadParameter("--statement and --scene go together")
     output.require_one_process("predict")
     if statement is None and sys.stdin is None:  # closed by the shell: <&-
         raise InputError("is closed", where="standard input", allowed="send JSON lines, or use --statement and --scene")
-    judge = loading.load(model)
+    judge = load(model)
     if statement is None or scene is None:
-        warned: set[str] = set()
-        for answer in lines.answers(judge, _bounded_lines(sys.stdin.buffer), attention=attention):
-            unknown = answer["unknown_words"]
-            output.warn_unknown_words({word: near for word, near in unknown.items() if word not in warned})
-            warned.update(unknown)
-            print(json.dumps(answer), flush=True)
+        _predict_lines(judge, sys.stdin.buffer, attention=attention)
         return
-    verdict = judge(statement, lines.read_scene_file(scene))
+    verdict = judge(statement, read_scene_file(scene))
     output.warn_unknown_words(verdict.unknown_words)
     if as_json:
         print(json.dumps(verdict.to_json(attention=attention)))
@@ -130,17 +125,28 @@ def predict(
         _print_verdict(verdict)
 
 
-def _bounded_lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a stream; InputError instead of reading one that would fill the memory."""
-    number = 0
-    while line := stream.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            where = f"standard input, line {number}"
-            raise InputError(
-                f"longer than {LONGEST_LINE:,} bytes", where=where, allowed="send one JSON object per line"
-            )
-        yield line
+def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
+    """Prints each verdict as soon as its line arrives, with the line's identifier if it has one."""
+    from veriscene.files import parse_json, read_lines
+    from veriscene.serving.judge import Question
+
+    warned: set[str] = set()
+    for number, line in read_lines(stream):
+        try:
+            if isinstance(line, InputError):
+                raise line
+            if not line.strip():
+                continue
+            record = parse_json(line)
+            verdict = judge(Question.from_json(record))
+        except InputError as error:
+            raise error.at(f"standard input, line {number}") from None
+        unknown = verdict.unknown_words
+        output.warn_unknown_words({word: near for word, near in unknown.items() if word not in warned})
+        warned.update(unknown)
+        assert isinstance(record, dict)
+        name = {"identifier": record["identifier"]} if "identifier" in record else {}
+        print(json.dumps({**name, **verdict.to_json(attention=attention)}), flush=True)
 
 
 def _print_verdict(verdict: Verdict) -> None:

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from veriscene.cli import INTERRUPTED as INTERRUPTED
 from veriscene.errors import InputError
 from veriscene.training.progress import LossyStream
 
@@ -111,7 +112,10 @@ def warn_unknown_words(unknown: Mapping[str, list[str]]) -> None:
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """Yields a function of (done, total): a bar on a terminal, otherwise a line every few seconds."""
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=_errors, transient=True, disable=not _errors.is_terminal)
+    # rich would print what the command writes to standard output on standard error instead.
+    redirect = sys.stdout is not None and sys.stdout.isatty()
+    hidden = not _errors.is_terminal
+    bar = Progress(*columns, console=_errors, transient=True, disable=hidden, redirect_stdout=redirect)
     task = None
     last_line = time.monotonic()
 
@@ -141,8 +145,6 @@ def accelerator() -> Accelerator:
     import torch
     from accelerate import Accelerator
 
-    # tf32 for matrix products, as cuDNN uses by default: about three decimal digits, and several times faster.
-    torch.backends.cuda.matmul.allow_tf32 = True
     # Without a GPU, accelerate tells processes apart only if asked for the CPU explicitly.
     return Accelerator(cpu=not torch.cuda.is_available())
 

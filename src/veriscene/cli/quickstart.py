@@ -6,8 +6,8 @@ import json
 
 import typer
 
-from veriscene.cli import INTERRUPTED, output
-from veriscene.cli.output import Changes, DataFolder, Out, Seed
+from veriscene.cli import output
+from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Out, Seed
 
 
 def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = None, out: Out = None) -> None:
@@ -15,8 +15,8 @@ def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = No
 
     Takes a few minutes on a CPU. The last line on standard output is a JSON object.
     """
-    from veriscene.config import load_preset
     from veriscene.experiments.quickstart import quickstart as run_quickstart
+    from veriscene.models import load_preset
 
     output.require_one_process("quickstart")
     accelerator = output.accelerator()

@@ -17,7 +17,7 @@ def report(
     ] = None,
 ) -> None:
     """Write one self-contained HTML page about a run: learning curve, scores, judged examples."""
-    from veriscene.experiments.judged_run import judge_run
+    from veriscene.experiments.reporting import report_run
 
     output.require_one_process("report")
-    print(judge_run(run, output.accelerator(), out=out).report)
+    print(report_run(run, output.accelerator(), out=out).report)

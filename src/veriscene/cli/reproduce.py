@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from veriscene.cli import INTERRUPTED, output
-from veriscene.cli.output import Changes
+from veriscene.cli import output
+from veriscene.cli.output import INTERRUPTED, Changes
 
 
 def reproduce(

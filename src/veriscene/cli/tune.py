@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from veriscene.cli import INTERRUPTED, output
-from veriscene.cli.output import Changes, Seed
+from veriscene.cli import output
+from veriscene.cli.output import INTERRUPTED, Changes, Seed
 from veriscene.errors import InputError
 from veriscene.experiments.tuning.space import DEFAULT, FORMS
 
