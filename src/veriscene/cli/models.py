@@ -17,8 +17,7 @@ def models(as_json: AsJson = False) -> None:
 
     kinds, checkpoints = list_models(), list_checkpoints()
     if as_json:
-        listing = {"models": kinds, "checkpoints": checkpoints}
-        print(json.dumps({name: [asdict(each) for each in found] for name, found in listing.items()}))
+        print(json.dumps({"models": [asdict(k) for k in kinds], "checkpoints": [asdict(c) for c in checkpoints]}))
         return
     table = Table("model", "presets", "summary", box=None)
     for kind in kinds:
