@@ -15,6 +15,13 @@ settings.load_profile("steady")
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    import torch  # not before OMP_NUM_THREADS is set
+
+    if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+
+
 @pytest.fixture(scope="session")
 def nlvr_folder() -> Path:
     """The real NLVR corpus, through VERISCENE_NLVR, else beside the project."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import subprocess
 import sys
@@ -87,6 +88,13 @@ def test_an_endless_line_on_standard_input_takes_little_memory(place: Path) -> N
     )
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("veriscene: standard input, line 1: longer than ") and done.stderr.count("\n") == 1
+
+
+def test_a_statement_of_200_000_words_is_refused(place: Path) -> None:
+    question = {"statement": "a " * 200_000, "scene": json.loads((place / "scene.json").read_text())}
+    done = veriscene("predict", "model", cwd=place, stdin=json.dumps(question))
+    assert done.returncode == 1 and done.stdout == "" and "256" in done.stderr
+    assert done.stderr.startswith("veriscene: standard input, line 1: ") and len(done.stderr) < 300
 
 
 def test_a_closed_standard_input_is_one_clear_line(place: Path) -> None:
