@@ -7,9 +7,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 DATA ?=
 ifdef NO_INSTALL
-RUN := PYTHONPATH=src:tests $(PYTHON) -m
+RUN := PYTHONPATH=src $(PYTHON) -m
 else
-RUN := PYTHONPATH=tests $(BIN)/python -m
+RUN := $(BIN)/python -m
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 endif
@@ -22,10 +22,10 @@ run: $(INSTALLED)
 test: $(INSTALLED_DEV)
 	$(RUN) pytest
 
-# Only files with such tests are imported, and hypothesis may be missing.
+# Only files with such tests are imported: others may need packages that NO_INSTALL=1 does not find.
 test-gpu: $(INSTALLED_DEV)
 	$(RUN:-m=-c) 'import torch, sys; sys.exit(None if torch.cuda.is_available() else "no GPU: torch.cuda.is_available() is False")'
-	$(RUN) pytest -p without_hypothesis -m gpu $$(grep -rl 'mark\.gpu' tests --include='test_*.py')
+	$(RUN) pytest -m gpu $$(grep -rl 'mark\.gpu' tests --include='test_*.py')
 	$(RUN) veriscene quickstart --out "$$(mktemp -d)/run"
 
 lint: $(VENV)/.installed-dev
