@@ -18,12 +18,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from veriscene.cli import INTERRUPTED as INTERRUPTED
 from veriscene.errors import InputError
-from veriscene.training.progress import LossyStream
+from veriscene.training.progress import LossyStream, clock
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
 SECONDS_BETWEEN_LINES = 5.0
+LONG_ON_CPU = 3600.0  # seconds
 SECONDS_FOR_MAIN_PROCESS = 10.0
 WORDS_SHOWN = 10
 
@@ -147,6 +148,13 @@ def accelerator() -> Accelerator:
 
     # Without a GPU, accelerate tells processes apart only if asked for the CPU explicitly.
     return Accelerator(cpu=not torch.cuda.is_available())
+
+
+def expected_time(seconds: float, accelerator: Accelerator) -> str:
+    """A duration as text; if this machine needs hours for want of a GPU, the text says so."""
+    if accelerator.device.type == "cpu" and seconds > LONG_ON_CPU:
+        return f"{seconds / 3600:,.0f} hours on this CPU; this is meant for a GPU"
+    return clock(seconds)
 
 
 def require_one_process(command: str) -> None:

@@ -47,7 +47,8 @@ def reproduce(
         output.say(f"{name:<45} about {clock(seconds)}")
 
     left = work.expected_seconds_left(todo, settings, data=data, folder=folder, accelerator=accelerator, tell=tell)
-    output.say(f"{len(left)} of {len(todo)} rows to train, about {clock(sum(left.values()))} in all, in {folder}")
+    total = output.expected_time(sum(left.values()), accelerator)
+    output.say(f"{len(left)} of {len(todo)} rows to train in {folder}, about {total}")
     if dry_run:
         return
     for row in todo:

@@ -119,12 +119,7 @@ def _train_seeds(folder: Path) -> None:
 
 def _print_expected_time(config: Config, corpus: Path, *, seeds: int = 1) -> None:
     from veriscene.training.estimate import expected_seconds
-    from veriscene.training.progress import clock
 
     accelerator = output.accelerator()
     seconds = seeds * expected_seconds(config, corpus, accelerator)
-    if accelerator.device.type == "cpu" and seconds > 3600:
-        about = f"{seconds / 3600:.0f} hours on this CPU; this preset is meant for a GPU"
-    else:
-        about = clock(seconds)
-    output.say(f"expected time: about {about}")
+    output.say(f"expected time: about {output.expected_time(seconds, accelerator)}")
