@@ -35,7 +35,7 @@ def evaluate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Accuracy with its 95 % interval, consistency and a breakdown, on a labelled NLVR file."""
+    """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled NLVR file."""
     from veriscene.scenes import nlvr
 
     if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
@@ -102,7 +102,7 @@ def predict(
         Path | None, typer.Option(readable=False, help="JSON file: three boxes, or an object with `structured_rep`.")
     ] = None,
     as_json: AsJson = False,
-    attention: Annotated[bool, typer.Option(help="Add the attention maps to the JSON output.")] = False,
+    attention: Annotated[bool, typer.Option("--attention", help="Add the attention maps to the JSON output.")] = False,
 ) -> None:
     """Judge one statement about one scene. Without --statement: JSON lines on standard input, one verdict per line."""
     from veriscene.scenes.nlvr import read_scene_file
@@ -161,7 +161,12 @@ def _print_verdict(verdict: Verdict) -> None:
             print(f"  box {box + 1}: {', '.join(facts)}")
 
 
-def export(model: Model, out: Annotated[Path, typer.Argument(readable=False, help="The .onnx file to write.")]) -> None:
+def export(
+    model: Annotated[
+        str, typer.Argument(help="A folder written by `veriscene train`, or a shipped checkpoint's name.")
+    ],
+    out: Annotated[Path, typer.Argument(readable=False, help="The .onnx file to write.")],
+) -> None:
     """Write a model as one self-contained ONNX file, verified against torch. `predict` and `evaluate` accept it."""
     from veriscene.serving.onnx.export import export as write_onnx
     from veriscene.training import checkpoint as checkpoints
