@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from veriscene.models.layers import recurrence
 from veriscene.models.layers.recurrence import Chain
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))]
 LENGTHS = [7, 1, 4, 6]
 
 

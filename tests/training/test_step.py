@@ -21,7 +21,7 @@ from veriscene.training.schedule import learning_rate
 from veriscene.training.sharpness import uphill
 from veriscene.training.step import CapturedStep, PlainStep, filled_up
 
-needs_gpu = pytest.mark.gpu
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 @needs_gpu
