@@ -1,17 +1,32 @@
-# make run: the main job. make test: all tests. make lint: style and types. Each installs what it needs, once.
+# make run: the main job. make test: all tests. make test-gpu: those that need a GPU, and the main job on it.
+# make lint: style and types. Each installs what it needs, once; where nothing can be installed, NO_INSTALL=1 makes
+# run, test and test-gpu use the packages that PYTHON already has.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 DATA ?=
+ifdef NO_INSTALL
+RUN := PYTHONPATH=src $(PYTHON) -m
+else
+RUN := $(BIN)/python -m
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+endif
 
-.PHONY: run test lint format clean
+.PHONY: run test test-gpu lint format clean
 
-run: $(VENV)/.installed
-	$(BIN)/veriscene quickstart $(if $(DATA),--data "$(DATA)")
+run: $(INSTALLED)
+	$(RUN) veriscene quickstart $(if $(DATA),--data "$(DATA)")
 
-test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest
+test: $(INSTALLED_DEV)
+	$(RUN) pytest
+
+# Only files with such tests are imported: others may need packages that NO_INSTALL=1 does not find.
+test-gpu: $(INSTALLED_DEV)
+	$(RUN:-m=-c) 'import torch, sys; sys.exit(None if torch.cuda.is_available() else "no GPU: torch.cuda.is_available() is False")'
+	$(RUN) pytest -m gpu $$(grep -rl 'mark\.gpu' tests --include='test_*.py')
+	$(RUN) veriscene quickstart --out "$$(mktemp -d)/run"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check src tests benchmarks

@@ -1,4 +1,4 @@
-"""The commands below `veriscene bench`. What is measured lies in the repository's folder benchmarks."""
+"""`veriscene bench`: runs the measurements in the repository's benchmarks folder."""
 
 from __future__ import annotations
 
@@ -13,39 +13,36 @@ from typing import Annotated
 import typer
 
 import veriscene
-from veriscene.cli.output import accelerator, progress_bar
+from veriscene.cli.output import AsJson, accelerator, progress_bar
 from veriscene.errors import InputError
 
-bench = typer.Typer(help="Speed, measured side by side with a plain implementation.", no_args_is_help=True)
-
-Data = Annotated[
-    Path | None, typer.Option("--data", readable=False, help="Corpus folder. Default: an embedded corpus is made.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
+bench = typer.Typer(help="Measure speed against a plain PyTorch implementation.", no_args_is_help=True)
 
 
 @bench.command()
 def train(
-    data: Data = None,
+    data: Annotated[
+        Path | None, typer.Option(readable=False, help="Corpus folder. Default: a synthetic corpus is generated.")
+    ] = None,
     presets: Annotated[
         list[str] | None, typer.Option("--preset", help="biatt or biatt-pointer; may be repeated. Default: both.")
     ] = None,
     batches: Annotated[
         list[int] | None, typer.Option("--batch", min=1, help="May be repeated. Default: 64 and 512.")
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Turns that each side takes.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Measurements per side, taken in turns.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Training: examples a second of both, their ratio, and the share of the chip's measured peak."""
+    """Training: examples per second of both, their ratio, and the share of the device's measured peak."""
     from veriscene.corpora import synthetic as corpus
     from veriscene.scenes import nlvr
 
     for preset in presets or []:
         if preset not in ("biatt", "biatt-pointer"):
-            raise InputError(f"there is no plain implementation of {preset!r}; choose biatt or biatt-pointer")
+            raise InputError(f"no plain implementation of {preset!r}", allowed="choose biatt or biatt-pointer")
     measured = _load("train")
     if data is None:
-        with progress_bar("making the corpus") as progress:
+        with progress_bar("generating the corpus") as progress:
             examples = corpus.build(3000, seed=1, progress=progress)["train"]
     else:
         examples = nlvr.read(nlvr.split_file(data, "train"))
@@ -66,13 +63,14 @@ def train(
 @bench.command()
 def predict(
     data: Annotated[
-        Path | None, typer.Option("--data", readable=False, help="An NLVR file. Default: an embedded corpus is made.")
+        Path | None,
+        typer.Option("--data", readable=False, help="An NLVR file. Default: a synthetic corpus is generated."),
     ] = None,
     seconds: Annotated[float, typer.Option(min=1, help="How long to measure.")] = 60.0,
-    threads: Annotated[int, typer.Option(min=1, max=256, help="That each side may use.")] = 2,
+    threads: Annotated[int, typer.Option(min=1, max=256, help="CPU threads per side.")] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Judging on a CPU, one example at a time and in bulk: plain torch against the exported file."""
+    """Inference on a CPU, one example at a time and in bulk: plain torch against the exported ONNX file."""
     measured = _load("predict")
     examples = measured.bulk_examples(data)
     checkpoint = measured.fresh_checkpoint(examples)
@@ -84,7 +82,7 @@ def predict(
 def _load(name: str) -> ModuleType:
     path = Path(veriscene.__file__).resolve().parents[2] / "benchmarks" / f"{name}.py"
     if not path.is_file():
-        raise InputError("`veriscene bench` needs the repository: clone it and install with `pip install -e .`")
+        raise InputError("`veriscene bench` needs the repository", allowed="clone it and run `pip install -e .` there")
     spec = importlib.util.spec_from_file_location(f"veriscene_benchmarks_{name}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,37 +1,40 @@
-"""What the commands share: some of their options, how they speak to a person, and on what they run."""
+"""What the commands share: options, messages on standard error, progress bars, and the processes they run on."""
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
+from veriscene.cli import INTERRUPTED as INTERRUPTED
 from veriscene.errors import InputError
+from veriscene.training.progress import LossyStream, clock
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
-    from veriscene.evaluation.metrics import Scores, Slice
-    from veriscene.scenes.nlvr import Example
-
-INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
 SECONDS_BETWEEN_LINES = 5.0
+LONG_ON_CPU = 3600.0  # seconds
+SECONDS_FOR_MAIN_PROCESS = 10.0
+WORDS_SHOWN = 10
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 DataFolder = Annotated[
     Path | None,
     typer.Option(
         "--data",
         readable=False,
-        help="Corpus folder with train/train.json and dev/dev.json. Default: the embedded corpus.",
+        help="Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated.",
     ),
 ]
 Changes = Annotated[
@@ -40,43 +43,130 @@ Changes = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", readable=False, help="Folder of the run. Default: a new one below runs/.")
 ]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, order of examples, dropout and sampling.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, example order, dropout and sampling.")]
 
-# Of several processes (started by torchrun) only the first one speaks; the others would say the same again.
+# Of several processes (started by torchrun) only the main one prints.
+WORLD_SIZE = int(os.environ.get("WORLD_SIZE", "1"))
 IS_MAIN = os.environ.get("RANK", "0") == "0"
 _errors = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not IS_MAIN)
 
 
+# ---------------------------------------------------------------- streams
+
+
+class ReaderGone(BaseException):
+    """The reader of standard output (head, less) has exited. Not an OSError, on which click and rich exit with 1."""
+
+
+class _Stdout(io.FileIO):
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            end: BaseException = ReaderGone()
+        except OSError as error:
+            end = InputError(f"cannot be written ({error.strerror})", where="standard output")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # so that Python's flush at exit succeeds
+        raise end
+
+
+def protect_streams() -> None:
+    """No output raises an encoding error. Failed writes to standard output end the command, to standard error not."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        raw = io.BufferedWriter(_Stdout(sys.stdout.fileno(), "w", closefd=False))
+        buffering = sys.stdout.line_buffering
+        sys.stdout = io.TextIOWrapper(raw, encoding=sys.stdout.encoding, errors="replace", line_buffering=buffering)
+    sys.stderr = LossyStream(sys.stderr)
+
+
 def say(text: str) -> None:
-    """A line on standard error."""
+    """Prints a line on standard error."""
     _errors.print(text, markup=False)
 
 
-def complain(text: str) -> None:
+def fail(text: str) -> NoReturn:
+    """Ends the command because of invalid input: one line on standard error, exit status 1.
+
+    Among several processes the main one prints it, and the others wait until torchrun terminates them: it terminates
+    all as soon as one has failed. torchrun then exits with 1 too, but not without a report of its own, which its
+    processes cannot prevent; the line is written to a file that this report quotes.
+    """
     _errors.print(f"veriscene: {text}", markup=False, style="red" if _errors.is_terminal else "")
+    if not IS_MAIN:
+        time.sleep(SECONDS_FOR_MAIN_PROCESS)
+    if error_file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
+        record = {"message": text, "extraInfo": {"py_callstack": text, "timestamp": str(int(time.time()))}}
+        with suppress(OSError):
+            Path(error_file).write_text(json.dumps({"message": record}))
+    sys.exit(1)
+
+
+def warn_unknown_words(unknown: Mapping[str, list[str]]) -> None:
+    """Prints one line with the words that the model does not know, each with the nearest known ones."""
+    if unknown:
+        words = [f"{word!r} (nearest: {', '.join(near) or 'none'})" for word, near in unknown.items()]
+        more = f" and {len(words) - WORDS_SHOWN} more" if len(words) > WORDS_SHOWN else ""
+        say(f"warning: words unknown to this model: {', '.join(words[:WORDS_SHOWN])}{more}")
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yields a function of (done, total): a bar on a terminal, otherwise a line every few seconds."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # rich would print what the command writes to standard output on standard error instead.
+    redirect = sys.stdout is not None and sys.stdout.isatty()
+    hidden = not _errors.is_terminal
+    bar = Progress(*columns, console=_errors, transient=True, disable=hidden, redirect_stdout=redirect)
+    task = None
+    last_line = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal task, last_line
+        if task is None:
+            bar.start()
+            task = bar.add_task(what, total=total)
+        bar.update(task, completed=done)
+        if done >= total:
+            bar.stop()
+        elif not _errors.is_terminal and time.monotonic() - last_line > SECONDS_BETWEEN_LINES:
+            last_line = time.monotonic()
+            say(f"{what}: {done:,} of {total:,}")
+
+    try:
+        yield progress
+    finally:
+        bar.stop()
+
+
+# ---------------------------------------------------------------- processes
 
 
 def accelerator() -> Accelerator:
-    """The devices and processes that this command was started on."""
+    """The device and the processes that this command runs on."""
     import torch
     from accelerate import Accelerator
 
-    # tf32 for products, as cuDNN takes it for its own by default: about three decimal digits, and several times faster.
-    torch.backends.cuda.matmul.allow_tf32 = True
-    # Several processes without a GPU are told apart only if the CPU is asked for by name.
+    # Without a GPU, accelerate tells processes apart only if asked for the CPU explicitly.
     return Accelerator(cpu=not torch.cuda.is_available())
 
 
-def main_process_alone(command: str) -> None:
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise InputError(f"`veriscene {command}` runs in one process; start it without torchrun")
+def expected_time(seconds: float, accelerator: Accelerator) -> str:
+    """A duration as text; if this machine needs hours for want of a GPU, the text says so."""
+    if accelerator.device.type == "cpu" and seconds > LONG_ON_CPU:
+        return f"{seconds / 3600:,.0f} hours on this CPU; this is meant for a GPU"
+    return clock(seconds)
 
 
-def leave_the_group() -> None:
-    """One of several processes takes leave of the others and ends here, unless a traceback is on its way.
+def require_one_process(command: str) -> None:
+    """Raises InputError under torchrun."""
+    if WORLD_SIZE > 1:
+        raise InputError(f"`veriscene {command}` runs in one process", allowed="start it without torchrun")
 
-    It must not go the usual way: the threads of their communication live on in what still holds the group, and now and
-    then abort the process while the interpreter takes itself down.
+
+def leave_process_group() -> None:
+    """Ends this process if it belongs to a torch.distributed group, unless an unexpected exception is propagating.
+
+    Exits without interpreter shutdown, during which the group's communication threads sometimes abort the process.
     """
     if "torch" not in sys.modules:
         return
@@ -91,59 +181,3 @@ def leave_the_group() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code if isinstance(code, int) else int(code is not None))
-
-
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A function of (done, total): a bar that goes when all is done; without a terminal, a line now and then."""
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=_errors, transient=True, disable=not _errors.is_terminal)
-    task = None
-    told = time.monotonic()
-
-    def progress(done: int, total: int) -> None:
-        nonlocal task, told
-        if task is None:
-            bar.start()
-            task = bar.add_task(what, total=total)
-        bar.update(task, completed=done)
-        if done >= total:
-            bar.stop()
-        elif not _errors.is_terminal and time.monotonic() - told > SECONDS_BETWEEN_LINES:
-            told = time.monotonic()
-            say(f"{what}: {done:,} of {total:,}")
-
-    try:
-        yield progress
-    finally:
-        bar.stop()
-
-
-def scores_to_json(examples: Sequence[Example], scores: Scores | None, slices: Sequence[Slice]) -> dict[str, object]:
-    """No scores, of examples without labels, are null: whoever asked for the object can read it as always."""
-    return {
-        "accuracy": scores and scores.accuracy,
-        "interval": scores and list(scores.interval),
-        "consistency": scores and scores.consistency,
-        "examples": len(examples),
-        "presentations": len({example.presentation for example in examples}),
-        "breakdown": [
-            {"group": s.group, "name": s.name, "examples": s.scores.examples, "accuracy": s.scores.accuracy}
-            for s in slices
-        ],
-    }
-
-
-def print_scores(scores: Scores, slices: Sequence[Slice]) -> None:
-    low, high = scores.interval
-    print(f"accuracy     {scores.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%}, {scores.examples:,} examples)")
-    print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
-    table = Table(box=None)
-    for name in ("", ""):
-        table.add_column(name)
-    for name in ("examples", "accuracy", "95 %"):
-        table.add_column(name, justify="right")
-    for s in slices:
-        low, high = s.scores.interval
-        table.add_row(s.group, s.name, f"{s.scores.examples:,}", f"{s.scores.accuracy:.1%}", f"{low:.1%} – {high:.1%}")
-    Console(highlight=False).print(table)

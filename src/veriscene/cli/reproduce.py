@@ -1,4 +1,4 @@
-"""`veriscene reproduce`: a table of results, from nothing."""
+"""`veriscene reproduce`: a table of results, trained from scratch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED
+from veriscene.cli.output import INTERRUPTED, Changes
 
 
 def reproduce(
@@ -22,21 +22,15 @@ def reproduce(
     ] = None,
     rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
     seeds: Annotated[
-        int,
-        typer.Option(
-            "--seeds", min=3, help="So many seeds a row, to be chosen beforehand; rows that have fewer get the rest."
-        ),
+        int, typer.Option("--seeds", min=3, help="Seeds per row; rows trained with fewer get the missing ones.")
     ] = 3,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting of every row; may be repeated."),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how long it would take.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The table as one JSON object on standard output.")] = False,
+    changes: Changes = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the expected time.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table as one JSON object.")] = False,
 ) -> None:
-    """Train and score the rows of a table, three seeds each or more, and write it beside the published figures.
+    """Train and score the rows of a table with several seeds each, and print it beside the published figures.
 
-    The same command again goes on where the last one stopped. The test split is looked at once a row, at its end.
+    Repeating the command continues where it stopped. The test split is scored once per row, when its seeds are trained.
     """
     from veriscene.experiments import plans
     from veriscene.experiments import reproduce as work
@@ -53,18 +47,19 @@ def reproduce(
         output.say(f"{name:<45} about {clock(seconds)}")
 
     left = work.expected_seconds_left(todo, settings, data=data, folder=folder, accelerator=accelerator, tell=tell)
-    output.say(f"{len(left)} of {len(todo)} rows to train, about {clock(sum(left.values()))} in all, in {folder}")
+    total = output.expected_time(sum(left.values()), accelerator)
+    output.say(f"{len(left)} of {len(todo)} rows to train in {folder}, about {total}")
     if dry_run:
         return
     for row in todo:
         result = work.carry_out(row, settings, data=data, folder=folder, accelerator=accelerator, say=output.say)
         if result is None:
-            output.say("interrupted and saved; the same command goes on")
+            output.say("interrupted and saved; repeat the command to continue")
             raise typer.Exit(INTERRUPTED)
         output.say(f"{row.name}: dev {result.dev}")
-        if row.name in left or row is todo[-1]:  # the intervals take a while, and rows that were done change none
+        if row.name in left or row is todo[-1]:  # computing intervals takes a while, and finished rows change none
             table = work.table_of(chosen, data=data, folder=folder, accelerator=accelerator)
-            if accelerator.is_main_process:
+            if output.IS_MAIN:
                 table.write(folder, plan)
-    if accelerator.is_main_process:
+    if output.IS_MAIN:
         print(json.dumps(table.to_json()) + "\n" if as_json else table.markdown(), end="")

@@ -53,7 +53,7 @@ def tune(
     from veriscene.experiments.tuning.study import plan_search
     from veriscene.training.settings import check_changes
 
-    output.main_process_alone("tune")
+    output.require_one_process("tune")
     fixed = [
         *(changes or []),
         *([] if minutes is None else [f"training.minutes={minutes}"]),

@@ -21,8 +21,6 @@ from veriscene import files
 LOG = "log.jsonl"
 TENSORBOARD = "tensorboard"
 SECONDS_BETWEEN_LINES = 30.0  # without a bar, so that a run between two evaluations does not look dead
-SECONDS_TO_ESTIMATE = 4.0  # the first steps are slower than the rest; libraries initialize themselves
-LONG_ON_CPU = 3600.0
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ class LossyStream(io.TextIOBase):
 class Display:
     """Progress on standard error: a bar on a terminal, otherwise plain lines. Never raises if it cannot be written."""
 
-    def __init__(self, total_steps: int, done_steps: int, *, quiet: bool, on_cpu: bool = False) -> None:
+    def __init__(self, total_steps: int, done_steps: int, *, quiet: bool) -> None:
         self._console = Console(file=cast(TextIO, LossyStream(sys.stderr)), quiet=quiet, highlight=False)
         self._bar = Progress(
             TextColumn("{task.description}"),
@@ -134,9 +132,7 @@ class Display:
             disable=quiet or not self._console.is_terminal,
         )
         self._task = self._bar.add_task("training", total=total_steps, completed=done_steps, state="")
-        self._total_steps, self._on_cpu = total_steps, on_cpu
-        self._started = self._last_line = time.monotonic()
-        self._estimated = False
+        self._total_steps, self._last_line = total_steps, time.monotonic()
 
     def __enter__(self) -> Display:
         self._bar.start()
@@ -154,10 +150,7 @@ class Display:
     def step(self, step: int, *, loss: float, speed: float, seconds_left: float) -> None:
         state = f"loss {loss:.3f}  {speed:,.0f} examples/s  {clock(seconds_left)} left"
         self._bar.update(self._task, completed=step, state=state)
-        if not self._estimated and time.monotonic() - self._started > SECONDS_TO_ESTIMATE:
-            self._estimated = True
-            self.note(expectation(seconds_left, on_cpu=self._on_cpu))
-        elif not self._console.is_terminal and time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
+        if not self._console.is_terminal and time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self.note(f"step {step:>6}/{self._total_steps}  {state}")
 
     def scored(self, line: LogLine, *, seconds_left: float, best: bool) -> None:
@@ -166,13 +159,6 @@ class Display:
             f"  dev {line.dev_accuracy:.1%}{' *' if best else '  '}  {line.examples_per_second:,.0f} examples/s"
             f"  {clock(line.seconds)} elapsed, {clock(seconds_left)} left"
         )
-
-
-def expectation(seconds: float, *, on_cpu: bool) -> str:
-    """The line that tells a user how long training will take, and that a GPU is expected where a CPU needs hours."""
-    if on_cpu and LONG_ON_CPU < seconds < math.inf:
-        return f"expected time: about {seconds / 3600:.0f} hours on this CPU; this preset is meant for a GPU"
-    return f"expected time: about {clock(seconds)}"
 
 
 def clock(seconds: float) -> str:

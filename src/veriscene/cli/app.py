@@ -1,0 +1,65 @@
+"""All commands, and how the program ends: one clear line and exit status 1 for invalid input."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from veriscene import __version__
+from veriscene.cli import judge, output
+from veriscene.cli.bench import bench
+from veriscene.cli.data import data
+from veriscene.cli.models import models
+from veriscene.cli.quickstart import quickstart
+from veriscene.cli.report import report
+from veriscene.cli.reproduce import reproduce
+from veriscene.cli.train import train
+from veriscene.cli.tune import tune
+from veriscene.errors import InputError, message
+
+app = typer.Typer(
+    help="Is this statement true of this scene?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(quickstart, train, judge.evaluate, judge.predict, judge.score, judge.export),
+    *(report, models, reproduce, tune),
+)
+for command in COMMANDS:
+    app.command()(command)
+app.add_typer(data, name="data")
+app.add_typer(bench, name="bench")
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if show:
+        print(__version__)
+        raise typer.Exit
+
+
+def run() -> None:
+    """Runs the command that sys.argv names, and exits."""
+    output.protect_streams()
+    if callable(signal.getsignal(signal.SIGINT)):  # not if a shell asked for Ctrl-C to be ignored
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except output.ReaderGone:
+        sys.exit(0)
+    except (InputError, OSError) as error:  # OSError: a full disk, a folder without permission
+        output.fail(message(error))
+    except KeyboardInterrupt:
+        sys.exit(output.INTERRUPTED)
+    finally:
+        output.leave_process_group()

@@ -1,0 +1,223 @@
+"""`veriscene evaluate`, `score`, `predict` and `export`: what can be done with a trained model and its predictions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from veriscene.cli import output
+from veriscene.cli.output import AsJson
+from veriscene.errors import InputError
+
+if TYPE_CHECKING:
+    from veriscene.evaluation.metrics import Scores, Slice
+    from veriscene.scenes.nlvr import Example
+    from veriscene.serving.judge import Judge, Verdict
+
+Model = Annotated[
+    str, typer.Argument(help="A folder written by `veriscene train`, a shipped checkpoint's name, or an .onnx file.")
+]
+Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
+
+
+def evaluate(
+    model: Model,
+    file: Examples,
+    predictions: Annotated[
+        Path | None, typer.Option(readable=False, help="Also write the predictions, as the official CSV.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled NLVR file."""
+    from veriscene.scenes import nlvr
+
+    if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
+        raise InputError("is the file that is evaluated", where=predictions, allowed="name another file")
+    examples = nlvr.read(file)
+    has_labels = any(example.label is not None for example in examples)
+    if not has_labels and predictions is None:
+        raise InputError("has no labels to score", where=file, allowed="use --predictions to write the predictions")
+    judged, unknown = _judge(model, examples)
+    if not output.IS_MAIN:
+        return
+    output.warn_unknown_words(unknown)
+    verdicts = {identifier: probability > 0.5 for identifier, probability in judged.items()}
+    if predictions is not None:
+        nlvr.write_predictions(predictions, verdicts)
+    if not has_labels:
+        output.say(f"{file}: has no labels to score; the predictions are in {predictions}")
+    _print_scores(examples, verdicts if has_labels else None, as_json=as_json, also={"unknown_words": unknown})
+
+
+def _judge(model: str, examples: Sequence[Example]) -> tuple[dict[str, float], dict[str, list[str]]]:
+    """Probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
+    from veriscene.evaluation.evaluate import probabilities
+    from veriscene.serving import ONNX, load
+    from veriscene.serving.judge import Question
+    from veriscene.training import checkpoint as checkpoints
+
+    unknown: dict[str, list[str]] = {}
+    with output.progress_bar("judging") as progress:
+        if not model.endswith(ONNX):
+            accelerator = output.accelerator()
+            checkpoint = checkpoints.load(model, device=accelerator.device)
+            for statement in {example.statement: None for example in examples}:
+                unknown |= checkpoint.encoder.vocabulary.unknown_words(statement)
+            return probabilities(checkpoint, examples, accelerator, progress), unknown
+        output.require_one_process("evaluate FILE.onnx")
+        judged: dict[str, float] = {}
+        verdicts = load(model).stream(Question(example.statement, example.scene) for example in examples)
+        for example, verdict in zip(examples, verdicts, strict=True):
+            judged[example.identifier] = verdict.probability
+            unknown |= verdict.unknown_words
+            progress(len(judged), len(examples))
+    return judged, unknown
+
+
+def score(
+    file: Examples,
+    predictions: Annotated[Path, typer.Argument(readable=False, help="Lines of the form `identifier,true|false`.")],
+    as_json: AsJson = False,
+) -> None:
+    """Score the predictions of any system, as the official scripts do."""
+    from veriscene.evaluation import metrics
+    from veriscene.scenes import nlvr
+
+    examples, verdicts = nlvr.read(file), nlvr.read_predictions(predictions)
+    metrics.check_complete(examples, verdicts, file=predictions)
+    _print_scores(examples, verdicts, as_json=as_json)
+
+
+def predict(
+    model: Model,
+    statement: Annotated[str | None, typer.Option(help="The statement to judge.")] = None,
+    scene: Annotated[
+        Path | None, typer.Option(readable=False, help="JSON file: three boxes, or an object with `structured_rep`.")
+    ] = None,
+    as_json: AsJson = False,
+    attention: Annotated[bool, typer.Option("--attention", help="Add the attention maps to the JSON output.")] = False,
+) -> None:
+    """Judge one statement about one scene. Without --statement: JSON lines on standard input, one verdict per line."""
+    from veriscene.scenes.nlvr import read_scene_file
+    from veriscene.serving import load
+
+    if (statement is None) != (scene is None):
+        raise typer.BadParameter("--statement and --scene go together")
+    output.require_one_process("predict")
+    if statement is None and sys.stdin is None:  # closed by the shell: <&-
+        raise InputError("is closed", where="standard input", allowed="send JSON lines, or use --statement and --scene")
+    judge = load(model)
+    if statement is None or scene is None:
+        _predict_lines(judge, sys.stdin.buffer, attention=attention)
+        return
+    verdict = judge(statement, read_scene_file(scene))
+    output.warn_unknown_words(verdict.unknown_words)
+    if as_json:
+        print(json.dumps(verdict.to_json(attention=attention)))
+    else:
+        _print_verdict(verdict)
+
+
+def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
+    """Prints each verdict as soon as its line arrives, with the line's identifier if it has one."""
+    from veriscene.files import parse_json, read_lines
+    from veriscene.serving.judge import Question
+
+    warned: set[str] = set()
+    for number, line in read_lines(stream):
+        try:
+            if isinstance(line, InputError):
+                raise line
+            if not line.strip():
+                continue
+            record = parse_json(line)
+            verdict = judge(Question.from_json(record))
+        except InputError as error:
+            raise error.at(f"standard input, line {number}") from None
+        unknown = verdict.unknown_words
+        output.warn_unknown_words({word: near for word, near in unknown.items() if word not in warned})
+        warned.update(unknown)
+        assert isinstance(record, dict)
+        name = {"identifier": record["identifier"]} if "identifier" in record else {}
+        print(json.dumps({**name, **verdict.to_json(attention=attention)}), flush=True)
+
+
+def _print_verdict(verdict: Verdict) -> None:
+    print(f"{'true' if verdict.verdict else 'false'} (probability {verdict.probability:.3f})")
+    for box in range(3):
+        facts = []
+        if verdict.per_box is not None:
+            facts.append(f"{verdict.per_box[box]:.3f}")
+        if verdict.order is not None:
+            facts.append(f"items read in the order {' '.join(str(item + 1) for item in verdict.order[box])}")
+        if facts:
+            print(f"  box {box + 1}: {', '.join(facts)}")
+
+
+def export(
+    model: Annotated[
+        str, typer.Argument(help="A folder written by `veriscene train`, or a shipped checkpoint's name.")
+    ],
+    out: Annotated[Path, typer.Argument(readable=False, help="The .onnx file to write.")],
+) -> None:
+    """Write a model as one self-contained ONNX file, verified against torch. `predict` and `evaluate` accept it."""
+    from veriscene.serving.onnx.export import export as write_onnx
+    from veriscene.training import checkpoint as checkpoints
+
+    write_onnx(checkpoints.load(model), out)
+    print(out)
+
+
+# ---------------------------------------------------------------- scores
+
+
+def _print_scores(
+    examples: Sequence[Example],
+    verdicts: Mapping[str, bool] | None,
+    *,
+    as_json: bool,
+    also: Mapping[str, object] | None = None,
+) -> None:
+    """Without verdicts (the examples have no labels) the JSON object has the same keys, and null for the scores."""
+    from veriscene.evaluation import metrics
+
+    scores = None if verdicts is None else metrics.score(examples, verdicts)
+    slices = [] if verdicts is None else metrics.breakdown(examples, verdicts)
+    if as_json:
+        print(json.dumps({**_scores_to_json(examples, scores, slices), **(also or {})}))
+    elif scores is not None:
+        _print_table(scores, slices)
+
+
+def _scores_to_json(examples: Sequence[Example], scores: Scores | None, slices: Sequence[Slice]) -> dict[str, object]:
+    return {
+        "accuracy": scores and scores.accuracy,
+        "interval": scores and list(scores.interval),
+        "consistency": scores and scores.consistency,
+        "examples": len(examples),
+        "presentations": len({example.presentation for example in examples}),
+        "breakdown": [
+            {"group": s.group, "name": s.name, "examples": s.scores.examples, "accuracy": s.scores.accuracy}
+            for s in slices
+        ],
+    }
+
+
+def _print_table(scores: Scores, slices: Sequence[Slice]) -> None:
+    low, high = scores.interval
+    print(f"accuracy     {scores.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%}, {scores.examples:,} examples)")
+    print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
+    table = Table("", "", box=None)
+    for name in ("examples", "accuracy", "95 % interval"):
+        table.add_column(name, justify="right")
+    for s in slices:
+        low, high = s.scores.interval
+        table.add_row(s.group, s.name, f"{s.scores.examples:,}", f"{s.scores.accuracy:.1%}", f"{low:.1%} to {high:.1%}")
+    Console(highlight=False).print(table)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from samples import fresh_checkpoint, write_corpus, yellow_circle_examples
+from veriscene.scenes import nlvr
+from veriscene.scenes.scene import scene_to_json
+from veriscene.training import checkpoint as checkpoints
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small corpus, checkpoints, a scene, predictions, and damaged files. Tests leave it as it is."""
+    folder = tmp_path_factory.mktemp("place")
+    examples = yellow_circle_examples(10)
+    write_corpus(folder / "corpus", examples, examples)
+    for name, model in (("model", "biatt-pointer"), ("pairs", "relation-net")):
+        checkpoints.save(folder / name, fresh_checkpoint(model, examples))
+    (folder / "scene.json").write_text(json.dumps(scene_to_json(examples[0].scene)))
+    (folder / "broken.json").write_text((folder / "corpus/dev/dev.json").read_text() + '{"sentence": "The')
+    unlabelled = [replace(example, label=None) for example in examples]
+    nlvr.write(folder / "unlabelled.json", unlabelled)
+    nlvr.write_predictions(folder / "good.csv", {example.identifier: True for example in examples})
+    (folder / "short.csv").write_text("0-0,true\n")
+    (folder / "long.csv").write_text((folder / "good.csv").read_text() + "99-0,true\n")
+    write_corpus(folder / "half", [examples[0], *unlabelled[1:]], examples)
+    return folder

@@ -1,0 +1,113 @@
+"""Invalid input is one clear line and exit status 1, wrong usage is 2, and no file is harmed."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from shell import VERISCENE, shell, veriscene
+
+# The line must name what is wrong: the file, the option or the value.
+BAD_INPUT = {
+    "evaluate model none.json": "none.json",
+    "evaluate model broken.json": "broken.json:11",
+    "evaluate nothing corpus/dev/dev.json": "nothing",
+    "evaluate none.onnx corpus/dev/dev.json": "none.onnx",
+    "evaluate scene.onnx corpus/dev/dev.json": "scene.onnx",
+    "evaluate model unlabelled.json": "unlabelled.json",
+    "evaluate model half/train/train.json": "half/train/train.json:2",
+    "evaluate model corpus/dev/dev.json --predictions corpus/dev/dev.json": "corpus/dev/dev.json",
+    "score corpus/dev/dev.json short.csv": "short.csv",
+    "score corpus/dev/dev.json long.csv": "99-0",
+    "predict model --statement x --scene corpus/dev/dev.json": "dev.json",
+    "report model": "model",
+    "train enormous": "enormous",
+    "train biatt --data model": "model",
+    "train biatt --data half": "half/train/train.json:2",
+    "train --resume model": "model",
+    "train bienc --data corpus --out corpus": "corpus",
+    "train biatt --set model.layers=3": "model.layers",
+    "train biatt --set training.batch=many": "training.batch",
+    "train biatt --set model.dropout=1.5": "model.dropout",
+    "train biatt --seed 99999999999999999999": "training.seed",
+    "train biatt --set training.policy_weight=1": "training.policy_weight",
+    "train mlp --data corpus --set data.order=file": "data.order",
+    "train bienc --seeds 3000000": "3000000",
+    "train bienc --seeds 0": "0",
+    "reproduce table2 --data corpus": "table2",
+    "reproduce table1 --data corpus --row CNN": "CNN",
+    "reproduce table1 --data corpus --set training.batch=0": "training.batch",
+    "tune biatt --data corpus --space training.batch=9:1": "training.batch",
+    "data synth short.csv/sub --statements 20": "short.csv/sub",
+    "data synth corpus --statements 20": "corpus",
+    "data synth out --level hard": "hard",
+    "data stats model": "model",
+}
+
+
+@pytest.mark.parametrize("command", BAD_INPUT)
+def test_invalid_input_is_one_clear_line(command: str, place: Path) -> None:
+    (place / "scene.onnx").write_text("no graph")
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    done = veriscene(*command.split(), cwd=place)
+    assert done.returncode == 1 and done.stdout == "", done.stderr
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("expected time: ")]
+    assert len(lines) == 1 and lines[0].startswith("veriscene: ") and BAD_INPUT[command] in lines[0], done.stderr
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "command", ["train", "predict model --statement x", "train biatt --resume model", "evaluate model", "fly"]
+)
+def test_wrong_usage_is_status_two(command: str, place: Path) -> None:
+    done = veriscene(*command.split(), cwd=place)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+
+
+def test_a_missing_library_is_reported_before_the_corpus_is_read(place: Path) -> None:
+    script = "import sys; sys.modules['sklearn'] = None; from veriscene.cli import main; main()"
+    command = [sys.executable, "-c", script, "train", "maxent", "--data", "nowhere"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place, timeout=120)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "pip install 'veriscene[maxent]'" in done.stderr
+
+
+def test_an_endless_line_on_standard_input_takes_little_memory(place: Path) -> None:
+    limit = 4 << 30  # of address space; importing torch alone takes half of it
+    done = subprocess.run(
+        ["bash", "-c", 'head -c 3000000000 /dev/zero | "$@"', "bash", *VERISCENE, "predict", "model"],
+        capture_output=True,
+        text=True,
+        cwd=place,
+        timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("veriscene: standard input, line 1: longer than ") and done.stderr.count("\n") == 1
+
+
+def test_a_statement_of_200_000_words_is_refused(place: Path) -> None:
+    question = {"statement": "a " * 200_000, "scene": json.loads((place / "scene.json").read_text())}
+    done = veriscene("predict", "model", cwd=place, stdin=json.dumps(question))
+    assert done.returncode == 1 and done.stdout == "" and "256" in done.stderr
+    assert done.stderr.startswith("veriscene: standard input, line 1: ") and len(done.stderr) < 300
+
+
+def test_a_closed_standard_input_is_one_clear_line(place: Path) -> None:
+    done = shell("veriscene predict model <&-", cwd=place)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("veriscene: standard input: is closed") and done.stderr.count("\n") == 1
+
+
+def test_under_torchrun_the_main_process_prints_the_line_and_the_report_quotes_it(place: Path) -> None:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*launcher, "-m", "veriscene", "train", "enormous"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place, timeout=120)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("veriscene: ")]
+    assert done.returncode == 1 and len(lines) == 1 and "enormous" in lines[0]
+    assert done.stderr.count("Traceback") == 1  # torchrun's own
+    assert f"traceback : {lines[0].removeprefix('veriscene: ')}" in done.stderr

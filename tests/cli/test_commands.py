@@ -1,0 +1,149 @@
+"""What the commands print, and that they work together."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from shell import settings, veriscene
+
+from veriscene.scenes import nlvr
+
+
+def test_evaluate_prints_one_json_object_and_writes_the_official_csv(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.csv"
+    done = veriscene("evaluate", "model", "corpus/dev/dev.json", "--json", "--predictions", str(out), cwd=place)
+    scores = json.loads(done.stdout)
+    assert scores["examples"] == 10 and scores.pop("unknown_words") == {}
+    assert all(0 <= scores[name] <= 1 for name in ("accuracy", "consistency"))
+    assert scores["interval"][0] <= scores["accuracy"] <= scores["interval"][1]
+    again = veriscene("score", "corpus/dev/dev.json", str(out), "--json", cwd=place)
+    assert json.loads(again.stdout) == scores
+
+
+def test_without_labels_the_json_object_has_the_same_keys_and_no_scores(place: Path, tmp_path: Path) -> None:
+    arguments = ("--json", "--predictions", str(tmp_path / "p.csv"))
+    scored = veriscene("evaluate", "model", "corpus/dev/dev.json", *arguments, cwd=place)
+    done = veriscene("evaluate", "model", "unlabelled.json", *arguments, cwd=place)
+    record = json.loads(done.stdout)
+    assert done.returncode == 0 and "no labels" in done.stderr
+    assert record.keys() == json.loads(scored.stdout).keys()
+    assert record["accuracy"] is record["interval"] is record["consistency"] is None and record["breakdown"] == []
+    assert len(nlvr.read_predictions(tmp_path / "p.csv")) == 10
+
+
+def test_an_exported_file_is_evaluated_like_its_checkpoint(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model.onnx"
+    assert veriscene("export", "model", str(out), cwd=place).returncode == 0
+    by_torch, by_onnx = (
+        veriscene("evaluate", model, "corpus/dev/dev.json", "--json", cwd=place) for model in ("model", str(out))
+    )
+    assert by_onnx.returncode == 0 and json.loads(by_onnx.stdout) == json.loads(by_torch.stdout)
+
+
+def test_unknown_words_are_reported_with_the_nearest_known_ones(place: Path, tmp_path: Path) -> None:
+    examples = nlvr.read(place / "corpus/dev/dev.json")
+    typos = [replace(example, statement=example.statement.replace("circle", "cirlce")) for example in examples]
+    nlvr.write(tmp_path / "typo.json", typos)
+    text = (tmp_path / "typo.json").read_text()
+    statement = ("--statement", "There is a cirlce.", "--scene", "scene.json", "--json")
+    for done in (
+        veriscene("predict", "model", *statement, cwd=place),
+        veriscene("predict", "model", cwd=place, stdin=text),
+        veriscene("evaluate", "model", str(tmp_path / "typo.json"), "--json", cwd=place),
+    ):
+        assert done.returncode == 0
+        for line in done.stdout.splitlines():
+            assert json.loads(line)["unknown_words"] == {"cirlce": ["circle"]}
+        assert done.stderr.count("\n") == 1 and "'cirlce' (nearest: circle)" in done.stderr
+
+
+def test_predict_on_a_scene_and_on_lines_agree(place: Path) -> None:
+    examples = nlvr.read(place / "corpus/dev/dev.json")
+    question = ("--statement", examples[0].statement, "--scene", "scene.json")
+    one = json.loads(veriscene("predict", "model", *question, "--json", cwd=place).stdout)
+    lines = (place / "corpus/dev/dev.json").read_text()
+    many = veriscene("predict", "model", cwd=place, stdin=lines + "nonsense\n")
+    assert many.returncode == 1 and many.stderr.startswith("veriscene: standard input, line 11: ")
+    answers = [json.loads(line) for line in many.stdout.splitlines()]
+    assert [answer.pop("identifier") for answer in answers] == [example.identifier for example in examples]
+    assert one.keys() == answers[0].keys() == {"probability", "verdict", "per_box", "order", "unknown_words"}
+    assert one["probability"] == pytest.approx(answers[0]["probability"], abs=1e-6)
+
+
+@pytest.mark.parametrize(("model", "reads_in_order"), [("model", True), ("pairs", False)])
+def test_predict_shows_the_reading_order_if_there_is_one(place: Path, model: str, reads_in_order: bool) -> None:
+    done = veriscene("predict", model, "--statement", "There is a yellow circle.", "--scene", "scene.json", cwd=place)
+    assert done.returncode == 0 and done.stdout.startswith(("true (probability", "false (probability"))
+    assert ("items read in the order" in done.stdout) is reads_in_order
+
+
+@pytest.mark.parametrize(("file", "status"), [("corpus/dev/dev.json", 0), ("none.json", 1)])
+def test_a_process_of_a_group_exits_with_its_status_before_interpreter_shutdown(
+    place: Path, file: str, status: int
+) -> None:
+    script = (
+        "import atexit, torch.distributed as group; from veriscene.cli import main;"
+        "group.init_process_group('gloo', store=group.HashStore(), rank=0, world_size=1);"
+        "atexit.register(print, 'shutdown'); main()"
+    )
+    command = [sys.executable, "-c", script, "evaluate", "model", file, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place, timeout=120)
+    assert done.returncode == status and "shutdown" not in done.stdout
+    assert ("accuracy" in done.stdout) is (status == 0)
+    assert done.stderr.count("veriscene:") == status
+
+
+def test_check_and_stats_describe_a_corpus(place: Path) -> None:
+    check = veriscene("data", "check", "corpus/dev/dev.json", "broken.json", cwd=place)
+    assert check.returncode == 1 and "broken.json:11: " in check.stdout
+    stats = veriscene("data", "stats", "corpus", "--json", cwd=place)
+    assert json.loads(stats.stdout)["corpus/dev/dev.json"]["examples"] == 10
+
+
+def test_a_corpus_is_generated_trained_on_listed_and_reported(tmp_path: Path) -> None:
+    made = veriscene("data", "synth", "corpus", "--statements", "40", "--level", "simple", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    small = settings(*(f"model.{name}=6" for name in ("embedding", "hidden", "item", "joint", "mlp")))
+    short = settings("training.epochs=2", "training.evaluate_every=0")
+    trained = veriscene("train", "quick", "--data", "corpus", "--out", "runs/one", *small, *short, cwd=tmp_path)
+    assert trained.stdout == "runs/one\n", trained.stderr
+    assert (tmp_path / "runs/one/log.jsonl").read_text().count("\n") == 2
+    again = veriscene("train", "--resume", "runs/one", cwd=tmp_path)
+    assert again.returncode == 0 and again.stdout == trained.stdout and "finished" in again.stderr
+    reported = veriscene("report", "runs/one", cwd=tmp_path)
+    assert reported.stdout == "runs/one/report.html\n" and (tmp_path / "runs/one/report.html").is_file()
+    (tmp_path / "runs/other").mkdir()
+    listing = json.loads(veriscene("models", "--json", cwd=tmp_path).stdout)
+    assert all(model["summary"] and model["presets"] for model in listing["models"])
+    found = {checkpoint["name"]: checkpoint for checkpoint in listing["checkpoints"]}
+    assert "best" in found and "runs/one" in found and "runs/other" not in found
+    assert all(0 < each["dev_accuracy"] <= 1 and each["megabytes"] >= 0 for each in found.values())
+    table = veriscene("models", cwd=tmp_path).stdout
+    assert all(each["name"] in table for kind in listing.values() for each in kind)
+
+
+def test_seeds_and_tables_work_together(place: Path, tmp_path: Path) -> None:
+    corpus = str(place / "corpus")
+    done = veriscene("train", "maxent", "--data", corpus, "--seeds", "2", "--out", "two", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == "two\n", done.stderr
+    evaluated = veriscene("evaluate", "two", str(place / "corpus/dev/dev.json"), "--json", cwd=tmp_path)
+    summary = json.loads((tmp_path / "two/summary.json").read_text())
+    assert json.loads(evaluated.stdout)["accuracy"] == summary["dev"]["accuracy"]
+    reported = veriscene("report", "two", cwd=tmp_path)
+    assert reported.returncode == 0 and (tmp_path / reported.stdout.strip()).is_file(), reported.stderr
+    again = veriscene("train", "--resume", "two", cwd=tmp_path)
+    assert again.returncode == 0 and again.stdout == "two\n", again.stderr
+
+    rows = ("--row", "MaxEnt", "--row", "ImageFeat+RNN", *settings("training.epochs=1"))
+    planned = veriscene("reproduce", "table1", "--data", corpus, *rows, "--dry-run", cwd=tmp_path)
+    assert planned.returncode == 0 and "2 of 2 rows to train" in planned.stderr and not planned.stdout
+    assert not (tmp_path / "runs").exists()
+    table = veriscene("reproduce", "table1", "--data", corpus, *rows, "--json", cwd=tmp_path)
+    assert table.returncode == 0, table.stderr
+    assert [row["row"] for row in json.loads(table.stdout)["rows"]] == ["MaxEnt", "ImageFeat+RNN"]
+    assert (tmp_path / "runs/table1/table1.md").is_file()

@@ -1,0 +1,95 @@
+"""Training saves when it is asked to stop, and does not stop because nobody reads its output."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from shell import VERISCENE, settings
+
+from veriscene.training.interruption import interruptible
+from veriscene.training.progress import LOG, read_log
+
+ENDLESS = settings(
+    *("model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=5", "training.evaluate_every=2"),
+    *("training.epochs=100000", "training.patience=100000", "training.learning_rate=1e-9"),
+)
+
+
+def wait_for(condition: Callable[[], bool], running: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert running.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("number", "errors"), [(signal.SIGHUP, "closed"), (signal.SIGTERM, "/dev/full")])
+def test_training_outlives_its_output_and_saves_when_asked_to_stop(
+    number: int, errors: str, place: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    command = [*VERISCENE, "train", "bienc", "--data", str(place / "corpus"), "--out", str(folder), *ENDLESS]
+    if errors == "closed":
+        running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        assert running.stderr is not None
+        expected, start = (running.stderr.readline().decode() for _ in range(2))
+        assert expected.startswith("expected time: about ") and "hours on this CPU" in expected
+        assert all(text in start for text in ("bienc", "10 examples", "labels", "words", "%", "cpu", str(folder)))
+        running.stderr.close()  # as `2>&1 >/dev/null | head -1` does
+    else:
+        with Path(errors).open("wb") as full:
+            running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=full)
+    try:
+        wait_for(lambda: len(read_log(folder)) > 3, running)
+        before = read_log(folder)[-1].step
+        wait_for(lambda: read_log(folder)[-1].step > before, running)
+        running.send_signal(number)
+        assert running.wait(timeout=60) == 130
+    finally:
+        running.kill()
+    assert (folder / "last").is_dir()
+
+
+def test_nohup_is_respected_and_only_a_second_control_c_interrupts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible() as requested:
+            signal.raise_signal(signal.SIGHUP)
+            assert not requested.is_set()
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)  # torchrun passes on what a process has already received
+            signal.raise_signal(signal.SIGTERM)
+            assert requested.is_set()
+            monkeypatch.setattr("veriscene.training.interruption.SECONDS_TO_SECOND_INTERRUPT", -1.0)
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGHUP, previous)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    seen: list[bool] = []
+
+    def elsewhere() -> None:
+        with interruptible() as requested:
+            seen.append(requested.is_set())
+
+    thread = threading.Thread(target=elsewhere)  # which may not set handlers
+    thread.start()
+    thread.join()
+    assert seen == [False]
+
+
+def test_a_damaged_log_is_read_up_to_the_damage(tmp_path: Path) -> None:
+    line = (
+        '{"step": %s, "epoch": 1, "loss": %s, "dev_accuracy": 0.5, "learning_rate": 0, '
+        '"examples_per_second": 1, "seconds": 2.5}'
+    )
+    good = [line % (1, 0.5), line % (2, 0.25)]
+    damaged = [line % (3, "NaN"), line % (2.5, 1), line % ('"a"', 1), line % (0, 1), line % (True, 1), "[]", "{}", "{"]
+    for bad in [*damaged, "[" * 100_000, ""]:
+        (tmp_path / LOG).write_text("\n".join([*good, bad.replace("True", "true"), line % (4, 1)]))
+        assert [(read.step, read.loss) for read in read_log(tmp_path)] == [(1, 0.5), (2, 0.25)]

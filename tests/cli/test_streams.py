@@ -1,0 +1,51 @@
+"""Closed pipes, full devices, narrow encodings and Ctrl-C: no traceback, and the exit status a shell expects."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from shell import shell
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["--help", "data stats corpus", "score corpus/dev/dev.json good.csv", "predict model < corpus/dev/dev.json"],
+)
+def test_output_survives_ascii_and_a_reader_that_leaves(command: str, place: Path) -> None:
+    done = shell(f"veriscene {command}", cwd=place, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.isascii() and done.stdout
+    done = shell(f"veriscene {command} | true", cwd=place)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["--help", "score corpus/dev/dev.json good.csv"])
+def test_a_full_device_as_standard_output_is_one_clear_line(command: str, place: Path) -> None:
+    done = shell(f"veriscene {command} > /dev/full", cwd=place)
+    assert done.returncode == 1
+    assert done.stderr.startswith("veriscene: standard output: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("stream", ["2>/dev/full", "2>&-"])
+def test_messages_that_cannot_be_written_change_nothing(stream: str, place: Path) -> None:
+    done = shell(f"veriscene predict model --statement 'a sqare' --scene scene.json --json {stream}", cwd=place)
+    assert done.returncode == 0 and done.stdout.count("\n") == 1
+    assert shell(f"veriscene score none.json good.csv {stream}", cwd=place).returncode == 1
+    assert shell(f"veriscene fly {stream}", cwd=place).returncode == 2
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.1, 0.3, 0.9])
+def test_control_c_is_silent_while_libraries_are_imported(seconds: float, place: Path) -> None:
+    script = "from veriscene.cli import main; print(flush=True); main()"
+    command = [sys.executable, "-c", script, "predict", "model"]  # which waits for input at last
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=place, **pipes) as running:
+        assert running.stdout is not None and running.stdout.readline()
+        time.sleep(seconds)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors) == (130, b"")
