@@ -1,4 +1,4 @@
-"""The main job broken off: what it says then does the rest of it."""
+"""An interrupted main job prints the command that completes it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ import pytest
 from accelerate import Accelerator
 
 from samples import write_corpus, yellow_circle_examples
-from veriscene.config import load_preset
 from veriscene.errors import InputError
 from veriscene.experiments.quickstart import quickstart
+from veriscene.models import load_preset
 
 
 @contextmanager
-def pressed_at_once() -> Iterator[threading.Event]:
+def interrupted_at_once() -> Iterator[threading.Event]:
     event = threading.Event()
     event.set()
     yield event
 
 
-def test_an_interrupted_job_says_what_brings_it_to_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_printed_by_an_interrupted_job_completes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     examples = yellow_circle_examples(16)
     corpus, folder = write_corpus(tmp_path / "corpus", examples, examples), tmp_path / "a run"
     said: list[str] = []
@@ -42,24 +44,24 @@ def test_an_interrupted_job_says_what_brings_it_to_its_report(tmp_path: Path, mo
         )
 
     with monkeypatch.context() as context:
-        context.setattr("veriscene.training.trainer.interruptible", pressed_at_once)
+        context.setattr("veriscene.training.trainer.interruptible", interrupted_at_once)
         assert job() is None
-    rest = said[-1].removeprefix("interrupted and saved; go on with: ")
-    with pytest.raises(InputError, match="is there already; go on with: ") as caught:
+    rest = said[-1].removeprefix("interrupted and saved; continue with: ")
+    with pytest.raises(InputError, match="already exists; continue with: ") as caught:
         job()
-    assert f"go on with: {rest}; or name another folder" in str(caught.value)
+    assert f"continue with: {rest}; or name another folder" in str(caught.value)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(rest, shell=True, capture_output=True, text=True, env={**os.environ, "PATH": path})
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == str(folder / "report.html") and (folder / "report.html").is_file()
-    with pytest.raises(InputError, match="is there already; name another folder"):
+    with pytest.raises(InputError, match="already exists; name another folder"):
         job()
-    (folder / "report.html").unlink()  # as if it had been interrupted while it judged: nothing is left to train
+    (folder / "report.html").unlink()  # as if it had been interrupted after training
     done = subprocess.run(rest, shell=True, capture_output=True, text=True, env={**os.environ, "PATH": path})
     assert done.returncode == 0 and (folder / "report.html").is_file()
 
 
-def test_a_job_interrupted_while_it_judges_says_what_writes_its_report(
+def test_a_job_interrupted_after_training_prints_the_report_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     examples = yellow_circle_examples(16)
@@ -68,7 +70,7 @@ def test_a_job_interrupted_while_it_judges_says_what_writes_its_report(
     def interrupted(*given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("veriscene.experiments.quickstart.judge_run", interrupted)
+    monkeypatch.setattr("veriscene.experiments.quickstart.report_run", interrupted)
     done = quickstart(
         load_preset("quick", ["training.epochs=1", "training.batch=8"]),
         data=write_corpus(tmp_path / "corpus", examples, examples),
@@ -78,4 +80,4 @@ def test_a_job_interrupted_while_it_judges_says_what_writes_its_report(
         progress=lambda done, total: None,
     )
     assert done is None
-    assert said[-1] == f"interrupted; go on with: veriscene report '{tmp_path}/a run'"
+    assert said[-1] == f"interrupted; continue with: veriscene report '{tmp_path}/a run'"

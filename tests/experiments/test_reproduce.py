@@ -1,8 +1,9 @@
-"""A plan: every row once, by the protocol, and a table that says what came of it."""
+"""A plan: every row is trained once, by the protocol, and compared in one table."""
 
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,22 +12,23 @@ from accelerate import Accelerator
 from typer.testing import CliRunner
 
 from samples import write_corpus, yellow_circle_examples
-from veriscene.cli import reproduce as cli_reproduce
-from veriscene.config import load_preset
+from veriscene.corpora import synthetic
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.evaluation.comparison import Difference
 from veriscene.experiments import plans, reproduce, seeds
 from veriscene.experiments.summary import Score, Summary
 from veriscene.experiments.table import Compared, Result, Table
+from veriscene.models import load_preset
 from veriscene.models.layers.pooling import POOLINGS
 from veriscene.scenes import nlvr
-from veriscene.tensors.batch import ItemOrder
+from veriscene.tensors.encoder import ItemOrder
 from veriscene.training.fitted import FittedTrainer
-from veriscene.training.trainer import Trainer
+from veriscene.training.trainer import StepTrainer
 
 TINY = ["training.batch=16", "training.epochs=2", "training.learning_rate=0.02", "training.evaluate_every=4"]
 NAMES = ("MaxEnt", "ImageFeat+RNN")
+COMMAND = import_module("veriscene.cli.reproduce").reproduce
 
 
 @pytest.fixture
@@ -36,9 +38,7 @@ def corpus(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_plan_is_carried_out_row_by_row_and_once(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changes = [*TINY]
 
     def carry_out() -> list[Result]:
@@ -59,7 +59,7 @@ def test_a_plan_is_carried_out_row_by_row_and_once(
     assert list(left()) == list(NAMES) and min(left().values()) > 0
     first = carry_out()
     assert left() == {} and list(left(seeds=4)) == [NAMES[1]]
-    monkeypatch.setattr(Trainer, "fit", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(StepTrainer, "fit", lambda *_: pytest.fail("trained again"))
     monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
     again = carry_out()
     assert again == first and [len(result.dev.scores) for result in first] == [1, 3]
@@ -83,26 +83,24 @@ def test_a_plan_is_carried_out_row_by_row_and_once(
     assert "| MaxEnt minus ImageFeat+RNN | " in table and "| dev | Test-P | both |" in table
     assert f"| MaxEnt | 68.0 / 67.7 | {100 * first[0].dev.accuracy:.1f} |" in table
     record = json.loads((tmp_path / "table" / "table1.json").read_text(encoding="utf-8"))
-    assert [row["row"] for row in record["rows"]] == list(NAMES)
+    assert [(row["row"], row["supervision"]) for row in record["rows"]] == [(name, "labels") for name in NAMES]
     with pytest.raises(InputError, match="other settings"):
         changes.append("training.batch=8")
         carry_out()
     with pytest.raises(InputError, match="BiATT-Pointer"):
-        reproduce.planned(plans.TABLE1, ["CNN+RNN"])  # known, but nothing to train yet
+        reproduce.planned(plans.TABLE1, ["CNN+RNN"])  # known, but not implemented
 
 
-def test_more_seeds_are_added_to_those_that_are_there(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_seeds_are_added_to_existing_ones(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained: list[int] = []
-    plain_fit = Trainer.fit
+    plain_fit = StepTrainer.fit
     monkeypatch.setattr(
-        Trainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
+        StepTrainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
     )
     results = []
     for count in (0, 5, 4):
         fitted, row = reproduce.planned(plans.TABLE1, NAMES, seeds=count)
-        assert (fitted.seeds, row.seeds) == (1, max(3, count))  # what has one optimum has no use for seeds
+        assert (fitted.seeds, row.seeds) == (1, max(3, count))  # MaxEnt has one optimum, whatever the seed
         assert reproduce.is_done(row, tmp_path) is (count == 4)
         result = reproduce.carry_out(
             row, TINY, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None
@@ -114,9 +112,12 @@ def test_more_seeds_are_added_to_those_that_are_there(
     assert "--seeds 5" in results[2].command
 
 
-def test_the_command_of_a_row_is_that_of_the_call_that_trained_it(corpus: Path, tmp_path: Path) -> None:
+def test_the_command_of_a_row_reproduces_its_configuration(corpus: Path, tmp_path: Path) -> None:
     fitted, row = reproduce.planned(plans.TABLE1, NAMES)
-    changes = {row: [*TINY, "training.seed=4", "data.recolor=false", "data.mirror=true"], fitted: ["model.penalty=5.0"]}
+    changes = {
+        row: [*TINY, "training.seed=4", "data.word_dropout=0.1", "training.clip=5.0"],
+        fitted: ["model.penalty=5.0"],
+    }
     for each, own in changes.items():
         reproduce.carry_out(each, own, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None)
     table = reproduce.table_of(plans.TABLE1, data=corpus, folder=tmp_path, accelerator=Accelerator())
@@ -127,7 +128,7 @@ def test_the_command_of_a_row_is_that_of_the_call_that_trained_it(corpus: Path, 
         assert load_preset(str(each.preset), given) == load_preset(str(each.preset), own)
 
 
-def test_the_table_is_there_after_every_row_and_rows_that_are_done_are_compared_once(
+def test_the_table_is_written_after_every_row_and_finished_rows_are_compared_once(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[list[str]] = []
@@ -140,7 +141,7 @@ def test_the_table_is_there_after_every_row_and_rows_that_are_done_are_compared_
     made = reproduce.table_of
     monkeypatch.setattr(reproduce, "table_of", table_of)
     app = typer.Typer()
-    app.command()(cli_reproduce.reproduce)
+    app.command()(COMMAND)
     chosen = [part for name in NAMES for part in ("--row", name)]
     settings = [part for change in TINY for part in ("--set", change)]
     command = ["table1", "--data", str(corpus), "--out", str(tmp_path / "table"), *chosen, *settings]
@@ -154,16 +155,16 @@ def test_the_table_is_there_after_every_row_and_rows_that_are_done_are_compared_
     assert "over 1 seed," in first.stderr and "over 3 seeds," in first.stderr
 
 
-def test_rows_that_do_not_go_together_are_noticed_before_any_is_trained(
+def test_rows_that_cannot_be_compared_are_refused_before_any_is_trained(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, row = reproduce.planned(plans.TABLE1, NAMES)
     reproduce.carry_out(row, TINY, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None)
     other = write_corpus(tmp_path / "other", yellow_circle_examples(48), yellow_circle_examples(40, seed=1))
-    for trainer in (Trainer, FittedTrainer):
+    for trainer in (StepTrainer, FittedTrainer):
         monkeypatch.setattr(trainer, "fit", lambda *_: pytest.fail("trained"))
     app = typer.Typer()
-    app.command()(cli_reproduce.reproduce)
+    app.command()(COMMAND)
 
     def refusal(data: Path, changes: list[str], *names: str) -> str:
         chosen = [part for name in names for part in ("--row", name)]
@@ -175,13 +176,13 @@ def test_rows_that_do_not_go_together_are_noticed_before_any_is_trained(
 
     own = tmp_path / row.folder
     assert refusal(other, TINY, *NAMES) == f"{own}: was started on another corpus; name another folder with --out"
-    assert "another corpus" in refusal(other, TINY, NAMES[0])  # the table would set one beside the other
+    assert "another corpus" in refusal(other, TINY, NAMES[0])  # the table would compare them
     assert "other settings" in refusal(corpus, [*TINY, "training.batch=8"], *NAMES)
-    reproduce.check_begun(plans.TABLE1, [], ["training.batch=8"], data=corpus, folder=tmp_path)  # it stays
+    reproduce.check_begun(plans.TABLE1, [], ["training.batch=8"], data=corpus, folder=tmp_path)  # no row is named
     begun_by_hand = tmp_path / "bienc" / "notes.txt"
     begun_by_hand.parent.mkdir()
     begun_by_hand.write_text("mine")
-    assert refusal(corpus, TINY, NAMES[0], "BiENC").startswith(f"{begun_by_hand.parent}: is there already")
+    assert refusal(corpus, TINY, NAMES[0], "BiENC").startswith(f"{begun_by_hand.parent}: already exists")
     nlvr.write(nlvr.split_file(corpus, "train"), yellow_circle_examples(48))
     assert "its data has changed since" in refusal(corpus, TINY, NAMES[0])
 
@@ -201,21 +202,21 @@ def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder() -> N
         plans.find("table2")
 
 
-def test_the_ablations_know_every_pooling_and_every_order() -> None:
+def test_the_ablations_cover_every_pooling_and_every_order() -> None:
     settings = [reproduce.configuration(row, []) for row in plans.ABLATIONS.rows]
     assert {config.model.pooling for config in settings} == set(POOLINGS)
     assert {config.data.order for config in settings} == {order.value for order in ItemOrder}
-    # Whatever differs in one thing from what the paper has, in pooling or in order, is compared with that.
+    # Every row that differs from the paper's choice in one setting is compared with it.
     beside = {(plans.PLAIN, row.name) for row in plans.ABLATIONS.rows if row.preset == "biatt"} - {(plans.PLAIN,) * 2}
     orders = {(plans.LEARNED, row.name) for row in plans.ABLATIONS.rows if "BiATT, pooling max" in row.name}
     assert beside | orders == set(plans.ABLATIONS.compared)
 
 
-def test_the_table_says_what_is_decided() -> None:
+def test_the_table_marks_differences_whose_interval_excludes_zero() -> None:
     row, scores = plans.TABLE1.rows[0], Summary((Score(1, 0.5, 0.25),))
     gaps = {"dev": Difference(0.02, (-0.003, 0.043)), "test": Difference(-0.03, (-0.05, -0.01))}
     compared = [Compared("A", "B", gaps)]
-    results = [Result(row, scores, None, "veriscene train maxent")]
+    results = [Result(row, scores, None, "labels", "veriscene train maxent")]
     lines = Table(plans.TABLE1, results, compared).markdown().splitlines()
     assert "| MaxEnt | 68.0 / 67.7 | 50.0 | - | 25.0 / - | 1 | 50.0 |" in lines
     assert "| first row minus second | dev | Test-P |" in lines
@@ -229,6 +230,19 @@ def test_the_table_says_what_is_decided() -> None:
             "test": {"mean": -0.03, "interval": [-0.05, -0.01]},
         }
     ]
+
+
+def test_rows_trained_on_a_synthetic_corpus_say_so(tmp_path: Path) -> None:
+    synthetic.write(tmp_path / "corpus", synthetic.build(20, seed=1, level="simple"))
+    (row,) = reproduce.planned(plans.TABLE1, NAMES[:1])
+    result = reproduce.carry_out(
+        row, [], data=tmp_path / "corpus", folder=tmp_path, accelerator=Accelerator(), say=lambda _: None
+    )
+    assert result is not None and result.supervision == "synthetic"
+    summary = json.loads((tmp_path / row.folder / "summary.json").read_text(encoding="utf-8"))
+    assert summary["supervision"] == "synthetic"
+    table = reproduce.table_of(plans.TABLE1, data=tmp_path / "corpus", folder=tmp_path, accelerator=Accelerator())
+    assert [line["supervision"] for line in table.to_json()["rows"]] == ["synthetic"]
 
 
 def test_without_a_test_split_rows_are_compared_on_dev(corpus: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Several seeds: each is the run it would be alone, and nothing but dev decides."""
+"""Several seeds: each is the run it would be alone, and only dev chooses the best."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from accelerate import Accelerator
 from safetensors.torch import load_file
 
 from samples import write_corpus, yellow_circle_examples
-from veriscene.config import Config, load_preset
+from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.experiments import seeds
 from veriscene.experiments.summary import Summary
+from veriscene.models import load_preset
 from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
-from veriscene.training.trainer import Trainer
+from veriscene.training.trainer import StepTrainer
 
 TINY = [
     "model.embedding=4",
@@ -35,7 +36,7 @@ TINY = [
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Its test split cannot be read: whoever opens it fails."""
+    """Its test split cannot be read, so opening it fails."""
     folder = write_corpus(tmp_path / "corpus", yellow_circle_examples(64), yellow_circle_examples(40, seed=1))
     (folder / "test.json").write_text("not for training\n", encoding="utf-8")
     return folder
@@ -61,7 +62,10 @@ def test_each_seed_is_the_run_it_would_be_alone_and_the_best_on_dev_is_the_folde
     for score in summary.scores:
         alone = tmp_path / f"alone{score.seed}"
         config = tiny(f"training.seed={score.seed}")
-        run.start(config, preset="bienc", data=corpus, folder=alone, accelerator=Accelerator(), quiet=True).fit()
+        with run.start(
+            config, preset="bienc", data=corpus, folder=alone, accelerator=Accelerator(), quiet=True
+        ) as trainer:
+            trainer.fit()
         weights = [
             load_file(folder / "best" / "model.safetensors")
             for folder in (alone, tmp_path / "three" / f"seed{score.seed}")
@@ -81,28 +85,30 @@ def test_each_seed_is_the_run_it_would_be_alone_and_the_best_on_dev_is_the_folde
     assert checkpoints.find(tmp_path / "three") == tmp_path / "three" / f"seed{summary.best.seed}" / "best"
 
 
-def test_after_ctrl_c_it_goes_on_where_it_was(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain_learn = Trainer._learn
+def test_after_ctrl_c_training_continues_where_it_stopped(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain_learn = StepTrainer._learn
 
-    def learn_with_ctrl_c(self: Trainer, *arguments: Any) -> None:
+    def learn_with_ctrl_c(self: StepTrainer, *arguments: Any) -> None:
         if self.config.training.seed == 6 and self.position.step == 3:
             signal.raise_signal(signal.SIGINT)
         plain_learn(self, *arguments)
 
-    monkeypatch.setattr(Trainer, "_learn", learn_with_ctrl_c)
+    monkeypatch.setattr(StepTrainer, "_learn", learn_with_ctrl_c)
     assert train(tmp_path / "broken", corpus) is None
     monkeypatch.undo()
-    shutil.rmtree(tmp_path / "broken" / "seed5" / "last")  # what a seed that is done needs no more
+    shutil.rmtree(tmp_path / "broken" / "seed5" / "last")  # a finished seed does not need it
     trained: list[int] = []
-    plain_fit = Trainer.fit
+    plain_fit = StepTrainer.fit
     monkeypatch.setattr(
-        Trainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
+        StepTrainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
     )
     assert train(tmp_path / "broken", corpus) == train(tmp_path / "whole", corpus)
-    assert trained == [6, 5, 6]  # the finished seed was left alone
+    assert trained == [6, 5, 6]  # the finished seed was not trained again
 
 
-def test_verdicts_of_weights_that_are_gone_are_not_kept(
+def test_verdicts_of_deleted_weights_are_not_kept(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = train(tmp_path / "two", corpus)
@@ -110,21 +116,21 @@ def test_verdicts_of_weights_that_are_gone_are_not_kept(
         shutil.rmtree(tmp_path / "two" / "seed5" / weights)
     kept = tmp_path / "two" / "seed5" / "dev.csv"
     nlvr.write_predictions(kept, {name: not verdict for name, verdict in nlvr.read_predictions(kept).items()})
-    plain_learn = Trainer._learn
+    plain_learn = StepTrainer._learn
 
-    def learn_with_ctrl_c(self: Trainer, *arguments: Any) -> None:
-        if self.position.best_step:  # there are new weights, to which the old verdicts might seem to belong
+    def learn_with_ctrl_c(self: StepTrainer, *arguments: Any) -> None:
+        if self.position.best_step:  # there are new weights next to the old verdicts
             signal.raise_signal(signal.SIGINT)
         plain_learn(self, *arguments)
 
-    monkeypatch.setattr(Trainer, "_learn", learn_with_ctrl_c)
+    monkeypatch.setattr(StepTrainer, "_learn", learn_with_ctrl_c)
     assert train(tmp_path / "two", corpus) is None
     assert (tmp_path / "two" / "seed5" / "best").is_dir()
     monkeypatch.undo()
     assert train(tmp_path / "two", corpus) == before
 
 
-def test_a_corpus_that_has_changed_is_noticed_even_if_seeds_are_done(tmp_path: Path, corpus: Path) -> None:
+def test_a_changed_corpus_is_refused_even_if_seeds_are_finished(tmp_path: Path, corpus: Path) -> None:
     train(tmp_path / "two", corpus)
     shutil.rmtree(tmp_path / "two" / "seed6")
     file = nlvr.split_file(corpus, "train")
@@ -133,7 +139,7 @@ def test_a_corpus_that_has_changed_is_noticed_even_if_seeds_are_done(tmp_path: P
         train(tmp_path / "two", corpus)
 
 
-def test_a_folder_goes_on_with_its_own_settings_and_corpus_alone(corpus: Path, tmp_path: Path) -> None:
+def test_a_folder_is_continued_only_with_its_own_settings_and_corpus(corpus: Path, tmp_path: Path) -> None:
     train(tmp_path / "two", corpus)
     seeds.check_same(tmp_path / "two", tiny("training.seed=5"), corpus)
     with pytest.raises(InputError, match="other settings"):
@@ -142,28 +148,28 @@ def test_a_folder_goes_on_with_its_own_settings_and_corpus_alone(corpus: Path, t
         seeds.check_same(tmp_path / "two", tiny("training.seed=5"), tmp_path)
 
 
-def test_a_corpus_that_cannot_be_learnt_from_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_corpus_without_labels_leaves_no_folder(tmp_path: Path) -> None:
     unlabelled = [nlvr.Example(e.identifier, e.statement, e.scene) for e in yellow_circle_examples(8)]
     folder = write_corpus(tmp_path / "unlabelled", unlabelled, unlabelled)
-    with pytest.raises(InputError, match="must have a label"):
+    with pytest.raises(InputError, match="label is missing"):
         train(tmp_path / "two", folder)
     assert not (tmp_path / "two").exists()
 
 
-def test_an_extension_that_stops_or_fails_loses_nothing(corpus: Path, tmp_path: Path) -> None:
+def test_extending_a_folder_loses_nothing(corpus: Path, tmp_path: Path) -> None:
     folder = tmp_path / "two"
     before = train(folder, corpus, count=2)
     assert before is not None and seeds.is_summarised(folder, 2) and seeds.left(folder, 3) == 1
     best = checkpoints.find(folder)
     seeds.extend(folder, 4)
-    assert not seeds.is_summarised(folder, 2)  # it is one of four now
+    assert not seeds.is_summarised(folder, 2)  # there are four seeds now
     assert (seeds.left(folder, 0), seeds.left(folder, 5)) == (2, 3)
-    assert checkpoints.find(folder) == best  # the best of those that are done may be used meanwhile
+    assert checkpoints.find(folder) == best  # the best finished one can be used meanwhile
     after = train(folder, corpus)
     assert after is not None and after.scores[:2] == before.scores and len(after.scores) == 4
     assert seeds.is_summarised(folder, 2)
     shutil.rmtree(folder / "seed5" / "best")
-    assert seeds.is_summarised(folder, 4)  # once it is summed up its verdicts are enough
+    assert seeds.is_summarised(folder, 4)  # for the summary the verdicts are enough
     record = (folder / "seeds.json").read_bytes()
     train_file = nlvr.split_file(corpus, "train")
     train_file.write_text(train_file.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
