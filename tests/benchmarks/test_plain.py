@@ -231,7 +231,7 @@ def test_dropout_is_applied_where_the_package_applies_it_and_not_in_inference(mo
     assert_close(other.eval().order_and_match(theirs, orders)[0], undisturbed, **CLOSE)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("name", NAMES)
 def test_a_step_on_resident_examples_never_waits_for_the_gpu(name):
     examples = yellow_circle_examples(32)

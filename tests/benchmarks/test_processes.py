@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import torch
 
 from samples import write_corpus, yellow_circle_examples
 from scripts import BENCHMARKS
@@ -38,7 +37,7 @@ def test_two_processes_have_the_losses_of_one(processes: ModuleType, corpus: Pat
     assert found["first_loss"] != found["last_loss"]
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_two_processes_capture_their_steps_on_one_gpu(processes: ModuleType, corpus: Path) -> None:
     found = processes.measure(corpus, preset="biatt-pointer", changes=SMALL, steps=5, repeats=2)
     assert found["same_losses"]
