@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 from accelerate import Accelerator
-from batch_norm_model import NAME, BatchNormModel
 from safetensors.torch import load_file
 from torch import nn
 from torch.testing import assert_close
+from training_toys import NAME, BatchNormModel
 
 from samples import vocabulary_of, write_corpus, yellow_circle_examples
 from veriscene import models

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import torch
 from accelerate import Accelerator
-from batch_norm_model import NAME, BatchNormModel
 from safetensors.torch import load_file
+from training_toys import NAME, BatchNormModel
 
 from samples import UNTUNED, write_corpus, yellow_circle_examples
 from veriscene.config import Config, TrainingConfig

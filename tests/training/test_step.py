@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from batch_norm_model import NAME, BatchNormModel
 from torch import Tensor, distributed
 from torch.testing import assert_close
+from training_toys import NAME, BatchNormModel, PixelModel
 
 from samples import small_config, vocabulary_of, yellow_circle_examples
 from veriscene import models
@@ -201,6 +201,39 @@ def test_capturing_changes_no_weight_no_running_statistic_no_moment_and_no_rando
     torch.cuda.synchronize()
     for one, other in zip(before, everything(), strict=True):
         assert torch.equal(one, other)
+
+
+@pytest.mark.gpu
+def test_pixels_of_a_new_corpus_are_copied_and_graphs_are_shared_between_lengths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(MODELS, "pixel", PixelModel)
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+    examples = [
+        replace(example, statement=" ".join(words[: 1 + number % 8]))
+        for number, example in enumerate(yellow_circle_examples(24))
+    ]
+    losses = []
+    for captured in (False, True):
+        model, corpus = made("pixel", examples, "cuda")
+        inverted = replace(corpus, pixels=255 - required(corpus.pixels))
+        step = make_step(model, corpus, TrainingConfig(batch=3), captured=captured)
+        share = torch.full((3,), 1 / 3)
+        losses.append(
+            [
+                float(
+                    step(
+                        (corpus, inverted)[number % 2],
+                        torch.arange(3 * number, 3 * number + 3),
+                        share,
+                        learning_rate=0.1,
+                    )
+                )
+                for number in range(8)
+            ]
+        )
+    assert losses[1] == pytest.approx(losses[0], abs=1e-4)
+    assert isinstance(step, CapturedStep) and len(step.graphs) <= 2
 
 
 @pytest.mark.gpu

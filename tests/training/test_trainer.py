@@ -62,6 +62,24 @@ def test_stop_after_sees_each_log_line_and_may_end_the_run(corpus: Path, tmp_pat
     assert read_log(tmp_path / "run") == seen
 
 
+@pytest.mark.parametrize(("seconds", "lines"), [(-1.0, 7), (3600.0, 0)])
+def test_without_a_terminal_lines_between_scores_show_progress(
+    corpus: Path,
+    tmp_path: Path,
+    seconds: float,
+    lines: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("veriscene.training.trainer.SECONDS_BETWEEN_LOOKS", -1.0)
+    monkeypatch.setattr("veriscene.training.progress.SECONDS_BETWEEN_LINES", seconds)
+    with start(corpus, tmp_path / "run", "training.epochs=1", quiet=False) as trainer:
+        trainer.fit()
+    *between, last = (line for line in capsys.readouterr().err.splitlines() if line.startswith("step"))
+    assert "dev" in last and "7/7" in last
+    assert {int(line.split()[1].partition("/")[0]) for line in between} == set(range(1, lines + 1))
+
+
 EFFECTIVE = [
     "training.weight_decay=0.5",
     "training.label_smoothing=0.3",

@@ -52,7 +52,7 @@ def any_process(accelerator: Accelerator, *wishes: bool) -> tuple[bool, ...]:
     if accelerator.num_processes == 1:
         return wishes
     votes = torch.tensor([float(wish) for wish in wishes], device=accelerator.device)
-    return tuple(bool(count > 0) for count in accelerator.reduce(votes))
+    return tuple(count > 0 for count in accelerator.reduce(votes).tolist())  # waits for the device once
 
 
 def summed(accelerator: Accelerator, value: float) -> float:

@@ -143,7 +143,7 @@ class CapturedStep(Step):
         self.corpus.map(Tensor.copy_, corpus)
         self.lengths = corpus.statement.lengths.cpu()
         items = corpus.items
-        self.counts = self.lengths if items is None else items.counts.amax(dim=1).cpu()
+        self.counts = torch.ones_like(self.lengths) if items is None else items.counts.amax(dim=1).cpu()
         self.held = corpus
 
     def _forward_backward(self, words: int, items: int) -> Tensor:
