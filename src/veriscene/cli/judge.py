@@ -59,13 +59,13 @@ def evaluate(
 def _judge(model: str, examples: Sequence[Example]) -> tuple[dict[str, float], dict[str, list[str]]]:
     """Probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
     from veriscene.evaluation.evaluate import probabilities
-    from veriscene.serving import ONNX, load
+    from veriscene.serving import load
     from veriscene.serving.judge import Question
     from veriscene.training import checkpoint as checkpoints
 
     unknown: dict[str, list[str]] = {}
     with output.progress_bar("judging") as progress:
-        if not model.endswith(ONNX):
+        if not model.endswith(".onnx"):
             accelerator = output.accelerator()
             checkpoint = checkpoints.load(model, device=accelerator.device)
             for statement in {example.statement: None for example in examples}:
