@@ -32,10 +32,9 @@ from veriscene import models
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.models import biatt_pointer
-from veriscene.training.optimization import make_optimizer
+from veriscene.training.optimization import make_optimizer, tf32
 from veriscene.training.source import CorpusSource
 from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step
-from veriscene.training.trainer import tf32
 
 PROCESSES = 2
 # Nothing random, and single precision: what is left of a difference is the order in which numbers are added.

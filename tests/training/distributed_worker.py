@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -96,6 +97,7 @@ def main() -> None:
     record = {"judged": judged, "refusals": refusals(folder, accelerator)}
     (folder / f"rank{accelerator.process_index}.json").write_text(json.dumps(record), encoding="utf-8")
     accelerator.end_training()
+    os._exit(0)  # during interpreter shutdown, gloo's threads sometimes abort the process
 
 
 if __name__ == "__main__":

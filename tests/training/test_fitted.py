@@ -16,8 +16,8 @@ from veriscene.models import load_preset
 from veriscene.scenes.nlvr import Example
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
+from veriscene.training.base import Trainer
 from veriscene.training.progress import read_log
-from veriscene.training.trainer import Trainer
 
 
 def start(

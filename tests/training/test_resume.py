@@ -22,9 +22,10 @@ from veriscene.errors import InputError
 from veriscene.models import MODELS, load_preset
 from veriscene.scenes import nlvr
 from veriscene.training import run, trainer
+from veriscene.training.base import Outcome, Trainer
 from veriscene.training.progress import read_log
 from veriscene.training.state import TrainingState
-from veriscene.training.trainer import Outcome, StepTrainer, Trainer
+from veriscene.training.trainer import StepTrainer
 
 # Everything that is drawn or carried from step to step.
 REGULARISED = [

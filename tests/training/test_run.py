@@ -27,8 +27,9 @@ from veriscene.experiments.summary import Summary
 from veriscene.models import load_preset
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run, trainer
+from veriscene.training.base import Trainer
 from veriscene.training.progress import read_log
-from veriscene.training.trainer import StepTrainer, Trainer
+from veriscene.training.trainer import StepTrainer
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=16", "training.evaluate_every=4"]
 

@@ -15,8 +15,9 @@ from veriscene.errors import InputError
 from veriscene.models import load_preset
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
+from veriscene.training.base import Trainer
 from veriscene.training.progress import LogLine, read_log
-from veriscene.training.trainer import StepTrainer, Trainer
+from veriscene.training.trainer import StepTrainer
 
 SIZES = ["model.embedding=12", "model.hidden=12", "model.item=12", "model.joint=24", "model.mlp=24"]
 

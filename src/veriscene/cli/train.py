@@ -12,7 +12,7 @@ from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Out, Seed
 
 if TYPE_CHECKING:
     from veriscene.config import Config
-    from veriscene.training.trainer import Trainer
+    from veriscene.training.base import Trainer
 
 
 def train(

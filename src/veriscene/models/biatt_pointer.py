@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -145,33 +145,13 @@ class BiATTPointer(Model):
     renamed = tuple((f"comprehension.{name}.", f"comprehension.matching.{name}.") for name in MATCHING)
 
     def __init__(
-        self,
-        *,
-        vocabulary: Vocabulary,
-        embedding: int,
-        hidden: int,
-        item: int,
-        joint: int,
-        mlp: int,
-        dropout: float,
-        pooling: str,
-        forget_bias: float,
-        coordinates: str,
+        self, *, vocabulary: Vocabulary, hidden: int, item: int, dropout: float, forget_bias: float, **others: Any
     ) -> None:
+        """`others`: the settings that only BiATT needs."""
         super().__init__()
-        self.comprehension = BiATT(
-            vocabulary=vocabulary,
-            embedding=embedding,
-            hidden=hidden,
-            item=item,
-            joint=joint,
-            mlp=mlp,
-            dropout=dropout,
-            pooling=pooling,
-            forget_bias=forget_bias,
-            coordinates=coordinates,
-        )
-        self.pointer = Pointer(words=2 * hidden, item=item, hidden=hidden, dropout=dropout, forget_bias=forget_bias)
+        shared: dict[str, Any] = {"hidden": hidden, "item": item, "dropout": dropout, "forget_bias": forget_bias}
+        self.comprehension = BiATT(vocabulary=vocabulary, **shared, **others)
+        self.pointer = Pointer(words=2 * hidden, **shared)
 
     def forward(self, batch: Batch) -> Judgement:
         reading = self._read(batch)

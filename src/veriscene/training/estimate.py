@@ -19,9 +19,8 @@ from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.tensors.encoder import Encoder
 from veriscene.tensors.vocabulary import Vocabulary
-from veriscene.training.optimization import make_optimizer
+from veriscene.training.optimization import make_optimizer, tf32
 from veriscene.training.step import CapturedStep, PlainStep, Step
-from veriscene.training.trainer import tf32
 
 FITTED_SECONDS = 60.0  # MaxEnt on NLVR
 CPU_BATCH = 8  # timed on a CPU, where time grows in proportion to the batch

@@ -11,14 +11,13 @@ from veriscene import files, models
 from veriscene.config import Config
 from veriscene.models.base import Model, judge_in_batches
 from veriscene.tensors.batch import required
-from veriscene.training import checkpoint as checkpoints
+from veriscene.training.base import Outcome, StopAfter, Trainer
 from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.objective import objective
 from veriscene.training.progress import Display, LogLine, RunLog
 from veriscene.training.scoring import accuracy
 from veriscene.training.source import CorpusSource
 from veriscene.training.state import Position
-from veriscene.training.trainer import Outcome, StopAfter, Trainer
 
 
 class FittedTrainer(Trainer):
@@ -27,7 +26,7 @@ class FittedTrainer(Trainer):
     def __init__(
         self, config: Config, folder: Path, source: CorpusSource, *, accelerator: Accelerator, quiet: bool = False
     ) -> None:
-        self.config, self.folder, self.source, self.accelerator, self.quiet = config, folder, source, accelerator, quiet
+        super().__init__(config, folder, source, accelerator=accelerator, quiet=quiet)
         self._position = Position(finished=files.present(folder / BEST) is not None)
 
     @property
@@ -46,8 +45,7 @@ class FittedTrainer(Trainer):
         score, seconds = accuracy(self.accelerator, model, self.source.dev), time.monotonic() - started
         line = LogLine(1, 1.0, self._loss(model), score, 0.0, len(corpus) / seconds, seconds)
         if self.accelerator.is_main_process:
-            checkpoint = Checkpoint(model, self.config, self.source.encoder, self._metrics(line))
-            checkpoints.save(self.folder / BEST, checkpoint)
+            self._save_best(Checkpoint(model, self.config, self.source.encoder, {}), line)
             log = RunLog(self.folder, up_to_step=0)
             log.write(line)
             log.close()

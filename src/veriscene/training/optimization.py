@@ -1,4 +1,4 @@
-"""How weights change: AdamW, the learning rate schedule, and the moving average of the weights."""
+"""How weights change: AdamW, the learning rate schedule, the moving average of the weights, precision."""
 
 from __future__ import annotations
 
@@ -59,3 +59,14 @@ class EMA:
     def _copy(self, weights: list[Tensor]) -> None:
         for tensor, weight in zip(self._own, weights, strict=True):
             tensor.copy_(weight)
+
+
+@contextmanager
+def tf32() -> Iterator[None]:
+    """Matrix products in tf32 on a GPU: about three decimal digits, and several times faster than fp32."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before

@@ -25,12 +25,13 @@ from veriscene.config import Config
 from veriscene.corpora import synthetic
 from veriscene.errors import InputError
 from veriscene.scenes import nlvr
+from veriscene.training.base import Trainer
 from veriscene.training.checkpoint import BEST
 from veriscene.training.distributed import from_main_process, on_main_process
 from veriscene.training.fitted import FittedTrainer
 from veriscene.training.progress import LOG, TENSORBOARD
 from veriscene.training.source import CorpusSource
-from veriscene.training.trainer import StepTrainer, Trainer
+from veriscene.training.trainer import StepTrainer
 
 RUN = "run.json"
 SEEDS = "seeds.json"  # of a folder of several runs

@@ -55,7 +55,10 @@ class Step(ABC):
         return (loss.comprehension * share).sum()
 
     def _update(self) -> None:
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        if self.gradients is not None:
+            self.gradients.clip(self.settings.clip)
+        else:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
 
     def _loss(self, batch: Batch) -> Loss:
@@ -210,6 +213,11 @@ class FlatGradients:
         torch._foreach_copy_(self.views, [required(parameter.grad) for parameter in self.parameters])
         for parameter, view in zip(self.parameters, self.views, strict=True):
             parameter.grad = view
+
+    def clip(self, most: float) -> None:
+        """As clip_grad_norm_ does, but with one norm over the buffer."""
+        norm = torch.linalg.vector_norm(self.flat)
+        self.flat.mul_((most / (norm + 1e-6)).clamp_max(1.0))
 
     def all_reduce(self) -> None:
         """Sums over processes; each example's share already divides by the size of the whole batch."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -18,11 +17,11 @@ from veriscene import files, models
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.tensors.batch import Batch
-from veriscene.training import checkpoint as checkpoints
+from veriscene.training.base import Outcome, StopAfter, Trainer
 from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.distributed import any_process, broadcast_weights, summed
 from veriscene.training.interruption import interruptible
-from veriscene.training.optimization import learning_rate
+from veriscene.training.optimization import learning_rate, tf32
 from veriscene.training.progress import Display, LogLine, RunLog, read_log
 from veriscene.training.scoring import accuracy
 from veriscene.training.source import CorpusSource
@@ -32,39 +31,7 @@ from veriscene.training.step import CapturedStep, PlainStep, Step
 LAST = "last"
 SECONDS_BETWEEN_SAVES = 60.0
 SECONDS_BETWEEN_LOOKS = 0.5  # at the loss, for which the device must be synchronised
-
-StopAfter = Callable[[LogLine], bool]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    position: Position
-    interrupted: bool
-    steps_planned: int
-
-
-class Trainer(ABC):
-    """Trains one model on one source, in one run folder that it does not lock itself (see run.py)."""
-
-    config: Config
-    folder: Path
-    source: CorpusSource
-
-    @property
-    @abstractmethod
-    def position(self) -> Position: ...
-
-    @abstractmethod
-    def fit(self, stop_after: StopAfter = lambda line: False) -> Outcome:
-        """Trains to the end and leaves `best` in the run folder. `stop_after` sees the log line of each dev score, and
-        may end the run there."""
-
-    def _check_unfinished(self) -> None:
-        if self.position.finished:
-            raise InputError("this run is finished", where=self.folder, allowed="start a new one to train longer")
-
-    def _metrics(self, line: LogLine) -> dict[str, object]:
-        return {**vars(line), "supervision": self.source.supervision}
+STEPS_BETWEEN_VOTES = 16  # of several processes on GPUs, which must wait for the device to agree on stopping
 
 
 class StepTrainer(Trainer):
@@ -73,7 +40,7 @@ class StepTrainer(Trainer):
     def __init__(
         self, config: Config, folder: Path, source: CorpusSource, *, accelerator: Accelerator, quiet: bool = False
     ) -> None:
-        self.config, self.folder, self.source, self.accelerator, self.quiet = config, folder, source, accelerator, quiet
+        super().__init__(config, folder, source, accelerator=accelerator, quiet=quiet)
         settings = config.training
         if settings.threads:
             torch.set_num_threads(settings.threads)
@@ -141,11 +108,8 @@ class StepTrainer(Trainer):
             if self._clock - looked > SECONDS_BETWEEN_LOOKS:
                 self._look()
                 looked = self._clock
-            interrupted, out_of_time, save_due = any_process(
-                self.accelerator,
-                asked_to_stop(),
-                0 < limit <= self.position.seconds,
-                self._clock - saved > SECONDS_BETWEEN_SAVES,
+            interrupted, out_of_time, save_due = self._vote(
+                asked_to_stop(), 0 < limit <= self.position.seconds, self._clock - saved > SECONDS_BETWEEN_SAVES
             )
             if self._due_for_score() or (out_of_time and not interrupted):
                 self._look()
@@ -162,6 +126,12 @@ class StepTrainer(Trainer):
                 saved = self._clock
         self._save()
         return interrupted
+
+    def _vote(self, *wishes: bool) -> tuple[bool, ...]:
+        is_due = not self.state.captured or self._due_for_score() or self.position.step % STEPS_BETWEEN_VOTES == 0
+        if self.accelerator.num_processes > 1 and not is_due:
+            return (False,) * len(wishes)
+        return any_process(self.accelerator, *wishes)
 
     def _make_step(self) -> Step:
         settings, state, order = self.config.training, self.state, self.source.encoder.order
@@ -241,7 +211,7 @@ class StepTrainer(Trainer):
                 seconds=position.seconds,
             )
             if best and self.accelerator.is_main_process:
-                checkpoints.save(self.folder / BEST, replace(self.state.checkpoint, metrics=self._metrics(line)))
+                self._save_best(self.state.checkpoint, line)
         self.loss_sum.zero_()
         self._move(
             best_accuracy=score if best else position.best_accuracy,
@@ -289,14 +259,3 @@ class StepTrainer(Trainer):
         by_steps = self.position.seconds / max(1, self.position.step) * steps_left
         minutes = self.config.training.minutes
         return min(by_steps, max(0.0, minutes * 60 - self.position.seconds)) if minutes else by_steps
-
-
-@contextmanager
-def tf32() -> Iterator[None]:
-    """Matrix products in tf32 on a GPU: about three decimal digits, and several times faster than fp32."""
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = True
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before

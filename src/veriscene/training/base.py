@@ -1,0 +1,54 @@
+"""The contract of every trainer: it trains one model on one source, in one run folder."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from accelerate import Accelerator
+
+from veriscene.config import Config
+from veriscene.errors import InputError
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training.checkpoint import BEST, Checkpoint
+from veriscene.training.progress import LogLine
+from veriscene.training.source import CorpusSource
+from veriscene.training.state import Position
+
+StopAfter = Callable[[LogLine], bool]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    position: Position
+    interrupted: bool
+    steps_planned: int
+
+
+class Trainer(ABC):
+    """Does not lock its folder itself (see run.py)."""
+
+    def __init__(
+        self, config: Config, folder: Path, source: CorpusSource, *, accelerator: Accelerator, quiet: bool = False
+    ) -> None:
+        self.config, self.folder, self.source, self.accelerator, self.quiet = config, folder, source, accelerator, quiet
+
+    @property
+    @abstractmethod
+    def position(self) -> Position: ...
+
+    @abstractmethod
+    def fit(self, stop_after: StopAfter = lambda line: False) -> Outcome:
+        """Trains to the end and leaves `best` in the run folder. `stop_after` sees the log line of each dev score, and
+        may end the run there."""
+
+    def _check_unfinished(self) -> None:
+        if self.position.finished:
+            raise InputError("this run is finished", where=self.folder, allowed="start a new one to train longer")
+
+    def _save_best(self, checkpoint: Checkpoint, line: LogLine) -> None:
+        metrics = {**vars(line), "supervision": self.source.supervision}
+        saved = Checkpoint(checkpoint.model, checkpoint.config, checkpoint.encoder, metrics)
+        checkpoints.save(self.folder / BEST, saved)
