@@ -39,7 +39,7 @@ from veriscene.serving.onnx.graph import FLOAT, INT32, INT64, Array, Embedding, 
 from veriscene.tensors.items import CORNER, ITEM_FEATURES, SIZE, SIZE_STEP
 
 FAR = 1e6  # more than the greatest difference of two pointing scores
-_COMBINE: dict[Callable[..., Tensor], str] = {
+_COMBINE: dict[Callable[[Tensor], Tensor], str] = {
     SCORE_COMBINATIONS["max"]: "ReduceMax",
     SCORE_COMBINATIONS["mean"]: "ReduceMean",
 }

@@ -11,6 +11,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from functools import reduce
 from typing import Any
 
 import torch
@@ -52,7 +53,10 @@ def traced_graph(model: Model, example: Batch) -> Any:
             verbose=False,
         )
     assert exported is not None
-    return exported.model_proto
+    proto = exported.model_proto
+    for described in (*proto.graph.node, *proto.graph.value_info, *proto.functions):  # stack traces with local paths
+        del described.metadata_props[:]
+    return proto
 
 
 class _Adapter(nn.Module):
@@ -123,12 +127,21 @@ def _searchsorted(rising: Tensor, values: Tensor) -> Tensor:
     return below
 
 
-def _embedding_bag(numbers: Tensor, vectors: Tensor, *, mode: str, padding_idx: int) -> Tensor:
-    if mode != "mean":
-        raise NotImplementedError(f"embedding_bag with mode={mode!r}")
+def _embedding_bag(numbers: Tensor, vectors: Tensor, *, mode: str, padding_idx: int, **others: Any) -> Tensor:
+    if mode != "mean" or any(others[name] is not None for name in ("offsets", "max_norm", "per_sample_weights")):
+        raise NotImplementedError("embedding_bag other than a plain mean")
     present = (numbers != padding_idx)[..., None]
     total = (vectors[numbers.long()] * present).sum(dim=1)
     return total / present.sum(dim=1).clamp(min=1)
+
+
+def _sum(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """ONNX Runtime sums int64 in floating point, which changes hashes; chained additions are exact."""
+    dim = kwargs.get("dim")
+    if x.dtype is torch.int64 and type(dim) is int and type(x.size(dim)) is int and len(kwargs) == 1:
+        return reduce(torch.add, x.unbind(dim))
+    total: Tensor = Tensor.sum(x, *args, **kwargs)
+    return total
 
 
 def _getitem(x: Tensor, index: Any) -> Tensor:
@@ -142,6 +155,7 @@ _REPLACED: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.searchsorted: _searchsorted,
     nn.functional.embedding_bag: _embedding_bag,
     Tensor.__getitem__: _getitem,
+    Tensor.sum: _sum,
 }
 
 
