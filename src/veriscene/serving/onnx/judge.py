@@ -126,10 +126,10 @@ def _read_metadata(judge: OnnxJudge, found: Mapping[str, str], where: str) -> No
         raise InputError(what, where=where, allowed="export it again")
     try:
         config, words = json.loads(found["config"]), json.loads(found["vocabulary"])
-        judge.order = Order(found["order"])
-        judge.encoder = models.encoder(models.read_config(config, where=where), Vocabulary(tuple(words)))
-    except (KeyError, TypeError, ValueError):
+        judge.order, vocabulary = Order(found["order"]), Vocabulary(tuple(words))
+    except (KeyError, TypeError, ValueError, InputError):
         raise InputError("damaged", where=where, allowed="export it again") from None
+    judge.encoder = models.encoder(models.read_config(config, where=where), vocabulary)
 
 
 def _size(question: Question) -> tuple[int, int]:
