@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from small_models import EXAMPLES, exported, small_checkpoint
 from torch import Tensor, nn
 
 from samples import yellow_circle_examples
 from scripts import script
-from small_models import EXAMPLES, STATEMENT, exported, small_checkpoint
 from veriscene import models
 from veriscene.config import Config, ModelConfig, size
 from veriscene.errors import InputError

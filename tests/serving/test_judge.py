@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_models import EXAMPLES, STATEMENT, judge_of, small_checkpoint
 
 import veriscene
 from samples import random_scene
-from small_models import EXAMPLES, STATEMENT, judge_of, small_checkpoint
 from veriscene import models
 from veriscene.errors import InputError
 from veriscene.scenes.nlvr import MAX_WORDS
