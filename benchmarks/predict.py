@@ -2,8 +2,8 @@
 
     python benchmarks/predict.py [--data FILE.json] [--seconds 60] [--threads 2] [--json]
 
-Both start from examples and end at probabilities. Plain torch takes one thread or all, whichever is faster here: small
-products gain nothing from waiting for a second one. After the warm-up the two take turns, and medians are compared.
+Both start from examples and end at probabilities. Plain torch uses one thread or all, whichever is faster here: small
+products gain nothing from a second thread. After a warm-up the two take turns, and medians are compared.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import asdict, replace
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
@@ -26,22 +27,22 @@ import torch
 
 from veriscene import models
 from veriscene.config import Config
-from veriscene.corpora import synthetic as corpus
+from veriscene.corpora import synthetic
 from veriscene.errors import InputError
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.serving.onnx.export import export
-from veriscene.serving.onnx.judge import OnnxJudge, load_onnx
-from veriscene.tensors.batch import ItemOrder
+from veriscene.serving.onnx.judge import OnnxJudge
+from veriscene.tensors.encoder import ItemOrder
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.checkpoint import Checkpoint
 
 IN_BULK = 989  # the size of NLVR's dev split
-ONE_BY_ONE = 40  # examples that each side judges in a turn
+ONE_BY_ONE = 40  # examples per turn
 FEWEST_TURNS = 3
 AGREEMENT = 1e-4
 
-Turn = Callable[[], int]  # judges some examples and says how many
+Turn = Callable[[], int]  # judges some examples and returns how many
 
 
 def bench_predict(
@@ -52,20 +53,20 @@ def bench_predict(
     threads: int = 2,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Any]:
-    """Examples a second of both sides, one at a time and in bulk; half of the seconds goes to each.
+    """Examples per second of both sides, one at a time and in bulk; each gets half of the seconds.
 
-    `progress` hears of the whole in percent.
+    `progress` gets the share that is done, in percent.
     """
     plain = plain_module()
     model = _plain_model(plain, checkpoint)
-    words, order, before = checkpoint.vocabulary, checkpoint.config.data.order, torch.get_num_threads()
+    words, order, before = checkpoint.encoder.vocabulary, checkpoint.encoder.order, torch.get_num_threads()
     with tempfile.TemporaryDirectory() as folder:
         export(checkpoint, Path(folder) / "model.onnx")
-        judge = load_onnx(Path(folder) / "model.onnx", threads=threads)
-    _demand_agreement(plain, model, judge, examples[:20])
+        judge = OnnxJudge((Path(folder) / "model.onnx").read_bytes(), threads=threads)
+    _check_agreement(plain, model, judge, examples[:20])
     plainly, ours = cycle(examples), cycle(examples)
     questions = [(example.statement, example.scene) for example in examples]
-    plain_order = "file" if order == "file" else "random"
+    plain_order = "file" if order is ItemOrder.FILE else "random"
 
     def one_by_one_plain() -> int:
         return len([plain.predict(model, one, words, plain_order) for one in islice(plainly, ONE_BY_ONE)])
@@ -80,7 +81,7 @@ def bench_predict(
     def bulk_ours() -> int:
         return len(list(judge.stream(questions, batch=len(questions))))
 
-    def tell(half: int) -> Callable[[float], None]:
+    def report(half: int) -> Callable[[float], None]:
         return lambda share: progress(round(50 * (half + share)), 100)
 
     try:
@@ -88,15 +89,15 @@ def bench_predict(
             "model": checkpoint.config.model.name,
             "threads": threads,
             "examples": len(examples),
-            "one_at_a_time": _compare(one_by_one_plain, one_by_one_ours, seconds / 2, threads, tell(0)),
-            "bulk": _compare(bulk_plain, bulk_ours, seconds / 2, threads, tell(1)),
+            "one_at_a_time": _compare(one_by_one_plain, one_by_one_ours, seconds / 2, threads, report(0)),
+            "bulk": _compare(bulk_plain, bulk_ours, seconds / 2, threads, report(1)),
         }
     finally:
         torch.set_num_threads(before)
 
 
-def _compare(plain: Turn, ours: Turn, seconds: float, threads: int, tell: Callable[[float], None]) -> dict[str, Any]:
-    """Ours against plain torch with the number of threads, one or all, that turns out better for it."""
+def _compare(plain: Turn, ours: Turn, seconds: float, threads: int, report: Callable[[float], None]) -> dict[str, Any]:
+    """Ours against plain torch with one thread or all, whichever is faster for it."""
     ours_speeds: list[float] = []
     plain_speeds: dict[int, list[float]] = {number: [] for number in {1, threads}}
     fewest, started = FEWEST_TURNS * (1 + len(plain_speeds)), time.perf_counter()
@@ -105,7 +106,7 @@ def _compare(plain: Turn, ours: Turn, seconds: float, threads: int, tell: Callab
         measured = _speed(turn, number)
         done = len(ours_speeds) + sum(map(len, plain_speeds.values()))
         elapsed = time.perf_counter() - started
-        tell(min(done / fewest, elapsed / max(seconds, elapsed)))
+        report(min(done / fewest, elapsed / max(seconds, elapsed)))
         return measured
 
     speed(ours, threads)
@@ -136,40 +137,35 @@ def _speed(turn: Turn, threads: int) -> float:
 
 
 def _plain_model(plain: ModuleType, checkpoint: Checkpoint) -> torch.nn.Module:
-    sizes = checkpoint.config.model
+    sizes = asdict(checkpoint.config.model)
     kinds = {"biatt": plain.PlainBiATT, "biatt-pointer": plain.PlainBiATTPointer}
-    if sizes.name not in kinds or sizes.pooling != "max":
-        raise InputError(f"there is no plain {sizes.name} with pooling {sizes.pooling}; choose biatt or biatt-pointer")
-    model: torch.nn.Module = kinds[sizes.name](
-        vocabulary=len(checkpoint.vocabulary),
-        embedding=sizes.embedding,
-        hidden=sizes.hidden,
-        item=sizes.item,
-        joint=sizes.joint,
-        mlp=sizes.mlp,
-        dropout=sizes.dropout,
-    )
+    if sizes["name"] not in kinds or sizes["pooling"] != "max" or sizes["coordinates"] != "corner":
+        allowed = "choose biatt or biatt-pointer with pooling max"
+        raise InputError(f"there is no plain {sizes['name']} with these settings", allowed=allowed)
+    shared = {name: sizes[name] for name in ("embedding", "hidden", "item", "joint", "mlp", "dropout")}
+    model: torch.nn.Module = kinds[sizes["name"]](vocabulary=len(checkpoint.encoder.vocabulary), **shared)
     plain.load_ours(model, checkpoint.model)
     return model.eval()
 
 
-def _demand_agreement(plain: ModuleType, model: torch.nn.Module, judge: OnnxJudge, examples: Sequence[Example]) -> None:
-    """Two speeds are comparable only if they are of the same work. Both read the file's order here."""
-    as_filed = copy(judge)
-    as_filed.order = ItemOrder.FILE
+def _check_agreement(plain: ModuleType, model: torch.nn.Module, judge: OnnxJudge, examples: Sequence[Example]) -> None:
+    """Speeds are comparable only if both do the same work. Here, both read items in the order of the file."""
+    in_file_order = copy(judge)
+    in_file_order.encoder = replace(judge.encoder, order=ItemOrder.FILE)
     for example in examples:
-        theirs = plain.predict(model, example, judge.vocabulary, "file")
-        difference = abs(theirs - as_filed(example.statement, example.scene).probability)
+        theirs = plain.predict(model, example, judge.encoder.vocabulary, "file")
+        difference = abs(theirs - in_file_order(example.statement, example.scene).probability)
         if not difference < AGREEMENT:
             raise RuntimeError(f"plain and ours differ by {difference:.1e} on example {example.identifier}")
 
 
 def fresh_checkpoint(examples: Sequence[Example]) -> Checkpoint:
-    """BiATT-Pointer with the paper's sizes and fresh weights: how fast it is does not depend on what it learnt."""
-    config = Config()
+    """BiATT-Pointer with the paper's sizes, untrained: its speed does not depend on its weights."""
+    config = Config(model=models.MODELS["biatt-pointer"].Config())
     vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=config.data.minimum_count)
     torch.manual_seed(0)
-    return Checkpoint(models.build(config.model, vocabulary=vocabulary).eval(), config, vocabulary, {})
+    model = models.build(config.model, vocabulary=vocabulary).eval()
+    return Checkpoint(model, config, models.encoder(config, vocabulary), {})
 
 
 def plain_module() -> ModuleType:
@@ -182,8 +178,8 @@ def plain_module() -> ModuleType:
 
 
 def bulk_examples(data: Path | None) -> list[Example]:
-    """The first of an NLVR file, or of the embedded corpus."""
-    examples = corpus.build(400, seed=1)["train"] if data is None else nlvr.read(data)
+    """The first of an NLVR file, or of a synthetic corpus."""
+    examples = synthetic.build(400, seed=1)["train"] if data is None else nlvr.read(data)
     return examples[:IN_BULK]
 
 
@@ -202,7 +198,7 @@ def describe(result: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, help="an NLVR file; default: the embedded corpus")
+    parser.add_argument("--data", type=Path, help="an NLVR file; default: a synthetic corpus")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", action="store_true")

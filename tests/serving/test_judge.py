@@ -1,93 +1,107 @@
+"""What every judge guarantees, on torch and on ONNX Runtime."""
+
 from __future__ import annotations
 
 import json
+import pickle
 import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-import torch
+from small_models import EXAMPLES, STATEMENT, judge_of, small_checkpoint
 
 import veriscene
-from samples import random_scene, yellow_circle_examples
+from samples import random_scene
 from veriscene import models
-from veriscene.config import Config, DataConfig, ModelConfig
 from veriscene.errors import InputError
+from veriscene.scenes.nlvr import MAX_WORDS
 from veriscene.scenes.scene import Box, Scene, scene_to_json
-from veriscene.serving import lines
-from veriscene.serving.judge import Judge
-from veriscene.tensors.vocabulary import Vocabulary, tokenize
+from veriscene.serving.judge import Judge, Question, TorchJudge, Verdict
+from veriscene.tensors.vocabulary import tokenize
 from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import Checkpoint
 
-EXAMPLES = yellow_circle_examples(12)
-STATEMENT = "There is a yellow circle."
-
-
-def judge_of(name: str, order: str = "random") -> Judge:
-    torch.manual_seed(3)
-    vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
-    sizes = ModelConfig(name=name, embedding=4, hidden=3, item=4, joint=6, mlp=5)
-    model = models.build(sizes, vocabulary=vocabulary)
-    return Judge(Checkpoint(model, Config(model=sizes, data=DataConfig(order=order)), vocabulary, {}))
+QUESTIONS = [(example.statement, example.scene) for example in EXAMPLES]
+SCENE = EXAMPLES[0].scene
 
 
-@pytest.fixture(params=["bienc", "biatt", "biatt-pointer"])
-def judge(request: pytest.FixtureRequest) -> Judge:
-    return judge_of(request.param)
+def assert_same(verdict: Verdict, expected: Verdict, *, probability: float = 1e-5, attention: float = 1e-5) -> None:
+    assert verdict.probability == pytest.approx(expected.probability, abs=probability)
+    assert verdict.per_box == pytest.approx(expected.per_box, abs=probability)
+    assert verdict.order == expected.order and verdict.order_is_chosen == expected.order_is_chosen
+    assert verdict.unknown_words == expected.unknown_words
+    assert (verdict.attention is None) == (expected.attention is None)
+    if verdict.attention is not None and expected.attention is not None:
+        assert verdict.attention.words == expected.attention.words
+        for name in ("words_to_items", "items_to_words"):
+            mine, theirs = vars(verdict.attention)[name], vars(expected.attention)[name]
+            assert (mine is None) == (theirs is None)
+            for box, same in zip(mine or (), theirs or (), strict=True):
+                assert np.shape(box) == np.shape(same) and np.allclose(box, same, rtol=0, atol=attention)
 
 
-def test_a_stream_gives_what_single_questions_give(judge: Judge) -> None:
-    questions = [(example.statement, example.scene) for example in EXAMPLES]
-    streamed = list(judge.stream(iter(questions), batch=5))
-    for (statement, scene), verdict in zip(questions, streamed, strict=True):
-        alone = judge(statement, scene)
-        assert alone.order == verdict.order
-        assert alone.probability == pytest.approx(verdict.probability, abs=1e-5)
-        assert alone.per_box == pytest.approx(verdict.per_box, abs=1e-5)
+@pytest.mark.parametrize("name", models.MODELS)
+def test_torch_and_onnx_agree(name: str) -> None:
+    reference, judge = judge_of("torch", name), judge_of("onnx", name)
+    for verdict, expected in zip(judge(QUESTIONS), reference(QUESTIONS), strict=True):
+        assert_same(verdict, expected, probability=1e-4, attention=1e-3)
+    statement, scene = QUESTIONS[0]
+    assert_same(judge(statement, scene), reference(statement, scene), probability=1e-4, attention=1e-3)
 
 
-def test_a_stream_takes_no_more_than_it_needs(judge: Judge) -> None:
-    taken = []
-
-    def endless():  # type: ignore[no-untyped-def]
-        while True:
-            taken.append(1)
-            yield STATEMENT, EXAMPLES[0].scene
-
-    next(judge.stream(endless(), batch=4))
-    assert len(taken) == 4
+@pytest.fixture(params=["torch", "onnx"])
+def backend(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
 
 
-def test_a_model_that_reads_in_no_order_tells_none() -> None:
-    verdict = judge_of("relation-net")(STATEMENT, EXAMPLES[0].scene)
-    assert verdict.order is None and verdict.to_json()["order"] is None
-    assert len(verdict.per_box) == 3
+@pytest.fixture
+def judge(backend: str) -> Judge:
+    return judge_of(backend, "biatt-pointer")
 
 
-@pytest.mark.parametrize("name", ["bienc", "biatt", "biatt-pointer"])
-def test_only_a_pointer_chooses_its_order(name: str) -> None:
-    verdict = judge_of(name)(STATEMENT, EXAMPLES[0].scene)
-    assert verdict.order_is_chosen is (name == "biatt-pointer")
+@pytest.mark.parametrize("name", ["biatt-pointer", "bidaf", "relation-net"])
+def test_all_ways_to_ask_give_the_same_verdict(backend: str, name: str) -> None:
+    judge = judge_of(backend, name)
+    alone = [judge(statement, scene) for statement, scene in QUESTIONS]
+    questions = [Question(statement, scene) for statement, scene in QUESTIONS]
+    ways: list[list[Verdict]] = [
+        [judge(question) for question in questions],
+        judge(questions),
+        judge([(statement, scene_to_json(scene)) for statement, scene in QUESTIONS]),
+        list(judge.stream(iter(questions), batch=17)),
+    ]
+    for verdicts in ways:
+        for verdict, expected in zip(verdicts, alone, strict=True):
+            assert_same(verdict, expected)
 
 
-def test_orders_are_permutations_and_attention_rows_sum_to_one(judge: Judge) -> None:
-    for example in EXAMPLES:
+@pytest.mark.parametrize("name", models.MODELS)
+def test_every_map_of_a_model_is_returned(name: str) -> None:
+    judge, kind = judge_of("torch", name), models.MODELS[name]
+    for example in EXAMPLES[:10]:
         verdict = judge(example.statement, example.scene)
-        for box, order in zip(example.scene.boxes, verdict.order, strict=True):
-            assert sorted(order) == list(range(len(box.items)))
+        counts = [len(box.items) for box in example.scene.boxes]
+        assert (verdict.order is None) == (kind.order is models.Order.NONE)
+        assert verdict.order_is_chosen == (kind.order is models.Order.CHOSEN)
+        if verdict.order is not None:
+            assert [sorted(order) for order in verdict.order] == [list(range(count)) for count in counts]
+        assert (verdict.attention is not None) == (name in ("bidaf", "biatt", "biatt-pointer"))
         if verdict.attention is None:
             continue
-        assert verdict.attention.words == tokenize(example.statement)
-        for maps in (verdict.attention.words_to_items, verdict.attention.items_to_words):
-            assert all(sum(row) == pytest.approx(1, abs=1e-5) for box in maps for row in box)
-        assert [len(rows[0]) for rows in verdict.attention.words_to_items] == [
-            len(b.items) for b in example.scene.boxes
-        ]
+        words, maps = tokenize(example.statement), verdict.attention
+        assert maps.words == words and maps.words_to_items is not None
+        assert (maps.items_to_words is None) == (name == "bidaf")
+        assert [np.shape(box) for box in maps.words_to_items] == [(len(words), count) for count in counts]
+        for rows in (*maps.words_to_items, *(maps.items_to_words or ())):
+            assert np.allclose(np.sum(rows, axis=1), 1, atol=1e-5)
 
 
-def test_attention_follows_the_items_however_the_file_lists_them() -> None:
-    """The same scene with its items listed in another order: same probability, maps permuted along."""
-    judge, rng = judge_of("biatt-pointer"), random.Random(5)
+@pytest.mark.parametrize("name", ["biatt", "biatt-pointer", "bidaf", "mlp"])
+def test_permuting_the_items_of_a_box_permutes_order_and_attention(backend: str, name: str) -> None:
+    judge, rng = judge_of(backend, name), random.Random(5)
     scene = random_scene(rng)
     shuffles = [rng.sample(range(len(box.items)), len(box.items)) for box in scene.boxes]
     first, second, third = (
@@ -95,33 +109,120 @@ def test_attention_follows_the_items_however_the_file_lists_them() -> None:
     )
     verdict, shuffled = judge(STATEMENT, scene), judge(STATEMENT, Scene((first, second, third)))
     assert shuffled.probability == pytest.approx(verdict.probability, abs=1e-6)
-    assert verdict.attention is not None and shuffled.attention is not None
     for number, shuffle in enumerate(shuffles):
-        assert [shuffle[i] for i in shuffled.order[number]] == verdict.order[number]
-        for row, same in zip(
-            verdict.attention.words_to_items[number], shuffled.attention.words_to_items[number], strict=True
-        ):
-            assert same == pytest.approx([row[i] for i in shuffle], abs=1e-6)
+        if verdict.order is not None and shuffled.order is not None:
+            assert [shuffle[i] for i in shuffled.order[number]] == verdict.order[number]
+        if verdict.attention is None or shuffled.attention is None:
+            continue
+        if verdict.attention.words_to_items is not None and shuffled.attention.words_to_items is not None:
+            ours = np.array(verdict.attention.words_to_items[number])[:, shuffle]
+            assert np.allclose(ours, shuffled.attention.words_to_items[number], atol=1e-6)
+        if verdict.attention.items_to_words is not None and shuffled.attention.items_to_words is not None:
+            ours = np.array(verdict.attention.items_to_words[number])[shuffle]
+            assert np.allclose(ours, shuffled.attention.items_to_words[number], atol=1e-6)
 
 
-def test_load_gives_a_judge_and_takes_plain_json(tmp_path: Path) -> None:
-    judge = judge_of("biatt")
-    checkpoints.save(tmp_path / "best", judge.checkpoint)
-    loaded = veriscene.load(tmp_path)
-    scene = EXAMPLES[0].scene
-    assert loaded(STATEMENT, scene_to_json(scene)).probability == judge(STATEMENT, scene).probability
-    with pytest.raises(InputError, match="not blank"):
-        loaded(" ", scene)
+def test_a_pickled_judge_gives_the_same_verdicts(judge: Judge) -> None:
+    copied = pickle.loads(pickle.dumps(judge))
+    assert type(copied) is type(judge)
+    for verdict, expected in zip(copied(QUESTIONS[:5]), judge(QUESTIONS[:5]), strict=True):
+        assert_same(verdict, expected)
+    assert pickle.loads(pickle.dumps(judge(*QUESTIONS[0]))) == judge(*QUESTIONS[0])
 
 
-def test_lines_answer_each_question_and_name_the_bad_one() -> None:
-    judge = judge_of("biatt")
-    good = {"identifier": "7-1", "sentence": STATEMENT, "structured_rep": scene_to_json(EXAMPLES[0].scene)}
-    stream = [json.dumps(good).encode(), b"\n", b'{"statement": "There is a box."}']
-    answers = lines.answers(judge, stream)
-    assert next(answers)["identifier"] == "7-1"
-    with pytest.raises(InputError, match="standard input, line 3: structured_rep"):
-        next(answers)
-    for bad in (b"[1]", b"{", b'{"sentence": 3, "structured_rep": []}', b"\xff\xfe"):
-        with pytest.raises(InputError, match="standard input, line 1"):
-            next(lines.answers(judge, [bad]))
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ((None,), "statement|structured_rep"),
+        ((3,), "statement|structured_rep"),
+        (("There is a box.",), "structured_rep: is missing"),
+        ((STATEMENT, 3), "structured_rep: 3 is not allowed"),
+        ((None, SCENE), "statement: is missing"),
+        ((3, SCENE), "statement: 3 is not allowed"),
+        (("...", SCENE), "statement: .* a letter or a digit"),
+        ((" ", SCENE), "statement"),
+        ((" ".join(["box"] * (MAX_WORDS + 1)), SCENE), "statement: is too long; .*256 words"),
+        ((STATEMENT, Scene((*SCENE.boxes[:2], Box(())))), "a box is empty"),
+        (([(STATEMENT, SCENE), None],), "question 2: not a question: None"),
+        (([3],), "question 1: not a question"),
+        (([STATEMENT],), "question 1: not a question"),
+        (([(STATEMENT, SCENE, 1)],), "question 1: not a question"),
+        (([(STATEMENT, None)],), "question 1: structured_rep: is missing"),
+        (([("", SCENE)],), "question 1: statement"),
+    ],
+)
+def test_malformed_questions_raise_one_line(judge: Judge, asked: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        judge(*asked)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [None, 3, [], {}, {"statement": STATEMENT}, {"scene": scene_to_json(SCENE)}, {"statement": 3, "scene": []}],
+)
+def test_malformed_records_raise_input_errors(record: object) -> None:
+    with pytest.raises(InputError):
+        Question.from_json(record)
+    with pytest.raises(InputError, match="scene: is missing"):
+        Question(STATEMENT, None)  # type: ignore[arg-type]
+
+
+def test_both_spellings_of_a_record_are_read() -> None:
+    scene = scene_to_json(SCENE)
+    ours, nlvrs = {"statement": STATEMENT, "scene": scene}, {"sentence": STATEMENT, "structured_rep": scene}
+    assert Question.from_json(ours) == Question.from_json(nlvrs) == Question(STATEMENT, SCENE)
+
+
+def test_verdicts_precede_the_error_of_a_malformed_question(judge: Judge) -> None:
+    verdicts = judge.stream([*QUESTIONS[:3], (STATEMENT, None), QUESTIONS[3]])  # type: ignore[list-item]
+    assert [next(verdicts).probability for _ in range(3)] == pytest.approx(
+        [judge(*q).probability for q in QUESTIONS[:3]]
+    )
+    with pytest.raises(InputError, match="question 4: structured_rep"):
+        next(verdicts)
+
+
+def test_a_stream_takes_no_more_than_a_batch(judge: Judge) -> None:
+    taken = []
+
+    def endless() -> Iterator[tuple[str, Scene]]:
+        while True:
+            taken.append(1)
+            yield STATEMENT, SCENE
+
+    next(judge.stream(endless(), batch=4))
+    assert len(taken) == 4
+    with pytest.raises(InputError, match="at least 1"):
+        next(judge.stream([], batch=0))
+
+
+def test_unknown_words_are_listed_with_the_nearest_known_ones(judge: Judge) -> None:
+    assert judge(STATEMENT, SCENE).unknown_words == {}
+    verdict = judge("There is a yelow circel qqq.", SCENE)
+    assert list(verdict.unknown_words) == ["yelow", "circel", "qqq"]
+    assert verdict.unknown_words["yelow"][0] == "yellow" and verdict.unknown_words["circel"][0] == "circle"
+    assert verdict.unknown_words["qqq"] == []
+    record = json.loads(json.dumps(verdict.to_json(attention=True)))
+    assert record["unknown_words"] == verdict.unknown_words and record["attention"]["words"][3] == "yelow"
+
+
+def test_box_scores_are_shown_only_where_they_decide() -> None:
+    for pooling in ("max", "mean", "joint", "lstm"):
+        verdict = TorchJudge(small_checkpoint("biatt", pooling=pooling))(STATEMENT, SCENE)
+        assert (verdict.per_box is None) == (pooling in ("joint", "lstm"))
+        if pooling == "max" and verdict.per_box is not None:
+            assert verdict.probability == max(verdict.per_box)
+
+
+def test_load_takes_folders_files_and_devices(tmp_path: Path) -> None:
+    from small_models import exported
+
+    checkpoints.save(tmp_path / "best", small_checkpoint("biatt-pointer"))
+    expected = judge_of("torch", "biatt-pointer")(STATEMENT, SCENE)
+    for model in (tmp_path, exported("biatt-pointer")):
+        assert_same(veriscene.load(model, device="cpu")(STATEMENT, scene_to_json(SCENE)), expected)
+    meta = veriscene.load(tmp_path, device="meta")
+    assert isinstance(meta, TorchJudge) and meta.checkpoint.device.type == "meta"
+    with pytest.raises(InputError, match=r"biatt-pointer\.onnx: runs on the CPU only, not on 'cuda'"):
+        veriscene.load(exported("biatt-pointer"), device="cuda")

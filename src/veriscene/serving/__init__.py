@@ -1,4 +1,4 @@
-"""Models that answer questions, for people and programs."""
+"""Models that answer questions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from pathlib import Path
 from veriscene.serving.judge import Judge, TorchJudge
 from veriscene.training import checkpoint as checkpoints
 
-ONNX = ".onnx"
-
 
 def load(model: str | Path, *, device: str = "cpu") -> Judge:
-    """A judge: the name of a shipped checkpoint, a folder that `veriscene train` wrote, or an .onnx file that `veriscene
-    export` wrote (CPU only)."""
-    if str(model).endswith(ONNX):
+    """A judge from the name of a shipped checkpoint, a folder that `veriscene train` wrote, or an .onnx file that
+    `veriscene export` wrote (CPU only)."""
+    if str(model).endswith(".onnx"):
         from veriscene.serving.onnx.judge import OnnxJudge
 
         return OnnxJudge.load(model, device=device)

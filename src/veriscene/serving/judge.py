@@ -18,27 +18,35 @@ from numpy.typing import NDArray
 from veriscene.errors import InputError
 from veriscene.models import Order
 from veriscene.scenes.nlvr import Example, check_statement
-from veriscene.scenes.scene import Scene, parse_scene
-from veriscene.tensors.batch import Batch, required
+from veriscene.scenes.scene import Scene, not_allowed, parse_scene
+from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import Encoder
 from veriscene.tensors.vocabulary import tokenize
 from veriscene.training.checkpoint import Checkpoint
 
 STREAM_BATCH = 64
+FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what a verdict is made of
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Question:
+    """Raises InputError unless the statement is text that a model can judge and the scene is a Scene."""
+
     statement: str
     scene: Scene
 
+    def __post_init__(self) -> None:
+        try:
+            check_statement(self.statement)
+        except InputError as error:
+            raise error.at("statement") from None
+        if not isinstance(self.scene, Scene):
+            raise not_allowed(self.scene, "it must be a Scene; Question.of also takes lists of items").at("scene")
+
     @classmethod
-    def of(cls, statement: object, scene: object) -> Question:
-        """A scene may be a Scene or NLVR's `structured_rep`; raises InputError if either is malformed."""
-        if not isinstance(statement, str):
-            raise InputError(f"the statement is {statement!r:.60}", allowed="it must be text")
-        check_statement(statement)
+    def of(cls, statement: Any, scene: Any) -> Question:
+        """The scene is a Scene or NLVR's `structured_rep`; raises InputError if either is malformed."""
         return cls(statement, scene if isinstance(scene, Scene) else parse_scene(scene))
 
     @classmethod
@@ -47,8 +55,6 @@ class Question:
         if not isinstance(record, Mapping):
             raise InputError("not a JSON object", allowed="a question is an object with statement and scene")
         statement = record.get("statement", record.get("sentence"))
-        if statement is None:
-            raise InputError("field statement is missing", allowed="a question has statement and scene")
         return cls.of(statement, record.get("scene", record.get("structured_rep")))
 
 
@@ -91,7 +97,7 @@ AnyQuestion = Question | tuple[str, Scene | list[Any]]
 
 
 class Judge(ABC):
-    """Answers questions. Can be pickled."""
+    """Answers questions. Can be pickled. Raises InputError if a question is malformed."""
 
     encoder: Encoder
     order: Order  # of the model
@@ -113,12 +119,24 @@ class Judge(ABC):
         return self._judge([Question.of(statement, scene)])[0]
 
     def stream(self, questions: Iterable[AnyQuestion], *, batch: int = STREAM_BATCH) -> Iterator[Verdict]:
-        """One verdict for each question, in order; takes `batch` questions at a time, never all at once."""
+        """One verdict for each question, in order; takes `batch` questions at a time, never all at once.
+
+        A malformed question raises InputError after the verdicts on those before it.
+        """
         if batch < 1:
             raise InputError(f"batch={batch}", allowed="it must be at least 1")
-        waiting = iter(questions)
-        while chunk := [_question(question) for question in islice(waiting, batch)]:
+        waiting, malformed = enumerate(questions, 1), None
+        while malformed is None:
+            chunk: list[Question] = []
+            try:
+                chunk.extend(_question(question, number) for number, question in islice(waiting, batch))
+            except InputError as error:
+                malformed = error
+            if not chunk:
+                break
             yield from self._judge(chunk)
+        if malformed is not None:
+            raise malformed
 
     @abstractmethod
     def _judge(self, questions: list[Question]) -> list[Verdict]: ...
@@ -127,57 +145,51 @@ class Judge(ABC):
         return self.encoder([Example("0-0", question.statement, question.scene) for question in questions])
 
     def _verdicts(self, questions: list[Question], batch: Batch, judged: Mapping[str, Array]) -> list[Verdict]:
-        """Decodes arrays by the names of Judgement's fields, for the questions of a batch, into verdicts."""
-        positions = required(batch.items).positions.numpy() if "order" in judged else None
-        probabilities, scores = _sigmoid(judged["logits"]), judged.get("scores")
+        """Decodes a Judgement's FIELDS, without those that are None, into the verdicts on the questions of a batch."""
+        positions = None if batch.items is None else batch.items.positions.numpy()
+        probabilities, scores = _sigmoid(judged["logits"]).tolist(), judged.get("scores")
         per_box = None if scores is None else _sigmoid(scores).tolist()
-        return [
-            self._verdict(
-                question,
-                float(probabilities[number]),
-                per_box[number] if per_box is not None else None,
-                None if positions is None else positions[number],
-                {name: judged[name][number] for name in ("order", "alpha", "beta") if name in judged},
+        verdicts = []
+        for number, question in enumerate(questions):
+            order, attention = None, None
+            if positions is not None:
+                maps = {name: judged[name][number] for name in ("order", "alpha", "beta") if name in judged}
+                order, attention = _decode(question, positions[number], maps)
+            verdict = Verdict(
+                probability=probabilities[number],
+                per_box=None if per_box is None else per_box[number],
+                order=order,
+                attention=attention,
+                unknown_words=self.encoder.vocabulary.unknown_words(question.statement),
+                order_is_chosen=self.order is Order.CHOSEN,
             )
-            for number, question in enumerate(questions)
-        ]
+            verdicts.append(verdict)
+        return verdicts
 
-    def _verdict(
-        self,
-        question: Question,
-        probability: float,
-        per_box: list[float] | None,
-        positions: Array | None,
-        maps: Mapping[str, Array],
-    ) -> Verdict:
-        order, attention = None, None
-        if positions is not None:
-            words = tokenize(question.statement)
-            # The item that was read at each place, as an index into the scene's own list.
-            order = [
-                positions[box][maps["order"][box, : len(items.items)]].tolist()
-                for box, items in enumerate(question.scene.boxes)
-            ]
-            places = [np.argsort(read) for read in order]
-            alpha, beta = maps.get("alpha"), maps.get("beta")
-            if alpha is not None or beta is not None:
-                attention = Attention(
-                    words=words,
-                    words_to_items=None
-                    if alpha is None
-                    else [alpha[box, : len(words), place].T.tolist() for box, place in enumerate(places)],
-                    items_to_words=None
-                    if beta is None
-                    else [beta[box, place, : len(words)].tolist() for box, place in enumerate(places)],
-                )
-        return Verdict(
-            probability=probability,
-            per_box=per_box,
-            order=order,
-            attention=attention,
-            unknown_words=self.encoder.vocabulary.unknown_words(question.statement),
-            order_is_chosen=self.order is Order.CHOSEN,
-        )
+
+def _decode(
+    question: Question, positions: Array, maps: Mapping[str, Array]
+) -> tuple[list[list[int]] | None, Attention | None]:
+    """Order and attention of one question, in terms of the scene's own lists of items.
+
+    `positions` (box, item) are the items' indices in the scene, as they were encoded.
+    """
+    counts = [len(box.items) for box in question.scene.boxes]
+    encoded = [positions[box, :count] for box, count in enumerate(counts)]
+    # What was read at each place, as an index into the scene's list.
+    read = [at[maps["order"][box, : len(at)]] if "order" in maps else at for box, at in enumerate(encoded)]
+    order = [each.tolist() for each in read] if "order" in maps else None
+    alpha, beta = maps.get("alpha"), maps.get("beta")
+    if alpha is None and beta is None:
+        return order, None
+    words, places = tokenize(question.statement), [each.argsort() for each in read]
+    long = len(words)
+    attention = Attention(
+        words=words,
+        words_to_items=None if alpha is None else [alpha[b, :long].take(at, 1).tolist() for b, at in enumerate(places)],
+        items_to_words=None if beta is None else [beta[b, at, :long].tolist() for b, at in enumerate(places)],
+    )
+    return order, attention
 
 
 class TorchJudge(Judge):
@@ -190,19 +202,21 @@ class TorchJudge(Judge):
         batch = self._encode(questions)
         with torch.inference_mode():
             judgement = self.checkpoint.model.eval()(batch.to(self.checkpoint.device))
-        given = {name: getattr(judgement, name) for name in ("logits", "scores", "order", "alpha", "beta")}
-        arrays = {name: tensor.float().cpu().numpy() for name, tensor in given.items() if tensor is not None}
-        if "order" in arrays:
-            arrays["order"] = arrays["order"].astype(np.int64)
-        return self._verdicts(questions, batch, arrays)
+        judged = {name: tensor for name, tensor in vars(judgement).items() if name in FIELDS and tensor is not None}
+        return self._verdicts(questions, batch, {name: tensor.cpu().numpy() for name, tensor in judged.items()})
 
 
-def _question(question: AnyQuestion) -> Question:
+def _question(question: AnyQuestion, number: int) -> Question:
     if isinstance(question, Question):
         return question
+    where = f"question {number}"
     if not isinstance(question, Sequence) or isinstance(question, str) or len(question) != 2:
-        raise InputError(f"not a question: {question!r:.60}", allowed="give a Question or a pair (statement, scene)")
-    return Question.of(*question)
+        allowed = "give a Question or a pair (statement, scene)"
+        raise InputError(f"not a question: {question!r:.60}", where=where, allowed=allowed)
+    try:
+        return Question.of(*question)
+    except InputError as error:
+        raise error.at(where) from None
 
 
 def _sigmoid(logits: Array) -> Array:

@@ -1,80 +1,117 @@
-"""A checkpoint as one ONNX file that needs nothing beside it: graph, weights, vocabulary and configuration."""
+"""Writes a checkpoint as one self-contained ONNX file: graph, weights, vocabulary and configuration."""
 
 from __future__ import annotations
 
+import random
+from copy import deepcopy
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from veriscene import __version__, files
 from veriscene.errors import InputError
-from veriscene.models import chooses_order
-from veriscene.models.base import Judgement
-from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS
-from veriscene.serving.onnx.judge import INPUTS, SUFFIX, describe, open_session
-from veriscene.serving.onnx.models import model_graph
-from veriscene.tensors.batch import Batch
-from veriscene.tensors.features import ITEM_FEATURES
+from veriscene.models import Model
+from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
+from veriscene.serving.judge import FIELDS
+from veriscene.serving.onnx.judge import graph_inputs, metadata, open_session
+from veriscene.serving.onnx.models import WRITERS, written_graph
+from veriscene.serving.onnx.traced import traced_graph
+from veriscene.tensors.batch import Batch, Statement, required
+from veriscene.tensors.encoder import Input
+from veriscene.tensors.items import Items, item_features
 from veriscene.training.checkpoint import Checkpoint
 
+SUFFIX = ".onnx"
 TOLERANCE = 1e-4
-_SHAPES = ((1, 1, 1), (1, 9, MOST_ITEMS), (5, 4, 3))  # examples, words, items in the fullest box
+# Examples, words, items in the fullest box. Exporters silently freeze lengths, so each must vary.
+_SHAPES = tuple(product((1, 5), (1, 4, 9, 40), (1, 3, MOST_ITEMS)))
+_TRACED_SHAPE = (4, 7, 5)
 
 
 def export(checkpoint: Checkpoint, path: Path) -> None:
-    """Writes the file whole or not at all, and only if it judges as the model does, at several shapes."""
+    """Writes the file completely or not at all, and only if its outputs equal the model's at several shapes."""
     if not str(path).endswith(SUFFIX):
-        raise InputError(f"{path}: must end in {SUFFIX}, by which `veriscene predict` knows what it is given")
-    model = _described(checkpoint)
-    _compare(checkpoint, model)
-    files.write_bytes(path, model)
+        raise InputError(f"must end in {SUFFIX}", where=path, allowed="`veriscene predict` recognises it by that")
+    model = deepcopy(checkpoint.model).cpu().eval()
+    _check_exportable(model, checkpoint.config.model.name)
+    contents = _graph(checkpoint, model)
+    _verify(model, contents, words=len(checkpoint.encoder.vocabulary))
+    files.write_bytes(path, contents)
 
 
-def _described(checkpoint: Checkpoint) -> bytes:
+def _check_exportable(model: Model, name: str) -> None:
+    if model.inputs != frozenset({Input.ITEMS}):
+        raise InputError(f"{name} cannot be exported", allowed="only models that read items can")
+    weights: dict[str, Tensor] = model.state_dict()
+    for key, tensor in weights.items():
+        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise InputError(f"{name} cannot be exported: {key} holds values that are not finite (NaN or infinity)")
+
+
+def _graph(checkpoint: Checkpoint, model: Model) -> bytes:
     try:
         from onnx import helper
     except ImportError:
-        raise InputError("onnx is not installed; pip install 'veriscene[onnx]'") from None
+        raise InputError("onnx is not installed", allowed="install it with: pip install 'veriscene[onnx]'") from None
 
-    model = model_graph(checkpoint.model)
-    description = describe(
-        vocabulary=checkpoint.vocabulary,
-        config=checkpoint.config,
-        order_is_chosen=chooses_order(checkpoint.model),
-    )
-    helper.set_model_props(model, description)
-    model.producer_name, model.producer_version = "veriscene", __version__
-    contents: bytes = model.SerializeToString()
+    if type(model) in WRITERS:
+        graph = written_graph(model)
+    else:
+        example = random_batch(*_TRACED_SHAPE, words_known=len(checkpoint.encoder.vocabulary), rng=random.Random(0))
+        try:
+            graph = traced_graph(model, example)
+        except Exception as error:  # torch's exporter raises many kinds
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise InputError(f"{checkpoint.config.model.name} cannot be exported ({reason:.200})") from error
+    helper.set_model_props(graph, metadata(checkpoint))
+    graph.producer_name, graph.producer_version = "veriscene", __version__
+    contents: bytes = graph.SerializeToString()
     return contents
 
 
-def _compare(checkpoint: Checkpoint, model: bytes) -> None:
-    """The graph repeats what the models do; a model that has moved on without it must not be written wrongly."""
-    session, device = open_session(model, threads=1), next(checkpoint.model.parameters()).device
-    generator = torch.Generator().manual_seed(1)
+def _verify(model: Model, contents: bytes, *, words: int) -> None:
+    session, rng = open_session(contents, threads=1), random.Random(1)
+    names = [output.name for output in session.get_outputs()]
     for shape in _SHAPES:
-        batch = _random_batch(*shape, len(checkpoint.vocabulary), generator)
+        batch = random_batch(*shape, words_known=words, rng=rng)
         with torch.inference_mode():
-            expected: Judgement = checkpoint.model.eval()(batch.to(device))
-        given = {name: getattr(batch, name).numpy() for name in INPUTS}
-        names = ("logits", "scores", "order")
-        for name, found in zip(names, session.run(list(names), given), strict=True):
-            distance = np.abs(found - getattr(expected, name).cpu().numpy()).max()
+            judged = {name: tensor for name, tensor in vars(model(batch)).items() if name in FIELDS}
+        expected = {name: tensor for name, tensor in judged.items() if tensor is not None}
+        found = dict(zip(names, session.run(None, graph_inputs(batch)), strict=True))
+        if set(found) != set(expected):
+            raise InputError(f"the exported graph has outputs {', '.join(found)}", allowed=f"not {', '.join(expected)}")
+        for name, tensor in expected.items():
+            # Attention beyond the end of a statement or box is undefined.
+            is_real = _is_real(batch, name).expand(tensor.shape).numpy()
+            distance = float(np.where(is_real, np.abs(found[name] - tensor.numpy()), 0).max())
             if not distance <= TOLERANCE:
-                raise RuntimeError(f"the exported graph's {name} are {distance:.1e} away from the model's at {shape}")
+                what = f"the exported graph's {name} differ from the model's by {distance:.1e} at {shape}"
+                raise InputError(what, allowed="nothing was written")
 
 
-def _random_batch(size: int, words: int, items: int, vocabulary: int, generator: torch.Generator) -> Batch:
-    """The first example is of full length, its first box full; the others are what they happen to be."""
+def _is_real(batch: Batch, name: str) -> Tensor:
+    pairs = batch.statement.mask[:, None, :, None] & required(batch.items).mask[:, :, None]
+    return {"alpha": pairs, "beta": pairs.mT}.get(name, torch.tensor(True))
 
-    def upto(most: int, *shape: int) -> torch.Tensor:
-        numbers = torch.randint(1, most + 1, shape, generator=generator)
-        numbers.view(-1)[0] = most
-        return numbers
 
-    lengths, counts = upto(words, size), upto(items, size, BOXES_PER_SCENE)
-    features = torch.rand(size, BOXES_PER_SCENE, items, ITEM_FEATURES, generator=generator)
-    numbers = torch.randint(vocabulary, (size, words), generator=generator)
-    positions = torch.arange(items).expand(size, BOXES_PER_SCENE, items)
-    return Batch(words=numbers, lengths=lengths, items=features, counts=counts, positions=positions)
+def random_batch(size: int, words: int, items: int, *, words_known: int, rng: random.Random) -> Batch:
+    """Random statements and items. The first statement and the first box have the greatest length, others any."""
+    lengths = [words, *(rng.randint(1, words) for _ in range(size - 1))]
+    counts = [items, *(rng.randint(1, items) for _ in range(size * BOXES_PER_SCENE - 1))]
+    boxes = (size, BOXES_PER_SCENE)
+    features = torch.tensor([[item_features(_random_item(rng)) for _ in range(items)] for _ in counts])
+    numbers = torch.tensor([[rng.randrange(words_known) for _ in range(words)] for _ in lengths])
+    positions = torch.arange(items).expand(*boxes, -1)
+    return Batch(
+        Statement(numbers, torch.tensor(lengths)),
+        Items(features.view(*boxes, items, -1), torch.tensor(counts).view(boxes), positions),
+    )
+
+
+def _random_item(rng: random.Random) -> Item:
+    size = rng.choice(list(Size))
+    x, y = (rng.randint(0, BOX_EXTENT - size.value) for _ in range(2))
+    return Item(x=x, y=y, size=size, shape=rng.choice(list(Shape)), color=rng.choice(list(Color)))

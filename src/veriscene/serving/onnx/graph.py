@@ -1,4 +1,4 @@
-"""An ONNX graph in the making: nodes, constants, and torch's layers as nodes.
+"""A builder of ONNX graphs: nodes, constants, and torch's layers as nodes.
 
 `onnx` is imported where it is used, because only `veriscene export` needs it.
 """
@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-OPSET, IR_VERSION = 18, 8  # old enough for every runtime that the extra admits
-BOOL, FLOAT, INT32, INT64 = 9, 1, 6, 7  # ONNX's numbers of the element types
+OPSET, IR_VERSION = 18, 8  # supported by every runtime that the extra admits
+BOOL, FLOAT, INT32, INT64 = 9, 1, 6, 7  # ONNX's codes of the element types
 
 Array = NDArray[Any]
-Shapes = dict[str, tuple[int, list[Any]]]  # name -> element type, dimensions: a number, or a name if it is free
+Shapes = dict[str, tuple[int, list[Any]]]  # name -> element type, dimensions: a number, or the name of a dynamic one
 Embedding = tuple[Array, Array]  # matrix (out, in) and bias (out,) of a linear layer in front of an LSTM
 
 
 class Graph:
-    """The body of a loop shares the constants, and the supply of names, of the graph `around` it."""
+    """The body of a loop shares the constants and the names of the graph `around` it."""
 
     def __init__(self, around: Graph | None = None) -> None:
         self.nodes: list[Any] = []
@@ -52,8 +52,8 @@ class Graph:
     def lstm(self, x: str, cells: Sequence[nn.Module], *more: str, embedding: Embedding | None = None) -> list[str]:
         """x (step, row, in) -> outputs (step, direction, row, hidden), last outputs and cells (direction, row, hidden).
 
-        `more`: lengths (row,) or "", then the outputs and cells to start from, unless they are zero. With an
-        `embedding`, x is what that layer would have been given: it is multiplied into the input matrices.
+        `more`: lengths (row,) or "", then the initial outputs and cells, unless they are zero. With an `embedding`, x
+        is the input of that layer, whose weights are multiplied into the LSTM's input matrices.
         """
         of_cells = zip(*(_gates(cell, embedding) for cell in cells), strict=True)
         weights = [np.stack(of_each).astype(np.float32) for of_each in of_cells]
@@ -70,9 +70,9 @@ class Graph:
         return self("Reshape", self("Transpose", apart, perm=[2, 3, 0, 1, 4]), whole(0, 0, 0, -1))
 
     def loop(self, times: str, body: Graph, state: Sequence[str], inputs: Shapes, outputs: Shapes) -> list[str]:
-        """Runs the body so often -> its last state, then what each of its other outputs was, stacked.
+        """Runs the body `times` times -> its last state, then its other outputs, stacked over the iterations.
 
-        The body knows its state by the names of `inputs`; `outputs` are the new state and whatever is stacked.
+        `inputs` names the state in the body; `outputs` are the new state and the outputs to stack.
         """
         from onnx import helper
 
@@ -105,7 +105,7 @@ class Graph:
 
 
 def whole(*numbers: int) -> Array:
-    """Whole numbers in a row: a shape, axes, sizes."""
+    """An int64 vector: a shape, axes, sizes."""
     return np.array(numbers, dtype=np.int64)
 
 
@@ -114,7 +114,7 @@ def real(number: float) -> Array:
 
 
 def array(tensor: Tensor) -> Array:
-    """In double precision, so that weights multiplied together are rounded once."""
+    """In double precision, so that products of weights are rounded once."""
     weights: Array = tensor.detach().cpu().double().numpy()
     return weights
 

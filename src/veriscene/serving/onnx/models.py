@@ -1,13 +1,12 @@
-"""The models as ONNX graphs, written node by node from their weights.
+"""BiENC, BiATT and BiATT-Pointer as ONNX graphs, written node by node: faster than what torch's exporter gives.
 
-Nothing is traced: tracing froze the batch size or the number of words of the example that it was shown, silently.
-Written out, the graph can also be cheaper than the eager model. Dropout is gone, both directions of an LSTM are one
-node, and what is linear is multiplied together beforehand:
+The pointer's loop cannot be traced. Both directions of an LSTM are one node, and products of weights are computed in
+advance:
 
-- the embedding of items goes into the input matrices of the LSTMs that read it;
+- the embedding of items is multiplied into the input matrices of the LSTMs that read it;
 - W [h; c; h - c; h ∘ c] = (W1 + W3) h + (W2 - W3) c + W4 (h ∘ c), and since c = alpha g, the second matrix is applied
   to the few g instead of the many c (likewise with d = beta h);
-- bilinear forms are multiplied from the side of the words, in one product with all else that is needed of them.
+- bilinear forms are multiplied from the side of the words, in one product with the other projections of the words.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from torch import nn
+from torch import Tensor, nn
 
-from veriscene.errors import InputError
+from veriscene.models import Model
 from veriscene.models.biatt import BiATT
 from veriscene.models.biatt_pointer import BiATTPointer, Pointer
 from veriscene.models.bienc import BiENC
-from veriscene.models.layers.attention import BiLSTM
-from veriscene.models.layers.coordinates import AT_A_WALL, MEDIUM, SIZE_STEP
+from veriscene.models.layers.bilstm import BiLSTM
+from veriscene.models.layers.coordinates import AT_A_WALL
 from veriscene.models.layers.pooling import (
     SCORE_COMBINATIONS,
     Concatenate,
@@ -34,52 +33,61 @@ from veriscene.models.layers.pooling import (
     Scorer,
     VectorPooling,
 )
+from veriscene.scenes.scene import BOX_EXTENT, Size
 from veriscene.scenes.scene import BOXES_PER_SCENE as BOXES
 from veriscene.serving.onnx.graph import FLOAT, INT32, INT64, Array, Embedding, Graph, Shapes, array, real, whole
-from veriscene.tensors.features import ITEM_FEATURES
+from veriscene.tensors.items import CORNER, ITEM_FEATURES, SIZE, SIZE_STEP
 
-FAR = 1e6  # farther than two scores of the pointer can lie apart
-_COMBINE = {SCORE_COMBINATIONS["max"]: "ReduceMax", SCORE_COMBINATIONS["mean"]: "ReduceMean"}
+FAR = 1e6  # more than the greatest difference of two pointing scores
+_COMBINE: dict[Callable[[Tensor], Tensor], str] = {
+    SCORE_COMBINATIONS["max"]: "ReduceMax",
+    SCORE_COMBINATIONS["mean"]: "ReduceMean",
+}
 
 
-def model_graph(model: nn.Module) -> Any:
-    """The model in inference as an onnx.ModelProto; batch, word and item are free dimensions.
+Values = dict[str, str]  # a Judgement's field -> the name of its value in the graph
 
-    In: words (batch, word), lengths (batch,), items (batch, box, item, feature), counts (batch, box).
-    Out: logits (batch,), scores (batch, box), order (batch, box, item), and of models that attend alpha
-    (batch, box, word, item) and beta (batch, box, item, word), which mean nothing beyond a statement's or box's end.
+
+def written_graph(model: Model) -> Any:
+    """A model with an entry in WRITERS, in inference, as an onnx.ModelProto with dynamic batch, word and item.
+
+    In: words (batch, word), lengths (batch,), features (batch, box, item, feature), counts (batch, box).
+    Out: the fields of its Judgement; alpha and beta are undefined beyond the end of a statement or box.
     """
-    if type(model) not in _WRITERS:
-        raise InputError(f"{type(model).__name__} cannot be exported; bienc, biatt and biatt-pointer can")
     graph = Graph()
-    values = _WRITERS[type(model)](graph, model)
+    values = WRITERS[type(model)](graph, model)
     boxes: list[Any] = ["batch", BOXES]
     inputs: Shapes = {
         "words": (INT64, ["batch", "word"]),
         "lengths": (INT64, ["batch"]),
-        "items": (FLOAT, [*boxes, "item", ITEM_FEATURES]),
+        "features": (FLOAT, [*boxes, "item", ITEM_FEATURES]),
         "counts": (INT64, boxes),
     }
-    outputs: Shapes = {"logits": (FLOAT, ["batch"]), "scores": (FLOAT, boxes), "order": (INT64, [*boxes, "item"])}
-    if len(values) > len(outputs):
-        outputs |= {"alpha": (FLOAT, [*boxes, "word", "item"]), "beta": (FLOAT, [*boxes, "item", "word"])}
-    return graph.model(inputs, outputs, values)
+    outputs: Shapes = {
+        "logits": (FLOAT, ["batch"]),
+        "scores": (FLOAT, boxes),
+        "order": (INT64, [*boxes, "item"]),
+        "alpha": (FLOAT, [*boxes, "word", "item"]),
+        "beta": (FLOAT, [*boxes, "item", "word"]),
+    }
+    given = {name: outputs[name] for name in values}
+    return graph.model(inputs, given, list(values.values()))
 
 
 class Inputs:
-    """What every model needs of the inputs. A row is a box of an example; sequences are read with the step first."""
+    """The inputs as all models need them. A row is a box of an example; in sequences the step comes first."""
 
     def __init__(self, graph: Graph, coordinates: str) -> None:
-        self.items = _placed(graph, coordinates)  # (batch, box, item, feature)
+        self.items = _encode_positions(graph, coordinates)  # (batch, box, item, feature)
         self.lengths = graph("Cast", "lengths", to=INT32)
         self.counts = graph("Cast", graph("Reshape", "counts", whole(-1)), to=INT32)  # (row,)
-        self.fullest = graph("Gather", graph("Shape", "items"), np.array(2))
+        self.fullest = graph("Gather", graph("Shape", "features"), np.array(2))
         longest = graph("Gather", graph("Shape", "words"), np.array(1))
         self.item_numbers = graph("Range", np.array(0), self.fullest, np.array(1))
         word_numbers = graph("Range", np.array(0), longest, np.array(1))
         is_word = graph("Less", word_numbers, graph("Unsqueeze", "lengths", whole(1)))  # (batch, word)
         self.is_item = graph("Less", self.item_numbers, graph("Unsqueeze", "counts", whole(2)))  # (batch, box, item)
-        # Bars are added to scores: zero, or beyond the end minus infinity.
+        # Bars are added to scores: zero, and minus infinity beyond the end.
         bar = graph("Where", is_word, real(0), real(-np.inf))
         self.word_bar = graph("Unsqueeze", bar, whole(1))  # (batch, 1, word)
         self.item_bar = graph("Where", self.is_item, real(0), real(-np.inf))  # (batch, box, item)
@@ -90,32 +98,28 @@ class Inputs:
         words = graph("Gather", table, graph("Transpose", "words", perm=[1, 0]))
         return graph.lstm(words, _both(model.lang_lstm), self.lengths)[:2]
 
-    def as_they_come(self, graph: Graph) -> str:
-        """The order (batch, box, item) of a reader who takes the items as they come."""
+    def given_order(self, graph: Graph) -> str:
+        """(batch, box, item): the order of a model that reads the items as they come."""
         return graph("Expand", self.item_numbers, graph("Shape", self.is_item))
 
 
-def _placed(graph: Graph, coordinates: str) -> str:
-    """Items as `places.placed` has them."""
+def _encode_positions(graph: Graph, coordinates: str) -> str:
+    """What `coordinates.encode_positions` computes."""
     if coordinates == "corner":
-        return "items"
-    corner, size, rest = (
-        graph("Slice", "items", whole(first), whole(end), whole(3))
-        for first, end in ((0, 2), (2, 3), (2, ITEM_FEATURES))
-    )
-    side = graph("Add", graph("Mul", size, real(SIZE_STEP)), real(MEDIUM))
-    if coordinates == "centre":
-        place = graph("Add", corner, side)
-    else:
-        place = graph("Div", graph("Add", corner, real(1)), graph("Sub", real(1), side))
-        place = graph("Sub", place, real(1))
-        if coordinates == "contact":
-            touches = graph("Greater", graph("Abs", place), real(AT_A_WALL))
-            place = graph("Where", touches, place, graph("Mul", place, real(0.5)))
-    return graph("Concat", place, rest, axis=3)
+        return "features"
+
+    def part(first: int, end: int) -> str:
+        return graph("Slice", "features", whole(first), whole(end), whole(3))
+
+    corner, size, rest = part(0, CORNER.stop), part(SIZE, SIZE + 1), part(CORNER.stop, ITEM_FEATURES)
+    scale, offset = SIZE_STEP / BOX_EXTENT, Size.MEDIUM.value / BOX_EXTENT
+    extent = graph("Add", graph("Mul", size, real(scale)), real(offset))  # in units of BOX_EXTENT
+    way = graph("Sub", graph("Div", graph("Add", corner, real(1)), graph("Sub", real(1), extent)), real(1))
+    touches = graph("Greater", graph("Abs", way), real(AT_A_WALL))
+    return graph("Concat", graph("Where", touches, way, graph("Mul", way, real(0.5))), rest, axis=3)
 
 
-def _bienc(graph: Graph, model: BiENC) -> list[str]:
+def _bienc(graph: Graph, model: BiENC) -> Values:
     inputs, hidden = Inputs(graph, model.embed_items.coordinates), model.lang_lstm.forwards.hidden_size
     h = inputs.read_statement(graph, model)[1]
     items = graph.steps_first(inputs.items, ITEM_FEATURES)
@@ -125,30 +129,29 @@ def _bienc(graph: Graph, model: BiENC) -> list[str]:
     g = graph("Transpose", graph("Reshape", g, whole(-1, BOXES, 2 * hidden)), perm=[0, 2, 1])
     scores = graph("Squeeze", graph("MatMul", h, g), whole(1))
     logits = graph(_COMBINE[model.combine], scores, whole(1), keepdims=0)
-    return [logits, scores, inputs.as_they_come(graph)]
+    return {"logits": logits, "scores": scores, "order": inputs.given_order(graph)}
 
 
-def _biatt(graph: Graph, model: BiATT) -> list[str]:
+def _biatt(graph: Graph, model: BiATT) -> Values:
     inputs = Inputs(graph, model.embed_items.coordinates)
     h = graph.batch_first(inputs.read_statement(graph, model)[0], 1, model.lang_lstm.forwards.hidden_size)
     items = graph.steps_first(inputs.items, ITEM_FEATURES)
-    matched = _match(graph, inputs, model, h, items, _embedding(model.embed_items))
-    return [*matched[:2], inputs.as_they_come(graph), *matched[2:]]
+    order = inputs.given_order(graph)
+    return {"order": order, **_match(graph, inputs, model, h, items, _embedding(model.embed_items))}
 
 
-def _biatt_pointer(graph: Graph, model: BiATTPointer) -> list[str]:
+def _biatt_pointer(graph: Graph, model: BiATTPointer) -> Values:
     biatt = model.comprehension
     inputs = Inputs(graph, biatt.embed_items.coordinates)
     h = graph.batch_first(inputs.read_statement(graph, biatt)[0], 1, biatt.lang_lstm.forwards.hidden_size)
-    # One more feature than items have stands for the decoder's first input, which is no item.
+    # An additional feature marks the decoder's first input, which is not an item.
     matrix, bias = _embedding(biatt.embed_items)
     embedding = np.concatenate([matrix, (array(model.pointer.start) - bias)[:, None]], axis=1), bias
     order, items = _point(graph, inputs, model.pointer, h, embedding)
-    matched = _match(graph, inputs, biatt, h, items, embedding)
-    return [*matched[:2], order, *matched[2:]]
+    return {"order": order, **_match(graph, inputs, biatt, h, items, embedding)}
 
 
-_WRITERS: dict[type[nn.Module], Callable[[Graph, Any], list[str]]] = {
+WRITERS: dict[type[nn.Module], Callable[[Graph, Any], Values]] = {
     BiENC: _bienc,
     BiATT: _biatt,
     BiATTPointer: _biatt_pointer,
@@ -156,7 +159,7 @@ _WRITERS: dict[type[nn.Module], Callable[[Graph, Any], list[str]]] = {
 
 
 def _point(graph: Graph, inputs: Inputs, pointer: Pointer, h: str, embedding: Embedding) -> tuple[str, str]:
-    """Section 3.2, greedily: order (batch, box, place), and the features as they are read (place, row, feature)."""
+    """Section 3.2, greedily: order (batch, box, place), and the features in that order (place, row, feature)."""
     hidden, features = pointer.encoder.hidden_size, embedding[0].shape[1]
     items = graph("Pad", inputs.items, whole(0, 0, 0, 0, 0, 0, 0, features - ITEM_FEATURES))
     item_rows = graph.steps_first(items, features)
@@ -165,7 +168,7 @@ def _point(graph: Graph, inputs: Inputs, pointer: Pointer, h: str, embedding: Em
     keys = graph("Transpose", keys, perm=[0, 1, 3, 2])
     no_item = np.eye(features, dtype=np.float32)[None, -1:]
     start = graph("Expand", no_item, graph("Concat", whole(1), graph("Shape", inputs.counts), whole(1), axis=0))
-    # No padding is chosen before the last item, and then, by its distance, at each place the padding that is there.
+    # Padding is chosen only after the last item, and then, because of its distance, in place.
     distance = graph("Mul", graph("Cast", inputs.item_numbers, to=FLOAT), real(-FAR))
     bar = graph("Where", inputs.is_item, real(0), distance)
 
@@ -188,7 +191,7 @@ def _point(graph: Graph, inputs: Inputs, pointer: Pointer, h: str, embedding: Em
 
 def _attentional_state(graph: Graph, place: Graph, inputs: Inputs, pointer: Pointer, h: str, s: str) -> str:
     """s̃ (batch, box, hidden) at a place. W [c; s] = W1 c + W2 s, and c is a mean of the h, so the products with the
-    words belong to the graph around the loop: they do not change with the place."""
+    words are computed once, outside the loop."""
     w_context, w_state = np.split(array(pointer.attentional.weight), [pointer.attend.out_features], axis=1)
     words = graph.products(h, array(pointer.attend.weight), w_context.T)
     keys, values = (graph("Squeeze", part, whole(1)) for part in words)  # (batch, word, hidden)
@@ -198,14 +201,15 @@ def _attentional_state(graph: Graph, place: Graph, inputs: Inputs, pointer: Poin
     return place("Tanh", place("Add", place("MatMul", weights, values), place.product(s, w_state.T)))
 
 
-def _match(graph: Graph, inputs: Inputs, model: BiATT, h: str, items: str, embedding: Embedding) -> list[str]:
-    """Words h (batch, 1, word, 2 hidden) against items (place, row, feature) -> logits, scores, alpha, beta."""
-    hidden = model.obj_lstm.forwards.hidden_size
+def _match(graph: Graph, inputs: Inputs, model: BiATT, h: str, items: str, embedding: Embedding) -> Values:
+    """Words h (batch, 1, word, 2 hidden) against items (place, row, feature): equations 3 to 15."""
+    matching, hidden = model.matching, model.obj_lstm.forwards.hidden_size
     g = graph.lstm(items, _both(model.obj_lstm), inputs.counts, embedding=embedding)[0]
     g = graph.batch_first(g, BOXES, hidden)  # 3: (batch, box, place, 2 hidden)
-    h_of_h, h_of_c, h_of_both = _matching(model.w_lang)
-    g_of_g, g_of_d, g_of_both = _matching(model.w_obj)
-    b1_h, b2_h, h_own, d_side = graph.products(h, array(model.b1.weight).T, array(model.b2.weight), h_of_h, g_of_d)
+    h_of_h, h_of_c, h_of_both = _parts(matching.w_lang)
+    g_of_g, g_of_d, g_of_both = _parts(matching.w_obj)
+    b1, b2 = array(matching.b1.weight), array(matching.b2.weight)
+    b1_h, b2_h, h_own, d_side = graph.products(h, b1.T, b2, h_of_h, g_of_d)
     g_own, c_side = graph.products(g, g_of_g, h_of_c)
 
     scores = graph("MatMul", b1_h, graph("Transpose", g, perm=[0, 1, 3, 2]))
@@ -218,19 +222,19 @@ def _match(graph: Graph, inputs: Inputs, model: BiATT, h: str, items: str, embed
     three = graph("Expand", graph("Unsqueeze", inputs.lengths, whole(1)), whole(1, BOXES))
     word_bar = graph("Expand", inputs.word_bar, whole(1, BOXES, 1))
     lengths = graph("Reshape", three, whole(-1))
-    h_bar = _read_max(graph, h_hat, model.word_lstm, lengths, word_bar)  # 10, 12
-    g_bar = _read_max(graph, g_hat, model.item_lstm, inputs.counts, inputs.item_bar)  # 11, 13
+    h_bar = _read_max(graph, h_hat, matching.word_lstm, lengths, word_bar)  # 10, 12
+    g_bar = _read_max(graph, g_hat, matching.item_lstm, inputs.counts, inputs.item_bar)  # 11, 13
     vectors = graph("Reshape", graph("Concat", h_bar, g_bar, axis=1), whole(-1, BOXES, 4 * hidden))
-    return [*_pool(graph, model.pool, vectors, 4 * hidden), alpha, beta]
+    return {**_pool(graph, model.pool, vectors, 4 * hidden), "alpha": alpha, "beta": beta}
 
 
 def _mixed(graph: Graph, x: str, own: str, weights: str, others: str, side: str, of_both: Array) -> str:
-    """relu(W [x; m; x - m; x ∘ m]), m the mean of the others under the weights."""
+    """relu(W [x; m; x - m; x ∘ m]), where m is the weighted mean of the others."""
     both = graph.product(graph("Mul", x, graph("MatMul", weights, others)), of_both)
     return graph("Relu", graph("Add", graph("Add", both, graph("MatMul", weights, side)), own))
 
 
-def _matching(linear: nn.Linear) -> list[Array]:
+def _parts(linear: nn.Linear) -> list[Array]:
     """W [x; m; x - m; x ∘ m] as matrices of x, of m and of x ∘ m, (in, out) each."""
     x, m, difference, both = np.split(array(linear.weight), 4, axis=1)
     return [(x + difference).T, (m - difference).T, both.T]
@@ -243,19 +247,12 @@ def _read_max(graph: Graph, sequences: str, lstm: BiLSTM, lengths: str, bar: str
     return graph("Transpose", graph("ReduceMax", graph("Add", outputs, bar), whole(0), keepdims=0), perm=[1, 0, 2])
 
 
-def _pool(graph: Graph, pool: nn.Module, vectors: str, size: int) -> list[str]:
-    """Box vectors (batch, box, size) -> logits, scores."""
+def _pool(graph: Graph, pool: ScorePooling | VectorPooling, vectors: str, size: int) -> Values:
+    """Box vectors (batch, box, size) -> logits and, where the model has them, scores."""
     if isinstance(pool, ScorePooling):
         scores = _score(graph, pool.scorer, vectors)
-        return [graph(_COMBINE[pool.combine], scores, whole(1), keepdims=0), scores]
-    assert isinstance(pool, VectorPooling)
-    # The scene itself, and after it the three of equal boxes.
-    alike = graph("Expand", graph("Unsqueeze", vectors, whole(2)), whole(1, 1, BOXES, 1))
-    scenes = graph("Concat", graph("Unsqueeze", vectors, whole(1)), alike, axis=1)
-    merged = _MERGES[type(pool.merge)](graph, pool.merge, graph("Reshape", scenes, whole(-1, BOXES, size)), size)
-    scores = graph("Reshape", _score(graph, pool.scorer, merged), whole(-1, 1 + BOXES))
-    logits, scores = graph.several(2, "Split", scores, whole(1, BOXES), axis=1)
-    return [graph("Squeeze", logits, whole(1)), scores]
+        return {"logits": graph(_COMBINE[pool.combine], scores, whole(1), keepdims=0), "scores": scores}
+    return {"logits": _score(graph, pool.scorer, _MERGES[type(pool.merge)](graph, pool.merge, vectors, size))}
 
 
 def _score(graph: Graph, scorer: Scorer, vectors: str) -> str:
