@@ -122,8 +122,10 @@ def test_permuting_the_items_of_a_box_permutes_order_and_attention(backend: str,
             assert np.allclose(ours, shuffled.attention.items_to_words[number], atol=1e-6)
 
 
-def test_a_pickled_judge_gives_the_same_verdicts(judge: Judge) -> None:
-    copied = pickle.loads(pickle.dumps(judge))
+def test_a_pickled_judge_gives_the_same_verdicts(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    pickled = pickle.dumps(judge)
+    monkeypatch.chdir("/")  # another process may have another working directory
+    copied = pickle.loads(pickled)
     assert type(copied) is type(judge)
     for verdict, expected in zip(copied(QUESTIONS[:5]), judge(QUESTIONS[:5]), strict=True):
         assert_same(verdict, expected)
@@ -224,5 +226,7 @@ def test_load_takes_folders_files_and_devices(tmp_path: Path) -> None:
         assert_same(veriscene.load(model, device="cpu")(STATEMENT, scene_to_json(SCENE)), expected)
     meta = veriscene.load(tmp_path, device="meta")
     assert isinstance(meta, TorchJudge) and meta.checkpoint.device.type == "meta"
+    with pytest.raises(InputError, match=r"device 'nonsense': cannot be used here \("):
+        veriscene.load(tmp_path, device="nonsense")
     with pytest.raises(InputError, match=r"biatt-pointer\.onnx: runs on the CPU only, not on 'cuda'"):
         veriscene.load(exported("biatt-pointer"), device="cuda")
