@@ -116,7 +116,7 @@ class Judge(ABC):
             return self._judge([statement])[0]
         if isinstance(statement, str) or scene is not None:
             return self._judge([Question.of(statement, scene)])[0]
-        if isinstance(statement, Sequence):
+        if isinstance(statement, Sequence) and not isinstance(statement, str):
             return list(self.stream(statement))
         raise _not_a_question(statement)
 
