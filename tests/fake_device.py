@@ -63,14 +63,9 @@ def run(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return tree_map(lambda x: DeviceTensor(x) if isinstance(x, Tensor) and target.type == NAME else x, result)
 
 
-class Backend(backend_registration._DummyBackendModule):
-    def get_amp_supported_dtype(self) -> list[torch.dtype]:
-        return [torch.bfloat16]
-
-
 def register() -> torch.device:
     """Makes the device known to torch; call it once in a process."""
-    backend_registration._setup_privateuseone_for_python_backend(NAME, backend_module=Backend())
+    backend_registration._setup_privateuseone_for_python_backend(NAME)
     global libraries  # their registrations last as long as they do
     libraries = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     fallback, aten = libraries

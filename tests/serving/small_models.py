@@ -18,10 +18,13 @@ from veriscene import models
 from veriscene.config import Config, DataConfig
 from veriscene.scenes.nlvr import Example
 from veriscene.serving.judge import Judge, TorchJudge
+from veriscene.serving.onnx.export import export
+from veriscene.serving.onnx.judge import OnnxJudge
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.checkpoint import Checkpoint
 
 SIZES = {"embedding": 4, "hidden": 3, "item": 5, "joint": 6, "mlp": 7}  # all different, so no two can be mixed up
+_FOLDER = tempfile.TemporaryDirectory(prefix="veriscene-test-")  # removed when the tests end
 STATEMENT = "There is a yellow circle."
 
 
@@ -54,10 +57,8 @@ def small_checkpoint(name: str, order: str = "random", **changes: Any) -> Checkp
 
 @cache
 def exported(name: str) -> Path:
-    from veriscene.serving.onnx.export import export
-
     pytest.importorskip("onnx")
-    path = Path(tempfile.mkdtemp(prefix="veriscene-test-")) / f"{name}.onnx"
+    path = Path(_FOLDER.name) / f"{name}.onnx"
     export(small_checkpoint(name), path)
     return path
 
@@ -65,6 +66,4 @@ def exported(name: str) -> Path:
 def judge_of(backend: str, name: str) -> Judge:
     if backend == "torch":
         return TorchJudge(small_checkpoint(name))
-    from veriscene.serving.onnx.judge import OnnxJudge
-
     return OnnxJudge.load(exported(name), threads=2)

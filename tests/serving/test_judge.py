@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_models import EXAMPLES, STATEMENT, judge_of, small_checkpoint
+from small_models import EXAMPLES, STATEMENT, exported, judge_of, small_checkpoint
 
 import veriscene
 from samples import random_scene
@@ -20,6 +20,7 @@ from veriscene.errors import InputError
 from veriscene.scenes.nlvr import MAX_WORDS
 from veriscene.scenes.scene import Box, Scene, scene_to_json
 from veriscene.serving.judge import Judge, Question, TorchJudge, Verdict
+from veriscene.serving.onnx.judge import OnnxJudge
 from veriscene.tensors.vocabulary import tokenize
 from veriscene.training import checkpoint as checkpoints
 
@@ -130,11 +131,21 @@ def test_a_pickled_judge_gives_the_same_verdicts(judge: Judge) -> None:
     assert pickle.loads(pickle.dumps(judge(*QUESTIONS[0]))) == judge(*QUESTIONS[0])
 
 
+def test_a_pickled_onnx_judge_does_not_depend_on_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = exported("biatt-pointer")
+    monkeypatch.chdir(path.parent)
+    pickled = pickle.dumps(OnnxJudge.load(path.name))
+    monkeypatch.chdir("/")
+    assert_same(pickle.loads(pickled)(STATEMENT, SCENE), OnnxJudge.load(path)(STATEMENT, SCENE))
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ((None,), "statement|structured_rep"),
-        ((3,), "statement|structured_rep"),
+        ((None,), "not a question: None; give a Question or a pair"),
+        ((3,), "not a question: 3"),
+        ((iter([]),), "not a question"),
+        ((None, None), "not a question"),
         (("There is a box.",), "structured_rep: is missing"),
         ((STATEMENT, 3), "structured_rep: 3 is not allowed"),
         ((None, SCENE), "statement: is missing"),
@@ -216,13 +227,13 @@ def test_box_scores_are_shown_only_where_they_decide() -> None:
 
 
 def test_load_takes_folders_files_and_devices(tmp_path: Path) -> None:
-    from small_models import exported
-
     checkpoints.save(tmp_path / "best", small_checkpoint("biatt-pointer"))
     expected = judge_of("torch", "biatt-pointer")(STATEMENT, SCENE)
     for model in (tmp_path, exported("biatt-pointer")):
         assert_same(veriscene.load(model, device="cpu")(STATEMENT, scene_to_json(SCENE)), expected)
     meta = veriscene.load(tmp_path, device="meta")
     assert isinstance(meta, TorchJudge) and meta.checkpoint.device.type == "meta"
+    with pytest.raises(InputError, match=r"device 'nonsense': cannot be used here \("):
+        veriscene.load(tmp_path, device="nonsense")
     with pytest.raises(InputError, match=r"biatt-pointer\.onnx: runs on the CPU only, not on 'cuda'"):
         veriscene.load(exported("biatt-pointer"), device="cuda")

@@ -1,4 +1,4 @@
-"""What ships with the package can be used by name, and is as good as its card says."""
+"""Shipped checkpoints load by name, are small, and score as their model cards state."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SHIPPED = Path(veriscene.__file__).parent / "checkpoints"
 NAMES = sorted(folder.name for folder in SHIPPED.iterdir() if folder.is_dir())
 
 
-def test_what_ships_is_small_and_has_its_names() -> None:
+def test_shipped_checkpoints_are_small_and_have_their_names() -> None:
     aliases = json.loads((SHIPPED / ALIASES).read_text(encoding="utf-8"))
     assert "biatt-pointer" in NAMES and aliases["best"] in NAMES
     assert sum(file.stat().st_size for file in SHIPPED.rglob("*") if file.is_file()) <= 25_000_000
 
 
 @pytest.mark.parametrize("name", [*NAMES, "best"])
-def test_a_name_is_enough_to_judge(name: str) -> None:
+def test_a_shipped_model_judges_by_name(name: str) -> None:
     scene = random_scene(random.Random(3))
     verdict = veriscene.load(name)("There is a box with a yellow item.", scene)
     assert 0 < verdict.probability < 1
@@ -36,14 +36,14 @@ def test_a_name_is_enough_to_judge(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_dev_is_judged_as_the_card_says(name: str, nlvr_folder: Path) -> None:
+def test_dev_scores_are_those_of_the_model_card(name: str, nlvr_folder: Path) -> None:
     card = (SHIPPED / name / "MODEL_CARD.md").read_text(encoding="utf-8")
     checkpoint = checkpoints.load(SHIPPED / name)
     examples = nlvr.read(nlvr.split_file(nlvr_folder, "dev"))
     judged = probabilities(checkpoint, examples, Accelerator(cpu=True))
     scores = metrics.score(examples, {identifier: p > 0.5 for identifier, p in judged.items()})
-    told = checkpoint.metrics
-    assert scores.accuracy == pytest.approx(told["dev_accuracy"], abs=0.002)
-    assert scores.consistency == pytest.approx(told["dev_consistency"], abs=0.01)
-    assert f"| {100 * told['dev_accuracy']:.1f} | {100 * told['dev_consistency']:.1f} |" in card
-    assert f"| {100 * told['test_accuracy']:.1f} | {100 * told['test_consistency']:.1f} |" in card
+    stated = checkpoint.metrics
+    assert scores.accuracy == pytest.approx(stated["dev_accuracy"], abs=0.002)
+    assert scores.consistency == pytest.approx(stated["dev_consistency"], abs=0.01)
+    assert f"| {100 * stated['dev_accuracy']:.1f} | {100 * stated['dev_consistency']:.1f} |" in card
+    assert f"| {100 * stated['test_accuracy']:.1f} | {100 * stated['test_consistency']:.1f} |" in card

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
+
+from veriscene.errors import InputError
 from veriscene.serving.judge import Judge, TorchJudge
 from veriscene.training import checkpoint as checkpoints
 
@@ -15,4 +18,9 @@ def load(model: str | Path, *, device: str = "cpu") -> Judge:
         from veriscene.serving.onnx.judge import OnnxJudge
 
         return OnnxJudge.load(model, device=device)
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        what = f"cannot be used here ({next(iter(str(error).splitlines()), 'unknown')})"
+        raise InputError(what, where=f"device {device!r}", allowed="use cpu, or cuda on a machine with a GPU") from None
     return TorchJudge(checkpoints.load(model, device=device))

@@ -37,17 +37,17 @@ class Question:
     scene: Scene
 
     def __post_init__(self) -> None:
-        try:
-            check_statement(self.statement)
-        except InputError as error:
-            raise error.at("statement") from None
+        _check_statement(self.statement)
         if not isinstance(self.scene, Scene):
             raise not_allowed(self.scene, "it must be a Scene; Question.of also takes lists of items").at("scene")
 
     @classmethod
     def of(cls, statement: Any, scene: Any) -> Question:
         """The scene is a Scene or NLVR's `structured_rep`; raises InputError if either is malformed."""
-        return cls(statement, scene if isinstance(scene, Scene) else parse_scene(scene))
+        if not isinstance(scene, Scene):
+            _check_statement(statement)  # so that errors come in the order of the arguments
+            scene = parse_scene(scene)
+        return cls(statement, scene)
 
     @classmethod
     def from_json(cls, record: object) -> Question:
@@ -114,9 +114,11 @@ class Judge(ABC):
         """judge(statement, scene), judge(question), or judge([question, (statement, scene), …])."""
         if isinstance(statement, Question):
             return self._judge([statement])[0]
-        if scene is None and isinstance(statement, Sequence) and not isinstance(statement, str):
+        if isinstance(statement, str) or scene is not None:
+            return self._judge([Question.of(statement, scene)])[0]
+        if isinstance(statement, Sequence) and not isinstance(statement, str):
             return list(self.stream(statement))
-        return self._judge([Question.of(statement, scene)])[0]
+        raise _not_a_question(statement)
 
     def stream(self, questions: Iterable[AnyQuestion], *, batch: int = STREAM_BATCH) -> Iterator[Verdict]:
         """One verdict for each question, in order; takes `batch` questions at a time, never all at once.
@@ -211,12 +213,22 @@ def _question(question: AnyQuestion, number: int) -> Question:
         return question
     where = f"question {number}"
     if not isinstance(question, Sequence) or isinstance(question, str) or len(question) != 2:
-        allowed = "give a Question or a pair (statement, scene)"
-        raise InputError(f"not a question: {question!r:.60}", where=where, allowed=allowed)
+        raise _not_a_question(question).at(where)
     try:
         return Question.of(*question)
     except InputError as error:
         raise error.at(where) from None
+
+
+def _not_a_question(value: object) -> InputError:
+    return InputError(f"not a question: {value!r:.60}", allowed="give a Question or a pair (statement, scene)")
+
+
+def _check_statement(statement: object) -> None:
+    try:
+        check_statement(statement)
+    except InputError as error:
+        raise error.at("statement") from None
 
 
 def _sigmoid(logits: Array) -> Array:

@@ -17,8 +17,8 @@ from veriscene.models import Model
 from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
 from veriscene.serving.judge import FIELDS
 from veriscene.serving.onnx.judge import graph_inputs, metadata, open_session
-from veriscene.serving.onnx.models import WRITERS, written_graph
 from veriscene.serving.onnx.traced import traced_graph
+from veriscene.serving.onnx.written import WRITERS, written_graph
 from veriscene.tensors.batch import Batch, Statement, required
 from veriscene.tensors.encoder import Input
 from veriscene.tensors.items import Items, item_features
@@ -54,8 +54,12 @@ def _check_exportable(model: Model, name: str) -> None:
 def _graph(checkpoint: Checkpoint, model: Model) -> bytes:
     try:
         from onnx import helper
-    except ImportError:
-        raise InputError("onnx is not installed", allowed="install it with: pip install 'veriscene[onnx]'") from None
+
+        if type(model) not in WRITERS:
+            import onnxscript  # noqa: F401
+    except ImportError as error:
+        install = "install it with: pip install 'veriscene[onnx]'"
+        raise InputError(f"{error.name} is not installed", allowed=install) from None
 
     if type(model) in WRITERS:
         graph = written_graph(model)
@@ -63,7 +67,7 @@ def _graph(checkpoint: Checkpoint, model: Model) -> bytes:
         example = random_batch(*_TRACED_SHAPE, words_known=len(checkpoint.encoder.vocabulary), rng=random.Random(0))
         try:
             graph = traced_graph(model, example)
-        except Exception as error:  # torch's exporter raises many kinds
+        except Exception as error:  # the exporter's exceptions have no common base class
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise InputError(f"{checkpoint.config.model.name} cannot be exported ({reason:.200})") from error
     helper.set_model_props(graph, metadata(checkpoint))

@@ -17,7 +17,7 @@ from veriscene.models import Order
 from veriscene.serving.judge import Array, Judge, Question, Verdict
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.vocabulary import Vocabulary
-from veriscene.training.checkpoint import Checkpoint
+from veriscene.training.checkpoint import MOST_BYTES, Checkpoint
 
 FORMAT_KEY, FORMAT = "veriscene_format", "2"
 GROUP = 16  # questions per run of the graph; larger groups need more padding and overflow the caches
@@ -44,7 +44,8 @@ class OnnxJudge(Judge):
         return cls(Path(path), threads=threads or torch.get_num_threads())
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": self._model, "threads": self.threads}
+        model = self._model if isinstance(self._model, bytes) else self._model.absolute()
+        return {"model": model, "threads": self.threads}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         OnnxJudge.__init__(self, state["model"], threads=state["threads"])
@@ -91,6 +92,8 @@ def open_session(model: Path | bytes, *, threads: int) -> Any:
 
     if isinstance(model, Path) and not model.is_file():
         raise InputError("no such file", where=model)
+    if isinstance(model, Path) and model.stat().st_size > MOST_BYTES:
+        raise InputError(f"has {model.stat().st_size:,} bytes", where=model, allowed=f"at most {MOST_BYTES:,}")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     # Spinning threads are a fifth faster on an idle machine and twice as slow on a busy one. OMP_WAIT_POLICY, which the

@@ -22,7 +22,6 @@ from veriscene.models.biatt import BiATT
 from veriscene.models.biatt_pointer import BiATTPointer, Pointer
 from veriscene.models.bienc import BiENC
 from veriscene.models.layers.bilstm import BiLSTM
-from veriscene.models.layers.coordinates import AT_A_WALL
 from veriscene.models.layers.pooling import (
     SCORE_COMBINATIONS,
     Concatenate,
@@ -33,10 +32,10 @@ from veriscene.models.layers.pooling import (
     Scorer,
     VectorPooling,
 )
-from veriscene.scenes.scene import BOX_EXTENT, Size
 from veriscene.scenes.scene import BOXES_PER_SCENE as BOXES
-from veriscene.serving.onnx.graph import FLOAT, INT32, INT64, Array, Embedding, Graph, Shapes, array, real, whole
-from veriscene.tensors.items import CORNER, ITEM_FEATURES, SIZE, SIZE_STEP
+from veriscene.serving.onnx.graph import FLOAT, INT64, Array, Embedding, Graph, Shapes, array, real, whole
+from veriscene.serving.onnx.inputs import Inputs
+from veriscene.tensors.items import ITEM_FEATURES
 
 FAR = 1e6  # more than the greatest difference of two pointing scores
 _COMBINE: dict[Callable[[Tensor], Tensor], str] = {
@@ -74,54 +73,9 @@ def written_graph(model: Model) -> Any:
     return graph.model(inputs, given, list(values.values()))
 
 
-class Inputs:
-    """The inputs as all models need them. A row is a box of an example; in sequences the step comes first."""
-
-    def __init__(self, graph: Graph, coordinates: str) -> None:
-        self.items = _encode_positions(graph, coordinates)  # (batch, box, item, feature)
-        self.lengths = graph("Cast", "lengths", to=INT32)
-        self.counts = graph("Cast", graph("Reshape", "counts", whole(-1)), to=INT32)  # (row,)
-        self.fullest = graph("Gather", graph("Shape", "features"), np.array(2))
-        longest = graph("Gather", graph("Shape", "words"), np.array(1))
-        self.item_numbers = graph("Range", np.array(0), self.fullest, np.array(1))
-        word_numbers = graph("Range", np.array(0), longest, np.array(1))
-        is_word = graph("Less", word_numbers, graph("Unsqueeze", "lengths", whole(1)))  # (batch, word)
-        self.is_item = graph("Less", self.item_numbers, graph("Unsqueeze", "counts", whole(2)))  # (batch, box, item)
-        # Bars are added to scores: zero, and minus infinity beyond the end.
-        bar = graph("Where", is_word, real(0), real(-np.inf))
-        self.word_bar = graph("Unsqueeze", bar, whole(1))  # (batch, 1, word)
-        self.item_bar = graph("Where", self.is_item, real(0), real(-np.inf))  # (batch, box, item)
-
-    def read_statement(self, graph: Graph, model: BiENC | BiATT) -> list[str]:
-        """LANG-LSTM: outputs (word, direction, batch, hidden) and last outputs (direction, batch, hidden)."""
-        table = array(model.embed_words.weight).astype(np.float32)
-        words = graph("Gather", table, graph("Transpose", "words", perm=[1, 0]))
-        return graph.lstm(words, _both(model.lang_lstm), self.lengths)[:2]
-
-    def given_order(self, graph: Graph) -> str:
-        """(batch, box, item): the order of a model that reads the items as they come."""
-        return graph("Expand", self.item_numbers, graph("Shape", self.is_item))
-
-
-def _encode_positions(graph: Graph, coordinates: str) -> str:
-    """What `coordinates.encode_positions` computes."""
-    if coordinates == "corner":
-        return "features"
-
-    def part(first: int, end: int) -> str:
-        return graph("Slice", "features", whole(first), whole(end), whole(3))
-
-    corner, size, rest = part(0, CORNER.stop), part(SIZE, SIZE + 1), part(CORNER.stop, ITEM_FEATURES)
-    scale, offset = SIZE_STEP / BOX_EXTENT, Size.MEDIUM.value / BOX_EXTENT
-    extent = graph("Add", graph("Mul", size, real(scale)), real(offset))  # in units of BOX_EXTENT
-    way = graph("Sub", graph("Div", graph("Add", corner, real(1)), graph("Sub", real(1), extent)), real(1))
-    touches = graph("Greater", graph("Abs", way), real(AT_A_WALL))
-    return graph("Concat", graph("Where", touches, way, graph("Mul", way, real(0.5))), rest, axis=3)
-
-
 def _bienc(graph: Graph, model: BiENC) -> Values:
     inputs, hidden = Inputs(graph, model.embed_items.coordinates), model.lang_lstm.forwards.hidden_size
-    h = inputs.read_statement(graph, model)[1]
+    h = _read_statement(graph, inputs, model)[1]
     items = graph.steps_first(inputs.items, ITEM_FEATURES)
     g = graph.lstm(items, _both(model.obj_lstm), inputs.counts, embedding=_embedding(model.embed_items))[1]
     h, g = (graph("Transpose", last, perm=[1, 0, 2]) for last in (h, g))
@@ -134,7 +88,7 @@ def _bienc(graph: Graph, model: BiENC) -> Values:
 
 def _biatt(graph: Graph, model: BiATT) -> Values:
     inputs = Inputs(graph, model.embed_items.coordinates)
-    h = graph.batch_first(inputs.read_statement(graph, model)[0], 1, model.lang_lstm.forwards.hidden_size)
+    h = graph.batch_first(_read_statement(graph, inputs, model)[0], 1, model.lang_lstm.forwards.hidden_size)
     items = graph.steps_first(inputs.items, ITEM_FEATURES)
     order = inputs.given_order(graph)
     return {"order": order, **_match(graph, inputs, model, h, items, _embedding(model.embed_items))}
@@ -143,7 +97,7 @@ def _biatt(graph: Graph, model: BiATT) -> Values:
 def _biatt_pointer(graph: Graph, model: BiATTPointer) -> Values:
     biatt = model.comprehension
     inputs = Inputs(graph, biatt.embed_items.coordinates)
-    h = graph.batch_first(inputs.read_statement(graph, biatt)[0], 1, biatt.lang_lstm.forwards.hidden_size)
+    h = graph.batch_first(_read_statement(graph, inputs, biatt)[0], 1, biatt.lang_lstm.forwards.hidden_size)
     # An additional feature marks the decoder's first input, which is not an item.
     matrix, bias = _embedding(biatt.embed_items)
     embedding = np.concatenate([matrix, (array(model.pointer.start) - bias)[:, None]], axis=1), bias
@@ -156,6 +110,13 @@ WRITERS: dict[type[nn.Module], Callable[[Graph, Any], Values]] = {
     BiATT: _biatt,
     BiATTPointer: _biatt_pointer,
 }
+
+
+def _read_statement(graph: Graph, inputs: Inputs, model: BiENC | BiATT) -> list[str]:
+    """LANG-LSTM: outputs (word, direction, batch, hidden) and last outputs (direction, batch, hidden)."""
+    table = array(model.embed_words.weight).astype(np.float32)
+    words = graph("Gather", table, graph("Transpose", "words", perm=[1, 0]))
+    return graph.lstm(words, _both(model.lang_lstm), inputs.lengths)[:2]
 
 
 def _point(graph: Graph, inputs: Inputs, pointer: Pointer, h: str, embedding: Embedding) -> tuple[str, str]:
