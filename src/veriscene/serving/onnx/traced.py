@@ -103,7 +103,7 @@ def _lstm(
     return (outputs.transpose(0, 1) if batch_first else outputs), last, cells
 
 
-def _to_the_end(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+def _to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     weights = (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
     outputs, last, cells = _lstm_node(sequence.transpose(0, 1), weights, lengths=lengths)
     return outputs.transpose(0, 1), (last[0], cells[0])
@@ -167,12 +167,12 @@ class _Replacements(TorchFunctionMode):
 @contextmanager
 def _lstm_node_for_loops() -> Iterator[None]:
     """Replaces the loop over an LSTMCell, which the exporter would unroll."""
-    stepped = recurrence.stepped_to_the_end
-    recurrence.stepped_to_the_end = _to_the_end
+    stepped = recurrence.stepped_to_final_state
+    recurrence.stepped_to_final_state = _to_final_state
     try:
         yield
     finally:
-        recurrence.stepped_to_the_end = stepped
+        recurrence.stepped_to_final_state = stepped
 
 
 @contextmanager
