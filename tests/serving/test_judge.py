@@ -153,7 +153,7 @@ def test_a_pickled_onnx_judge_does_not_depend_on_the_working_directory(monkeypat
         (("...", SCENE), "statement: .* a letter or a digit"),
         ((" ", SCENE), "statement"),
         ((" ".join(["box"] * (MAX_WORDS + 1)), SCENE), "statement: is too long; .*256 words"),
-        ((STATEMENT, Scene((*SCENE.boxes[:2], Box(())))), "a box is empty"),
+        ((STATEMENT, Scene((*SCENE.boxes[:2], Box(())))), "a box has 0 items"),
         (([(STATEMENT, SCENE), None],), "question 2: not a question: None"),
         (([3],), "question 1: not a question"),
         (([STATEMENT],), "question 1: not a question"),

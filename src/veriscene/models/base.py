@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from veriscene.config import ModelConfig
+from veriscene.config import ModelConfig, choice, number, share, size
 from veriscene.errors import InputError
+from veriscene.models.layers.coordinates import COORDINATES
+from veriscene.models.layers.pooling import POOLINGS
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import Input
 
@@ -41,6 +43,18 @@ class Judgement:
     beta: Tensor | None = None  # (batch, box, place, word): how much each item read attends to each word
     log_probability: Tensor | None = None  # (batch,): log p(π | s, o) of a sampled order
     baseline_logits: Tensor | None = None  # (batch,): the logits of inference, for the self-critical baseline
+
+
+@dataclass(frozen=True)
+class RecurrentConfig(ModelConfig):
+    """What the paper's models with LSTMs have in common, with the values of appendix A.3.1."""
+
+    embedding: int = size(128)
+    hidden: int = size(256)
+    dropout: float = share(0.3)
+    pooling: str = choice("max", POOLINGS)
+    forget_bias: float = number(0.0, -10.0, 10.0)  # initial bias of the LSTMs' forget gates
+    coordinates: str = choice("corner", COORDINATES)
 
 
 class Model(nn.Module, ABC):

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from veriscene.config import ModelConfig, choice, number, share, size
-from veriscene.models.base import Judgement, Model
+from veriscene.config import size
+from veriscene.models.base import Judgement, Model, RecurrentConfig
 from veriscene.models.layers.attention import Matching, Sequences
 from veriscene.models.layers.bilstm import BiLSTM, xavier_
-from veriscene.models.layers.coordinates import COORDINATES, ItemEmbedding
-from veriscene.models.layers.pooling import POOLINGS, make_pooling
+from veriscene.models.layers.coordinates import ItemEmbedding
+from veriscene.models.layers.pooling import make_pooling
 from veriscene.models.layers.streams import concurrently
 from veriscene.tensors.batch import Batch, Statement, required
 from veriscene.tensors.vocabulary import PADDING, Vocabulary
@@ -20,19 +20,11 @@ MATCHING = ("b1", "b2", "w_lang", "w_obj", "word_lstm", "item_lstm")  # belonged
 
 
 @dataclass(frozen=True)
-class BiATTConfig(ModelConfig):
-    """Sizes as in appendix A.3.1."""
-
+class BiATTConfig(RecurrentConfig):
     name: str = "biatt"
-    embedding: int = size(128)
-    hidden: int = size(256)
     item: int = size(64)
     joint: int = size(512)
     mlp: int = size(512)
-    dropout: float = share(0.3)
-    pooling: str = choice("max", POOLINGS)
-    forget_bias: float = number(0.0, -10.0, 10.0)  # initial bias of the LSTMs' forget gates
-    coordinates: str = choice("corner", COORDINATES)
 
 
 class BiATT(Model):

@@ -12,28 +12,22 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from veriscene.config import ModelConfig, choice, number, share, size
-from veriscene.models.base import Judgement, Model
+from veriscene.config import size
+from veriscene.models.base import Judgement, Model, RecurrentConfig
 from veriscene.models.layers.attention import Sequences, element_max, masked_softmax
 from veriscene.models.layers.bilstm import BiLSTM, xavier_
-from veriscene.models.layers.coordinates import COORDINATES, ItemEmbedding
-from veriscene.models.layers.pooling import POOLINGS, make_pooling
+from veriscene.models.layers.coordinates import ItemEmbedding
+from veriscene.models.layers.pooling import make_pooling
 from veriscene.models.layers.streams import concurrently
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
 @dataclass(frozen=True)
-class BiDAFConfig(ModelConfig):
+class BiDAFConfig(RecurrentConfig):
     name: str = "bidaf"
-    embedding: int = size(128)
-    hidden: int = size(256)
     item: int = size(64)
     mlp: int = size(512)
-    dropout: float = share(0.3)
-    pooling: str = choice("max", POOLINGS)
-    forget_bias: float = number(0.0, -10.0, 10.0)
-    coordinates: str = choice("corner", COORDINATES)
 
 
 class BiDAF(Model):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from veriscene.config import ModelConfig, choice, number, share, size
-from veriscene.models.base import Judgement, Model
+from veriscene.config import choice, size
+from veriscene.models.base import Judgement, Model, RecurrentConfig
 from veriscene.models.layers.bilstm import BiLSTM, last_outputs, xavier_
-from veriscene.models.layers.coordinates import COORDINATES, ItemEmbedding
+from veriscene.models.layers.coordinates import ItemEmbedding
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
 from veriscene.models.layers.streams import concurrently
 from veriscene.tensors.batch import Batch, required
@@ -18,15 +18,10 @@ from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
 @dataclass(frozen=True)
-class BiENCConfig(ModelConfig):
+class BiENCConfig(RecurrentConfig):
     name: str = "bienc"
-    embedding: int = size(128)
-    hidden: int = size(256)
     item: int = size(64)
-    dropout: float = share(0.3)
     pooling: str = choice("max", SCORE_COMBINATIONS)  # there are no box vectors that the others could merge
-    forget_bias: float = number(0.0, -10.0, 10.0)
-    coordinates: str = choice("corner", COORDINATES)
 
 
 class BiENC(Model):

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from veriscene.config import ModelConfig, choice, number, share, size
-from veriscene.models.base import Judgement, Model, Order
+from veriscene.config import size
+from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
 from veriscene.models.layers.bilstm import xavier_
-from veriscene.models.layers.coordinates import COORDINATES, encode_positions
-from veriscene.models.layers.pooling import POOLINGS, Scorer, make_pooling
+from veriscene.models.layers.coordinates import encode_positions
+from veriscene.models.layers.pooling import Scorer, make_pooling
 from veriscene.models.layers.recurrence import lstm_to_final_state
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.items import ITEM_FEATURES, Items
@@ -20,18 +20,12 @@ from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
 @dataclass(frozen=True)
-class RelationNetConfig(ModelConfig):
+class RelationNetConfig(RecurrentConfig):
     """Sizes as in appendix A.2: `joint` units per layer in g, `mlp` in f."""
 
     name: str = "relation-net"
-    embedding: int = size(128)
-    hidden: int = size(256)
     joint: int = size(256)
     mlp: int = size(256)
-    dropout: float = share(0.3)
-    pooling: str = choice("max", POOLINGS)
-    forget_bias: float = number(0.0, -10.0, 10.0)
-    coordinates: str = choice("corner", COORDINATES)
 
 
 class FNet(Scorer):
