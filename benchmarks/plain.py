@@ -9,190 +9,23 @@ item features. Pooling is the paper's: max.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, linear
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence, pad_sequence
-from torch.utils.data import DataLoader, Dataset
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.utils.data import DataLoader
 
+sys.path.append(str(Path(__file__).parent))  # this file may be loaded by its path
+from plain_data import PlainBatch, PlainDataset, Resident, Sample, collate, loader
 from veriscene.scenes.nlvr import Example
-from veriscene.tensors.items import ITEM_FEATURES, item_features
+from veriscene.tensors.items import ITEM_FEATURES
 from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
-Sample = tuple[Tensor, list[Tensor], float]  # word ids (word,), three times item features (item, 9), label
-
-
-class Packing(NamedTuple):
-    """What `pack_padded_sequence` computes from the lengths. That function waits for the device, this does not."""
-
-    packed: Tensor  # (value,): for each packed value, its place among the padded rows, flattened
-    padded: Tensor  # (row x step,): for each place, its packed value; for padding, any value
-    original: Tensor  # (row,): undoes the sorting of rows by length
-    sizes: Tensor  # (step,), on the CPU: how many rows reach each step
-
-    @classmethod
-    def of(cls, mask: Tensor, lengths: Tensor) -> Packing:
-        """mask (row, step) on the device, and the same as lengths (row,) on the CPU. Every step has a row."""
-        total, reaching = int(lengths.sum()), mask.sum(dim=0)
-        rank = mask.sum(dim=1).argsort(descending=True).argsort()
-        padded = (rank[:, None] + reaching.cumsum(dim=0) - reaching).masked_fill(~mask, total).flatten()
-        places = torch.arange(mask.numel(), device=mask.device)
-        packed = torch.empty(total + 1, dtype=places.dtype, device=mask.device).scatter_(0, padded, places)[:total]
-        sizes = (torch.arange(mask.size(1)) < lengths[:, None]).sum(dim=0)
-        return cls(packed, padded.clamp(max=total - 1), rank, sizes)
-
-    def pack(self, rows: Tensor) -> PackedSequence:
-        return PackedSequence(rows.flatten(0, 1).index_select(0, self.packed), self.sizes, None, self.original)
-
-    def pad(self, outputs: PackedSequence) -> Tensor:
-        return outputs.data.index_select(0, self.padded).unflatten(0, (len(self.original), -1))
-
-
-class Rows(NamedTuple):
-    """Sequences of different lengths, one per row: statements, or the items of boxes."""
-
-    lengths: Tensor  # (row,), on the CPU
-    reversal: Tensor | None  # (row, step): the step to read instead to read backwards; of padding, itself
-
-
-class PlainBatch(NamedTuple):
-    words: Tensor  # (batch, word)
-    word_mask: Tensor  # (batch, word)
-    items: Tensor  # (batch, box, item, 9)
-    item_mask: Tensor  # (batch, box, item)
-    labels: Tensor  # (batch,)
-    lengths: Tensor  # (batch,), always on the CPU, as packing requires
-    counts: Tensor  # (batch, box), always on the CPU
-    # Only from `Resident`:
-    word_reversal: Tensor | None = None  # (batch, word), as in Rows
-    item_reversal: Tensor | None = None  # (batch, box, item)
-    packing: Packing | None = None  # of boxes
-
-    def to(self, device: torch.device | str) -> PlainBatch:
-        there = [tensor.to(device, non_blocking=True) for tensor in self[:5]]
-        return PlainBatch(*there, *self[5:])
-
-    @property
-    def statements(self) -> Rows:
-        return Rows(self.lengths, self.word_reversal)
-
-    @property
-    def statements_per_box(self) -> Rows:
-        boxes, reversal = self.counts.size(1), self.word_reversal
-        return Rows(
-            self.lengths.repeat_interleave(boxes), None if reversal is None else reversal.repeat_interleave(boxes, 0)
-        )
-
-    @property
-    def boxes(self) -> Rows:
-        reversal = self.item_reversal
-        return Rows(self.counts.flatten(), None if reversal is None else reversal.flatten(0, 1))
-
-
-class PlainDataset(Dataset[Sample]):
-    """Items come in a new random order each time, as in the paper, or in the order of the file."""
-
-    def __init__(self, examples: Sequence[Example], vocabulary: Vocabulary, order: str = "random") -> None:
-        self.shuffled = {"random": True, "file": False}[order]
-        # Encoded once, not each time. A missing label makes the loss NaN; predictions do not need it.
-        self.samples: list[Sample] = [
-            (
-                torch.tensor(vocabulary.encode(example.statement)),
-                [torch.tensor([item_features(item) for item in box.items]) for box in example.scene.boxes],
-                float("nan") if example.label is None else float(example.label),
-            )
-            for example in examples
-        ]
-
-    def __len__(self) -> int:
-        return len(self.samples)
-
-    def __getitem__(self, number: int) -> Sample:
-        words, boxes, label = self.samples[number]
-        return words, [box[torch.randperm(len(box))] for box in boxes] if self.shuffled else boxes, label
-
-
-def collate(samples: Sequence[Sample]) -> PlainBatch:
-    words, scenes, labels = zip(*samples, strict=True)
-    lengths = torch.tensor([len(sentence) for sentence in words])
-    counts = torch.tensor([[len(box) for box in boxes] for boxes in scenes])
-    items = pad_sequence([box for boxes in scenes for box in boxes], batch_first=True).unflatten(0, counts.shape)
-    return PlainBatch(
-        words=pad_sequence(list(words), batch_first=True, padding_value=PADDING),
-        word_mask=torch.arange(int(lengths.max())) < lengths[:, None],
-        items=items,
-        item_mask=torch.arange(items.size(2)) < counts[..., None],
-        labels=torch.tensor(labels),
-        lengths=lengths,
-        counts=counts,
-    )
-
-
-def loader(
-    dataset: PlainDataset, *, batch: int = 64, device: str = "cpu", shuffle: bool = True, workers: int | None = None
-) -> DataLoader[Sample]:
-    """On a GPU, worker processes prepare batches meanwhile; on a CPU they would compete with the training."""
-    on_gpu = torch.device(device).type == "cuda"
-    count = workers if workers is not None else (4 if on_gpu else 0)
-    return DataLoader(
-        dataset, batch, shuffle, num_workers=count, collate_fn=collate, pin_memory=on_gpu, persistent_workers=count > 0
-    )
-
-
-class Resident:
-    """The whole corpus as tensors on the device, where batches are gathered by index.
-
-    The CPU knows all lengths, and with them all shapes, so it never waits for the device.
-    """
-
-    def __init__(
-        self, examples: Sequence[Example], vocabulary: Vocabulary, device: torch.device | str, order: str = "random"
-    ) -> None:
-        self.shuffled = {"random": True, "file": False}[order]
-        dataset = PlainDataset(examples, vocabulary, order="file")
-        corpus = collate([dataset[number] for number in range(len(dataset))]).to(device)
-        self.corpus = corpus._replace(
-            word_reversal=reversal(corpus.word_mask), item_reversal=reversal(corpus.item_mask)
-        )
-
-    def batches(self, size: int) -> Iterator[PlainBatch]:
-        """Full batches of one epoch, in random order."""
-        numbers = torch.randperm(len(self.corpus.lengths))
-        there = numbers.to(self.corpus.words.device)
-        for mine, theirs in zip(numbers.split(size), there.split(size), strict=True):
-            if len(mine) == size:
-                yield self.batch(mine, theirs)
-
-    def batch(self, numbers: Tensor, there: Tensor) -> PlainBatch:
-        """The examples with these indices, which are given on the CPU and on the device."""
-        corpus = self.corpus
-        lengths, counts = corpus.lengths[numbers], corpus.counts[numbers]
-        longest, fullest = int(lengths.max()), int(counts.max())
-        item_mask, items = corpus.item_mask[:, :, :fullest][there], corpus.items[:, :, :fullest][there]
-        if self.shuffled:
-            keys = torch.rand(item_mask.shape, device=items.device).masked_fill(~item_mask, 2.0)
-            items = torch.take_along_dim(items, keys.argsort(dim=2)[..., None], dim=2)
-        return PlainBatch(
-            words=corpus.words[:, :longest][there],
-            word_mask=corpus.word_mask[:, :longest][there],
-            items=items,
-            item_mask=item_mask,
-            labels=corpus.labels[there],
-            lengths=lengths,
-            counts=counts,
-            word_reversal=corpus.word_reversal[:, :longest][there],
-            item_reversal=corpus.item_reversal[:, :, :fullest][there],
-            packing=Packing.of(item_mask.flatten(0, 1), counts.flatten()),
-        )
-
-
-def reversal(mask: Tensor) -> Tensor:
-    """mask (…, step) -> (…, step), as in Rows."""
-    steps = torch.arange(mask.size(-1), device=mask.device)
-    return torch.where(mask, mask.sum(dim=-1, keepdim=True) - 1 - steps, steps)
+__all__ = ["PlainDataset", "Resident", "collate", "loader"]  # imported from here
 
 
 def run_packed(lstm: nn.LSTM, rows: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -206,9 +39,9 @@ class PackedBiLSTM(nn.LSTM):
     def __init__(self, size: int, hidden: int) -> None:
         super().__init__(size, hidden, batch_first=True, bidirectional=True)
 
-    def forward(self, values: Tensor, rows: Rows) -> Tensor:
-        """values (row, step, size) -> (row, step, 2 hidden)."""
-        return run_packed(super().forward, values, rows.lengths)[0]
+    def forward(self, values: Tensor, lengths: Tensor) -> Tensor:
+        """values (row, step, size), lengths (row,) on the CPU -> (row, step, 2 hidden)."""
+        return run_packed(super().forward, values, lengths)[0]
 
 
 class PaddedBiLSTM(nn.Module):
@@ -218,9 +51,9 @@ class PaddedBiLSTM(nn.Module):
         super().__init__()
         self.forwards, self.backwards = nn.LSTM(size, hidden), nn.LSTM(size, hidden)
 
-    def forward(self, values: Tensor, rows: Rows) -> Tensor:
-        """values (row, step, size) -> (row, step, 2 hidden)."""
-        values, index = values.transpose(0, 1), rows.reversal.T[..., None]  # steps first, as cuDNN wants them
+    def forward(self, values: Tensor, reversal: Tensor) -> Tensor:
+        """values (row, step, size), reversal (row, step) -> (row, step, 2 hidden)."""
+        values, index = values.transpose(0, 1), reversal.T[..., None]  # steps first, as cuDNN wants them
         zero = values.new_zeros(1, values.size(1), self.forwards.hidden_size)
         there, _ = self.forwards(values, (zero, zero))
         back, _ = self.backwards(values.gather(0, index.expand_as(values)), (zero, zero))
@@ -274,13 +107,13 @@ class PlainBiATT(nn.Module):
         return self.match(self.dropout(self.read(batch)), self.embed_items(batch.items), batch)
 
     def read(self, batch: PlainBatch) -> Tensor:
-        return self.lang_lstm(self.embed_words(batch.words), batch.statements)  # equation 1, before dropout
+        return self.lang_lstm(self.embed_words(batch.words), batch.rows[0])  # equation 1, before dropout
 
     def match(self, h: Tensor, e: Tensor, batch: PlainBatch) -> Tensor:
         """Words h (batch, word, dim), items e (batch, box, item, dim) in reading order -> logits (batch,)."""
-        (size, boxes), words = batch.counts.shape, bias(batch.word_mask, h)[:, None]
-        items = bias(batch.item_mask, h)[..., None]  # (batch, box, item, 1)
-        g = self.dropout(self.obj_lstm(e.flatten(0, 1), batch.boxes))  # equation 3
+        (size, boxes), (_, statements, scenes) = batch.counts.shape, batch.rows
+        words, items = bias(batch.word_mask, h)[:, None], bias(batch.item_mask, h)[..., None]
+        g = self.dropout(self.obj_lstm(e.flatten(0, 1), scenes))  # equation 3
         all_g = g.reshape(size, -1, g.size(-1))  # (batch, box x item, dim)
         alpha = torch.baddbmm(items.flatten(1, 2), all_g, self.b1(h).mT).view(len(g), -1, h.size(1)).softmax(dim=1)  # 4
         beta = torch.baddbmm(words, self.b2(all_g), h.mT).softmax(dim=-1)  # 7
@@ -288,8 +121,8 @@ class PlainBiATT(nn.Module):
         own = h[:, None].expand_as(c)
         h_hat = torch.relu(self.w_lang(torch.cat([own, c, own - c, own * c], dim=-1)))  # 6
         g_hat = torch.relu(self.w_obj(torch.cat([g, d, g - d, g * d], dim=-1)))  # 9
-        h_bar = self.dropout(self.word_lstm(h_hat.flatten(0, 1), batch.statements_per_box))  # 10
-        g_bar = self.dropout(self.item_lstm(g_hat, batch.boxes))  # 11
+        h_bar = self.dropout(self.word_lstm(h_hat.flatten(0, 1), statements))  # 10
+        g_bar = self.dropout(self.item_lstm(g_hat, scenes))  # 11
         best_word = (h_bar.unflatten(0, (size, boxes)) + words[..., None]).max(dim=2).values  # 12
         best_item = (g_bar.unflatten(0, (size, boxes)) + items).max(dim=2).values  # 13
         pooled = torch.cat([best_word, best_item], dim=-1)
@@ -349,9 +182,11 @@ class PlainBiATTPointer(PlainBiATT):
     def read_all(self, batch: PlainBatch) -> Reading:
         h, e = self.read(batch), self.embed_items(batch.items)
         if batch.packing is None:
-            return Reading(h, e, *run_packed(self.encoder, e.flatten(0, 1), batch.boxes.lengths))
-        outputs, state = self.encoder(batch.packing.pack(e.flatten(0, 1)))
-        return Reading(h, e, batch.packing.pad(outputs), state)
+            return Reading(h, e, *run_packed(self.encoder, e.flatten(0, 1), batch.counts.flatten()))
+        places = batch.packing.data
+        outputs, state = self.encoder(batch.packing._replace(data=e.flatten(0, 2).index_select(0, places)))
+        memory = e.new_zeros(batch.item_mask.numel(), outputs.data.size(1)).index_copy(0, places, outputs.data)
+        return Reading(h, e, memory.unflatten(0, (batch.counts.numel(), -1)), state)
 
     def prepare(self, batch: PlainBatch, reading: Reading | None) -> tuple[Tensor, Tensor, Context]:
         """Words h, after dropout, items e, and the context of orders."""
