@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from veriscene.tensors.vocabulary import PADDING, Vocabulary
 __all__ = ["PlainDataset", "Resident", "collate", "loader"]  # imported from here
 
 
-def run_packed(lstm: nn.LSTM, rows: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+def run_packed(lstm: Callable[..., Any], rows: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """rows (row, step, size) -> outputs (row, step, …), zero beyond a row's length, and the last state."""
     packed, state = lstm(pack_padded_sequence(rows, lengths, batch_first=True, enforce_sorted=False))
     outputs, _ = pad_packed_sequence(packed, batch_first=True, total_length=rows.size(1))
@@ -112,7 +113,7 @@ class PlainBiATT(nn.Module):
     def match(self, h: Tensor, e: Tensor, batch: PlainBatch) -> Tensor:
         """Words h (batch, word, dim), items e (batch, box, item, dim) in reading order -> logits (batch,)."""
         (size, boxes), (_, statements, scenes) = batch.counts.shape, batch.rows
-        words, items = bias(batch.word_mask, h)[:, None], bias(batch.item_mask, h)[..., None]
+        words, items = bias(batch.word_mask, h)[:, None], bias(batch.item_mask, h)[..., None]  # added to scores
         g = self.dropout(self.obj_lstm(e.flatten(0, 1), scenes))  # equation 3
         all_g = g.reshape(size, -1, g.size(-1))  # (batch, box x item, dim)
         alpha = torch.baddbmm(items.flatten(1, 2), all_g, self.b1(h).mT).view(len(g), -1, h.size(1)).softmax(dim=1)  # 4
@@ -193,20 +194,17 @@ class PlainBiATTPointer(PlainBiATT):
         h, e, memory, state = reading or self.read_all(batch)
         h, mask = self.dropout(h), batch.item_mask.flatten(0, 1)
         allowed = (mask[:, None] & mask[..., None]) | torch.diag_embed(~mask)
-        return (
-            h,
-            e,
-            Context(
-                e=e.flatten(0, 1),
-                state=state,
-                kept=self.dropout(torch.ones_like(memory)) if self.training else None,
-                word_keys=(h @ self.attend.weight).mT,
-                word_values=h @ self.attentional.weight[:, : h.size(-1)].T,
-                word_bias=bias(batch.word_mask, h)[:, None],
-                item_keys=self.point(self.dropout(memory)).mT,
-                item_bias=bias(allowed, h),
-            ),
+        context = Context(
+            e=e.flatten(0, 1),
+            state=state,
+            kept=self.dropout(torch.ones_like(memory)) if self.training else None,
+            word_keys=(h @ self.attend.weight).mT,
+            word_values=h @ self.attentional.weight[:, : h.size(-1)].T,
+            word_bias=bias(batch.word_mask, h)[:, None],
+            item_keys=self.point(self.dropout(memory)).mT,
+            item_bias=bias(allowed, h),
         )
+        return h, e, context
 
     def attentional_state(self, s: Tensor, context: Context) -> Tensor:
         """s (batch, …, hidden) -> the same shape: tanh(W [c; s]), c the words' mean under softmax_i(s' B h_i)."""
@@ -218,12 +216,12 @@ class PlainBiATTPointer(PlainBiATT):
     def choose(self, context: Context, batch: PlainBatch) -> Tensor:
         """Orders (batch, box, place), without their probabilities: `log_probability` takes all places at once."""
         e, boxes, item = context.e, batch.counts.shape, self.start.expand(len(context.e), -1)
-        state, chosen = (context.state[0][0], context.state[1][0]), []
+        state, chosen, weights = (context.state[0][0], context.state[1][0]), [], self.decoder.all_weights[0]
         still = context.item_bias.clone()
         if self.training:  # Gumbel noise: the largest of noisy scores is a sample. Zeros would make it infinite.
             still -= torch.empty_like(still).exponential_().clamp_min_(torch.finfo(still.dtype).tiny).log_()
         for place in range(e.size(1)):
-            state = torch.lstm_cell(item, state, *self.decoder.all_weights[0])
+            state = torch.lstm_cell(item, state, *weights)
             s = state[0] if context.kept is None else state[0] * context.kept[:, place]
             s = self.attentional_state(s.unflatten(0, boxes), context).flatten(0, 1)[:, None]
             pick = torch.baddbmm(still[:, place, None], s, context.item_keys).argmax(dim=-1, keepdim=True)
