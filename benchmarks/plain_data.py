@@ -108,13 +108,18 @@ class Resident:
             word_reversal=reversal(corpus.word_mask), item_reversal=reversal(corpus.item_mask)
         )
 
-    def batches(self, size: int) -> Iterator[PlainBatch]:
-        """Full batches of one epoch, in random order."""
-        numbers = torch.randperm(len(self.corpus.lengths))
-        there = numbers.to(self.corpus.words.device)
-        for mine, theirs in zip(numbers.split(size), there.split(size), strict=True):
-            if len(mine) == size:
-                yield self.batch(mine, theirs)
+    def batches(self, size: int, window: int = 8) -> Iterator[PlainBatch]:
+        """Full batches of one epoch, in random order.
+
+        As in ours, statements are grouped by length within each `window` batches, so that LSTMs take fewer steps.
+        """
+        lengths = self.corpus.lengths
+        windows = torch.randperm(len(lengths)).split(size * window)
+        grouped = [batch for some in windows for batch in some[lengths[some].argsort()].split(size)]
+        full = [grouped[n] for n in torch.randperm(len(grouped)).tolist() if len(grouped[n]) == size]
+        there = torch.cat(full).to(self.corpus.words.device).split(size)
+        for mine, theirs in zip(full, there, strict=True):
+            yield self.batch(mine, theirs)
 
     def batch(self, numbers: Tensor, there: Tensor) -> PlainBatch:
         """The examples with these indices, which are given on the CPU and on the device."""

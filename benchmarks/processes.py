@@ -32,7 +32,6 @@ from veriscene import models
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.models import biatt_pointer
-from veriscene.tensors.batch import required
 from veriscene.training.optimization import make_optimizer
 from veriscene.training.source import CorpusSource
 from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step
@@ -217,7 +216,7 @@ def _make_step(config: Config, source: CorpusSource, processes: int) -> Step:
     torch.manual_seed(settings.seed)
     model = models.build(config.model, vocabulary=source.encoder.vocabulary)
     model.prepare(source.train)
-    model.to(device, required(source.train.labels).dtype)  # the precision of the corpus
+    model.to(device, source.train.labels.dtype)  # the precision of the corpus
     if device.type != "cuda":
         optimizer = make_optimizer(model, settings, captured=False)
         return PlainStep(model, optimizer, settings, order, processes=processes)

@@ -199,7 +199,9 @@ def _plain_steps(
     resident = plain.Resident(examples, vocabulary, device)
     return {
         "plain": step(plain.PackedBiLSTM, torch.optim.Adam, lambda: loader),
-        "resident": step(plain.PaddedBiLSTM, partial(torch.optim.AdamW, fused=True), lambda: resident.batches(size)),
+        "resident": step(
+            plain.PaddedBiLSTM, partial(torch.optim.AdamW, fused=True), lambda: resident.batches(size, settings.window)
+        ),
     }
 
 

@@ -196,6 +196,14 @@ def test_an_epoch_has_every_example_once_with_all_its_items_in_a_new_order(sourc
     assert epochs[0][0] != epochs[1][0] and epochs[0][1] != epochs[1][1]
 
 
+def test_resident_batches_group_statements_by_length():
+    resident = plain.Resident(examples_of(8, count=200), VOCABULARY, "cpu")
+    torch.manual_seed(0)
+    assert all(batch.lengths.max() - batch.lengths.min() <= 3 for batch in resident.batches(10))
+    spread = [int(batch.lengths.max() - batch.lengths.min()) for batch in resident.batches(10, window=1)]
+    assert min(spread) > 3
+
+
 @pytest.mark.parametrize("source", ["loader", "resident"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_few_steps_bring_the_loss_down(name, source):
