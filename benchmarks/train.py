@@ -186,8 +186,10 @@ def _plain_steps(
     vocabulary, size = source.encoder.vocabulary, settings.batch
     kind = {"biatt": plain.PlainBiATT, "biatt-pointer": plain.PlainBiATTPointer}[config.model.name]
 
-    def step(make_optimizer: Callable[..., torch.optim.Optimizer], epoch: Callable[[], Iterable[Any]]) -> Any:
-        model, batches = kind(vocabulary=len(vocabulary)).to(device), _forever(epoch)
+    def step(
+        bilstm: type, make_optimizer: Callable[..., torch.optim.Optimizer], epoch: Callable[[], Iterable[Any]]
+    ) -> Callable[[], object]:
+        model, batches = kind(vocabulary=len(vocabulary), bilstm=bilstm).to(device), _forever(epoch)
         plain.load_ours(model, ours)
         optimizer = make_optimizer(model.parameters(), lr=settings.learning_rate)
         return lambda: plain.train_step(model, next(batches), optimizer, settings.clip)
@@ -195,8 +197,10 @@ def _plain_steps(
     loader = plain.loader(plain.PlainDataset(examples, vocabulary), batch=size, device=device.type)
     resident = plain.Resident(examples, vocabulary, device)
     return {
-        "plain": step(torch.optim.Adam, lambda: loader),
-        "resident": step(partial(torch.optim.AdamW, fused=True), lambda: resident.batches(size)),
+        "plain": step(plain.PackedBiLSTM, torch.optim.Adam, lambda: loader),
+        "resident": step(
+            plain.PaddedBiLSTM, partial(torch.optim.AdamW, fused=True), lambda: resident.batches(size, settings.window)
+        ),
     }
 
 

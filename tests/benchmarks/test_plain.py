@@ -47,7 +47,7 @@ def examples_of(seed: int, count: int = 15) -> list[Example]:
     return [*made, Example(f"{count}-0", "circle", lone, True)]
 
 
-def pair(name: str, seed: int) -> tuple[nn.Module, nn.Module]:
+def pair(name: str, seed: int, source: str = "loader") -> tuple[nn.Module, nn.Module]:
     """Ours, with random weights that are large enough to matter, and the plain one with the same; float64."""
     ours = build(MODELS[name].Config(**SIZES, dropout=0.0), vocabulary=VOCABULARY).double()
     generator = torch.Generator().manual_seed(seed)
@@ -56,14 +56,17 @@ def pair(name: str, seed: int) -> tuple[nn.Module, nn.Module]:
             # The pointer must have preferences and scores must differ, or the policy gradient would vanish.
             scale = 2.0 if key.startswith("pointer.") or "pool." in key else 0.7
             parameter.copy_(scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
-    other = plain_model(name)
+    other = plain_model(name, source)
     plain.load_ours(other, ours)
     return ours, other
 
 
-def plain_model(name: str, dropout: float = 0.0, vocabulary: Vocabulary = VOCABULARY) -> nn.Module:
+def plain_model(
+    name: str, source: str = "loader", dropout: float = 0.0, vocabulary: Vocabulary = VOCABULARY
+) -> nn.Module:
+    bilstm = plain.PaddedBiLSTM if source == "resident" else plain.PackedBiLSTM
     kind = {"biatt": plain.PlainBiATT, "biatt-pointer": plain.PlainBiATTPointer}[name]
-    return kind(vocabulary=len(vocabulary), **SIZES, dropout=dropout).double()
+    return kind(vocabulary=len(vocabulary), **SIZES, dropout=dropout, bilstm=bilstm).double()
 
 
 def in_double(batch):
@@ -83,12 +86,12 @@ def plain_batch(examples: list[Example], source: str = "loader"):
     return in_double(plain.Resident(examples, VOCABULARY, "cpu", order="file").batch(everything, everything))
 
 
-def our_gradients(ours: nn.Module, name: str) -> dict[str, torch.Tensor]:
+def our_gradients(ours: nn.Module, name: str, source: str) -> dict[str, torch.Tensor]:
     """Our gradients under the plain names: `load_ours` renames them as if they were weights."""
     with torch.no_grad():
         for parameter in ours.parameters():
             parameter.copy_(parameter.grad)
-    carrier = plain_model(name)
+    carrier = plain_model(name, source)
     plain.load_ours(carrier, ours)
     return {key: parameter.detach() for key, parameter in carrier.named_parameters()}
 
@@ -97,7 +100,7 @@ def our_gradients(ours: nn.Module, name: str) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("source", ["loader", "resident"])
 @pytest.mark.parametrize("name", NAMES)
 def test_loss_and_every_gradient_agree_from_the_same_weights(name, source, seed):
-    ours, other = pair(name, seed)
+    ours, other = pair(name, seed, source)
     examples = examples_of(seed)
     batch = our_batch(examples)
     if name == "biatt":
@@ -116,7 +119,7 @@ def test_loss_and_every_gradient_agree_from_the_same_weights(name, source, seed)
     assert_close(surrogate, expected.surrogate.mean(), **CLOSE)
     assert_close(cross_entropy, expected.comprehension.mean(), **CLOSE)
     found = {key: parameter.grad for key, parameter in other.named_parameters()}
-    wanted = our_gradients(ours, name)
+    wanted = our_gradients(ours, name, source)
     assert found.keys() == wanted.keys()
     for key, gradient in found.items():
         assert wanted[key].norm() > 1e-6, key
@@ -126,7 +129,7 @@ def test_loss_and_every_gradient_agree_from_the_same_weights(name, source, seed)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("source", ["loader", "resident"])
 def test_most_likely_orders_and_the_probability_of_a_sampled_order_agree(source, seed):
-    ours, other = pair("biatt-pointer", seed)
+    ours, other = pair("biatt-pointer", seed, source)
     examples = examples_of(seed, count=20)
     batch, theirs = our_batch(examples), plain_batch(examples, source)
     judgement = ours.eval()(batch)
@@ -193,13 +196,21 @@ def test_an_epoch_has_every_example_once_with_all_its_items_in_a_new_order(sourc
     assert epochs[0][0] != epochs[1][0] and epochs[0][1] != epochs[1][1]
 
 
+def test_resident_batches_group_statements_by_length():
+    resident = plain.Resident(examples_of(8, count=200), VOCABULARY, "cpu")
+    torch.manual_seed(0)
+    assert all(batch.lengths.max() - batch.lengths.min() <= 3 for batch in resident.batches(10))
+    spread = [int(batch.lengths.max() - batch.lengths.min()) for batch in resident.batches(10, window=1)]
+    assert min(spread) > 3
+
+
 @pytest.mark.parametrize("source", ["loader", "resident"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_few_steps_bring_the_loss_down(name, source):
     examples = yellow_circle_examples(16)
     vocabulary = Vocabulary.of((example.statement for example in examples), minimum_count=1)
     torch.manual_seed(0)
-    model = plain_model(name, dropout=0.1, vocabulary=vocabulary).float()
+    model = plain_model(name, source, dropout=0.1, vocabulary=vocabulary).float()
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-2)
     loader = plain.loader(plain.PlainDataset(examples, vocabulary), batch=16)
     resident = plain.Resident(examples, vocabulary, "cpu")
@@ -211,11 +222,12 @@ def test_a_few_steps_bring_the_loss_down(name, source):
     assert losses[0] > 0.5 and torch.stack(losses[-5:]).mean() < 0.6 * losses[0]
 
 
-def test_dropout_is_applied_where_the_package_applies_it_and_not_in_inference(monkeypatch):
+@pytest.mark.parametrize("source", ["loader", "resident"])
+def test_dropout_is_applied_where_the_package_applies_it_and_not_in_inference(source, monkeypatch):
     """Instead of noise, a fixed factor per unit: it shows any dropout that is missing or superfluous."""
-    ours, other = pair("biatt-pointer", seed=7)
+    ours, other = pair("biatt-pointer", 7, source)
     examples = examples_of(7)
-    batch, theirs = our_batch(examples), plain_batch(examples)
+    batch, theirs = our_batch(examples), plain_batch(examples, source)
     orders = batch.items.given_order
     undisturbed = other.train().order_and_match(theirs, orders)[0]
 
@@ -236,7 +248,7 @@ def test_dropout_is_applied_where_the_package_applies_it_and_not_in_inference(mo
 def test_a_step_on_resident_examples_never_waits_for_the_gpu(name):
     examples = yellow_circle_examples(32)
     vocabulary = Vocabulary.of((example.statement for example in examples), minimum_count=1)
-    model = plain_model(name, dropout=0.1, vocabulary=vocabulary).float().cuda()
+    model = plain_model(name, "resident", dropout=0.1, vocabulary=vocabulary).float().cuda()
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
     batches = plain.Resident(examples, vocabulary, "cuda").batches(8)
     plain.train_step(model, next(batches), optimizer)  # libraries initialise here
