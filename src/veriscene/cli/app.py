@@ -13,12 +13,9 @@ from veriscene import __version__
 from veriscene.cli import judge, output
 from veriscene.cli.bench import bench
 from veriscene.cli.data import data
+from veriscene.cli.experiments import reproduce, tune
 from veriscene.cli.models import models
-from veriscene.cli.quickstart import quickstart
-from veriscene.cli.report import report
-from veriscene.cli.reproduce import reproduce
-from veriscene.cli.train import train
-from veriscene.cli.tune import tune
+from veriscene.cli.train import quickstart, report, train
 from veriscene.errors import InputError, message
 
 app = typer.Typer(

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 import veriscene
-from veriscene.cli.output import AsJson, accelerator, progress_bar
+from veriscene.cli.output import AsJson, DataFolder, progress_bar
 from veriscene.errors import InputError
 
 bench = typer.Typer(help="Measure speed against a plain PyTorch implementation.", no_args_is_help=True)
@@ -21,9 +21,7 @@ bench = typer.Typer(help="Measure speed against a plain PyTorch implementation."
 
 @bench.command()
 def train(
-    data: Annotated[
-        Path | None, typer.Option(readable=False, help="Corpus folder. Default: a synthetic corpus is generated.")
-    ] = None,
+    data: DataFolder = None,
     presets: Annotated[
         list[str] | None, typer.Option("--preset", help="biatt or biatt-pointer; may be repeated. Default: both.")
     ] = None,
@@ -34,8 +32,9 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Training: examples per second of both, their ratio, and the share of the device's measured peak."""
-    from veriscene.corpora import synthetic as corpus
+    from veriscene.corpora import synthetic
     from veriscene.scenes import nlvr
+    from veriscene.training.distributed import make_accelerator
 
     for preset in presets or []:
         if preset not in ("biatt", "biatt-pointer"):
@@ -43,15 +42,15 @@ def train(
     measured = _load("train")
     if data is None:
         with progress_bar("generating the corpus") as progress:
-            examples = corpus.build(3000, seed=1, progress=progress)["train"]
+            examples = synthetic.build(3000, seed=1, progress=progress)["train"]
     else:
         examples = nlvr.read(nlvr.split_file(data, "train"))
-    results = []
+    results, accelerator = [], make_accelerator()
     for preset in presets or ["biatt-pointer", "biatt"]:
         for batch in batches or [64, 512]:
             with progress_bar(f"{preset}, batch {batch} (steps)") as progress:
                 result = measured.compare(
-                    preset, examples, batch=batch, repeats=repeats, accelerator=accelerator(), progress=progress
+                    preset, examples, batch=batch, repeats=repeats, accelerator=accelerator, progress=progress
                 )
             results.append(asdict(result))
             if not as_json:

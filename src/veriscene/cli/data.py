@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from veriscene.cli.output import progress_bar
+from veriscene.cli.output import AsJson, progress_bar
 from veriscene.errors import InputError
 from veriscene.files import created
 from veriscene.scenes import nlvr
@@ -26,8 +25,6 @@ def check(files: Files) -> None:
     """Print every problem of NLVR files as it is found, then a summary. Exit status 1 if there is a problem."""
     from veriscene.corpora.statistics import files_of
 
-    # A progress bar on the terminal replaces sys.stdout, which is right only for output to that terminal.
-    stdout = None if sys.stdout is None or sys.stdout.isatty() else sys.stdout
     total = 0
     for path in (path for given in files for path in files_of(given)):
         valid = problems = 0
@@ -35,7 +32,7 @@ def check(files: Files) -> None:
             for found in nlvr.scan(path, progress):
                 if isinstance(found, InputError):
                     problems += 1
-                    print(found, file=stdout, flush=True)
+                    print(found, flush=True)
                 else:
                     valid += 1
         print(f"{path}: {valid:,} valid examples, {problems:,} problem{'' if problems == 1 else 's'}")
@@ -45,10 +42,7 @@ def check(files: Files) -> None:
 
 
 @data.command()
-def stats(
-    files: Files,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+def stats(files: Files, as_json: AsJson = False) -> None:
     """Describe corpora: size, balance, statements, their lengths and words, items."""
     from veriscene.corpora.statistics import describe, files_of
 

@@ -62,11 +62,12 @@ def _judge(model: str, examples: Sequence[Example]) -> tuple[dict[str, float], d
     from veriscene.serving import load
     from veriscene.serving.judge import Question
     from veriscene.training import checkpoint as checkpoints
+    from veriscene.training.distributed import make_accelerator
 
     unknown: dict[str, list[str]] = {}
     with output.progress_bar("judging") as progress:
         if not model.endswith(".onnx"):
-            accelerator = output.accelerator()
+            accelerator = make_accelerator()
             checkpoint = checkpoints.load(model, device=accelerator.device)
             for statement in {example.statement: None for example in examples}:
                 unknown |= checkpoint.encoder.vocabulary.unknown_words(statement)

@@ -45,6 +45,12 @@ Out = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, example order, dropout and sampling.")]
 
+
+def all_changes(changes: list[str] | None, seed: int | None) -> list[str]:
+    """What --set and --seed ask for."""
+    return [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])]
+
+
 # Of several processes (started by torchrun) only the main one prints.
 WORLD_SIZE = int(os.environ.get("WORLD_SIZE", "1"))
 IS_MAIN = os.environ.get("RANK", "0") == "0"
@@ -82,6 +88,12 @@ def protect_streams() -> None:
 def say(text: str) -> None:
     """Prints a line on standard error."""
     _errors.print(text, markup=False)
+
+
+def result(text: str) -> None:
+    """Prints the command's result on standard output, in the main process."""
+    if IS_MAIN:
+        print(text)
 
 
 def fail(text: str) -> NoReturn:
@@ -139,15 +151,6 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 # ---------------------------------------------------------------- processes
-
-
-def accelerator() -> Accelerator:
-    """The device and the processes that this command runs on."""
-    import torch
-    from accelerate import Accelerator
-
-    # Without a GPU, accelerate tells processes apart only if asked for the CPU explicitly.
-    return Accelerator(cpu=not torch.cuda.is_available())
 
 
 def expected_time(seconds: float, accelerator: Accelerator) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from veriscene.errors import InputError
-
 
 @dataclass(frozen=True)
 class Row:
@@ -76,9 +74,3 @@ ABLATIONS = Plan(
 )
 
 PLANS = {"table1": TABLE1, "ablations": ABLATIONS}
-
-
-def find(name: str) -> Plan:
-    if name not in PLANS:
-        raise InputError(f"unknown plan {name!r}", allowed=f"choose from {', '.join(PLANS)}")
-    return PLANS[name]
