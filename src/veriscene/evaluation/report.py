@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from typing import Protocol
 
 from veriscene.evaluation.metrics import Scores, Slice
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.render import svg
+from veriscene.training.progress import LogLine
 
 # Nothing may be wider than a 400-pixel screen: columns shrink, long words break, and a table that still is too wide
 # scrolls by itself.
@@ -32,17 +32,6 @@ summary{cursor:pointer;margin-top:1rem}
 .big{font-size:2.5rem;font-weight:600}.soft{color:var(--soft)}.good{color:var(--good)}.bad{color:var(--bad)}
 .accuracy{color:var(--accuracy)}.loss{color:var(--loss)}
 """
-
-
-class LogLine(Protocol):
-    """What the learning curve needs of a line of the training log."""
-
-    @property
-    def step(self) -> int: ...
-    @property
-    def loss(self) -> float: ...
-    @property
-    def dev_accuracy(self) -> float: ...
 
 
 @dataclass(frozen=True)
