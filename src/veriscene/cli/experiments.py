@@ -17,17 +17,11 @@ from veriscene.experiments.tuning import DEFAULT_SPACE, SPACE_FORMS
 
 
 def reproduce(
-    plan: Annotated[
-        str, typer.Argument(help="table1: the structured rows of Table 1. ablations: poolings and orders.")
-    ],
-    data: Annotated[Path, typer.Option("--data", readable=False, help="The NLVR corpus: train, dev and public test.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", readable=False, help="Folder of all runs. Default: runs/PLAN.")
-    ] = None,
+    plan: Annotated[str, typer.Argument(help="table1: the structured rows of Table 1. ablations: poolings, orders.")],
+    data: Annotated[Path, typer.Option(readable=False, help="The NLVR corpus: train, dev and public test.")],
+    out: Annotated[Path | None, typer.Option(readable=False, help="Folder of all runs. Default: runs/PLAN.")] = None,
     rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
-    seeds: Annotated[
-        int, typer.Option("--seeds", min=3, help="Seeds per row; rows trained with fewer get the missing ones.")
-    ] = 3,
+    seeds: Annotated[int, typer.Option(min=3, help="Seeds per row; rows trained with fewer get the missing ones.")] = 3,
     changes: Changes = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the expected time.")] = False,
     as_json: AsJson = False,
@@ -68,27 +62,20 @@ def reproduce(
 
 def tune(
     preset: Annotated[str, typer.Argument(help="biatt-pointer, …; `veriscene models` lists all.")],
-    data: Annotated[
-        Path, typer.Option("--data", readable=False, help="Corpus folder with train/train.json and dev/dev.json.")
-    ],
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Finished trials in total, with earlier ones.")] = 20,
-    minutes: Annotated[
-        float | None, typer.Option("--minutes", min=0, help="Time limit of a trial. Default: the preset's.")
-    ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Trials at the same time.")] = 1,
+    data: Annotated[Path, typer.Option(readable=False, help="Corpus folder with train/train.json and dev/dev.json.")],
+    trials: Annotated[int, typer.Option(min=1, help="Finished trials in total, with earlier ones.")] = 20,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Time limit of a trial. Default: the preset's.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Trials at the same time.")] = 1,
     changes: Changes = None,
     space: Annotated[
         list[str] | None,
         typer.Option(
-            "--space",
             metavar="SECTION.KEY=VALUES",
             help=f"Search this setting instead of the default ones; may be repeated. Form: {SPACE_FORMS}."
             f" Default, without what --set fixes and what has no effect on the model: {' '.join(DEFAULT_SPACE)}",
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", readable=False, help="Folder of the study. Default: runs/tune-PRESET.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(readable=False, help="Study folder. Default: runs/tune-PRESET.")] = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:

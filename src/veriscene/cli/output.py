@@ -29,14 +29,8 @@ SECONDS_FOR_MAIN_PROCESS = 10.0
 WORDS_SHOWN = 10
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        readable=False,
-        help="Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated.",
-    ),
-]
+_DATA_HELP = "Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated."
+DataFolder = Annotated[Path | None, typer.Option("--data", readable=False, help=_DATA_HELP)]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
 ]
@@ -99,9 +93,8 @@ def result(text: str) -> None:
 def fail(text: str) -> NoReturn:
     """Ends the command because of invalid input: one line on standard error, exit status 1.
 
-    Among several processes the main one prints it, and the others wait until torchrun terminates them: it terminates
-    all as soon as one has failed. torchrun then exits with 1 too, but not without a report of its own, which its
-    processes cannot prevent; the line is written to a file that this report quotes.
+    Among several processes the main one prints it, and the others wait: torchrun terminates all as soon as one has
+    failed, and prints a report of its own. The line is written to a file that this report quotes.
     """
     _errors.print(f"veriscene: {text}", markup=False, style="red" if _errors.is_terminal else "")
     if not IS_MAIN:

@@ -23,9 +23,7 @@ def train(
     data: DataFolder = None,
     changes: Changes = None,
     seed: Seed = None,
-    seeds: Annotated[
-        int | None, typer.Option("--seeds", help="Train this many seeds; prints mean, spread and best dev accuracy.")
-    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
 ) -> None:
@@ -150,9 +148,7 @@ def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = No
 
 def report(
     run: Annotated[Path, typer.Argument(readable=False, help="A folder written by `veriscene train`.")],
-    out: Annotated[
-        Path | None, typer.Option(readable=False, help="The file to write. Default: RUN/report.html.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(readable=False, help="File to write. Default: RUN/report.html.")] = None,
 ) -> None:
     """Write one self-contained HTML page about a run: learning curve, scores, judged examples."""
     from veriscene.experiments.reporting import report_run

@@ -28,11 +28,7 @@ from veriscene.training.source import labelled
 
 def planned(plan: Plan, names: Sequence[str] = (), *, seeds: int = 0) -> list[Row]:
     """The rows that can be trained, or those that are named; with at least `seeds` seeds where seeds matter."""
-    rows = [
-        replace(row, seeds=max(row.seeds, seeds)) if row.seeds > 1 else row
-        for row in plan.rows
-        if row.preset is not None
-    ]
+    rows = [replace(row, seeds=max(row.seeds, seeds if row.seeds > 1 else 1)) for row in plan.rows if row.preset]
     known, named = {row.name.lower() for row in rows}, {name.lower(): name for name in names}
     for unknown in named.keys() - known:
         allowed = f"choose from {', '.join(row.name for row in rows)}"
@@ -51,7 +47,6 @@ class Reproduction:
     accelerator: Accelerator
 
     def configuration(self, row: Row) -> Config:
-        assert row.preset is not None
         return configure(row.preset, [*row.changes, *self.changes])
 
     def check(self, rows: Sequence[Row]) -> None:
@@ -89,7 +84,6 @@ class Reproduction:
     def carry_out(self, row: Row, say: Callable[[str], None]) -> Result | None:
         """The row's result, trained now or earlier; None if it was interrupted."""
         own, config, accelerator = self.folder / row.folder, self.configuration(row), self.accelerator
-        assert row.preset is not None
         (is_begun,) = any_process(accelerator, accelerator.is_main_process and seeds.is_folder_of_seeds(own))
         if not is_begun:
             seeds.start(config, preset=row.preset, data=self.data, folder=own, count=row.seeds, accelerator=accelerator)
@@ -131,8 +125,7 @@ class Reproduction:
         record = seeds.read(own)
         settings = differences(models.load_preset(record.preset), record.config)
         changes = as_changes({key: value for key, (_, value) in settings.items()})
-        seed_option = ("--seeds", str(len(record.seeds)))
-        command = train_command(record.preset, "NLVR", changes, record.config, *seed_option)
+        command = train_command(record.preset, "NLVR", changes, record.config, "--seeds", str(len(record.seeds)))
         return Result(row, scores["dev"], scores.get("test"), record.supervision, command)
 
     def _examples(self, splits: Sequence[str]) -> list[nlvr.Example]:

@@ -71,11 +71,9 @@ class Study:
             return
         for key in {**before, **now}:
             if before.get(key) != now.get(key):
-                raise InputError(
-                    f"this study was started with {key}={before.get(key)}, not {now.get(key)}",
-                    where=self.folder,
-                    allowed="continue with the same, or choose another folder with --out",
-                )
+                what = f"this study was started with {key}={before.get(key)}, not {now.get(key)}"
+                allowed = "continue with the same, or choose another folder with --out"
+                raise InputError(what, where=self.folder, allowed=allowed)
 
     def trials(self) -> list[FrozenTrial]:
         return self._study.get_trials(deepcopy=False)
@@ -94,8 +92,7 @@ class Study:
 
     def best_to_json(self) -> dict[str, Any] | None:
         """The content of best.json."""
-        best = self.best()
-        if best is None:
+        if (best := self.best()) is None:
             return None
         return {
             "dev_accuracy": best.value,

@@ -66,11 +66,9 @@ def tune(
                 left = clock((time.monotonic() - started) / (finished - before) * max(0, trials - finished))
                 say(f"{_result(study, trial)}  {finished} of {trials}, {left} left")
         if len(failures) >= MOST_FAILURES:
-            raise InputError(
-                f"{len(failures)} trials in a row failed, the last with: {failures[-1].user_attrs[ERROR]}",
-                where=folder,
-                allowed=f"see {study.run_folder(failures[-1].number).with_suffix('.txt')}",
-            )
+            what = f"{len(failures)} trials in a row failed, the last with: {failures[-1].user_attrs[ERROR]}"
+            log = study.run_folder(failures[-1].number).with_suffix(".txt")
+            raise InputError(what, where=folder, allowed=f"see {log}")
         return study.best_to_json(), len(study.finished()) < trials
 
 
