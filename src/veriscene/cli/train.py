@@ -28,9 +28,10 @@ def train(
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
 ) -> None:
     """Train a model. Ctrl-C finishes the step, saves, and prints the command to resume."""
+    from veriscene.experiments import seeds as several
     from veriscene.models import load_preset
     from veriscene.training import run
-    from veriscene.training.distributed import make_accelerator
+    from veriscene.training.distributed import from_main_process, make_accelerator
     from veriscene.training.settings import check_changes
 
     if resume is not None:
@@ -43,11 +44,13 @@ def train(
     config = load_preset(preset, output.all_changes(changes, seed))
     check_changes(changes or [], config.model, corpus_given=data is not None)
     accelerator = make_accelerator()
-    if seeds is not None:
-        _start_seeds(config, preset, data, out, seeds, accelerator)
-        return
     if data is not None:  # before the corpus is read, which takes a while
-        _print_expected_time(config, data, accelerator)
+        _print_expected_time(config, data, accelerator, seeds=seeds or 1)
+    if seeds is not None:
+        folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{seeds}-seeds"))))
+        several.start(config, preset=preset, data=data, folder=folder, count=seeds, accelerator=accelerator)
+        _train_seeds(folder, accelerator)
+        return
     with output.progress_bar("generating the corpus") as progress:
         start = run.start(config, preset=preset, data=data, folder=out, accelerator=accelerator, progress=progress)
         with start as trainer:
@@ -91,20 +94,6 @@ def _train(trainer: Trainer, accelerator: Accelerator) -> None:
         raise typer.Exit(INTERRUPTED)
     output.say(f"best dev accuracy {outcome.position.best_accuracy:.1%} at step {outcome.position.best_step}")
     output.result(str(trainer.folder))
-
-
-def _start_seeds(
-    config: Config, preset: str, data: Path | None, out: Path | None, count: int, accelerator: Accelerator
-) -> None:
-    from veriscene.experiments import seeds
-    from veriscene.training import run
-    from veriscene.training.distributed import from_main_process
-
-    folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{count}-seeds"))))
-    seeds.start(config, preset=preset, data=data, folder=folder, count=count, accelerator=accelerator)
-    if data is not None:
-        _print_expected_time(config, data, accelerator, seeds=count)
-    _train_seeds(folder, accelerator)
 
 
 def _train_seeds(folder: Path, accelerator: Accelerator) -> None:
