@@ -173,7 +173,7 @@ def leave_process_group() -> None:
     distributed.destroy_process_group()
     ending = sys.exc_info()[1]
     if ending is None or isinstance(ending, SystemExit):
-        code = None if ending is None else ending.code
+        code = ending and ending.code
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code if isinstance(code, int) else int(code is not None))

@@ -66,22 +66,16 @@ PARTS = (*SPLITS, "programs", corpora.DESCRIPTION)  # entries of a corpus folder
 def write(folder: str | Path, corpus: Corpus) -> None:
     """Writes SPLIT/SPLIT.json in NLVR's format, the statements' programs/SPLIT.jsonl, and corpus.json."""
     folder = Path(folder)
-    description = {
-        "supervision": "synthetic",
-        "statements": sum(map(len, corpus.statements.values())),
-        "level": corpus.level,
-        "seed": corpus.seed,
-    }
+    count = sum(map(len, corpus.statements.values()))
+    description = {"supervision": "synthetic", "statements": count, "level": corpus.level, "seed": corpus.seed}
     files.write_text(folder / corpora.DESCRIPTION, json.dumps(description) + "\n")
     for split in SPLITS:
         nlvr.write(folder / split / f"{split}.json", corpus[split])
-        records = (
-            {"sentence": statement.text, "kind": statement.kind, "program": statement.program.text}
+        lines = (
+            json.dumps({"sentence": statement.text, "kind": statement.kind, "program": statement.program.text}) + "\n"
             for statement in corpus.statements[split]
         )
-        files.write_text(
-            folder / "programs" / f"{split}.jsonl", "".join(json.dumps(record) + "\n" for record in records)
-        )
+        files.write_text(folder / "programs" / f"{split}.jsonl", "".join(lines))
 
 
 def normalized(text: str) -> str:
