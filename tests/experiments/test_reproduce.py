@@ -248,3 +248,18 @@ def test_without_a_test_split_rows_are_compared_on_dev(corpus: Path, tmp_path: P
         work.carry_out(row, print)
     (pair,) = work.table().compared
     assert list(pair.differences) == ["dev"]
+
+
+def test_times_are_printed_before_the_test_split_is_read_and_a_bad_one_is_refused_before_training(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (corpus / "test.json").write_text("{", encoding="utf-8")  # a large one takes longer to read than the rest
+    monkeypatch.setattr(FittedTrainer, "fit", lambda *_: pytest.fail("trained"))
+    app = typer.Typer()
+    app.command()(experiments.reproduce)
+    command = ["table1", "--data", str(corpus), "--out", str(tmp_path / "table"), "--row", NAMES[0]]
+    estimated = CliRunner().invoke(app, [*command, "--dry-run"])
+    assert estimated.exit_code == 0 and "1 of 1 rows to train" in estimated.stderr
+    refused = CliRunner().invoke(app, command)
+    assert isinstance(refused.exception, InputError) and "test.json" in str(refused.exception)
+    assert not (tmp_path / "table").exists()
