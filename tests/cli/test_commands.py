@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -118,6 +119,10 @@ def test_a_corpus_is_generated_trained_on_listed_and_reported(tmp_path: Path) ->
     assert (tmp_path / "runs/one/log.jsonl").read_text().count("\n") == 2
     again = veriscene("train", "--resume", "runs/one", cwd=tmp_path)
     assert again.returncode == 0 and again.stdout == trained.stdout and "finished" in again.stderr
+    for saved in ("best", "last"):  # as if it had been killed before the first dev score
+        shutil.rmtree(tmp_path / "runs/one" / saved)
+    anew = veriscene("train", "--resume", "runs/one", cwd=tmp_path)
+    assert anew.stdout == trained.stdout and "starts from the beginning" in anew.stderr, anew.stderr
     reported = veriscene("report", "runs/one", cwd=tmp_path)
     assert reported.stdout == "runs/one/report.html\n" and (tmp_path / "runs/one/report.html").is_file()
     (tmp_path / "runs/other").mkdir()

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from math import hypot
 from pathlib import Path
@@ -20,6 +19,7 @@ from samples import random_scene, yellow_circle_examples
 from veriscene.evaluation import metrics, report
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.render import HEAD, svg
+from veriscene.training.progress import LogLine
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -47,13 +47,6 @@ def test_a_picture_shows_every_item_and_an_arrow_to_each_next_one() -> None:
     assert len(shapes) == len(scene.items)
 
 
-@dataclass(frozen=True)
-class Line:
-    step: int
-    loss: float
-    dev_accuracy: float
-
-
 NASTY = Example("99-0", "<script>alert('x')</script> & " + "more" * 50, yellow_circle_examples(1)[0].scene, True)
 
 
@@ -64,8 +57,8 @@ def page(steps: int = 8, shown: Sequence[report.Shown] = (report.Shown(NASTY, 0.
         title="veriscene: quick",
         subtitle="dev split",
         facts=[("command", "veriscene train quick --data <folder>"), ("commit", "6fd040a" * 20)],
-        config={"model": {"name": "quick", "hidden": 16}, "training": {"seed": 7}},
-        log=[Line(step, 0.9 / step, 0.5 + step / 20) for step in range(1, steps + 1)],
+        settings={"model.name": "quick", "model.hidden": 16, "training.seed": 7},
+        log=[LogLine(step, step / 8, 0.9 / step, 0.5 + step / 20, 1e-3, 100.0, step) for step in range(1, steps + 1)],
         scores=metrics.score(examples, verdicts),
         majority=0.5625,
         slices=metrics.breakdown(examples, verdicts),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,14 @@ from accelerate import Accelerator
 from typer.testing import CliRunner
 
 from samples import write_corpus, yellow_circle_examples
+from veriscene.cli import experiments
 from veriscene.corpora import synthetic
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.evaluation.comparison import Difference
-from veriscene.experiments import plans, reproduce, seeds
-from veriscene.experiments.summary import Score, Summary
+from veriscene.experiments import plans, seeds
+from veriscene.experiments.reproduce import Reproduction, planned
+from veriscene.experiments.seeds import Score, Summary
 from veriscene.experiments.table import Compared, Result, Table
 from veriscene.models import load_preset
 from veriscene.models.layers.pooling import POOLINGS
@@ -28,7 +31,12 @@ from veriscene.training.trainer import StepTrainer
 
 TINY = ["training.batch=16", "training.epochs=2", "training.learning_rate=0.02", "training.evaluate_every=4"]
 NAMES = ("MaxEnt", "ImageFeat+RNN")
-COMMAND = import_module("veriscene.cli.reproduce").reproduce
+
+
+def reproduction(
+    corpus: Path, folder: Path, changes: Sequence[str] = TINY, plan: plans.Plan = plans.TABLE1
+) -> Reproduction:
+    return Reproduction(plan, changes, corpus, folder, Accelerator())
 
 
 @pytest.fixture
@@ -39,22 +47,15 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    changes = [*TINY]
+    plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(NAMES, ("BiATT", "BiENC")))
+    work = reproduction(corpus, tmp_path / "table", plan=plan)
 
     def carry_out() -> list[Result]:
-        results = [
-            reproduce.carry_out(
-                row, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator(), say=lambda text: None
-            )
-            for row in reproduce.planned(plans.TABLE1, NAMES)
-        ]
+        results = [work.carry_out(row, print) for row in planned(plan, NAMES)]
         return [result for result in results if result is not None]
 
     def left(*, seeds: int = 0) -> dict[str, float]:
-        rows = reproduce.planned(plans.TABLE1, NAMES, seeds=seeds)
-        return reproduce.expected_seconds_left(
-            rows, changes, data=corpus, folder=tmp_path / "table", accelerator=Accelerator()
-        )
+        return work.expected_seconds_left(planned(plan, NAMES, seeds=seeds))
 
     assert list(left()) == list(NAMES) and min(left().values()) > 0
     first = carry_out()
@@ -71,24 +72,23 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
         own = tmp_path / "table" / result.row.folder
         scores = [metrics.score(examples, verdicts).accuracy for verdicts in seeds.verdicts(own, "test")]
         assert [score.accuracy for score in result.test.scores] == scores
-    plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(NAMES, ("BiATT", "BiENC")))
-    compared = reproduce.compare(plan, first, data=corpus, folder=tmp_path / "table")
+    compared = work.table().compared
     assert [(pair.first, pair.second) for pair in compared] == [NAMES]
     gaps = {name: gap.mean for name, gap in compared[0].differences.items()}
     on_dev, on_test = (one.accuracy - other.accuracy for one, other in zip(*map(_splits, first), strict=True))
     sizes = [len(nlvr.read(nlvr.split_file(corpus, split))) for split in ("dev", "test")]
     both = (sizes[0] * on_dev + sizes[1] * on_test) / sum(sizes)
     assert gaps == pytest.approx({"dev": on_dev, "test": on_test, "both": both})
-    table = Table(plan, first, compared).write(tmp_path / "table", "table1").read_text(encoding="utf-8")
+    work.table().write(tmp_path / "table", "table1")
+    table = (tmp_path / "table" / "table1.md").read_text(encoding="utf-8")
     assert "| MaxEnt minus ImageFeat+RNN | " in table and "| dev | Test-P | both |" in table
     assert f"| MaxEnt | 68.0 / 67.7 | {100 * first[0].dev.accuracy:.1f} |" in table
     record = json.loads((tmp_path / "table" / "table1.json").read_text(encoding="utf-8"))
     assert [(row["row"], row["supervision"]) for row in record["rows"]] == [(name, "labels") for name in NAMES]
     with pytest.raises(InputError, match="other settings"):
-        changes.append("training.batch=8")
-        carry_out()
+        replace(work, changes=["training.batch=8"]).carry_out(planned(plan, NAMES)[1], print)
     with pytest.raises(InputError, match="BiATT-Pointer"):
-        reproduce.planned(plans.TABLE1, ["CNN+RNN"])  # known, but not implemented
+        planned(plans.TABLE1, ["CNN+RNN"])  # known, but not implemented
 
 
 def test_more_seeds_are_added_to_existing_ones(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,15 +97,13 @@ def test_more_seeds_are_added_to_existing_ones(corpus: Path, tmp_path: Path, mon
     monkeypatch.setattr(
         StepTrainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
     )
-    results = []
+    results, work = [], reproduction(corpus, tmp_path)
     for count in (0, 5, 4):
-        fitted, row = reproduce.planned(plans.TABLE1, NAMES, seeds=count)
+        fitted, row = planned(plans.TABLE1, NAMES, seeds=count)
         assert (fitted.seeds, row.seeds) == (1, max(3, count))  # MaxEnt has one optimum, whatever the seed
-        assert reproduce.is_done(row, tmp_path) is (count == 4)
-        result = reproduce.carry_out(
-            row, TINY, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None
-        )
-        assert result is not None and reproduce.is_done(row, tmp_path)
+        assert work.is_done(row) is (count == 4)
+        result = work.carry_out(row, print)
+        assert result is not None and work.is_done(row)
         results.append(result)
     three, five, still_five = (result.dev.scores for result in results)
     assert five[:3] == three and still_five == five and trained == [1, 2, 3, 4, 5]
@@ -113,14 +111,14 @@ def test_more_seeds_are_added_to_existing_ones(corpus: Path, tmp_path: Path, mon
 
 
 def test_the_command_of_a_row_reproduces_its_configuration(corpus: Path, tmp_path: Path) -> None:
-    fitted, row = reproduce.planned(plans.TABLE1, NAMES)
+    fitted, row = planned(plans.TABLE1, NAMES)
     changes = {
         row: [*TINY, "training.seed=4", "data.word_dropout=0.1", "training.clip=5.0"],
         fitted: ["model.penalty=5.0"],
     }
     for each, own in changes.items():
-        reproduce.carry_out(each, own, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None)
-    table = reproduce.table_of(plans.TABLE1, data=corpus, folder=tmp_path, accelerator=Accelerator())
+        reproduction(corpus, tmp_path, own).carry_out(each, print)
+    table = reproduction(corpus, tmp_path).table()
     commands = {result.row.name: result.command for result in table.results}
     for each, own in changes.items():
         start, *given = commands[each.name].split(" --set ")
@@ -133,15 +131,15 @@ def test_the_table_is_written_after_every_row_and_finished_rows_are_compared_onc
 ) -> None:
     written: list[list[str]] = []
 
-    def table_of(*given: object, **named: object) -> Table:
-        table = made(*given, **named)
-        written.append([result.row.name for result in table.results])
-        return table
+    def table(self: Reproduction) -> Table:
+        made = make_table(self)
+        written.append([result.row.name for result in made.results])
+        return made
 
-    made = reproduce.table_of
-    monkeypatch.setattr(reproduce, "table_of", table_of)
+    make_table = Reproduction.table
+    monkeypatch.setattr(Reproduction, "table", table)
     app = typer.Typer()
-    app.command()(COMMAND)
+    app.command()(experiments.reproduce)
     chosen = [part for name in NAMES for part in ("--row", name)]
     settings = [part for change in TINY for part in ("--set", change)]
     command = ["table1", "--data", str(corpus), "--out", str(tmp_path / "table"), *chosen, *settings]
@@ -158,13 +156,13 @@ def test_the_table_is_written_after_every_row_and_finished_rows_are_compared_onc
 def test_rows_that_cannot_be_compared_are_refused_before_any_is_trained(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, row = reproduce.planned(plans.TABLE1, NAMES)
-    reproduce.carry_out(row, TINY, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda text: None)
+    _, row = planned(plans.TABLE1, NAMES)
+    reproduction(corpus, tmp_path).carry_out(row, print)
     other = write_corpus(tmp_path / "other", yellow_circle_examples(48), yellow_circle_examples(40, seed=1))
     for trainer in (StepTrainer, FittedTrainer):
         monkeypatch.setattr(trainer, "fit", lambda *_: pytest.fail("trained"))
     app = typer.Typer()
-    app.command()(COMMAND)
+    app.command()(experiments.reproduce)
 
     def refusal(data: Path, changes: list[str], *names: str) -> str:
         chosen = [part for name in names for part in ("--row", name)]
@@ -178,7 +176,7 @@ def test_rows_that_cannot_be_compared_are_refused_before_any_is_trained(
     assert refusal(other, TINY, *NAMES) == f"{own}: was started on another corpus; name another folder with --out"
     assert "another corpus" in refusal(other, TINY, NAMES[0])  # the table would compare them
     assert "other settings" in refusal(corpus, [*TINY, "training.batch=8"], *NAMES)
-    reproduce.check_begun(plans.TABLE1, [], ["training.batch=8"], data=corpus, folder=tmp_path)  # no row is named
+    reproduction(corpus, tmp_path, ["training.batch=8"]).check([])  # no row is named
     begun_by_hand = tmp_path / "bienc" / "notes.txt"
     begun_by_hand.parent.mkdir()
     begun_by_hand.write_text("mine")
@@ -192,18 +190,17 @@ def _splits(result: Result) -> tuple[Summary, Summary]:
     return result.dev, result.test
 
 
-def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder() -> None:
+def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder(tmp_path: Path) -> None:
     for plan in plans.PLANS.values():
-        rows = reproduce.planned(plan, [])
-        assert all(reproduce.configuration(row, []) for row in rows)
+        rows = planned(plan, [])
+        reproduction(tmp_path, tmp_path, [], plan).check(rows)
         assert len({row.folder for row in rows}) == len(rows) == len({row.name for row in rows})
         assert {name for pair in plan.compared for name in pair} <= {row.name for row in rows}
-    with pytest.raises(InputError, match="table1, ablations"):
-        plans.find("table2")
 
 
 def test_the_ablations_cover_every_pooling_and_every_order() -> None:
-    settings = [reproduce.configuration(row, []) for row in plans.ABLATIONS.rows]
+    work = reproduction(Path(), Path(), [], plans.ABLATIONS)
+    settings = [work.configuration(row) for row in plans.ABLATIONS.rows]
     assert {config.model.pooling for config in settings} == set(POOLINGS)
     assert {config.data.order for config in settings} == {order.value for order in ItemOrder}
     # Every row that differs from the paper's choice in one setting is compared with it.
@@ -234,23 +231,35 @@ def test_the_table_marks_differences_whose_interval_excludes_zero() -> None:
 
 def test_rows_trained_on_a_synthetic_corpus_say_so(tmp_path: Path) -> None:
     synthetic.write(tmp_path / "corpus", synthetic.build(20, seed=1, level="simple"))
-    (row,) = reproduce.planned(plans.TABLE1, NAMES[:1])
-    result = reproduce.carry_out(
-        row, [], data=tmp_path / "corpus", folder=tmp_path, accelerator=Accelerator(), say=lambda _: None
-    )
+    (row,) = planned(plans.TABLE1, NAMES[:1])
+    work = reproduction(tmp_path / "corpus", tmp_path, [])
+    result = work.carry_out(row, print)
     assert result is not None and result.supervision == "synthetic"
     summary = json.loads((tmp_path / row.folder / "summary.json").read_text(encoding="utf-8"))
     assert summary["supervision"] == "synthetic"
-    table = reproduce.table_of(plans.TABLE1, data=tmp_path / "corpus", folder=tmp_path, accelerator=Accelerator())
-    assert [line["supervision"] for line in table.to_json()["rows"]] == ["synthetic"]
+    assert [line["supervision"] for line in work.table().to_json()["rows"]] == ["synthetic"]
 
 
 def test_without_a_test_split_rows_are_compared_on_dev(corpus: Path, tmp_path: Path) -> None:
     (corpus / "test.json").unlink()
-    results = [
-        reproduce.carry_out(row, TINY, data=corpus, folder=tmp_path, accelerator=Accelerator(), say=lambda _: None)
-        for row in reproduce.planned(plans.TABLE1, NAMES)
-    ]
     plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(NAMES,))
-    (pair,) = reproduce.compare(plan, [r for r in results if r is not None], data=corpus, folder=tmp_path)
+    work = reproduction(corpus, tmp_path, plan=plan)
+    for row in planned(plan, NAMES):
+        work.carry_out(row, print)
+    (pair,) = work.table().compared
     assert list(pair.differences) == ["dev"]
+
+
+def test_times_are_printed_before_the_test_split_is_read_and_a_bad_one_is_refused_before_training(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (corpus / "test.json").write_text("{", encoding="utf-8")  # a large one takes longer to read than the rest
+    monkeypatch.setattr(FittedTrainer, "fit", lambda *_: pytest.fail("trained"))
+    app = typer.Typer()
+    app.command()(experiments.reproduce)
+    command = ["table1", "--data", str(corpus), "--out", str(tmp_path / "table"), "--row", NAMES[0]]
+    estimated = CliRunner().invoke(app, [*command, "--dry-run"])
+    assert estimated.exit_code == 0 and "1 of 1 rows to train" in estimated.stderr
+    refused = CliRunner().invoke(app, command)
+    assert isinstance(refused.exception, InputError) and "test.json" in str(refused.exception)
+    assert not (tmp_path / "table").exists()

@@ -17,7 +17,6 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.experiments import seeds
-from veriscene.experiments.summary import Summary
 from veriscene.models import load_preset
 from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
@@ -46,7 +45,7 @@ def tiny(*changes: str) -> Config:
     return load_preset("bienc", [*TINY, "model.item=4", *changes])
 
 
-def train(folder: Path, corpus: Path, count: int = 2) -> Summary | None:
+def train(folder: Path, corpus: Path, count: int = 2) -> seeds.Summary | None:
     if not seeds.is_folder_of_seeds(folder):
         config = tiny("training.seed=5")
         seeds.start(config, preset="bienc", data=corpus, folder=folder, count=count, accelerator=Accelerator())
@@ -141,11 +140,11 @@ def test_a_changed_corpus_is_refused_even_if_seeds_are_finished(tmp_path: Path, 
 
 def test_a_folder_is_continued_only_with_its_own_settings_and_corpus(corpus: Path, tmp_path: Path) -> None:
     train(tmp_path / "two", corpus)
-    seeds.check_same(tmp_path / "two", tiny("training.seed=5"), corpus)
+    seeds.check_same(tmp_path / "two", corpus, tiny("training.seed=5"))
     with pytest.raises(InputError, match="other settings"):
-        seeds.check_same(tmp_path / "two", tiny("training.seed=6"), corpus)
+        seeds.check_same(tmp_path / "two", corpus, tiny("training.seed=6"))
     with pytest.raises(InputError, match="another corpus"):
-        seeds.check_same(tmp_path / "two", tiny("training.seed=5"), tmp_path)
+        seeds.check_same(tmp_path / "two", tmp_path)
 
 
 def test_a_corpus_without_labels_leaves_no_folder(tmp_path: Path) -> None:

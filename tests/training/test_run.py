@@ -23,7 +23,6 @@ from veriscene.config import Config
 from veriscene.corpora import synthetic
 from veriscene.errors import InputError
 from veriscene.experiments import seeds
-from veriscene.experiments.summary import Summary
 from veriscene.models import load_preset
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run, trainer
@@ -57,7 +56,7 @@ def open_and_close(opened: AbstractContextManager[Trainer]) -> None:
         pass
 
 
-def train_seeds(folder: Path) -> Summary | None:
+def train_seeds(folder: Path) -> seeds.Summary | None:
     return seeds.train(folder, accelerator=Accelerator(), say=lambda text: None, quiet=True)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import suppress
 
 INTERRUPTED = 130  # the exit status that shells expect after Ctrl-C
 
@@ -18,18 +17,12 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
     for descriptor in (0, 1, 2):
-        with suppress(OSError):
-            _open_if_closed(descriptor)
+        try:
+            os.fstat(descriptor)
+        except OSError:  # closed: the next file opened, a checkpoint perhaps, would become standard error, say
+            os.open(os.devnull, os.O_RDWR)
     # OpenMP threads that spin while waiting bring a busy machine to a standstill.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from veriscene.cli.app import run
 
     run()
-
-
-def _open_if_closed(descriptor: int) -> None:
-    """Otherwise the next file opened, a checkpoint perhaps, would become standard error and receive its messages."""
-    try:
-        os.fstat(descriptor)
-    except OSError:
-        os.open(os.devnull, os.O_RDWR)

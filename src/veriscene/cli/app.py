@@ -13,12 +13,8 @@ from veriscene import __version__
 from veriscene.cli import judge, output
 from veriscene.cli.bench import bench
 from veriscene.cli.data import data
-from veriscene.cli.models import models
-from veriscene.cli.quickstart import quickstart
-from veriscene.cli.report import report
-from veriscene.cli.reproduce import reproduce
-from veriscene.cli.train import train
-from veriscene.cli.tune import tune
+from veriscene.cli.experiments import reproduce, tune
+from veriscene.cli.train import quickstart, report, train
 from veriscene.errors import InputError, message
 
 app = typer.Typer(
@@ -29,7 +25,7 @@ app = typer.Typer(
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(quickstart, train, judge.evaluate, judge.predict, judge.score, judge.export),
-    *(report, models, reproduce, tune),
+    *(report, judge.models, reproduce, tune),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import sys
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 import veriscene
-from veriscene.cli.output import AsJson, accelerator, progress_bar
+from veriscene.cli.output import AsJson, DataFolder, progress_bar
 from veriscene.errors import InputError
 
 bench = typer.Typer(help="Measure speed against a plain PyTorch implementation.", no_args_is_help=True)
@@ -21,21 +21,19 @@ bench = typer.Typer(help="Measure speed against a plain PyTorch implementation."
 
 @bench.command()
 def train(
-    data: Annotated[
-        Path | None, typer.Option(readable=False, help="Corpus folder. Default: a synthetic corpus is generated.")
-    ] = None,
-    presets: Annotated[
-        list[str] | None, typer.Option("--preset", help="biatt or biatt-pointer; may be repeated. Default: both.")
-    ] = None,
-    batches: Annotated[
-        list[int] | None, typer.Option("--batch", min=1, help="May be repeated. Default: 64 and 512.")
-    ] = None,
+    data: DataFolder = None,
+    presets: Annotated[list[str] | None, typer.Option("--preset", help="May be repeated. Default: both.")] = None,
+    batches: Annotated[list[int] | None, typer.Option("--batch", min=1, help="May be repeated.")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Measurements per side, taken in turns.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Training: examples per second of both, their ratio, and the share of the device's measured peak."""
-    from veriscene.corpora import synthetic as corpus
+    """Training: examples per second of both, their ratio, and the share of the device's measured peak.
+
+    Presets: biatt and biatt-pointer. Default batches: 64 and 512.
+    """
+    from veriscene.corpora import synthetic
     from veriscene.scenes import nlvr
+    from veriscene.training.distributed import make_accelerator
 
     for preset in presets or []:
         if preset not in ("biatt", "biatt-pointer"):
@@ -43,15 +41,15 @@ def train(
     measured = _load("train")
     if data is None:
         with progress_bar("generating the corpus") as progress:
-            examples = corpus.build(3000, seed=1, progress=progress)["train"]
+            examples = synthetic.build(3000, seed=1, progress=progress)["train"]
     else:
         examples = nlvr.read(nlvr.split_file(data, "train"))
-    results = []
+    results, accelerator = [], make_accelerator()
     for preset in presets or ["biatt-pointer", "biatt"]:
         for batch in batches or [64, 512]:
             with progress_bar(f"{preset}, batch {batch} (steps)") as progress:
                 result = measured.compare(
-                    preset, examples, batch=batch, repeats=repeats, accelerator=accelerator(), progress=progress
+                    preset, examples, batch=batch, repeats=repeats, accelerator=accelerator, progress=progress
                 )
             results.append(asdict(result))
             if not as_json:
@@ -62,10 +60,7 @@ def train(
 
 @bench.command()
 def predict(
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", readable=False, help="An NLVR file. Default: a synthetic corpus is generated."),
-    ] = None,
+    data: Annotated[Path | None, typer.Option(readable=False, help="NLVR file. Default: synthetic examples.")] = None,
     seconds: Annotated[float, typer.Option(min=1, help="How long to measure.")] = 60.0,
     threads: Annotated[int, typer.Option(min=1, max=256, help="CPU threads per side.")] = 2,
     as_json: AsJson = False,
@@ -80,12 +75,8 @@ def predict(
 
 
 def _load(name: str) -> ModuleType:
-    path = Path(veriscene.__file__).resolve().parents[2] / "benchmarks" / f"{name}.py"
-    if not path.is_file():
+    folder = Path(veriscene.__file__).resolve().parents[2] / "benchmarks"
+    if not (folder / f"{name}.py").is_file():
         raise InputError("`veriscene bench` needs the repository", allowed="clone it and run `pip install -e .` there")
-    spec = importlib.util.spec_from_file_location(f"veriscene_benchmarks_{name}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up there
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(folder))
+    return importlib.import_module(name)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from veriscene.cli.output import progress_bar
+from veriscene.cli.output import AsJson, progress_bar
 from veriscene.errors import InputError
 from veriscene.files import created
 from veriscene.scenes import nlvr
@@ -24,18 +21,16 @@ Files = Annotated[list[Path], typer.Argument(readable=False, metavar="FILE…", 
 @data.command()
 def check(files: Files) -> None:
     """Print every problem of NLVR files as it is found, then a summary. Exit status 1 if there is a problem."""
-    from veriscene.corpora.statistics import files_of
+    from veriscene.corpora.statistics import split_files
 
-    # A progress bar on the terminal replaces sys.stdout, which is right only for output to that terminal.
-    stdout = None if sys.stdout is None or sys.stdout.isatty() else sys.stdout
     total = 0
-    for path in (path for given in files for path in files_of(given)):
+    for path in split_files(files):
         valid = problems = 0
         with progress_bar(f"{path.name} (bytes)") as progress:
             for found in nlvr.scan(path, progress):
                 if isinstance(found, InputError):
                     problems += 1
-                    print(found, file=stdout, flush=True)
+                    print(found, flush=True)
                 else:
                     valid += 1
         print(f"{path}: {valid:,} valid examples, {problems:,} problem{'' if problems == 1 else 's'}")
@@ -45,15 +40,12 @@ def check(files: Files) -> None:
 
 
 @data.command()
-def stats(
-    files: Files,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+def stats(files: Files, as_json: AsJson = False) -> None:
     """Describe corpora: size, balance, statements, their lengths and words, items."""
-    from veriscene.corpora.statistics import describe, files_of
+    from veriscene.corpora.statistics import describe, split_files
 
     described = {}
-    for path in (path for given in files for path in files_of(given)):
+    for path in split_files(files):
         with progress_bar(f"{path.name} (bytes)") as progress:
             examples = nlvr.read(path, progress)
         described[str(path)] = facts = describe(examples)
@@ -68,9 +60,7 @@ def stats(
 @data.command()
 def synth(
     out: Annotated[Path, typer.Argument(readable=False, help="New folder for train, dev and test in NLVR's layout.")],
-    statements: Annotated[
-        int, typer.Option(help="Number of statements, each with four scenes. Some texts occur more than once.")
-    ] = 10_000,
+    statements: Annotated[int, typer.Option(help="Number of statements, each with four scenes.")] = 10_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
     level: Annotated[str, typer.Option(help="simple: a few kinds of statement about towers; full: all.")] = "full",
 ) -> None:
@@ -90,15 +80,7 @@ def get(folder: Annotated[Path, typer.Argument(readable=False, help="Corpus fold
     """Download the public NLVR corpus and the programs of its statements. Run it again to resume."""
     from veriscene.corpora.download import fetch
 
-    with ExitStack() as stack:
-        bars: dict[str, Callable[[int, int], None]] = {}
-
-        def progress(name: str, done: int, total: int) -> None:
-            if name not in bars:
-                bars[name] = stack.enter_context(progress_bar(f"{name} (bytes)"))
-            bars[name](done, total)
-
-        is_new = fetch(folder, progress=progress)
+    is_new = fetch(folder, progress=lambda name: progress_bar(f"{name} (bytes)"))
     new = sum(is_new.values())
     print(f"{folder}: {new:,} files downloaded, {len(is_new) - new:,} already there")
 

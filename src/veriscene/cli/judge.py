@@ -1,23 +1,23 @@
-"""`veriscene evaluate`, `score`, `predict` and `export`: what can be done with a trained model and its predictions."""
+"""`veriscene models`, `evaluate`, `score`, `predict`, `export`: trained models and what can be done with them."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from veriscene.cli import output
 from veriscene.cli.output import AsJson
 from veriscene.errors import InputError
 
 if TYPE_CHECKING:
-    from veriscene.evaluation.metrics import Scores, Slice
     from veriscene.scenes.nlvr import Example
     from veriscene.serving.judge import Judge, Verdict
 
@@ -27,12 +27,29 @@ Model = Annotated[
 Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
 
 
+def models(as_json: AsJson = False) -> None:
+    """List the models that can be trained, and shipped checkpoints and runs with dev accuracy and size."""
+    from veriscene.serving.listing import list_checkpoints, list_models
+
+    kinds, checkpoints = list_models(), list_checkpoints()
+    if as_json:
+        print(json.dumps({"models": [asdict(k) for k in kinds], "checkpoints": [asdict(c) for c in checkpoints]}))
+        return
+    table = Table("model", "presets", "summary", box=None)
+    for kind in kinds:
+        table.add_row(kind.name, ", ".join(kind.presets), kind.summary)
+    figures = (Column(name, justify="right") for name in ("dev accuracy", "MB"))
+    trained = Table("checkpoint or run", "model", "supervision", *figures, box=None)
+    for found in checkpoints:
+        accuracy = "-" if found.dev_accuracy is None else f"{found.dev_accuracy:.1%}"
+        trained.add_row(found.name, found.model, found.supervision or "-", accuracy, f"{found.megabytes:.1f}")
+    Console(highlight=False, soft_wrap=True).print(table, "", trained, sep="\n")
+
+
 def evaluate(
     model: Model,
     file: Examples,
-    predictions: Annotated[
-        Path | None, typer.Option(readable=False, help="Also write the predictions, as the official CSV.")
-    ] = None,
+    predictions: Annotated[Path | None, typer.Option(readable=False, help="Write them as the official CSV.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled NLVR file."""
@@ -53,7 +70,7 @@ def evaluate(
         nlvr.write_predictions(predictions, verdicts)
     if not has_labels:
         output.say(f"{file}: has no labels to score; the predictions are in {predictions}")
-    _print_scores(examples, verdicts if has_labels else None, as_json=as_json, also={"unknown_words": unknown})
+    _print_scores(examples, verdicts if has_labels else None, {"unknown_words": unknown}, as_json=as_json)
 
 
 def _judge(model: str, examples: Sequence[Example]) -> tuple[dict[str, float], dict[str, list[str]]]:
@@ -62,11 +79,12 @@ def _judge(model: str, examples: Sequence[Example]) -> tuple[dict[str, float], d
     from veriscene.serving import load
     from veriscene.serving.judge import Question
     from veriscene.training import checkpoint as checkpoints
+    from veriscene.training.distributed import make_accelerator
 
     unknown: dict[str, list[str]] = {}
     with output.progress_bar("judging") as progress:
         if not model.endswith(".onnx"):
-            accelerator = output.accelerator()
+            accelerator = make_accelerator()
             checkpoint = checkpoints.load(model, device=accelerator.device)
             for statement in {example.statement: None for example in examples}:
                 unknown |= checkpoint.encoder.vocabulary.unknown_words(statement)
@@ -92,7 +110,7 @@ def score(
 
     examples, verdicts = nlvr.read(file), nlvr.read_predictions(predictions)
     metrics.check_complete(examples, verdicts, file=predictions)
-    _print_scores(examples, verdicts, as_json=as_json)
+    _print_scores(examples, verdicts, {}, as_json=as_json)
 
 
 def predict(
@@ -179,11 +197,7 @@ def export(
 
 
 def _print_scores(
-    examples: Sequence[Example],
-    verdicts: Mapping[str, bool] | None,
-    *,
-    as_json: bool,
-    also: Mapping[str, object] | None = None,
+    examples: Sequence[Example], verdicts: Mapping[str, bool] | None, also: Mapping[str, object], *, as_json: bool
 ) -> None:
     """Without verdicts (the examples have no labels) the JSON object has the same keys, and null for the scores."""
     from veriscene.evaluation import metrics
@@ -191,33 +205,28 @@ def _print_scores(
     scores = None if verdicts is None else metrics.score(examples, verdicts)
     slices = [] if verdicts is None else metrics.breakdown(examples, verdicts)
     if as_json:
-        print(json.dumps({**_scores_to_json(examples, scores, slices), **(also or {})}))
+        record = {
+            "accuracy": scores and scores.accuracy,
+            "interval": scores and scores.interval,
+            "consistency": scores and scores.consistency,
+            "examples": len(examples),
+            "presentations": len({example.presentation for example in examples}),
+            "breakdown": [
+                {"group": s.group, "name": s.name, "examples": s.scores.examples, "accuracy": s.scores.accuracy}
+                for s in slices
+            ],
+        }
+        print(json.dumps({**record, **also}))
     elif scores is not None:
-        _print_table(scores, slices)
-
-
-def _scores_to_json(examples: Sequence[Example], scores: Scores | None, slices: Sequence[Slice]) -> dict[str, object]:
-    return {
-        "accuracy": scores and scores.accuracy,
-        "interval": scores and list(scores.interval),
-        "consistency": scores and scores.consistency,
-        "examples": len(examples),
-        "presentations": len({example.presentation for example in examples}),
-        "breakdown": [
-            {"group": s.group, "name": s.name, "examples": s.scores.examples, "accuracy": s.scores.accuracy}
-            for s in slices
-        ],
-    }
-
-
-def _print_table(scores: Scores, slices: Sequence[Slice]) -> None:
-    low, high = scores.interval
-    print(f"accuracy     {scores.accuracy:.2%}  (95 % interval {low:.2%} to {high:.2%}, {scores.examples:,} examples)")
-    print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
-    table = Table("", "", box=None)
-    for name in ("examples", "accuracy", "95 % interval"):
-        table.add_column(name, justify="right")
-    for s in slices:
-        low, high = s.scores.interval
-        table.add_row(s.group, s.name, f"{s.scores.examples:,}", f"{s.scores.accuracy:.1%}", f"{low:.1%} to {high:.1%}")
-    Console(highlight=False).print(table)
+        low, high = scores.interval
+        interval = f"95 % interval {low:.2%} to {high:.2%}"
+        print(f"accuracy     {scores.accuracy:.2%}  ({interval}, {scores.examples:,} examples)")
+        print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
+        table = Table(
+            "", "", *(Column(name, justify="right") for name in ("examples", "accuracy", "95 % interval")), box=None
+        )
+        for each in slices:
+            low, high = each.scores.interval
+            figures = (f"{each.scores.examples:,}", f"{each.scores.accuracy:.1%}", f"{low:.1%} to {high:.1%}")
+            table.add_row(each.group, each.name, *figures)
+        Console(highlight=False).print(table)

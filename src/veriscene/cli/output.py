@@ -29,14 +29,8 @@ SECONDS_FOR_MAIN_PROCESS = 10.0
 WORDS_SHOWN = 10
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        readable=False,
-        help="Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated.",
-    ),
-]
+_DATA_HELP = "Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated."
+DataFolder = Annotated[Path | None, typer.Option("--data", readable=False, help=_DATA_HELP)]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
 ]
@@ -44,6 +38,12 @@ Out = Annotated[
     Path | None, typer.Option("--out", readable=False, help="Folder of the run. Default: a new one below runs/.")
 ]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, example order, dropout and sampling.")]
+
+
+def all_changes(changes: list[str] | None, seed: int | None) -> list[str]:
+    """What --set and --seed ask for."""
+    return [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])]
+
 
 # Of several processes (started by torchrun) only the main one prints.
 WORLD_SIZE = int(os.environ.get("WORLD_SIZE", "1"))
@@ -84,12 +84,17 @@ def say(text: str) -> None:
     _errors.print(text, markup=False)
 
 
+def result(text: str) -> None:
+    """Prints the command's result on standard output, in the main process."""
+    if IS_MAIN:
+        print(text)
+
+
 def fail(text: str) -> NoReturn:
     """Ends the command because of invalid input: one line on standard error, exit status 1.
 
-    Among several processes the main one prints it, and the others wait until torchrun terminates them: it terminates
-    all as soon as one has failed. torchrun then exits with 1 too, but not without a report of its own, which its
-    processes cannot prevent; the line is written to a file that this report quotes.
+    Among several processes the main one prints it, and the others wait: torchrun terminates all as soon as one has
+    failed, and prints a report of its own. The line is written to a file that this report quotes.
     """
     _errors.print(f"veriscene: {text}", markup=False, style="red" if _errors.is_terminal else "")
     if not IS_MAIN:
@@ -141,15 +146,6 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 # ---------------------------------------------------------------- processes
 
 
-def accelerator() -> Accelerator:
-    """The device and the processes that this command runs on."""
-    import torch
-    from accelerate import Accelerator
-
-    # Without a GPU, accelerate tells processes apart only if asked for the CPU explicitly.
-    return Accelerator(cpu=not torch.cuda.is_available())
-
-
 def expected_time(seconds: float, accelerator: Accelerator) -> str:
     """A duration as text; if this machine needs hours for want of a GPU, the text says so."""
     if accelerator.device.type == "cpu" and seconds > LONG_ON_CPU:
@@ -177,7 +173,7 @@ def leave_process_group() -> None:
     distributed.destroy_process_group()
     ending = sys.exc_info()[1]
     if ending is None or isinstance(ending, SystemExit):
-        code = None if ending is None else ending.code
+        code = ending and ending.code
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code if isinstance(code, int) else int(code is not None))

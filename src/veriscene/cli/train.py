@@ -1,7 +1,8 @@
-"""`veriscene train`: one run, or several seeds of one configuration."""
+"""`veriscene train` (one run, or several seeds of one configuration), `veriscene quickstart`, `veriscene report`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,8 @@ from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Out, Seed
 
 if TYPE_CHECKING:
+    from accelerate import Accelerator
+
     from veriscene.config import Config
     from veriscene.training.base import Trainer
 
@@ -20,64 +23,67 @@ def train(
     data: DataFolder = None,
     changes: Changes = None,
     seed: Seed = None,
-    seeds: Annotated[
-        int | None, typer.Option("--seeds", help="Train this many seeds; prints mean, spread and best dev accuracy.")
-    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
 ) -> None:
     """Train a model. Ctrl-C finishes the step, saves, and prints the command to resume."""
+    from veriscene.experiments import seeds as several
     from veriscene.models import load_preset
     from veriscene.training import run
+    from veriscene.training.distributed import from_main_process, make_accelerator
     from veriscene.training.settings import check_changes
 
     if resume is not None:
         if preset or data or changes or out or seed is not None or seeds is not None:
             raise typer.BadParameter("--resume uses the run's own settings; give no other argument")
-        _resume(resume)
+        _resume(resume, make_accelerator())
         return
     if preset is None:
         raise typer.BadParameter("name a PRESET (see `veriscene models`), or --resume RUN")
-    config = load_preset(preset, [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])])
+    config = load_preset(preset, output.all_changes(changes, seed))
     check_changes(changes or [], config.model, corpus_given=data is not None)
-    accelerator = output.accelerator()
-    if seeds is not None:
-        _start_seeds(config, preset, data, out, seeds)
-        return
+    accelerator = make_accelerator()
     if data is not None:  # before the corpus is read, which takes a while
-        _print_expected_time(config, data)
+        _print_expected_time(config, data, accelerator, seeds=seeds or 1)
+    if seeds is not None:
+        folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{seeds}-seeds"))))
+        several.start(config, preset=preset, data=data, folder=folder, count=seeds, accelerator=accelerator)
+        _train_seeds(folder, accelerator)
+        return
     with output.progress_bar("generating the corpus") as progress:
         start = run.start(config, preset=preset, data=data, folder=out, accelerator=accelerator, progress=progress)
         with start as trainer:
             if data is None:
-                _print_expected_time(config, run.corpus_of(trainer.folder))
-            _train(trainer)
+                _print_expected_time(config, run.corpus_of(trainer.folder), accelerator)
+            _train(trainer, accelerator)
 
 
-def _resume(folder: Path) -> None:
+def _resume(folder: Path, accelerator: Accelerator) -> None:
     from veriscene.experiments.seeds import is_folder_of_seeds
     from veriscene.training import run
 
     if is_folder_of_seeds(folder):
-        _train_seeds(folder)
+        _train_seeds(folder, accelerator)
         return
-    with run.resume(folder, accelerator=output.accelerator()) as trainer:
+    with run.resume(folder, accelerator=accelerator) as trainer:
         if trainer.position.finished:
             output.say(f"{folder}: this run is finished; start a new one to train longer")
-            if output.IS_MAIN:
-                print(folder)
-        else:
-            _train(trainer)
+            output.result(str(folder))
+            return
+        if trainer.position.step == 0:
+            output.say(f"{folder}: nothing was saved yet, so this run starts from the beginning")
+        _train(trainer, accelerator)
 
 
-def _train(trainer: Trainer) -> None:
+def _train(trainer: Trainer, accelerator: Accelerator) -> None:
     from veriscene.training import run
 
     source = trainer.source
     output.say(
         f"{trainer.config.model.name} on {len(source.train):,} examples (supervision: {source.supervision}),"
         f" vocabulary of {len(source.encoder.vocabulary):,} words covering {source.coverage:.1%} of the text,"
-        f" device {output.accelerator().device}, run {trainer.folder}"
+        f" device {accelerator.device}, run {trainer.folder}"
     )
     outcome = trainer.fit()
     if outcome.interrupted:
@@ -87,39 +93,55 @@ def _train(trainer: Trainer) -> None:
         )
         raise typer.Exit(INTERRUPTED)
     output.say(f"best dev accuracy {outcome.position.best_accuracy:.1%} at step {outcome.position.best_step}")
-    if output.IS_MAIN:
-        print(trainer.folder)
+    output.result(str(trainer.folder))
 
 
-def _start_seeds(config: Config, preset: str, data: Path | None, out: Path | None, count: int) -> None:
-    from veriscene.experiments import seeds
-    from veriscene.training import run
-    from veriscene.training.distributed import from_main_process
-
-    accelerator = output.accelerator()
-    folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{count}-seeds"))))
-    seeds.start(config, preset=preset, data=data, folder=folder, count=count, accelerator=accelerator)
-    if data is not None:
-        _print_expected_time(config, data, seeds=count)
-    _train_seeds(folder)
-
-
-def _train_seeds(folder: Path) -> None:
+def _train_seeds(folder: Path, accelerator: Accelerator) -> None:
     from veriscene.experiments import seeds
     from veriscene.training import run
 
-    summary = seeds.train(folder, accelerator=output.accelerator(), say=output.say)
+    summary = seeds.train(folder, accelerator=accelerator, say=output.say)
     if summary is None:
         output.say(f"interrupted and saved; continue with: {run.resume_command(folder)}")
         raise typer.Exit(INTERRUPTED)
     output.say(f"dev accuracy {summary}")
-    if output.IS_MAIN:
-        print(folder)
+    output.result(str(folder))
 
 
-def _print_expected_time(config: Config, corpus: Path, *, seeds: int = 1) -> None:
+def _print_expected_time(config: Config, corpus: Path, accelerator: Accelerator, *, seeds: int = 1) -> None:
     from veriscene.training.estimate import expected_seconds
 
-    accelerator = output.accelerator()
     seconds = seeds * expected_seconds(config, corpus, accelerator)
     output.say(f"expected time: about {output.expected_time(seconds, accelerator)}")
+
+
+def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = None, out: Out = None) -> None:
+    """Generate a corpus, train a small BiATT-Pointer, evaluate it on unseen statements, write a report.
+
+    Takes a few minutes on a CPU. The last line on standard output is a JSON object.
+    """
+    from veriscene.experiments.quickstart import quickstart as run_quickstart
+    from veriscene.models import load_preset
+    from veriscene.training.distributed import make_accelerator
+
+    output.require_one_process("quickstart")
+    config = load_preset("quick", output.all_changes(changes, seed))
+    with output.progress_bar("generating the corpus") as progress:
+        result = run_quickstart(
+            config, data=data, folder=out, accelerator=make_accelerator(), say=output.say, progress=progress
+        )
+    if result is None:
+        raise typer.Exit(INTERRUPTED)
+    print(json.dumps(result))
+
+
+def report(
+    run: Annotated[Path, typer.Argument(readable=False, help="A folder written by `veriscene train`.")],
+    out: Annotated[Path | None, typer.Option(readable=False, help="File to write. Default: RUN/report.html.")] = None,
+) -> None:
+    """Write one self-contained HTML page about a run: learning curve, scores, judged examples."""
+    from veriscene.experiments.reporting import report_run
+    from veriscene.training.distributed import make_accelerator
+
+    output.require_one_process("report")
+    print(report_run(run, make_accelerator(), out=out).report)

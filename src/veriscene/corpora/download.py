@@ -10,6 +10,7 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from http.client import HTTPException, IncompleteRead
 from importlib import resources
@@ -25,13 +26,14 @@ CLONE = (
     " the programs are in https://github.com/lil-lab/lilgym, folder lilgym/data"
 )
 CHUNK = 1 << 16
-MAX_BYTES = 64 << 20  # for files whose size is not pinned; the largest has about 10 MB
+MAX_BYTES = 64 << 20  # the largest file has about 10 MB
 TARGETS = {"nlvr/": "", "lilgym/data/": "programs/lilgym/"}  # folder in the repository -> folder in the corpus
 PROGRAMS = "programs/lilgym"
 # Unlike other kinds of OSError, which come from the disk, these are worth a retry.
 NETWORK_ERRORS = (URLError, TimeoutError, ConnectionError, ssl.SSLError, HTTPException)
 
-Progress = Callable[[str, int, int], None]  # name, bytes received, bytes in total
+Bar = Callable[[int, int], None]  # bytes received, bytes in total
+Progress = Callable[[str], AbstractContextManager[Bar]]  # the bar of a file, by its name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +51,6 @@ class PinnedFile:
     commit: str
     path: str
     blob: str
-    size: int | None
 
     @property
     def name(self) -> str:
@@ -59,27 +60,22 @@ class PinnedFile:
 
     def matches(self, path: Path) -> bool:
         """Whether the file has this git blob id."""
-        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+        header = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
         with path.open("rb") as source:
-            while chunk := source.read(CHUNK):
-                digest.update(chunk)
-        return digest.hexdigest() == self.blob
+            return hashlib.file_digest(source, lambda: header).hexdigest() == self.blob
 
 
 def pinned_files() -> list[PinnedFile]:
     table = resources.files("veriscene.corpora").joinpath("pinned.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in table.splitlines() if not line.startswith("#"))
-    return [
-        PinnedFile(repository, commit, path, blob, None if size == "-" else int(size))
-        for repository, commit, path, blob, size in rows
-    ]
+    return [PinnedFile(repository, commit, path, blob) for repository, commit, path, blob, _ in rows]
 
 
 def fetch(
     folder: Path,
     *,
     files: Sequence[PinnedFile] | None = None,
-    progress: Progress = lambda name, done, total: None,
+    progress: Progress = lambda name: nullcontext(lambda done, total: None),
     host: Host | None = None,
 ) -> dict[Path, bool]:
     """Makes `folder` hold the corpus (SPLIT/SPLIT.json) and programs/train.jsonl, programs/dev.jsonl.
@@ -91,7 +87,10 @@ def fetch(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder):
-            is_new = {file: not _is_present(folder / file.name, file) for file in files}
+            is_new = {file: not (folder / file.name).exists() for file in files}
+            for file in files:
+                if not is_new[file] and not file.matches(folder / file.name):
+                    raise _differs(folder / file.name)
             missing = [file for file in files if is_new[file]]
             # The programs first: converting them may show that other programs are there already.
             for file in missing:
@@ -104,12 +103,6 @@ def fetch(
     except OSError as error:
         raise InputError(error.strerror or str(error), where=error.filename or folder) from error
     return {folder / file.name: is_new[file] for file in files} | converted
-
-
-def _is_present(path: Path, file: PinnedFile) -> bool:
-    if path.exists() and not file.matches(path):
-        raise _differs(path)
-    return path.exists()
 
 
 def _convert(folder: Path, split: str) -> bool:
@@ -142,12 +135,17 @@ def _download(file: PinnedFile, target: Path, host: Host, progress: Progress) ->
     for _ in range(2):  # The part left by an earlier call may be damaged; the second attempt starts from nothing.
         for pause in (*host.pauses, None):
             try:
-                _receive(url, file, part, host, progress)
+                with progress(file.name) as bar:
+                    _receive(url, part, host, bar)
                 break
             except NETWORK_ERRORS as error:
                 is_refusal = isinstance(error, HTTPError) and error.code < 500 and error.code != 416
                 if pause is None or is_refusal:
-                    raise _network_error(error, url) from error
+                    reason = error.reason if isinstance(error, URLError) else error
+                    what = f"no complete answer ({reason})"
+                    if isinstance(error, HTTPError):
+                        what = f"the server answered {error.code} {reason}"
+                    raise InputError(what, where=url, allowed=f"retry to resume, {CLONE}") from error
                 time.sleep(pause)
         if file.matches(part):
             part.replace(target)
@@ -156,9 +154,9 @@ def _download(file: PinnedFile, target: Path, host: Host, progress: Progress) ->
     raise InputError("the checksum is wrong", where=url, allowed=f"expected git blob id {file.blob}; nothing was kept")
 
 
-def _receive(url: str, file: PinnedFile, part: Path, host: Host, progress: Progress) -> None:
+def _receive(url: str, part: Path, host: Host, bar: Bar) -> None:
     """Appends to `part` what is missing; raises one of NETWORK_ERRORS if the answer ends early."""
-    done, limit = part.stat().st_size if part.exists() else 0, file.size or MAX_BYTES
+    done = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "veriscene"} | ({"Range": f"bytes={done}-"} if done else {})
     try:
         with urlopen(Request(url, headers=headers), timeout=host.timeout) as response:
@@ -166,20 +164,13 @@ def _receive(url: str, file: PinnedFile, part: Path, host: Host, progress: Progr
                 done = 0  # the server sends the whole file
             total = done + int(response.headers.get("Content-Length", 0))
             with part.open("ab" if done else "wb") as sink:
-                while done <= limit and (chunk := response.read(CHUNK)):
+                while done <= MAX_BYTES and (chunk := response.read(CHUNK)):
                     sink.write(chunk)
                     done += len(chunk)
-                    progress(file.name, done, max(done, total))
+                    bar(done, max(done, total))
     except HTTPError as error:
         if error.code == 416:  # The part is longer than the file.
             part.unlink()
         raise
-    if done < min(total, limit):
+    if done < min(total, MAX_BYTES):
         raise IncompleteRead(b"", total - done)
-
-
-def _network_error(error: Exception, url: str) -> InputError:
-    if isinstance(error, HTTPError):
-        return InputError(f"the server answered {error.code} {error.reason}", where=url, allowed=f"retry, {CLONE}")
-    reason = error.reason if isinstance(error, URLError) else error
-    return InputError(f"no complete answer ({reason})", where=url, allowed=f"retry to resume, {CLONE}")

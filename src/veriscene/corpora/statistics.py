@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import mean
@@ -15,18 +15,17 @@ from veriscene.scenes.nlvr import Example, split_file
 SPLITS = ("train", "dev", "test", "hidden")
 
 
-def files_of(path: Path) -> list[Path]:
-    """The split files of a corpus folder; a file itself."""
-    if not path.is_dir():
-        return [path]
-    found = []
-    for split in SPLITS:
-        with suppress(InputError):
-            found.append(split_file(path, split))
-    if not found:
-        allowed = "looked for train/train.json, dev/dev.json, test/test.json, hidden/hidden.json"
-        raise InputError("holds no corpus", where=path, allowed=allowed)
-    return found
+def split_files(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files among `paths`, and the splits of the corpus folders among them."""
+    for path in paths:
+        found = [] if path.is_dir() else [path]
+        for split in SPLITS if path.is_dir() else ():
+            with suppress(InputError):
+                found.append(split_file(path, split))
+        if not found:
+            allowed = "looked for train/train.json, dev/dev.json, test/test.json, hidden/hidden.json"
+            raise InputError("holds no corpus", where=path, allowed=allowed)
+        yield from found
 
 
 def describe(examples: Sequence[Example]) -> dict[str, object]:
@@ -34,6 +33,7 @@ def describe(examples: Sequence[Example]) -> dict[str, object]:
     labels = [example.label for example in examples if example.label is not None]
     statements = Counter(" ".join(example.statement.split()).lower() for example in examples)
     words = [re.findall(r"\w+", statement) for statement in statements]
+    lengths = [len(statement) for statement in words]
     boxes = [box for example in examples for box in example.scene.boxes]
     items = [item for box in boxes for item in box.items]
     towers = sum(example.scene.is_towers for example in examples)
@@ -45,11 +45,7 @@ def describe(examples: Sequence[Example]) -> dict[str, object]:
         "presentations": len({example.presentation for example in examples}),
         "directories": len({example.directory for example in examples} - {None}),
         "different statements": len(statements),
-        "words in a statement": {
-            "least": min(map(len, words)),
-            "mean": mean(map(len, words)),
-            "most": max(map(len, words)),
-        },
+        "words in a statement": {"least": min(lengths), "mean": mean(lengths), "most": max(lengths)},
         "vocabulary": len(vocabulary),
         "frequent words": " ".join(word for word, _ in vocabulary.most_common(20)),
         "pictures": {"towers": towers, "scatter": len(examples) - towers},

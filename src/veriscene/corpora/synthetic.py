@@ -45,9 +45,11 @@ def build(statements: int, seed: int, level: str = "full", progress: Progress | 
         raise InputError(f"cannot make {statements} statements", allowed=f"give a number from {FEWEST} to {MOST}")
     rng = random.Random(seed)
     corpus = Corpus(level=level, seed=seed)
-    splits = _Splits(rng, statements)
+    tenth = statements // 10
+    room = {"train": statements - 2 * tenth, "dev": tenth, "test": tenth}
+    split_of: dict[str, str] = {}  # equal texts go to the same split
     for number in range(statements):
-        statement, split, scenes = _next(rng, level, splits)
+        statement, split, scenes = _next(rng, level, room, split_of)
         corpus.statements[split].append(statement)
         corpus[split] += [
             Example(f"{number}-{picture}", statement.text, scene, truth, directory=str(number % DIRECTORIES))
@@ -64,22 +66,16 @@ PARTS = (*SPLITS, "programs", corpora.DESCRIPTION)  # entries of a corpus folder
 def write(folder: str | Path, corpus: Corpus) -> None:
     """Writes SPLIT/SPLIT.json in NLVR's format, the statements' programs/SPLIT.jsonl, and corpus.json."""
     folder = Path(folder)
-    description = {
-        "supervision": "synthetic",
-        "statements": sum(map(len, corpus.statements.values())),
-        "level": corpus.level,
-        "seed": corpus.seed,
-    }
+    count = sum(map(len, corpus.statements.values()))
+    description = {"supervision": "synthetic", "statements": count, "level": corpus.level, "seed": corpus.seed}
     files.write_text(folder / corpora.DESCRIPTION, json.dumps(description) + "\n")
     for split in SPLITS:
         nlvr.write(folder / split / f"{split}.json", corpus[split])
-        records = (
-            {"sentence": statement.text, "kind": statement.kind, "program": statement.program.text}
+        lines = (
+            json.dumps({"sentence": statement.text, "kind": statement.kind, "program": statement.program.text}) + "\n"
             for statement in corpus.statements[split]
         )
-        files.write_text(
-            folder / "programs" / f"{split}.jsonl", "".join(json.dumps(record) + "\n" for record in records)
-        )
+        files.write_text(folder / "programs" / f"{split}.jsonl", "".join(lines))
 
 
 def normalized(text: str) -> str:
@@ -91,33 +87,17 @@ def normalized(text: str) -> str:
 _DIGITS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
 
 
-class _Splits:
-    """Assigns statements to splits; equal texts go to the same split."""
-
-    def __init__(self, rng: random.Random, statements: int) -> None:
-        tenth = statements // 10
-        self._rng = rng
-        self._room = {"train": statements - 2 * tenth, "dev": tenth, "test": tenth}
-        self._split_of: dict[str, str] = {}
-
-    def choose(self, text: str) -> str | None:
-        """The split for a statement; None if that split is full."""
-        split = self._split_of.get(normalized(text))
-        if split is None:
-            split = self._rng.choices(SPLITS, [self._room[split] for split in SPLITS])[0]
-        return split if self._room[split] else None
-
-    def take(self, text: str, split: str) -> None:
-        self._split_of[normalized(text)] = split
-        self._room[split] -= 1
-
-
-def _next(rng: random.Random, level: str, splits: _Splits) -> tuple[Statement, str, list[tuple[Scene, bool]]]:
+def _next(
+    rng: random.Random, level: str, room: dict[str, int], split_of: dict[str, str]
+) -> tuple[Statement, str, list[tuple[Scene, bool]]]:
+    """A statement with its scenes, for a split that has room for it."""
     for _ in range(TRIES_PER_STATEMENT):
         statement = draw(rng, level)
-        split = splits.choose(statement.text)
-        scenes = labelled_scenes(rng, statement) if split else None
-        if split and scenes:
-            splits.take(statement.text, split)
+        text = normalized(statement.text)
+        split = split_of.get(text) or rng.choices(SPLITS, [room[split] for split in SPLITS])[0]
+        scenes = labelled_scenes(rng, statement) if room[split] else None
+        if scenes:
+            split_of[text] = split
+            room[split] -= 1
             return statement, split, scenes
     raise InputError("the grammar has no more statements that fit", allowed="ask for fewer")

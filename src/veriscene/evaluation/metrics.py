@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,18 +42,12 @@ def score(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> Scores:
 
 def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> list[Slice]:
     """The scores by scene type, statement length and keyword; empty slices are omitted."""
-    is_correct = correct(examples, verdicts)
-    members: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for index, example in enumerate(examples):
-        for name in _slices(example):
-            members[name].append(index)
-    names = [("picture", name) for name in ("towers", "scatter")]
-    names += [("length", name) for name, _ in _LENGTHS] + [("words", name) for name in _WORDS]
-    return [
-        Slice(*name, _scores([examples[index] for index in members[name]], is_correct[members[name]]))
-        for name in names
-        if members[name]
-    ]
+    is_correct, slices = correct(examples, verdicts), []
+    for (group, name), includes in _SLICES.items():
+        members = [index for index, example in enumerate(examples) if includes(example)]
+        if members:
+            slices.append(Slice(group, name, _scores([examples[index] for index in members], is_correct[members])))
+    return slices
 
 
 def correct(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> np.ndarray:
@@ -120,28 +114,32 @@ def _design_effect(right: np.ndarray, sizes: np.ndarray) -> float:
     return float(clustered / independent)
 
 
-_LENGTHS = (("up to 8 words", 8), ("9 to 12 words", 12), ("13 words or more", 10**9))
-_NUMBERS = "one two three four five six seven eight nine ten 1 2 3 4 5 6 7 8 9 10"
-_WORDS = {
-    "a number": re.compile(rf"\b({'|'.join(_NUMBERS.split())})\b"),
-    "at least, at most": re.compile(r"\bat\s?(least|most)\b"),
-    "exactly, only": re.compile(r"\b(exactly|only)\b"),
-    "no, not": re.compile(r"\b(no|not|none|without)\b"),
-    "all, every, each": re.compile(r"\b(all|every|each)\b"),
-    "touching": re.compile(r"\btouch\w*"),
-    "top": re.compile(r"\btop\b"),
-    "base, bottom": re.compile(r"\b(base|bottom)\b"),
-    "above, over, below, under": re.compile(r"\b(above|over|below|under)\b"),
-    "same, different": re.compile(r"\b(same|different)\b"),
+def _has_length(least: int, most: float) -> Callable[[Example], bool]:
+    return lambda example: least <= len(example.statement.split()) <= most
+
+
+def _matches(pattern: str) -> Callable[[Example], bool]:
+    words = re.compile(rf"\b({pattern})\b")
+    return lambda example: words.search(example.statement.lower()) is not None
+
+
+_SLICES: dict[tuple[str, str], Callable[[Example], bool]] = {  # by group and name
+    ("picture", "towers"): lambda example: example.scene.is_towers,
+    ("picture", "scatter"): lambda example: not example.scene.is_towers,
+    ("length", "up to 8 words"): _has_length(0, 8),
+    ("length", "9 to 12 words"): _has_length(9, 12),
+    ("length", "13 words or more"): _has_length(13, math.inf),
+    ("words", "a number"): _matches("one|two|three|four|five|six|seven|eight|nine|ten|[1-9]|10"),
+    ("words", "at least, at most"): _matches(r"at\s?(least|most)"),
+    ("words", "exactly, only"): _matches("exactly|only"),
+    ("words", "no, not"): _matches("no|not|none|without"),
+    ("words", "all, every, each"): _matches("all|every|each"),
+    ("words", "touching"): _matches(r"touch\w*"),
+    ("words", "top"): _matches("top"),
+    ("words", "base, bottom"): _matches("base|bottom"),
+    ("words", "above, over, below, under"): _matches("above|over|below|under"),
+    ("words", "same, different"): _matches("same|different"),
 }
-
-
-def _slices(example: Example) -> Iterable[tuple[str, str]]:
-    yield "picture", "towers" if example.scene.is_towers else "scatter"
-    length = len(example.statement.split())
-    yield "length", next(name for name, most in _LENGTHS if length <= most)
-    lowered = example.statement.lower()
-    yield from (("words", name) for name, pattern in _WORDS.items() if pattern.search(lowered))
 
 
 def _scores(examples: Sequence[Example], is_correct: np.ndarray) -> Scores:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from typing import Protocol
 
 from veriscene.evaluation.metrics import Scores, Slice
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.render import svg
+from veriscene.training.progress import LogLine
 
 # Nothing may be wider than a 400-pixel screen: columns shrink, long words break, and a table that still is too wide
 # scrolls by itself.
@@ -34,17 +34,6 @@ summary{cursor:pointer;margin-top:1rem}
 """
 
 
-class LogLine(Protocol):
-    """What the learning curve needs of a line of the training log."""
-
-    @property
-    def step(self) -> int: ...
-    @property
-    def loss(self) -> float: ...
-    @property
-    def dev_accuracy(self) -> float: ...
-
-
 @dataclass(frozen=True)
 class Shown:
     """A judged example for the page."""
@@ -58,12 +47,9 @@ class Shown:
 def choose_examples(examples: Sequence[Example], probabilities: Mapping[str, float], count: int = 8) -> list[Example]:
     """Up to `count` examples of different statements, spread evenly over the file; a quarter of them judged wrong."""
     distinct = list({example.statement: example for example in examples}.values())
-    right: list[Example] = []
-    wrong: list[Example] = []
-    for example in distinct:
-        is_right = (probabilities[example.identifier] > 0.5) == example.label
-        (right if is_right else wrong).append(example)
+    wrong = [example for example in distinct if (probabilities[example.identifier] > 0.5) != example.label]
     some_wrong = _spread(wrong, count // 4)
+    right = [example for example in distinct if (probabilities[example.identifier] > 0.5) == example.label]
     return _spread(right, count - len(some_wrong)) + some_wrong
 
 
@@ -72,7 +58,7 @@ def page(
     title: str,
     subtitle: str,
     facts: Sequence[tuple[str, str]],
-    config: Mapping[str, object],
+    settings: Mapping[str, object],
     log: Sequence[LogLine],
     scores: Scores,
     majority: float,
@@ -82,8 +68,8 @@ def page(
 ) -> str:
     """The page as HTML that is also well-formed XML.
 
-    facts: where the run came from (seed, command, commit, ...); config: its settings, nested; majority: the accuracy
-    of always giving the more frequent label; box_caption: how the verdict follows from the box scores of `shown`.
+    facts: where the run came from (seed, command, commit, ...); settings: by section.key; majority: the accuracy of
+    always giving the more frequent label; box_caption: how the verdict follows from the box scores of `shown`.
     """
     low, high = scores.interval
     return f"""<!DOCTYPE html>
@@ -94,7 +80,7 @@ def page(
 (95 % interval {low:.1%} to {high:.1%}, clustered by statement). Always giving the more frequent label: {majority:.1%}.
 Consistency: {scores.consistency:.1%} of {scores.presentations:,} presentations have every example right.</p>
 <h2>Run</h2>{_facts(facts)}
-<details><summary>Configuration</summary>{_facts(_flat(config))}</details>
+<details><summary>Configuration</summary>{_facts(settings.items())}</details>
 <h2>Learning curve</h2>{curve(log, majority)}
 <h2>Scores by kind of example</h2>{_table(slices)}
 <h2>Judged examples</h2>{_explanation(shown, box_caption)}
@@ -143,18 +129,9 @@ def _label(x: float, y: float, anchor: str, text: str) -> str:
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}" font-size="11" fill="currentColor">{text}</text>'
 
 
-def _facts(rows: Iterable[tuple[str, str]]) -> str:
-    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
+def _facts(rows: Iterable[tuple[str, object]]) -> str:
+    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
     return f'<div class="wide"><table class="facts">{cells}</table></div>'
-
-
-def _flat(config: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Settings under the names that `--set` takes: section.key."""
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", str(value)
 
 
 def _table(slices: Sequence[Slice]) -> str:
@@ -165,9 +142,8 @@ def _table(slices: Sequence[Slice]) -> str:
         for name, scores in ((each.name, each.scores) for each in members):
             low, high = scores.interval
             rows += f'<tr><td>{escape(name)}</td><td class="n">{scores.examples:,}</td>'
-            rows += (
-                f'<td class="n">{scores.accuracy:.1%}</td><td class="n">{100 * low:.1f} – {100 * high:.1f}</td></tr>'
-            )
+            rows += f'<td class="n">{scores.accuracy:.1%}</td>'
+            rows += f'<td class="n">{100 * low:.1f} – {100 * high:.1f}</td></tr>'
     return f'<div class="wide"><table>{rows}</table></div>'
 
 

@@ -10,7 +10,7 @@ from accelerate import Accelerator
 from veriscene import files
 from veriscene.evaluation import metrics, report
 from veriscene.evaluation.evaluate import probabilities
-from veriscene.models.layers.pooling import SCORE_COMBINATIONS
+from veriscene.experiments.settings import flat
 from veriscene.scenes import nlvr
 from veriscene.serving.judge import TorchJudge
 from veriscene.training import checkpoint as checkpoints
@@ -19,13 +19,13 @@ from veriscene.training.checkpoint import Checkpoint
 from veriscene.training.progress import read_log
 
 REPORT = "report.html"
+# How the verdict follows from the box scores, by pooling; other poolings give boxes no scores.
 _CAPTIONS = {"max": "the verdict is the highest of them", "mean": "the verdict is the mean of their log-odds"}
 
 
 @dataclass(frozen=True)
 class ReportedRun:
     scores: metrics.Scores
-    split: str
     majority: float  # the accuracy of always giving the more frequent answer
     report: Path
 
@@ -34,7 +34,7 @@ def report_run(run: Path, accelerator: Accelerator, *, out: Path | None = None) 
     """Scores the run's best checkpoint on the split that may be shown, and writes report.html into the run."""
     run = checkpoints.best_run(run)
     checkpoint = checkpoints.load(run, device=accelerator.device)
-    record = runs.read(run)
+    record, settings = runs.read(run), flat(checkpoint.config)
     split, path = runs.scored_split(run)
     examples = nlvr.read(path)
     by_identifier = probabilities(checkpoint, examples, accelerator)
@@ -55,17 +55,17 @@ def report_run(run: Path, accelerator: Accelerator, *, out: Path | None = None) 
         title=f"veriscene: {checkpoint.config.model.name}",
         subtitle=f"{run.name}: {split} split, {path.name}",
         facts=facts,
-        config=checkpoint.config.to_json(),
+        settings=settings,
         log=read_log(run),
         scores=scores,
         majority=majority,
         slices=metrics.breakdown(examples, verdicts),
         shown=_shown(checkpoint, report.choose_examples(examples, by_identifier)),
-        box_caption=_caption(checkpoint),
+        box_caption=_CAPTIONS.get(settings.get("model.pooling", "")),
     )
     target = out or run / REPORT
     files.write_text(target, text)
-    return ReportedRun(scores, split, majority, target)
+    return ReportedRun(scores, majority, target)
 
 
 def _shown(checkpoint: Checkpoint, examples: list[nlvr.Example]) -> list[report.Shown]:
@@ -74,8 +74,3 @@ def _shown(checkpoint: Checkpoint, examples: list[nlvr.Example]) -> list[report.
         report.Shown(example, verdict.probability, verdict.per_box, verdict.order if verdict.order_is_chosen else None)
         for example, verdict in zip(examples, verdicts, strict=True)
     ]
-
-
-def _caption(checkpoint: Checkpoint) -> str | None:
-    pooling = checkpoint.config.to_json()["model"].get("pooling")
-    return _CAPTIONS[pooling] if pooling in SCORE_COMBINATIONS else None

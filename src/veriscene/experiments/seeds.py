@@ -9,8 +9,10 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
 
 from accelerate import Accelerator
 
@@ -20,7 +22,6 @@ from veriscene.corpora import supervision
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.evaluation.evaluate import probabilities
-from veriscene.experiments.summary import Score, Summary
 from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
@@ -47,6 +48,53 @@ class Record:
     def supervision(self) -> str:
         return "synthetic" if self.data is None else supervision(self.data)
 
+    def config_of(self, seed: int) -> Config:
+        return replace(self.config, training=replace(self.config.training, seed=seed))
+
+
+@dataclass(frozen=True)
+class Score:
+    seed: int
+    accuracy: float
+    consistency: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The scores of all seeds on one split."""
+
+    scores: tuple[Score, ...]
+
+    @property
+    def accuracy(self) -> float:
+        return mean(score.accuracy for score in self.scores)
+
+    @property
+    def consistency(self) -> float:
+        return mean(score.consistency for score in self.scores)
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation over seeds."""
+        return stdev(score.accuracy for score in self.scores) if len(self.scores) > 1 else None
+
+    @property
+    def best(self) -> Score:
+        return max(self.scores, key=lambda score: score.accuracy)
+
+    def to_json(self) -> dict[str, Any]:
+        figures = {"accuracy": self.accuracy, "spread": self.spread, "consistency": self.consistency}
+        return {**figures, "scores": [asdict(score) for score in self.scores]}
+
+    def __str__(self) -> str:
+        spread = f" ± {self.spread:.1%}" if self.spread is not None else ""
+        count = "1 seed" if len(self.scores) == 1 else f"{len(self.scores)} seeds"
+        best = f"best {self.best.accuracy:.1%} (seed {self.best.seed})"
+        return f"{self.accuracy:.1%}{spread} over {count}, {best}, consistency {self.consistency:.1%}"
+
+
+# ---------------------------------------------------------------- seeds.json
+
 
 def start(
     config: Config, *, preset: str, data: Path | None, folder: Path, count: int, accelerator: Accelerator
@@ -54,16 +102,14 @@ def start(
     """Creates a folder for `count` seeds, starting with the configuration's own; not if they could not be trained."""
     if not 1 <= count <= MOST:
         raise InputError(f"--seeds {count}", allowed=f"give a number from 1 to {MOST:,}")
-    first = config.training.seed
-    last = replace(config, training=replace(config.training, seed=first + count - 1))
-    models.read_config(last.to_json(), where=f"--seeds {count}")  # the last seed must be valid too
+    seeds = list(range(config.training.seed, config.training.seed + count))
+    record = Record(preset, config, seeds, data and data.resolve(), None)
+    models.read_config(record.config_of(seeds[-1]).to_json(), where=f"--seeds {count}")  # raises InputError if invalid
     models.check(config.model)
     run.check_new(folder, accelerator)
     if data is not None:
         run.make_trainer(config, folder, data, accelerator, quiet=True)
-    seeds = list(range(first, first + count))
-    digest = None if data is None else _digest(data)
-    record = Record(preset, config, seeds, data and data.resolve(), digest)
+        record = replace(record, digest=_digest(data))
     with run.created(folder, accelerator, fill=[SEEDS]):
         on_main_process(accelerator, lambda: _write(folder, record))
 
@@ -76,6 +122,54 @@ def extend(folder: Path, count: int) -> None:
         if (missing := count - len(record.seeds)) > 0:
             following = max(record.seeds) + 1
             _write(folder, replace(record, seeds=[*record.seeds, *range(following, following + missing)]))
+
+
+def check_same(folder: Path, data: Path, config: Config | None = None) -> None:
+    """Raises InputError if the folder was started on another corpus, with another `config`, or its corpus changed."""
+    record, another = read(folder), "name another folder with --out"
+    if config is not None and config != record.config:
+        raise InputError("was started with other settings", where=folder, allowed=another)
+    if record.data != data.resolve():
+        raise InputError("was started on another corpus", where=folder, allowed=another)
+    _check_unchanged(folder, record)
+
+
+def is_folder_of_seeds(folder: Path) -> bool:
+    return (folder / SEEDS).is_file()
+
+
+def read(folder: Path) -> Record:
+    path = folder / SEEDS
+    try:
+        record = json.loads(files.read_text(path))
+        seeds = [int(seed) for seed in record["seeds"]]
+        if not seeds:
+            raise ValueError
+        data = None if record["data"] is None else Path(record["data"])
+        config = models.read_config(record["config"], where=str(path))
+        return Record(str(record["preset"]), config, seeds, data, record["digest"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError("damaged", where=path, allowed="start in another folder") from None
+
+
+def _write(folder: Path, record: Record) -> None:
+    tree = {**vars(record), "data": record.data and str(record.data), "config": record.config.to_json()}
+    files.write_text(folder / SEEDS, json.dumps(tree, indent=1) + "\n")
+
+
+def _digest(data: Path) -> str:
+    contents = (nlvr.split_file(data, split).read_bytes() for split in ("train", "dev"))
+    return hashlib.sha256(b"".join(contents)).hexdigest()
+
+
+def _check_unchanged(folder: Path, record: Record) -> None:
+    """A finished seed is not looked at again, so this is the only check that the next one sees the same examples."""
+    if record.data is not None and record.digest != _digest(record.data):
+        allowed = "continue with the corpus it was started on"
+        raise InputError("its data has changed since", where=folder, allowed=allowed)
+
+
+# ---------------------------------------------------------------- training and scoring
 
 
 def left(folder: Path, count: int) -> int:
@@ -93,25 +187,6 @@ def is_summarised(folder: Path, count: int) -> bool:
     except (InputError, ValueError, KeyError, TypeError):
         return False  # missing or damaged; it is written again, without training a seed again
     return summarised >= max(count, len(read(folder).seeds))
-
-
-def check_same(folder: Path, config: Config, data: Path) -> None:
-    """Raises InputError if the folder was started with other settings or on another corpus."""
-    if read(folder).config != config:
-        raise InputError("was started with other settings", where=folder, allowed="name another folder with --out")
-    check_same_corpus(folder, data)
-
-
-def check_same_corpus(folder: Path, data: Path) -> None:
-    """Raises InputError if the folder was started on another corpus, or if that corpus has changed since."""
-    record = read(folder)
-    if record.data != data.resolve():
-        raise InputError("was started on another corpus", where=folder, allowed="name another folder with --out")
-    _check_unchanged(folder, record)
-
-
-def is_folder_of_seeds(folder: Path) -> bool:
-    return (folder / SEEDS).is_file()
 
 
 def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = False) -> Summary | None:
@@ -142,10 +217,8 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
     else:
         if is_main:
             shutil.rmtree(own, ignore_errors=True)  # left by a crash before the run began
-        settings = replace(record.config, training=replace(record.config.training, seed=seed))
-        opened = run.start(
-            settings, preset=record.preset, data=record.data, folder=own, accelerator=accelerator, quiet=quiet
-        )
+        config, data = record.config_of(seed), record.data
+        opened = run.start(config, preset=record.preset, data=data, folder=own, accelerator=accelerator, quiet=quiet)
     with opened as trainer:
         if not trainer.position.finished:
             say(f"{record.preset}, seed {seed} of {', '.join(map(str, record.seeds))}: run {own}")
@@ -167,12 +240,12 @@ def judge(folder: Path, split: str, *, accelerator: Accelerator) -> Summary:
 
 def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
     """What `judge` kept, seed by seed."""
-    return [nlvr.read_predictions(_kept(folder / f"seed{seed}", split)) for seed in read(folder).seeds]
+    return [nlvr.read_predictions(folder / f"seed{seed}" / f"{split}.csv") for seed in read(folder).seeds]
 
 
 def _judge(own: Path, split: str, accelerator: Accelerator) -> metrics.Scores:
     examples = nlvr.read(nlvr.split_file(run.corpus_of(own), split))
-    kept = _kept(own, split)
+    kept = own / f"{split}.csv"
     if not kept.exists():
         judged = probabilities(checkpoints.load(own, device=accelerator.device), examples, accelerator)
         if accelerator.is_main_process:
@@ -181,43 +254,6 @@ def _judge(own: Path, split: str, accelerator: Accelerator) -> metrics.Scores:
     return metrics.score(examples, nlvr.read_predictions(kept))
 
 
-def _kept(own: Path, split: str) -> Path:
-    return own / f"{split}.csv"
-
-
 def _is_done(own: Path) -> bool:
     """A seed's verdicts on dev are written last; with its weights they are all that is needed later."""
-    return _kept(own, "dev").exists() and files.present(own / checkpoints.BEST) is not None
-
-
-def read(folder: Path) -> Record:
-    path = folder / SEEDS
-    try:
-        record = json.loads(files.read_text(path))
-        seeds = [int(seed) for seed in record["seeds"]]
-        if not seeds:
-            raise ValueError
-        data = None if record["data"] is None else Path(record["data"])
-        config = models.read_config(record["config"], where=str(path))
-        return Record(str(record["preset"]), config, seeds, data, record["digest"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError("damaged", where=path, allowed="start in another folder") from None
-
-
-def _write(folder: Path, record: Record) -> None:
-    tree = {**vars(record), "data": record.data and str(record.data), "config": record.config.to_json()}
-    files.write_text(folder / SEEDS, json.dumps(tree, indent=1) + "\n")
-
-
-def _digest(data: Path) -> str:
-    digest = hashlib.sha256()
-    for split in ("train", "dev"):
-        digest.update(nlvr.split_file(data, split).read_bytes())
-    return digest.hexdigest()
-
-
-def _check_unchanged(folder: Path, record: Record) -> None:
-    """A finished seed is not looked at again, so this is the only check that the next one sees the same examples."""
-    if record.data is not None and record.digest != _digest(record.data):
-        what = "its data has changed since"
-        raise InputError(what, where=folder, allowed="continue with the corpus it was started on")
+    return (own / "dev.csv").exists() and files.present(own / checkpoints.BEST) is not None

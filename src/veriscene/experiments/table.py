@@ -11,7 +11,7 @@ from typing import Any
 from veriscene import files
 from veriscene.evaluation.comparison import Difference
 from veriscene.experiments.plans import Plan, Row
-from veriscene.experiments.summary import Summary
+from veriscene.experiments.seeds import Summary
 
 
 @dataclass(frozen=True)
@@ -76,23 +76,16 @@ class Table:
                 for result in self.results
             ],
             "differences": [
-                {
-                    "first": pair.first,
-                    "second": pair.second,
-                    **{
-                        name: {"mean": gap.mean, "interval": list(gap.interval)}
-                        for name, gap in pair.differences.items()
-                    },
-                }
+                {"first": pair.first, "second": pair.second}
+                | {name: {"mean": gap.mean, "interval": list(gap.interval)} for name, gap in pair.differences.items()}
                 for pair in self.compared
             ],
         }
 
-    def write(self, folder: Path, name: str) -> Path:
-        """NAME.md and NAME.json in the folder; the former is returned."""
+    def write(self, folder: Path, name: str) -> None:
+        """Writes NAME.md and NAME.json."""
         files.write_text(folder / f"{name}.json", json.dumps(self.to_json(), indent=1) + "\n")
         files.write_text(folder / f"{name}.md", self.markdown())
-        return folder / f"{name}.md"
 
 
 def _gap(gap: Difference) -> str:

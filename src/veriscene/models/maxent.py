@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 
 import torch
@@ -50,11 +51,9 @@ class MaxEnt(Model):
         self.weights = self.weights.new_zeros(self.features.learn(corpus))
 
     def check_libraries(self) -> None:
-        try:
-            import sklearn.linear_model  # noqa: F401
-        except ImportError:
+        if importlib.util.find_spec("sklearn") is None:  # importing it would take seconds
             install = "install it with: pip install 'veriscene[maxent]'"
-            raise InputError("training maxent needs scikit-learn, which is not installed", allowed=install) from None
+            raise InputError("training maxent needs scikit-learn, which is not installed", allowed=install)
 
     def fit(self, corpus: Batch) -> None:
         self.check_libraries()

@@ -108,8 +108,8 @@ def _check_is_json_lines(line: str, where: object, *, is_first: bool) -> None:
     text = line.strip()
     # A file that is cut off does not end with a newline.
     if text.startswith("{") and text.endswith(("{", "[", ",", ":")) and not text.endswith("},") and line.endswith("\n"):
-        what = "looks like pretty-printed JSON"
-        raise InputError(what, where=where, allowed="each line must be one whole JSON object")
+        allowed = "each line must be one whole JSON object"
+        raise InputError("looks like pretty-printed JSON", where=where, allowed=allowed)
 
 
 def _parse_line(line: str | InputError, problems: list[InputError]) -> Example | None:
@@ -197,7 +197,7 @@ def split_file(folder: str | Path, split: str) -> Path:
 def to_record(example: Example) -> dict[str, object]:
     record: dict[str, object] = {"sentence": example.statement, "identifier": example.identifier}
     if example.label is not None:
-        record["label"] = _to_text(example.label)
+        record["label"] = str(example.label).lower()
     if example.directory is not None:
         record["directory"] = example.directory
     record["structured_rep"] = scene_to_json(example.scene)
@@ -212,7 +212,7 @@ def write(path: str | Path, examples: Iterable[Example]) -> None:
 
 def write_predictions(path: str | Path, verdicts: Mapping[str, bool]) -> None:
     """Writes NLVR's official prediction format: lines `identifier,true|false`."""
-    write_text(Path(path), "".join(f"{identifier},{_to_text(verdict)}\n" for identifier, verdict in verdicts.items()))
+    write_text(Path(path), "".join(f"{name},{'true' if verdict else 'false'}\n" for name, verdict in verdicts.items()))
 
 
 def read_predictions(path: str | Path) -> dict[str, bool]:
@@ -230,7 +230,3 @@ def read_predictions(path: str | Path) -> dict[str, bool]:
             raise InputError(what, where=f"{path}:{number}", allowed="each must have one prediction")
         verdicts[identifier] = _LABELS[word.lower()]
     return verdicts
-
-
-def _to_text(truth: bool) -> str:
-    return "true" if truth else "false"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from rich.emoji import Emoji
 
 from veriscene.config import presets
 from veriscene.errors import InputError
-from veriscene.experiments.tuning.space import DEFAULT, as_changes, describe, read_space, rounded
+from veriscene.experiments.tuning import DEFAULT_SPACE
+from veriscene.experiments.tuning.space import Search, describe, read_space
+from veriscene.models import load_preset
 
 WRONG = {
     "training.learning_rate": "use section.key=low:high",
@@ -62,11 +66,11 @@ def test_values_have_the_type_of_their_setting_and_survive_a_round_trip() -> Non
 
 
 def test_sampled_floats_become_short_but_stay_within_their_range() -> None:
-    space = read_space(
-        ["training.learning_rate=0.00123456:0.00123466", "model.dropout=0:0.5"], preset="biatt", changes=[]
-    )
-    settings = rounded({"training.learning_rate": 0.00123459, "model.dropout": 0.123456}, space)
-    assert as_changes(settings) == ["training.learning_rate=0.00123456", "model.dropout=0.123"]
+    lines = ["training.learning_rate=0.00123456:0.00123466", "model.dropout=0:0.5"]
+    space = read_space(lines, preset="biatt", changes=[])
+    search = Search("biatt", Path("corpus"), ["training.batch=64"], load_preset("biatt"), space, fingerprint=0)
+    changes = search.changes_of({"training.learning_rate": 0.00123459, "model.dropout": 0.123456})
+    assert changes == ["training.batch=64", "training.learning_rate=0.00123456", "model.dropout=0.123"]
 
 
 def test_the_default_space_fits_every_preset_and_is_used_in_full() -> None:
@@ -74,9 +78,9 @@ def test_the_default_space_fits_every_preset_and_is_used_in_full() -> None:
     assert list(spaces["maxent"]) == ["model.penalty"]
     assert "training.learning_rate" in spaces["mlp"] and "model.forget_bias" not in spaces["mlp"]
     # A setting that is renamed or removed elsewhere must not silently drop out of the search.
-    assert set().union(*spaces.values()) == {line.partition("=")[0] for line in DEFAULT}
+    assert set().union(*spaces.values()) == {line.partition("=")[0] for line in DEFAULT_SPACE}
     assert "training.batch" not in read_space([], preset="biatt", changes=["training.batch=64"])
 
 
 def test_help_shows_the_default_space_unchanged() -> None:
-    assert [Emoji.replace(line) for line in DEFAULT] == list(DEFAULT)  # rich turns ":100:" into a symbol
+    assert [Emoji.replace(line) for line in DEFAULT_SPACE] == list(DEFAULT_SPACE)  # rich turns ":100:" into a symbol

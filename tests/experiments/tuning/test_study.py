@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,9 @@ import pytest
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene.errors import InputError
-from veriscene.experiments.tuning.study import (
-    BEST_TRIAL,
-    JOURNAL,
-    Search,
-    Study,
-    is_cut_off,
-    load,
-    opened,
-    plan_search,
-)
-from veriscene.experiments.tuning.tune import Marks, share_done
+from veriscene.experiments.tuning.space import Search
+from veriscene.experiments.tuning.study import BEST_TRIAL, JOURNAL, Study, is_cut_off, load, opened
+from veriscene.experiments.tuning.tune import Marks
 from veriscene.models import load_preset
 from veriscene.training.progress import LogLine
 
@@ -35,7 +26,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def search(corpus: Path, *changes: str, preset: str = "bienc", space: tuple[str, ...] = SPACE) -> Search:
-    return plan_search(preset, data=corpus, changes=["model.hidden=8", *changes], space=space)
+    return Search.plan(preset, data=corpus, changes=["model.hidden=8", *changes], space=space)
 
 
 def play(study: Study, count: int) -> list[dict[str, Any]]:
@@ -133,7 +124,7 @@ def test_a_trial_below_the_median_is_pruned_but_not_in_its_first_half(corpus: Pa
     with opened(tmp_path / "study", search(corpus)) as study:
 
         def marks() -> Marks:
-            return Marks(optuna.Trial(load(study.folder), study.ask()))
+            return Marks(optuna.Trial(load(study.folder), study.ask()), epochs=1, minutes=0)
 
         for number, accuracy in enumerate((0.6, 0.7, 0.8, 0.9)):  # scored seven times, the last ones stop early
             complete = marks()
@@ -149,11 +140,13 @@ def test_a_trial_below_the_median_is_pruned_but_not_in_its_first_half(corpus: Pa
         assert best is not None and best.value == 0.9
 
 
-def test_the_share_of_a_trial_is_measured_by_what_ends_it_first() -> None:
+def test_the_share_of_a_trial_is_measured_by_what_ends_it_first(corpus: Path, tmp_path: Path) -> None:
     line = LogLine(50, 5.0, loss=0.5, dev_accuracy=0.5, learning_rate=0.1, examples_per_second=1.0, seconds=30.0)
-    for minutes, share in ((0, 0.5), (2, 0.5), (0.75, 2 / 3)):
-        settings = load_preset("bienc", ["training.epochs=10", f"training.minutes={minutes}"]).training
-        assert share_done(line, settings) == pytest.approx(share)
+    with opened(tmp_path / "study", search(corpus)) as study:
+        for minutes, mark in ((0, 10), (2, 10), (0.75, 13)):  # of 20
+            number = study.ask()
+            Marks(optuna.Trial(load(study.folder), number), epochs=10, minutes=minutes).should_prune(line)
+            assert max(study.trials()[number].intermediate_values) == mark
 
 
 def test_trials_of_every_batch_size_are_scored_equally_often(corpus: Path) -> None:
@@ -162,9 +155,3 @@ def test_trials_of_every_batch_size_are_scored_equally_often(corpus: Path) -> No
     searched = search(corpus, by_steps, space=("training.batch=64,512",))
     assert searched.config.training.evaluate_every == 0  # once per epoch
     assert "--set training.evaluate_every=0" in searched.command({"training.batch": 64})
-
-
-def test_without_optuna_the_error_says_how_to_install_it(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(InputError, match=r'pip install "veriscene\[tune\]"'):
-        search(corpus)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import multiprocessing
 import os
@@ -13,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -20,13 +20,14 @@ from accelerate import Accelerator
 from typer.testing import CliRunner, Result
 
 from samples import write_corpus, yellow_circle_examples
+from veriscene.cli import experiments
 from veriscene.errors import InputError
-from veriscene.experiments.tuning.study import ERROR, is_cut_off, load, plan_search
-from veriscene.experiments.tuning.tune import Outcome, tune
+from veriscene.experiments.tuning.space import Search
+from veriscene.experiments.tuning.study import ERROR, is_cut_off, load
+from veriscene.experiments.tuning.tune import tune
 from veriscene.models import load_preset
 from veriscene.training import checkpoint as checkpoints
 
-cli = importlib.import_module("veriscene.cli.tune")
 SMALL = [f"model.{size}=8" for size in ("embedding", "hidden", "item")] + ["training.batch=16"]
 RATES = "training.learning_rate=1e-5:1e-2:log"
 ENDLESS = [*SMALL, "training.epochs=9999", "training.patience=9999"]
@@ -50,8 +51,8 @@ def run(
     jobs: int = 1,
     accelerator: Callable[[], Accelerator] = Accelerator,
     say: Callable[[str], None] = print,
-) -> Outcome:
-    search = plan_search("bienc", data=corpus, changes=[*SMALL, *changes], space=[RATES])
+) -> tuple[dict[str, Any] | None, bool]:
+    search = Search.plan("bienc", data=corpus, changes=[*SMALL, *changes], space=[RATES])
     return tune(search, folder=folder, trials=trials, jobs=jobs, accelerator=accelerator, say=say)
 
 
@@ -62,7 +63,7 @@ def arguments(corpus: Path, folder: Path, changes: list[str], space: str, *more:
 
 def command(corpus: Path, folder: Path, changes: list[str], space: str, *more: str) -> Result:
     app = typer.Typer()
-    app.command()(cli.tune)
+    app.command()(experiments.tune)
     return CliRunner().invoke(app, arguments(corpus, folder, changes, space, *more))
 
 
@@ -175,5 +176,13 @@ def test_workers_are_spawned_where_there_is_a_gpu(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)  # in this process only
-    outcome = run(corpus, tmp_path, "training.epochs=1", trials=1)
-    assert outcome.best is not None and not outcome.interrupted
+    best, interrupted = run(corpus, tmp_path, "training.epochs=1", trials=1)
+    assert best is not None and not interrupted
+
+
+def test_without_optuna_the_error_says_how_to_install_it(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(InputError, match=r'pip install "veriscene\[tune\]"'):
+        experiments.tune("bienc", corpus, out=tmp_path)

@@ -1,69 +1,82 @@
-"""The search space of `veriscene tune`: which settings are searched, and over which values."""
+"""A search: which settings vary, over which values, and all else that makes its trials comparable."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from veriscene.config import Config
 from veriscene.errors import InputError
+from veriscene.experiments.settings import as_changes, as_text, configure, flat, train_command
+from veriscene.experiments.tuning import DEFAULT_SPACE
+from veriscene.experiments.tuning import SPACE_FORMS as FORMS
+from veriscene.training.settings import has_effect
+from veriscene.training.source import CorpusSource
 
-if TYPE_CHECKING:
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
-
-# The settings that the paper does not report and that accuracy depends on most.
-DEFAULT = (
-    "training.learning_rate=3e-4:4e-3:log",
-    "training.batch=64,128,256,512",
-    "training.label_smoothing=0:0.2",
-    "training.weight_decay=1e-2:1:log",
-    "training.r_drop=0,1,2,4",
-    "model.dropout=0:0.6",
-    "model.forget_bias=0,1",
-    "model.coordinates=corner,contact",
-    "model.penalty=1:100.0:log",
-    "data.order=random,file,sorted",
-    "data.word_dropout=0:0.2",
-)
-FORMS = "section.key=low:high, section.key=low:high:log or section.key=a,b,c"
-
-Space = Mapping[str, "Distribution"]  # by section.key
-Settings = dict[str, Any]  # section.key -> bool, int, float or str
+Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
+Space = Mapping[str, Distribution]  # by section.key
 
 
-def configure(preset: str, changes: Iterable[str]) -> Config:
-    """Returns the preset with these changes; raises InputError unless such a model can be built and trained."""
-    from veriscene import models
+@dataclass(frozen=True)
+class Search:
+    preset: str
+    data: Path
+    changes: Sequence[str]  # of the preset, for all trials
+    config: Config  # the preset with these changes
+    space: Space
+    fingerprint: int  # of the train and dev examples
 
-    config = models.load_preset(preset, changes)
-    models.check(config.model)
-    return config
+    @classmethod
+    def plan(cls, preset: str, *, data: Path, changes: Sequence[str], space: Sequence[str]) -> Search:
+        """Reads and checks everything the search needs; raises InputError before any file is written."""
+        values = read_space(space, preset=preset, changes=changes)
+        config = configure(preset, changes)
+        if "training.batch" in values and config.training.evaluate_every:
+            # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
+            changes = [*changes, "training.evaluate_every=0"]
+            config = configure(preset, changes)
+        return cls(preset, data, changes, config, values, CorpusSource.open(config, data).fingerprint)
 
+    def changes_of(self, params: Mapping[str, Any]) -> list[str]:
+        """All changes of the preset in a trial with these sampled values."""
+        return [*self.changes, *as_changes(self.rounded(params))]
 
-def flat(config: Config) -> Settings:
-    """Returns all settings by `section.key`."""
-    return {f"{section}.{name}": v for section, values in config.to_json().items() for name, v in values.items()}
+    def rounded(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Rounds sampled floats to three significant digits, within their ranges: short enough to type."""
+        settings = dict(params)
+        for key, value in params.items():
+            values = self.space[key]
+            if isinstance(values, FloatDistribution):
+                settings[key] = min(max(float(f"{value:.3g}"), values.low), values.high)
+        return settings
+
+    def command(self, params: Mapping[str, Any]) -> str:
+        """The command that trains the same model as such a trial."""
+        return train_command(self.preset, str(self.data), self.changes_of(params), self.config)
+
+    def to_json(self) -> dict[str, Any]:
+        """All that identifies the search, as a flat JSON object."""
+        space = {f"--space {key}": describe(values) for key, values in self.space.items()}
+        return {"preset": self.preset, "corpus fingerprint": self.fingerprint, **flat(self.config), **space}
 
 
 def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str]) -> Space:
-    """Returns the space given by `lines`, or else the default space without settings that are fixed or have no effect.
+    """The space given by `lines`, or else the default space without settings that are fixed or have no effect.
 
     Raises InputError unless every bound and every choice gives a valid configuration.
     """
-    from veriscene.training.settings import has_effect
-
     config = configure(preset, changes)
-    fixed = {change.partition("=")[0].strip() for change in changes}
-
-    def is_free(line: str) -> bool:
-        key = line.partition("=")[0]
-        return key in flat(config) and key not in fixed and has_effect(config.model, key, corpus_given=True)
-
+    settings, fixed = flat(config), {change.partition("=")[0].strip() for change in changes}
     space: dict[str, Distribution] = {}
-    for line in lines or filter(is_free, DEFAULT):
+    for line in lines or DEFAULT_SPACE:
         key, _, values = (part.strip() for part in line.partition("="))
+        is_idle = key in settings and not has_effect(config.model, key, corpus_given=True)
+        if not lines and (key not in settings or key in fixed or is_idle):
+            continue
         try:
             if not values or "." not in key:
                 raise InputError("not a search range", allowed=f"use {FORMS}")
@@ -71,7 +84,7 @@ def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str]) -> 
                 raise InputError(f"{key} is also fixed by another option", allowed="search it or fix it")
             if key in space:
                 raise InputError(f"{key} is given twice", allowed="give it once")
-            if key in flat(config) and not has_effect(config.model, key, corpus_given=True):
+            if is_idle:
                 raise InputError(f"{key} has no effect on {config.model.name}")
             space[key] = _read_values(key, values, preset, changes)
         except InputError as error:
@@ -82,8 +95,6 @@ def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str]) -> 
 
 
 def _read_values(key: str, values: str, preset: str, changes: Sequence[str]) -> Distribution:
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
     def read(text: str) -> Any:
         """Lets the configuration check the value, and convert it to its setting's type."""
         return flat(configure(preset, [*changes, f"{key}={text.strip()}"]))[key]
@@ -106,30 +117,7 @@ def _read_values(key: str, values: str, preset: str, changes: Sequence[str]) -> 
 
 
 def describe(distribution: Distribution) -> str:
-    """Returns the values as `--space` accepts them, in a canonical form."""
-    from optuna.distributions import CategoricalDistribution
-
+    """The values as `--space` accepts them, in a canonical form."""
     if isinstance(distribution, CategoricalDistribution):
-        return ",".join(map(_text, distribution.choices))
+        return ",".join(map(as_text, distribution.choices))
     return f"{distribution.low}:{distribution.high}{':log' if distribution.log else ''}"
-
-
-def rounded(params: Mapping[str, Any], space: Space) -> Settings:
-    """Rounds sampled floats to three significant digits, within their ranges: short enough to type."""
-    from optuna.distributions import FloatDistribution
-
-    settings = dict(params)
-    for key, value in params.items():
-        values = space[key]
-        if isinstance(values, FloatDistribution):
-            settings[key] = min(max(float(f"{value:.3g}"), values.low), values.high)
-    return settings
-
-
-def as_changes(settings: Settings) -> list[str]:
-    """Returns the settings as arguments for `--set`."""
-    return [f"{key}={_text(value)}" for key, value in settings.items()]
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import optuna
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
 
 from veriscene import files
-from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.experiments.tuning.space import Space, as_changes, configure, describe, flat, read_space, rounded
+from veriscene.experiments.tuning.space import Search
 from veriscene.training.checkpoint import BEST
-from veriscene.training.settings import with_effect
-from veriscene.training.source import CorpusSource
 from veriscene.training.trainer import LAST
-
-if TYPE_CHECKING:
-    import optuna
-    from optuna.trial import FrozenTrial
 
 JOURNAL, BEST_TRIAL = "journal.log", "best.json"
 SEARCH, ERROR, SECONDS = "search", "error", "seconds"  # user attributes of the study, and of its trials
@@ -32,48 +27,6 @@ TRIALS_BEFORE_PRUNING = 4
 # Trials are compared at this many evenly spaced marks, since batch sizes differ and so do the steps of dev scores.
 # Some of these models leave their initial plateau late, so none is pruned in its first half.
 MARKS, FIRST_PRUNED_MARK = 20, 10
-
-
-@dataclass(frozen=True)
-class Search:
-    """What is searched, and on which corpus. Trials are comparable only if all of this is the same."""
-
-    preset: str
-    data: Path
-    changes: Sequence[str]  # of the preset, for all trials
-    config: Config  # the preset with these changes
-    space: Space
-    fingerprint: int  # of the train and dev examples
-
-    def all_changes(self, params: Mapping[str, Any]) -> list[str]:
-        """Returns the changes of the preset that make up a trial with these sampled values."""
-        return [*self.changes, *as_changes(rounded(params, self.space))]
-
-    def command(self, params: Mapping[str, Any]) -> str:
-        """Returns the command that trains the same model again."""
-        changes = with_effect(self.all_changes(params), self.config.model, corpus_given=True)
-        options = [part for change in changes for part in ("--set", change)]
-        return shlex.join(["veriscene", "train", self.preset, "--data", str(self.data), *options])
-
-    def record(self) -> dict[str, Any]:
-        """Returns all that identifies the search, as a flat JSON object."""
-        space = {f"--space {key}": describe(values) for key, values in self.space.items()}
-        return {"preset": self.preset, "corpus fingerprint": self.fingerprint, **flat(self.config), **space}
-
-
-def plan_search(preset: str, *, data: Path, changes: Sequence[str], space: Sequence[str]) -> Search:
-    """Reads and checks everything the search needs; raises InputError before any file is written."""
-    try:
-        import optuna  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise InputError(f"optuna is missing ({error})", allowed='pip install "veriscene[tune]"') from None
-    checked = read_space(space, preset=preset, changes=changes)
-    config = configure(preset, changes)
-    if "training.batch" in checked and config.training.evaluate_every:
-        # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
-        changes = [*changes, "training.evaluate_every=0"]
-        config = configure(preset, changes)
-    return Search(preset, data, changes, config, checked, fingerprint=CorpusSource.open(config, data).fingerprint)
 
 
 @contextmanager
@@ -100,7 +53,7 @@ class Study:
             trials = self.trials()
             if self.run_folder(len(trials)).exists():
                 raise ValueError(f"trial {len(trials)} is missing")  # and its number would be used again
-            self._check_same(self._study.user_attrs.get(SEARCH))
+            self._check_same()
             if unknown := {key for trial in trials for key in trial.params.keys() - search.space.keys()}:
                 raise ValueError(f"unknown setting {min(unknown)}")
         except (ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError) as error:
@@ -110,6 +63,18 @@ class Study:
                 self.close(trial.number)
         self._clean_up()
 
+    def _check_same(self) -> None:
+        now = json.loads(json.dumps(self.search.to_json()))
+        before = self._study.user_attrs.get(SEARCH)
+        if before is None:
+            self._study.set_user_attr(SEARCH, now)
+            return
+        for key in {**before, **now}:
+            if before.get(key) != now.get(key):
+                what = f"this study was started with {key}={before.get(key)}, not {now.get(key)}"
+                allowed = "continue with the same, or choose another folder with --out"
+                raise InputError(what, where=self.folder, allowed=allowed)
+
     def trials(self) -> list[FrozenTrial]:
         return self._study.get_trials(deepcopy=False)
 
@@ -117,49 +82,43 @@ class Study:
         return self.folder / f"trial-{number:03}"
 
     def finished(self) -> list[FrozenTrial]:
-        """Returns the trials that count: complete, pruned or failed, but neither running nor cut off."""
+        """The trials that count: complete, pruned or failed, but neither running nor cut off."""
         return [trial for trial in self.trials() if trial.state.is_finished() and not is_cut_off(trial)]
 
     def best(self) -> FrozenTrial | None:
-        """Returns the best complete trial. A pruned one is never the best: others were better at the same mark."""
-        complete = [trial for trial in self.trials() if trial.state.name == "COMPLETE"]
+        """The best complete trial. A pruned one is never the best: others were better at the same mark."""
+        complete = [trial for trial in self.trials() if trial.state is TrialState.COMPLETE]
         return max(complete, key=lambda trial: trial.value or 0.0, default=None)
 
     def best_to_json(self) -> dict[str, Any] | None:
-        """Returns the content of best.json."""
-        best = self.best()
-        if best is None:
+        """The content of best.json."""
+        if (best := self.best()) is None:
             return None
         return {
             "dev_accuracy": best.value,
             "trial": best.number,
-            "settings": rounded(best.params, self.search.space),
+            "settings": self.search.rounded(best.params),
             "command": self.search.command(best.params),
             "run": str(self.run_folder(best.number)),
         }
 
     def ask(self) -> int:
         """Starts a trial and returns its number. With one job, interruptions do not change the sequence of settings."""
-        from optuna.exceptions import ExperimentalWarning
-        from optuna.samplers import TPESampler
-
         # A generator for the whole study would restart with each command, and repeat its first settings.
         started = sum(not is_cut_off(trial) for trial in self.trials())
         seed = (self.search.config.training.seed * 1_000_003 + started) % 2**32
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ExperimentalWarning)
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             # constant_liar avoids the settings of trials that are still running.
-            self._study.sampler = TPESampler(seed=seed, multivariate=True, constant_liar=True)
+            self._study.sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
         return self._study.ask(fixed_distributions=dict(self.search.space)).number
 
     def close(self, number: int, *, error: str | None = None) -> FrozenTrial:
         """To be called when a trial's worker has ended. Without a result it failed or, without `error`, is cut off."""
-        import optuna
-
         if not self.trials()[number].state.is_finished():
             if error is not None:
                 optuna.Trial(self._study, number).set_user_attr(ERROR, error)
-            self._study.tell(number, state=optuna.trial.TrialState.FAIL)
+            self._study.tell(number, state=TrialState.FAIL)
         self._clean_up()
         return self.trials()[number]
 
@@ -176,25 +135,9 @@ class Study:
         if best is not None:
             files.write_text(self.folder / BEST_TRIAL, json.dumps(self.best_to_json(), indent=1) + "\n")
 
-    def _check_same(self, started_with: dict[str, Any] | None) -> None:
-        now = json.loads(json.dumps(self.search.record()))
-        if started_with is None:
-            self._study.set_user_attr(SEARCH, now)
-            return
-        for key in {**started_with, **now}:
-            if started_with.get(key) != now.get(key):
-                raise InputError(
-                    f"this study was started with {key}={started_with.get(key)}, not {now.get(key)}",
-                    where=self.folder,
-                    allowed="continue with the same, or choose another folder with --out",
-                )
-
 
 def load(folder: Path) -> optuna.Study:
     """Opens the journal, in the command or in a worker. It holds one study, so a trial's id is its number."""
-    import optuna
-    from optuna.storages.journal import JournalFileBackend
-
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = optuna.pruners.MedianPruner(
         n_startup_trials=TRIALS_BEFORE_PRUNING, n_warmup_steps=FIRST_PRUNED_MARK, n_min_trials=TRIALS_BEFORE_PRUNING
@@ -206,4 +149,4 @@ def load(folder: Path) -> optuna.Study:
 
 
 def is_cut_off(trial: FrozenTrial) -> bool:
-    return trial.state.name == "FAIL" and ERROR not in trial.user_attrs
+    return trial.state is TrialState.FAIL and ERROR not in trial.user_attrs

@@ -10,38 +10,33 @@ import time
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import closing
-from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
+from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import optuna
 import torch
 from accelerate import Accelerator
+from optuna.trial import FrozenTrial, TrialState
 
-from veriscene.config import TrainingConfig
 from veriscene.errors import InputError
+from veriscene.experiments.settings import as_changes, configure
 from veriscene.experiments.tuning import study as studies
-from veriscene.experiments.tuning.space import as_changes, configure, rounded
-from veriscene.experiments.tuning.study import ERROR, MARKS, SECONDS, Search, Study
+from veriscene.experiments.tuning.space import Search
+from veriscene.experiments.tuning.study import ERROR, MARKS, SECONDS, Study
 from veriscene.training import run
+from veriscene.training.distributed import make_accelerator
 from veriscene.training.interruption import interruptible
 from veriscene.training.progress import LogLine, clock
 
-if TYPE_CHECKING:
-    import optuna
-    from optuna.trial import FrozenTrial
-
 MOST_FAILURES = 3  # in a row: then the settings are not the cause
 # All that training imports, including what torch and accelerate import late.
-PRELOADED = [__name__, "optuna", "torch._dynamo", "torch.distributed.tensor", "torch.utils.tensorboard"]
+PRELOADED = [__name__, "torch._dynamo", "torch.distributed.tensor", "torch.utils.tensorboard"]
 
-
-@dataclass(frozen=True)
-class Outcome:
-    best: dict[str, Any] | None  # the content of best.json; None if no trial is complete
-    interrupted: bool
+Accelerators = Callable[[], Accelerator]
 
 
 def tune(
@@ -50,11 +45,12 @@ def tune(
     folder: Path,
     trials: int,
     jobs: int,
-    accelerator: Callable[[], Accelerator],
     say: Callable[[str], None],
-) -> Outcome:
+    accelerator: Accelerators = make_accelerator,
+) -> tuple[dict[str, Any] | None, bool]:
     """Starts or continues the study in `folder`, until it has `trials` finished trials or Ctrl-C is pressed.
 
+    Returns the content of best.json (None if no trial is complete), and whether the study was interrupted.
     `accelerator` is called in each worker. Raises InputError after three failures in a row.
     """
     failures: list[FrozenTrial] = []  # since the last success
@@ -70,16 +66,14 @@ def tune(
                 left = clock((time.monotonic() - started) / (finished - before) * max(0, trials - finished))
                 say(f"{_result(study, trial)}  {finished} of {trials}, {left} left")
         if len(failures) >= MOST_FAILURES:
-            raise InputError(
-                f"{len(failures)} trials in a row failed, the last with: {failures[-1].user_attrs[ERROR]}",
-                where=folder,
-                allowed=f"see {study.run_folder(failures[-1].number).with_suffix('.txt')}",
-            )
-        return Outcome(study.best_to_json(), interrupted=len(study.finished()) < trials)
+            what = f"{len(failures)} trials in a row failed, the last with: {failures[-1].user_attrs[ERROR]}"
+            log = study.run_folder(failures[-1].number).with_suffix(".txt")
+            raise InputError(what, where=folder, allowed=f"see {log}")
+        return study.best_to_json(), len(study.finished()) < trials
 
 
 def _run(
-    study: Study, trials: int, jobs: int, accelerator: Callable[[], Accelerator], should_stop: Callable[[], bool]
+    study: Study, trials: int, jobs: int, accelerator: Accelerators, should_stop: Callable[[], bool]
 ) -> Generator[FrozenTrial]:
     """Keeps `jobs` workers busy until `trials` are finished, and yields each trial whose worker has ended."""
     threads = max(1, torch.get_num_threads() // jobs)
@@ -109,20 +103,18 @@ def _run(
 
 
 def _result(study: Study, trial: FrozenTrial) -> str:
-    settings = " ".join(as_changes(rounded(trial.params, study.search.space)))
+    settings = " ".join(as_changes(study.search.rounded(trial.params)))
     if ERROR in trial.user_attrs:
         return f"trial {trial.number}  failed: {trial.user_attrs[ERROR]}  {settings}"
-    result = f"dev {trial.value:.1%}{', pruned' if trial.state.name == 'PRUNED' else ''}"
+    result = f"dev {trial.value:.1%}{', pruned' if trial.state is TrialState.PRUNED else ''}"
     if best := study.best():
         result += f"  best {best.value:.1%} (trial {best.number})"
     return f"trial {trial.number}  {result}  {trial.user_attrs[SECONDS]:.0f} s  {settings}"
 
 
 def _start(*arguments: Any) -> BaseProcess:
-    context: multiprocessing.context.SpawnContext | multiprocessing.context.ForkServerContext
-    if torch.cuda.is_available():  # CUDA does not survive a fork
-        context = multiprocessing.get_context("spawn")
-    else:  # faster: forks of a server that has already imported torch
+    context: SpawnContext | ForkServerContext = multiprocessing.get_context("spawn")
+    if not torch.cuda.is_available():  # faster, but CUDA does not survive a fork
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
     worker = context.Process(target=_work, args=arguments, daemon=True)
@@ -139,10 +131,8 @@ def _start(*arguments: Any) -> BaseProcess:
 # ------------------------------------------------------------ in the worker
 
 
-def _work(search: Search, folder: Path, number: int, threads: int, accelerator: Callable[[], Accelerator]) -> None:
+def _work(search: Search, folder: Path, number: int, threads: int, accelerator: Accelerators) -> None:
     """Trains one trial, and writes its scores and its result to the journal."""
-    import optuna
-
     with folder.with_suffix(".txt").open("ab") as log:
         for stream in (1, 2):
             os.dup2(log.fileno(), stream)
@@ -156,19 +146,14 @@ def _work(search: Search, folder: Path, number: int, threads: int, accelerator: 
         traceback.print_exc()
         text = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         trial.set_user_attr(ERROR, text.partition("\n")[0])
-        study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        study.tell(trial, state=TrialState.FAIL)
 
 
 def _train(search: Search, folder: Path, study: optuna.Study, trial: optuna.Trial, accelerator: Accelerator) -> None:
-    from optuna.trial import TrialState
-
-    marks, config = Marks(trial), configure(search.preset, search.all_changes(trial.params))
-
-    def stop_after(line: LogLine) -> bool:
-        return marks.report(share_done(line, config.training), line.dev_accuracy)
-
+    config = configure(search.preset, search.changes_of(trial.params))
+    marks = Marks(trial, epochs=config.training.epochs, minutes=config.training.minutes)
     with run.start(config, preset=search.preset, data=search.data, folder=folder, accelerator=accelerator) as trainer:
-        outcome = trainer.fit(stop_after=stop_after)
+        outcome = trainer.fit(stop_after=marks.should_prune)
     if outcome.interrupted:
         return  # without a result: the command marks this trial as cut off
     trial.set_user_attr(SECONDS, outcome.position.seconds)
@@ -190,9 +175,15 @@ def _exit_with_parent() -> None:
 class Marks:
     """Reports the best dev accuracy so far at each mark that a trial passes, so that trials can be compared there."""
 
-    def __init__(self, trial: optuna.Trial) -> None:
-        self._trial, self._next, self._best = trial, 0, 0.0
+    def __init__(self, trial: optuna.Trial, *, epochs: int, minutes: float) -> None:
+        self._trial, self._epochs, self._minutes = trial, epochs, minutes
+        self._next, self._best = 0, 0.0
         self.pruned = False
+
+    def should_prune(self, line: LogLine) -> bool:
+        """The share of the run that is over is measured by epochs or by the time limit, whichever ends it first."""
+        by_time = line.seconds / (60 * self._minutes) if self._minutes else 0.0
+        return self.report(min(1.0, max(line.epoch / self._epochs, by_time)), line.dev_accuracy)
 
     def report(self, share: float, accuracy: float) -> bool:
         """Takes a dev score after this share of the trial; returns True if the trial should be pruned."""
@@ -205,9 +196,3 @@ class Marks:
             self._next = mark + 1
             self.pruned = mark < MARKS and self._trial.should_prune()
         return self.pruned
-
-
-def share_done(line: LogLine, settings: TrainingConfig) -> float:
-    """Returns the share of a run that is over, by its epochs or by its time limit, whichever ends it first."""
-    by_time = line.seconds / (60 * settings.minutes) if settings.minutes else 0.0
-    return min(1.0, max(line.epoch / settings.epochs, by_time))

@@ -1,0 +1,109 @@
+"""`veriscene reproduce` and `veriscene tune`: many runs with one purpose."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veriscene.cli import output
+from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed
+from veriscene.errors import InputError
+from veriscene.experiments.tuning import DEFAULT_SPACE, SPACE_FORMS
+
+
+def reproduce(
+    plan: Annotated[str, typer.Argument(help="table1: the structured rows of Table 1. ablations: poolings, orders.")],
+    data: Annotated[Path, typer.Option(readable=False, help="The NLVR corpus: train, dev and public test.")],
+    out: Annotated[Path | None, typer.Option(readable=False, help="Folder of all runs. Default: runs/PLAN.")] = None,
+    rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
+    seeds: Annotated[int, typer.Option(min=3, help="Seeds per row; rows trained with fewer get the missing ones.")] = 3,
+    changes: Changes = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the expected time.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train and score the rows of a table with several seeds each, and print it beside the published figures.
+
+    Repeating the command continues where it stopped. The test split is scored once per row, when its seeds are trained.
+    """
+    from veriscene.experiments.plans import PLANS
+    from veriscene.experiments.reproduce import Reproduction, planned
+    from veriscene.training.distributed import make_accelerator
+    from veriscene.training.progress import clock
+
+    if plan not in PLANS:
+        raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join(PLANS)}")
+    todo = planned(PLANS[plan], rows or [], seeds=seeds)
+    folder, accelerator = out or Path("runs") / plan, make_accelerator()
+    work = Reproduction(PLANS[plan], changes or [], data, folder, accelerator)
+    work.check(todo)
+    left = work.expected_seconds_left(todo, lambda row, time: output.say(f"{row:<45} about {clock(time)}"))
+    total = output.expected_time(sum(left.values()), accelerator)
+    output.say(f"{len(left)} of {len(todo)} rows to train in {folder}, about {total}")
+    if dry_run:
+        return
+    work.check_test_split()
+    for row in todo:
+        result = work.carry_out(row, output.say)
+        if result is None:
+            output.say("interrupted and saved; repeat the command to continue")
+            raise typer.Exit(INTERRUPTED)
+        output.say(f"{row.name}: dev {result.dev}")
+        if row.name in left or row is todo[-1]:  # computing intervals takes a while, and finished rows change none
+            table = work.table()
+            if output.IS_MAIN:
+                table.write(folder, plan)
+    output.result(json.dumps(table.to_json()) if as_json else table.markdown().rstrip("\n"))
+
+
+def tune(
+    preset: Annotated[str, typer.Argument(help="biatt-pointer, …; `veriscene models` lists all.")],
+    data: Annotated[Path, typer.Option(readable=False, help="Corpus folder with train/train.json and dev/dev.json.")],
+    trials: Annotated[int, typer.Option(min=1, help="Finished trials in total, with earlier ones.")] = 20,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Time limit of a trial. Default: the preset's.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Trials at the same time.")] = 1,
+    changes: Changes = None,
+    space: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SECTION.KEY=VALUES",
+            help=f"Search this setting instead of the default ones; may be repeated. Form: {SPACE_FORMS}."
+            f" Default, without what --set fixes and what has no effect on the model: {' '.join(DEFAULT_SPACE)}",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(readable=False, help="Study folder. Default: runs/tune-PRESET.")] = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search for settings with optuna by dev accuracy, and print the command that trains with the best ones.
+
+    The same command continues an earlier search until it has --trials finished trials. A trial past its first half is
+    stopped if it is worse than the median of the others at that point. Ctrl-C stops all trials; finished ones count.
+    """
+    try:
+        import optuna  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise InputError(f"optuna is missing ({error})", allowed='pip install "veriscene[tune]"') from None
+    from veriscene.experiments.tuning.space import Search
+    from veriscene.experiments.tuning.tune import tune as run_study
+    from veriscene.training.settings import check_changes
+
+    output.require_one_process("tune")
+    fixed = output.all_changes(changes, seed) + ([] if minutes is None else [f"training.minutes={minutes}"])
+    search = Search.plan(preset, data=data, changes=fixed, space=space or [])
+    check_changes(changes or [], search.config.model, corpus_given=True)
+    folder = out or Path("runs") / f"tune-{preset}"
+    output.say(f"{trials} trials, {jobs} at a time; logs: {folder / 'trial-NNN.txt'}")
+    best, interrupted = run_study(search, folder=folder, trials=trials, jobs=jobs, say=output.say)
+    if best is None and not interrupted:
+        raise InputError("no trial completed", where=folder, allowed="see the logs of its trials")
+    if best is not None:
+        output.say(f"best dev accuracy {best['dev_accuracy']:.1%}, in trial {best['trial']}")
+        print(json.dumps(best) if as_json else best["command"])
+    if interrupted:
+        output.say(f"interrupted; to continue: {shlex.join(['veriscene', *sys.argv[1:]])}")
+        raise typer.Exit(INTERRUPTED)
