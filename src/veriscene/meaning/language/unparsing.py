@@ -24,10 +24,8 @@ def unparse(expression: Expression) -> str:
     match expression:
         case tree.Number(value):
             return str(value)
-        case tree.Constant(name) | tree.Variable(name) | tree.Named(name):
+        case tree.Constant(name) | tree.Variable(name):
             return name
-        case tree.Everything(kind):
-            return tree.COLLECTIONS[kind]
         case tree.Lambda(parameter, body):
             return f"lambda {parameter.name}: {unparse(body)}"
         case tree.Call(function, arguments):
