@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from veriscene.meaning.english import nouns
 from veriscene.meaning.english import quantifiers as q
-from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted, both
+from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted, both, joined
 from veriscene.meaning.scene_drawing import SceneKind
 
 Content = Callable[[Voice], Phrase]
@@ -31,9 +31,7 @@ def holds_several(voice: Voice) -> Phrase:
     """As in "a yellow square, a black circle and at least one blue triangle"."""
     few: Weighted[q.Quantifier] = ((5, q.A), (3, q.AT_LEAST), (3, q.NUMBER), (2, q.EXACTLY), (1, q.ONLY))
     several = nouns.different_things(voice, voice.weighted(((7, 2), (2, 3))))
-    parts = [q.quantified(voice, things, q.ITEMS_OF_BOX, few) for things in several]
-    *words, last = (part.words for part in parts)
-    return Phrase(f"{', '.join(words)} and {last}", both(*(part.meaning for part in parts)))
+    return joined([q.quantified(voice, things, q.ITEMS_OF_BOX, few) for things in several])
 
 
 def holds_two_colors(voice: Voice) -> Phrase:
@@ -100,21 +98,18 @@ def holds_variety(voice: Voice) -> Phrase:
     if voice.chance(0.5):
         few: Weighted[q.Quantifier] = ((3, q.NUMBER), (2, q.AT_LEAST), (1, q.EXACTLY))
         total = q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_BOX, few, least=2)
-    what, values = (voice.color, "get_set_colors")
-    if voice.kind == "scatter":
-        what, values = voice.weighted(
-            ((6, (what, values)), (3, ("shape", "get_set_shapes")), (1, ("size", "get_set_sizes")))
-        )
-    several = f"count({values}({q.ITEMS_OF_BOX}))"
-    words, meaning = voice.one_of(
+    look = voice.weighted(((6, "color"), (3, "shape"), (1, "size"))) if voice.kind == "scatter" else "color"
+    what = voice.color if look == "color" else look
+    words, values = voice.one_of(
         (
-            (f"of the same {what}", f"{several} == 1"),
-            (f"of {voice.number(2)} different {what}s", f"{several} == 2"),
-            (f"of {voice.number(3)} different {what}s", f"{several} == 3"),
-            (f"of all {voice.number(3)} {what}s", f"{several} == 3"),
+            (f"the same {what}", 1),
+            (f"{voice.number(2)} different {what}s", 2),
+            (f"{voice.number(3)} different {what}s", 3),
+            (f"all {voice.number(3)} {what}s", 3),
         )
     )
-    return Phrase(f"{total.words} {words}", both(total.meaning, meaning))
+    meaning = f"count(get_set_{look}s({q.ITEMS_OF_BOX})) == {values}"
+    return Phrase(f"{total.words} of {words}", both(total.meaning, meaning))
 
 
 def holds_of_which(voice: Voice) -> Phrase:
@@ -158,14 +153,14 @@ def compared(voice: Voice, where: str = q.ITEMS_OF_BOX) -> Phrase:
             (2, ("the same number of {} and {}", "==")),
         )
     )
-    number, other_number = (f"count({things.among(where)})" for things in (one, other))
-    return Phrase(words.format(one.plural, other.plural), f"{number} {relation} {other_number}", plural=True)
+    meaning = f"count({one.among(where)}) {relation} count({other.among(where)})"
+    return Phrase(words.format(one.plural, other.plural), meaning, plural=True)
 
 
 def _two_kinds(voice: Voice) -> tuple[Things, Things]:
     if voice.kind == "scatter" and voice.chance(0.4):
         one, other = voice.two_of(tuple(nouns.SHAPES))
-        return Things(one, f"{one}s", nouns.SHAPES[one]), Things(other, f"{other}s", nouns.SHAPES[other])
+        return nouns.shaped(one), nouns.shaped(other)
     one, other = voice.two_of(tuple(nouns.COLORS))
     return nouns.colored(voice, one), nouns.colored(voice, other)
 

@@ -69,10 +69,26 @@ def tower_of_color(voice: Voice) -> Things:
 
 
 def items_are(voice: Voice, where: str = q.ALL_ITEMS) -> Phrase:
-    """As in "all the blue circles are touching the wall", about all items or those of the box `b`."""
-    form = voice.weighted(((4, _all_are), (2, _every_is), (4, _none_are), (6, _so_many_are)))
+    """As in "all the blue circles are touching the wall", about all items or those of the box `b`.
+
+    "All" of none is false, as NLVR's writers and the public programs mean it.
+    """
+    form = voice.weighted(((4, "all"), (2, "every"), (4, "none"), (6, "count")))
     things, attribute = _subject_and_predicate(voice, whole_scene=where == q.ALL_ITEMS)
-    return form(voice, things, attribute, where)
+    if form == "count":
+        if voice.kind == "scatter" and voice.chance(0.25):
+            # Only here, because "all … are not …" is ambiguous.
+            attribute = nouns.not_at_border(voice, of_a_box=where == q.ALL_ITEMS)
+        predicate = replace(attribute, words=f"{{is}} {attribute.words}")
+        return q.quantified(voice, things.that(predicate), where, q.COUNTS)
+    test = f"not ({attribute.meaning})" if form == "none" else attribute.meaning
+    if form == "every":
+        subject = f"{voice.one_of(('every', 'each'))} {things.singular} is"
+    else:
+        the = "none of the" if form == "none" else voice.one_of(("all the", "all", "all of the"))
+        subject = f"{the} {things.plural} are"
+    words = f"{subject} {agree(attribute.words, plural=form != 'every')}"
+    return Phrase(words, f"All({things.among(where)}, lambda x: {test})")
 
 
 def _subject_and_predicate(voice: Voice, whole_scene: bool) -> tuple[Things, Attribute]:
@@ -89,28 +105,3 @@ def _subject_and_predicate(voice: Voice, whole_scene: bool) -> tuple[Things, Att
     shape = voice.one_of(tuple(nouns.SHAPES))
     things = voice.weighted(((3, nouns.some_color), (1, nouns.anything)))(voice)
     return things, Attribute(f"{{{shape}}}", nouns.SHAPES[shape])
-
-
-def _all_are(voice: Voice, things: Things, attribute: Attribute, where: str) -> Phrase:
-    """False if there are none, as NLVR's writers and the public programs mean it."""
-    the = voice.one_of(("all the", "all", "all of the"))
-    words = f"{the} {things.plural} are {agree(attribute.words, plural=True)}"
-    return Phrase(words, f"All({things.among(where)}, lambda x: {attribute.meaning})")
-
-
-def _every_is(voice: Voice, things: Things, attribute: Attribute, where: str) -> Phrase:
-    words = f"{voice.one_of(('every', 'each'))} {things.singular} is {agree(attribute.words, plural=False)}"
-    return Phrase(words, f"All({things.among(where)}, lambda x: {attribute.meaning})")
-
-
-def _none_are(voice: Voice, things: Things, attribute: Attribute, where: str) -> Phrase:
-    words = f"none of the {things.plural} are {agree(attribute.words, plural=True)}"
-    return Phrase(words, f"All({things.among(where)}, lambda x: not ({attribute.meaning}))")
-
-
-def _so_many_are(voice: Voice, things: Things, attribute: Attribute, where: str) -> Phrase:
-    if voice.kind == "scatter" and voice.chance(0.25):
-        # Only here, because "all … are not …" is ambiguous.
-        attribute = nouns.not_at_border(voice, of_a_box=where == q.ALL_ITEMS)
-    predicate = replace(attribute, words=f"{{is}} {attribute.words}")
-    return q.quantified(voice, things.that(predicate), where, q.COUNTS)

@@ -17,25 +17,24 @@ def anything(voice: Voice) -> Things:
 
 
 def colored(voice: Voice, color: str) -> Things:
-    return Things(f"{color} {voice.item}", f"{color} {voice.item}s", COLORS[color], 1 / 3)
+    return described(color, COLORS[color], anything(voice))
 
 
 def some_color(voice: Voice) -> Things:
     return colored(voice, voice.one_of(tuple(COLORS)))
 
 
-def some_shape(voice: Voice) -> Things:
-    shape = voice.one_of(tuple(SHAPES))
+def shaped(shape: str) -> Things:
     return Things(shape, f"{shape}s", SHAPES[shape], 1 / 3)
 
 
+def some_shape(voice: Voice) -> Things:
+    return shaped(voice.one_of(tuple(SHAPES)))
+
+
 def described(adjective: str, meaning: str, things: Things, share: float = 1 / 3) -> Things:
-    return Things(
-        f"{adjective} {things.singular}",
-        f"{adjective} {things.plural}",
-        both(meaning, things.meaning),
-        things.share * share,
-    )
+    singular, plural = f"{adjective} {things.singular}", f"{adjective} {things.plural}"
+    return Things(singular, plural, both(meaning, things.meaning), things.share * share)
 
 
 def colored_shape(voice: Voice) -> Things:
@@ -109,28 +108,24 @@ class Place:
     share: float = 0.4
 
 
-WALL = Place(
-    ("the wall", "a wall", "the edge", "an edge", "any edge", "the side", "the side of the box", "a wall of a box"),
-    "is_{}touching_wall(x)",
-    0.45,
+def _wall(share: float, names: str, side: str = "") -> Place:
+    return Place(tuple(names.split(", ")), f"is_{{}}touching_wall(x{side and f', Side.{side}'})", share)
+
+
+PLACES: Weighted[Place] = (
+    (36, _wall(0.45, "the wall, a wall, the edge, an edge, any edge, the side, the side of the box, a wall of a box")),
+    (2, _wall(0.45, "the line of the box")),
+    (20, _wall(0.22, "the base, the bottom, the bottom of a box, the bottom edge, the bottom wall", "BOTTOM")),
+    (12, _wall(0.22, "the right wall, the right side, the right edge, right wall of a box", "RIGHT")),
+    (4, _wall(0.08, "the left wall, the left side, the left edge", "LEFT")),
+    (4, _wall(0.08, "the roof of a box, the roof, the top edge, the top wall", "TOP")),
+    (
+        12,
+        Place(
+            ("a corner", "the corner", "a corner of a box", "the corner of the box"), "is_{}touching_corner(x)", 0.08
+        ),
+    ),
 )
-LINE = Place(("the line of the box",), "is_{}touching_wall(x)", 0.45)
-BOTTOM = Place(
-    ("the base", "the bottom", "the bottom of a box", "the bottom edge", "the bottom wall"),
-    "is_{}touching_wall(x, Side.BOTTOM)",
-    0.22,
-)
-RIGHT = Place(
-    ("the right wall", "the right side", "the right edge", "right wall of a box"),
-    "is_{}touching_wall(x, Side.RIGHT)",
-    0.22,
-)
-LEFT = Place(("the left wall", "the left side", "the left edge"), "is_{}touching_wall(x, Side.LEFT)", 0.08)
-ROOF = Place(("the roof of a box", "the roof", "the top edge", "the top wall"), "is_{}touching_wall(x, Side.TOP)", 0.08)
-CORNER = Place(
-    ("a corner", "the corner", "a corner of a box", "the corner of the box"), "is_{}touching_corner(x)", 0.08
-)
-PLACES: Weighted[Place] = ((36, WALL), (2, LINE), (20, BOTTOM), (12, RIGHT), (4, LEFT), (4, ROOF), (12, CORNER))
 TOUCHING: Weighted[tuple[str, str]] = (
     (60, ("touching", "")),
     (26, ("closely touching", "closely_")),
@@ -195,9 +190,8 @@ def in_between(voice: Voice) -> Attribute:
     """As in "between two yellow blocks", in a tower."""
     things = some_color(voice)
     above, below = (f"exist({things.among(f'{side}(x)')})" for side in ("get_above", "get_below"))
-    return Attribute(
-        f"{voice.one_of(('between', 'in between'))} {voice.number(2)} {things.plural}", both(above, below), 0.1
-    )
+    between = voice.one_of(("between", "in between"))
+    return Attribute(f"{between} {voice.number(2)} {things.plural}", both(above, below), 0.1)
 
 
 # Positions in a tower.

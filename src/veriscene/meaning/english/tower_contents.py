@@ -5,7 +5,7 @@ from __future__ import annotations
 from veriscene.meaning.english import box_contents, nouns
 from veriscene.meaning.english import quantifiers as q
 from veriscene.meaning.english.box_contents import Content
-from veriscene.meaning.english.wording import Attribute, Phrase, Voice, Weighted, both
+from veriscene.meaning.english.wording import Attribute, Phrase, Voice, Weighted, both, joined
 
 LEVELS = {"first": "is_bottom(x)", "second": "is_second(x)", "third": "is_third(x)"}
 
@@ -26,10 +26,7 @@ def holds_block_at(voice: Voice) -> Phrase:
     if voice.chance(0.08):
         return _block_at(voice, nouns.MIDDLE)
     one = _block_at(voice, first)
-    if voice.chance(0.75):
-        return one
-    other = _block_at(voice, second)
-    return Phrase(f"{one.words} and {other.words}", both(one.meaning, other.meaning))
+    return one if voice.chance(0.75) else joined([one, _block_at(voice, second)])
 
 
 def _block_at(voice: Voice, position: nouns.Place) -> Phrase:
@@ -44,11 +41,11 @@ def holds_painted_end(voice: Voice) -> Phrase:
     """As in "a blue base", "a yellow top and a black base"."""
     if voice.box != "tower":
         return holds_block_at(voice)  # "a box with a blue base" would be unusual.
-    (first, second), (one, other) = voice.two_of((nouns.TOP, nouns.BASE)), voice.two_of(tuple(nouns.COLORS))
-    words, meaning = f"a {one} {first.names[0]}", _blocks_at(first, one)
-    if voice.chance(0.3):
-        words, meaning = f"{words} and a {other} {second.names[0]}", both(meaning, _blocks_at(second, other))
-    return Phrase(words, meaning)
+    ends, colors = voice.two_of((nouns.TOP, nouns.BASE)), voice.two_of(tuple(nouns.COLORS))
+    painted = [
+        Phrase(f"a {color} {end.names[0]}", _blocks_at(end, color)) for end, color in zip(ends, colors, strict=True)
+    ]
+    return joined(painted) if voice.chance(0.3) else painted[0]
 
 
 def holds_between(voice: Voice) -> Phrase:
@@ -109,24 +106,21 @@ def end_is(voice: Voice) -> Phrase:
     if one == other and voice.chance(0.5):
         words = f"the {first.names[0]} and the {second.names[0]} are both {one}"
         return Phrase(words, both(_blocks_at(first, one), _blocks_at(second, one)))
-    words, meaning = f"the {first.names[0]} is {one}", _blocks_at(first, one)
-    if voice.chance(0.4):
-        words, meaning = f"{words} and the {second.names[0]} is {other}", both(meaning, _blocks_at(second, other))
-    return Phrase(words, meaning)
+    clauses = [
+        Phrase(f"the {end.names[0]} is {color}", _blocks_at(end, color))
+        for end, color in ((first, one), (second, other))
+    ]
+    return joined(clauses) if voice.chance(0.4) else clauses[0]
 
 
 def ends_agree(voice: Voice) -> Phrase:
     """As in "the base and the top are the same color"."""
     first, second = voice.two_of((nouns.TOP, nouns.BASE))
     ends = f"filter_obj({q.ITEMS_OF_BOX}, lambda x: {nouns.TOP.test} or {nouns.BASE.test})"
-    same, meaning = voice.weighted(
-        (
-            (3, ("the same", f"all_same_color({ends})")),
-            (1, ("not the same", f"not all_same_color({ends})")),
-        )
-    )
-    words = f"the {first.names[0]} and the {second.names[0]} are {same}"
-    return Phrase(f"{words} {voice.one_of((voice.color, f'in {voice.color}'))}", meaning)
+    negation = voice.weighted(((3, ""), (1, "not ")))
+    words = f"the {first.names[0]} and the {second.names[0]} are {negation}the same"
+    color = voice.one_of((voice.color, f"in {voice.color}"))
+    return Phrase(f"{words} {color}", f"{negation}all_same_color({ends})")
 
 
 def level_is(voice: Voice) -> Phrase:

@@ -78,6 +78,13 @@ class Phrase:
     plural: bool = False
 
 
+def joined(phrases: Sequence[Phrase]) -> Phrase:
+    """As in "a yellow square, a black circle and two triangles"; the verb agrees with the first phrase."""
+    *words, last = (phrase.words for phrase in phrases)
+    meaning = both(*(phrase.meaning for phrase in phrases))
+    return Phrase(f"{', '.join(words)} and {last}" if words else last, meaning, phrases[0].plural)
+
+
 @dataclass(frozen=True)
 class Attribute:
     """Words that can follow a noun, such as "touching the wall"; `share` is roughly the fraction of items that fit."""
@@ -98,13 +105,9 @@ class Things:
     variable: str = "x"
 
     def that(self, attribute: Attribute) -> Things:
-        return Things(
-            f"{self.singular} {agree(attribute.words, plural=False)}",
-            f"{self.plural} {agree(attribute.words, plural=True)}",
-            both(self.meaning, attribute.meaning),
-            self.share * attribute.share,
-            self.variable,
-        )
+        singular, plural = (agree(attribute.words, plural) for plural in (False, True))
+        meaning, share = both(self.meaning, attribute.meaning), self.share * attribute.share
+        return Things(f"{self.singular} {singular}", f"{self.plural} {plural}", meaning, share, self.variable)
 
     def among(self, where: str) -> str:
         return f"filter_obj({where}, lambda {self.variable}: {self.meaning})" if self.meaning else where
