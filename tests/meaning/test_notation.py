@@ -15,7 +15,7 @@ from veriscene.errors import InputError
 from veriscene.files import MAX_LINE
 from veriscene.meaning.language.expression import CALLABLE
 from veriscene.meaning.language.syntax import MAX_DEPTH, MAX_LENGTH
-from veriscene.meaning.notation import AnnotatedStatement, parse, read_programs
+from veriscene.meaning.notation import Statement, parse, read_programs
 
 # ---------------------------------------------------------------- round trip
 
@@ -321,8 +321,8 @@ def test_programs_are_read_in_order(tmp_path: Path) -> None:
     second = {**GOOD, "kind": "tower", "program": "1 == 1", "more": "ignored"}
     path = write(tmp_path, json.dumps(GOOD), "", json.dumps(second))
     assert read_programs(path) == [
-        AnnotatedStatement("There is a box.", "scatter", parse("exist(all_boxes)")),
-        AnnotatedStatement("There is a box.", "tower", parse("1 == 1")),
+        Statement("There is a box.", "scatter", parse("exist(all_boxes)")),
+        Statement("There is a box.", "tower", parse("1 == 1")),
     ]
 
 

@@ -6,11 +6,12 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, TOUCHING, Box, Color, Item, Scene, Shape, Size
 
 SceneKind = Literal["tower", "scatter"]
+SCENE_KINDS = get_args(SceneKind)
 Option = TypeVar("Option")
 
 COLORS, SHAPES, SIZES = tuple(Color), tuple(Shape), tuple(Size)

@@ -9,7 +9,7 @@ from veriscene.meaning.english import nouns
 from veriscene.meaning.english import quantifiers as q
 from veriscene.meaning.english.box_contents import SCATTER_CONTENTS, holds_number
 from veriscene.meaning.english.tower_contents import TOWER_CLAUSES, TOWER_CONTENTS
-from veriscene.meaning.english.wording import Attribute, Phrase, Things, Voice, Weighted, agree, both
+from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted, agree, both
 from veriscene.meaning.scene_drawing import SceneKind
 
 LINKS: Mapping[SceneKind, Weighted[str]] = {
@@ -38,7 +38,7 @@ def content(voice: Voice) -> Phrase:
 
 def box_with(voice: Voice, held: Phrase) -> Things:
     link = voice.weighted(LINKS[voice.kind])
-    return any_box(voice).that(Attribute(f"{link} {held.words}", held.meaning, 0.45))
+    return any_box(voice).that(Phrase(f"{link} {held.words}", held.meaning, 0.45))
 
 
 def box_where(voice: Voice) -> Things:
@@ -48,13 +48,13 @@ def box_where(voice: Voice) -> Things:
     else:
         clause = items_are(voice, q.ITEMS_OF_BOX)
     where = voice.one_of(("where", "where", "in which"))
-    return any_box(voice).that(Attribute(f"{where} {clause.words}", clause.meaning, 0.45))
+    return any_box(voice).that(Phrase(f"{where} {clause.words}", clause.meaning, 0.45))
 
 
 def box_without(voice: Voice) -> Things:
     things = nouns.some_things(voice)
     held = f"not exist({things.among(q.ITEMS_OF_BOX)})"
-    return any_box(voice).that(Attribute(f"without a {things.singular}", held, 0.4))
+    return any_box(voice).that(Phrase(f"without a {things.singular}", held, 0.4))
 
 
 def tower_of_color(voice: Voice) -> Things:
@@ -65,7 +65,7 @@ def tower_of_color(voice: Voice) -> Things:
     if voice.chance(0.4):
         return tower
     held = holds_number(voice)
-    return tower.that(Attribute(f"with {held.words}", held.meaning, 0.4))
+    return tower.that(Phrase(f"with {held.words}", held.meaning, 0.4))
 
 
 def items_are(voice: Voice, where: str = q.ALL_ITEMS) -> Phrase:
@@ -91,7 +91,7 @@ def items_are(voice: Voice, where: str = q.ALL_ITEMS) -> Phrase:
     return Phrase(words, f"All({things.among(where)}, lambda x: {test})")
 
 
-def _subject_and_predicate(voice: Voice, whole_scene: bool) -> tuple[Things, Attribute]:
+def _subject_and_predicate(voice: Voice, whole_scene: bool) -> tuple[Things, Phrase]:
     if voice.kind == "tower":
         end = nouns.at_tower_end if whole_scene else nouns.at_end
         return nouns.some_color(voice), voice.weighted(((3, end), (1, nouns.neighboured)))(voice)
@@ -101,7 +101,7 @@ def _subject_and_predicate(voice: Voice, whole_scene: bool) -> tuple[Things, Att
     if voice.chance(0.5):
         color = voice.one_of(tuple(nouns.COLORS))
         things = voice.weighted(((3, nouns.some_shape), (1, nouns.anything)))(voice)
-        return things, Attribute(color, nouns.COLORS[color])
+        return things, Phrase(color, nouns.COLORS[color])
     shape = voice.one_of(tuple(nouns.SHAPES))
     things = voice.weighted(((3, nouns.some_color), (1, nouns.anything)))(voice)
-    return things, Attribute(f"{{{shape}}}", nouns.SHAPES[shape])
+    return things, Phrase(f"{{{shape}}}", nouns.SHAPES[shape])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from veriscene.meaning.english.wording import Attribute, Things, Voice, Weighted, both
+from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted, both
 
 COLORS = {"yellow": "is_yellow(x)", "black": "is_black(x)", "blue": "is_blue(x)"}
 SHAPES = {"square": "is_square(x)", "circle": "is_circle(x)", "triangle": "is_triangle(x)"}
@@ -48,7 +48,7 @@ def sized(voice: Voice) -> Things:
 
 
 def of_medium_size(voice: Voice) -> Things:
-    return colored_shape(voice).that(Attribute("of medium size", SIZES["medium"]))
+    return colored_shape(voice).that(Phrase("of medium size", SIZES["medium"]))
 
 
 def of_either_color(voice: Voice) -> Things:
@@ -60,7 +60,7 @@ def of_either_color(voice: Voice) -> Things:
 def not_of_color(voice: Voice) -> Things:
     color = voice.one_of(tuple(COLORS))
     which = voice.one_of(("that {is} not", "which {is} not"))
-    return anything(voice).that(Attribute(f"{which} {color}", f"not {COLORS[color]}", 2 / 3))
+    return anything(voice).that(Phrase(f"{which} {color}", f"not {COLORS[color]}", 2 / 3))
 
 
 SCATTER_NOUNS: Weighted[Callable[[Voice], Things]] = (
@@ -135,26 +135,26 @@ TOUCHING: Weighted[tuple[str, str]] = (
 )
 
 
-def at_border(voice: Voice, of_a_box: bool = True) -> Attribute:
+def at_border(voice: Voice, of_a_box: bool = True) -> Phrase:
     """As in "closely touching the bottom". `of_a_box` allows "of a box", which cannot follow "a box with"."""
     place = voice.weighted(PLACES)
     verb, closely = voice.weighted(TOUCHING)
     names = [name for name in place.names if of_a_box or not name.endswith("of a box")]
-    return Attribute(f"{verb} {voice.one_of(names)}", place.test.format(closely), place.share)
+    return Phrase(f"{verb} {voice.one_of(names)}", place.test.format(closely), place.share)
 
 
-def not_at_border(voice: Voice, of_a_box: bool = True) -> Attribute:
+def not_at_border(voice: Voice, of_a_box: bool = True) -> Phrase:
     """As in "not touching any edge". Other verbs are redrawn: "not nearly touching" is unusual."""
     at = at_border(voice, of_a_box)
     while not at.words.startswith("touching"):
         at = at_border(voice, of_a_box)
-    return Attribute(f"not {at.words}", f"not ({at.meaning})", 1 - at.share)
+    return Phrase(f"not {at.words}", f"not ({at.meaning})", 1 - at.share)
 
 
-def next_to(words: str, neighbours: str, things: Things, share: float = 0.5) -> Attribute:
+def next_to(words: str, neighbours: str, things: Things, share: float = 0.5) -> Phrase:
     """As in "touching a blue circle", "on a black block" …"""
     near = things.among(f"{neighbours}(x)")
-    return Attribute(f"{words} a {things.singular}", f"exist({near})", share * things.share)
+    return Phrase(f"{words} a {things.singular}", f"exist({near})", share * things.share)
 
 
 # Words, and the function that finds the neighbour: if x is above y, then y is found by get_below(x).
@@ -179,19 +179,19 @@ TOWER_NEIGHBOURS: Weighted[tuple[str, str]] = (
 )
 
 
-def neighboured(voice: Voice) -> Attribute:
+def neighboured(voice: Voice) -> Phrase:
     words, neighbours = voice.weighted(TOWER_NEIGHBOURS if voice.kind == "tower" else SCATTER_NEIGHBOURS)
     if voice.chance(0.1):
-        return Attribute(f"{words} another {voice.item}", f"exist({neighbours}(x))", 0.5)
+        return Phrase(f"{words} another {voice.item}", f"exist({neighbours}(x))", 0.5)
     return next_to(words, neighbours, some_things(voice))
 
 
-def in_between(voice: Voice) -> Attribute:
+def in_between(voice: Voice) -> Phrase:
     """As in "between two yellow blocks", in a tower."""
     things = some_color(voice)
     above, below = (f"exist({things.among(f'{side}(x)')})" for side in ("get_above", "get_below"))
     between = voice.one_of(("between", "in between"))
-    return Attribute(f"{between} {voice.number(2)} {things.plural}", both(above, below), 0.1)
+    return Phrase(f"{between} {voice.number(2)} {things.plural}", both(above, below), 0.1)
 
 
 # Positions in a tower.
@@ -200,20 +200,14 @@ BASE = Place(("base", "base", "bottom"), "is_bottom(x)")
 MIDDLE = Place(("middle",), "not is_top(x) and not is_bottom(x)", 0.25)
 
 
-def at_end(voice: Voice) -> Attribute:
+def at_end(voice: Voice) -> Phrase:
     """As in "at the base", of a tower mentioned before."""
     position = voice.one_of((TOP, BASE))
-    return Attribute(f"at the {voice.one_of(position.names)}", position.test, position.share)
+    return Phrase(f"at the {voice.one_of(position.names)}", position.test, position.share)
 
 
-def at_tower_end(voice: Voice) -> Attribute:
-    """As in "at the base of a tower"."""
-    position = voice.one_of((TOP, BASE))
-    meaning = f"x.box.is_tower() and {position.test}"
-    return Attribute(f"at the {voice.one_of(position.names)} of a tower", meaning, position.share)
-
-
-def as_tower_end(voice: Voice) -> Attribute:
-    """As in "as the base of a tower"."""
-    at_end = at_tower_end(voice)
-    return replace(at_end, words=at_end.words.replace("at", "as", 1))
+def at_tower_end(voice: Voice, preposition: str = "at") -> Phrase:
+    """As in "at the base of a tower", "as the base of a tower"."""
+    end = at_end(voice)
+    words = end.words.replace("at", preposition, 1)
+    return Phrase(f"{words} of a tower", f"x.box.is_tower() and {end.meaning}", end.share)

@@ -85,7 +85,7 @@ def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Q
     number = _likely_number(voice, USUAL_COUNT[voice.kind][where] * things.share, least)
     plural = number > 1 if quantifier.plural is None else quantifier.plural
     words = quantifier.words.format(n=voice.number(number), things=things.plural if plural else things.singular)
-    return Phrase(words, quantifier.meaning.format(all=things.among(where), n=number), plural)
+    return Phrase(words, quantifier.meaning.format(all=things.among(where), n=number), plural=plural)
 
 
 def _likely_number(voice: Voice, usual: float, least: int) -> int:

@@ -2,61 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from veriscene.meaning.english import nouns
 from veriscene.meaning.english import quantifiers as q
 from veriscene.meaning.english.box_contents import compared, holds_some
-from veriscene.meaning.english.descriptions import any_box, box_where, box_with, box_without, content, tower_of_color
+from veriscene.meaning.english.descriptions import any_box, box_where, box_with, box_without, content
 from veriscene.meaning.english.tower_contents import holds_block_at
-from veriscene.meaning.english.wording import Attribute, Phrase, Things, Voice, Weighted, agree, both
+from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted, agree, both, joined
 
 
 def there_is(phrase: Phrase) -> Phrase:
     return Phrase(f"there {'are' if phrase.plural else 'is'} {phrase.words}", phrase.meaning)
 
 
-def there_are(voice: Voice, things: Things) -> Phrase:
-    """As in "there are exactly two blue circles"; boxes are recognized by their variable."""
-    if things.variable == "b":
-        return there_is(q.quantified(voice, things, q.ALL_BOXES, q.SIMPLE if voice.simple else q.OF_BOXES))
-    return there_is(q.quantified(voice, things, q.ALL_ITEMS, q.SIMPLE if voice.simple else q.OF_ITEMS))
+def there_are(describe: Callable[[Voice], Things]) -> Callable[[Voice], Phrase]:
+    """Sentences as "there are exactly two blue circles"; boxes are recognized by their variable."""
+
+    def there_are_some(voice: Voice) -> Phrase:
+        things = describe(voice)
+        where, quantifiers = (q.ALL_BOXES, q.OF_BOXES) if things.variable == "b" else (q.ALL_ITEMS, q.OF_ITEMS)
+        return there_is(q.quantified(voice, things, where, q.SIMPLE if voice.simple else quantifiers))
+
+    return there_are_some
 
 
-def there_is_box(voice: Voice) -> Phrase:
-    box = voice.weighted(((88, lambda v: box_with(v, content(v))), (10, box_where), (2, box_without)))(voice)
-    return there_are(voice, box)
+def described_box(voice: Voice) -> Things:
+    return voice.weighted(((88, lambda v: box_with(v, content(v))), (10, box_where), (2, box_without)))(voice)
 
 
-def there_is_colored_tower(voice: Voice) -> Phrase:
-    return there_are(voice, tower_of_color(voice))
-
-
-def there_are_items(voice: Voice) -> Phrase:
-    return there_are(voice, nouns.some_things_alone(voice))
-
-
-def there_are_items_at_border(voice: Voice) -> Phrase:
+def items_at_border(voice: Voice) -> Things:
     things = voice.weighted(((9, nouns.some_things), (1, nouns.anything)))(voice)
     place = voice.weighted(((3, nouns.at_border), (1, nouns.not_at_border)))(voice)
     which = voice.weighted(((8, ""), (1, "that {is} "), (1, "which {is} ")))
-    return there_are(voice, things.that(replace(place, words=which + place.words)))
+    return things.that(replace(place, words=which + place.words))
 
 
-def there_are_neighbours(voice: Voice) -> Phrase:
+def neighbours(voice: Voice) -> Things:
     relation = nouns.neighboured
     if voice.kind == "tower":
         relation = voice.weighted(((9, nouns.neighboured), (1, nouns.in_between)))
-    return there_are(voice, nouns.some_things(voice).that(relation(voice)))
+    return nouns.some_things(voice).that(relation(voice))
 
 
-def there_are_tower_ends(voice: Voice) -> Phrase:
-    """As in "there is a blue block as the base of a tower with at least two blocks"."""
-    end = voice.weighted(((3, nouns.as_tower_end), (1, nouns.at_tower_end)))(voice)
+def tower_ends(voice: Voice) -> Things:
+    """As in "blue block as the base of a tower with at least two blocks"."""
+    end = nouns.at_tower_end(voice, voice.weighted(((3, "as"), (1, "at"))))
     if voice.chance(0.5):
         size = q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_SAME_BOX, q.COUNTS)
-        end = Attribute(f"{end.words} with {size.words}", both(end.meaning, size.meaning), end.share * 0.4)
-    return there_are(voice, nouns.some_things(voice).that(end))
+        end = Phrase(f"{end.words} with {size.words}", both(end.meaning, size.meaning), end.share * 0.4)
+    return nouns.some_things(voice).that(end)
 
 
 def the_tower_has(voice: Voice) -> Phrase:
@@ -112,7 +108,7 @@ def in_each_box(voice: Voice) -> Phrase:
     held = holds_some(voice)
     each = f"{voice.one_of(('each', 'every'))} {voice.box}"
     meaning = f"count({box_with(voice, held).among(q.ALL_BOXES)}) == 3"
-    return there_is(Phrase(f"{held.words} in {each}", meaning, held.plural))
+    return there_is(Phrase(f"{held.words} in {each}", meaning, plural=held.plural))
 
 
 def comparison(voice: Voice) -> Phrase:
@@ -121,10 +117,8 @@ def comparison(voice: Voice) -> Phrase:
 
 def two_facts(voice: Voice) -> Phrase:
     """As in "there is a blue circle and at least one black item"."""
-    first, second = (
-        q.quantified(voice, things, q.ALL_ITEMS, q.OF_ITEMS) for things in nouns.different_things(voice, 2)
-    )
-    return there_is(Phrase(f"{first.words} and {second.words}", both(first.meaning, second.meaning), first.plural))
+    things = nouns.different_things(voice, 2)
+    return there_is(joined([q.quantified(voice, each, q.ALL_ITEMS, q.OF_ITEMS) for each in things]))
 
 
 def equal_numbers(voice: Voice) -> Phrase:
@@ -166,8 +160,8 @@ def _simple_content(voice: Voice) -> Phrase:
     return holds_block_at(voice) if voice.chance(0.6) else holds_some(voice)
 
 
-def simple_box(voice: Voice) -> Phrase:
-    return there_are(voice, box_with(voice, _simple_content(voice)))
+def simple_box(voice: Voice) -> Things:
+    return box_with(voice, _simple_content(voice))
 
 
 def simple_each_box(voice: Voice) -> Phrase:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from veriscene.meaning.english import box_contents, nouns
 from veriscene.meaning.english import quantifiers as q
 from veriscene.meaning.english.box_contents import Content
-from veriscene.meaning.english.wording import Attribute, Phrase, Voice, Weighted, both, joined
+from veriscene.meaning.english.wording import Phrase, Voice, Weighted, both, joined
 
 LEVELS = {"first": "is_bottom(x)", "second": "is_second(x)", "third": "is_third(x)"}
 
@@ -74,7 +74,7 @@ def holds_next_to_end(voice: Voice) -> Phrase:
         (("below the top", "get_above", nouns.TOP), ("above the base", "get_below", nouns.BASE))
     )
     beside_end = f"exist(filter_obj({neighbours}(x), lambda x: {end.test}))"
-    things = nouns.some_color(voice).that(Attribute(f"{words} {voice.item}", beside_end, 0.3))
+    things = nouns.some_color(voice).that(Phrase(f"{words} {voice.item}", beside_end, 0.3))
     return q.quantified(voice, things, q.ITEMS_OF_BOX, ((1, q.A),))
 
 

@@ -71,10 +71,14 @@ def sentence(words: str, capital: bool, full_stop: bool) -> str:
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words and their meaning; `plural` decides the form of the verb."""
+    """Words and their meaning: a sentence, a part of one, or an attribute that follows a noun ("touching the wall").
+
+    `share` is roughly the fraction of things that an attribute fits; `plural` decides the form of the verb.
+    """
 
     words: str
     meaning: str
+    share: float = 1 / 3
     plural: bool = False
 
 
@@ -82,16 +86,7 @@ def joined(phrases: Sequence[Phrase]) -> Phrase:
     """As in "a yellow square, a black circle and two triangles"; the verb agrees with the first phrase."""
     *words, last = (phrase.words for phrase in phrases)
     meaning = both(*(phrase.meaning for phrase in phrases))
-    return Phrase(f"{', '.join(words)} and {last}" if words else last, meaning, phrases[0].plural)
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """Words that can follow a noun, such as "touching the wall"; `share` is roughly the fraction of items that fit."""
-
-    words: str
-    meaning: str
-    share: float = 1 / 3
+    return Phrase(f"{', '.join(words)} and {last}" if words else last, meaning, plural=phrases[0].plural)
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,7 @@ class Things:
     share: float = 1.0
     variable: str = "x"
 
-    def that(self, attribute: Attribute) -> Things:
+    def that(self, attribute: Phrase) -> Things:
         singular, plural = (agree(attribute.words, plural) for plural in (False, True))
         meaning, share = both(self.meaning, attribute.meaning), self.share * attribute.share
         return Things(f"{self.singular} {singular}", f"{self.plural} {plural}", meaning, share, self.variable)

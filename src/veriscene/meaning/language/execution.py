@@ -67,7 +67,7 @@ class _Compiler:
                 return lambda frame: value
             case tree.Logic(word, operands):
                 code = _junction(word == "and", [self.code(operand, scope) for operand in operands])
-                return code if all(operand.type == node.type for operand in operands) else _truth(code)
+                return code if all(operand.type == node.type for operand in operands) else _applied(bool, [code])
             case tree.Comparison(operands, words):
                 codes, tests = [self._operand(each, scope) for each in operands], [_COMPARISONS[word] for word in words]
                 return _applied(tests[0], codes) if len(tests) == 1 else _chain(codes, tests)
@@ -179,10 +179,6 @@ def _chain(operands: list[Code], tests: list[Callable[[Any, Any], bool]]) -> Cod
     return run
 
 
-def _truth(condition: Code) -> Code:
-    return lambda frame: bool(condition(frame))
-
-
 def _subsets(collection: Code, size: Code, of_distinct: bool) -> Code:
     def run(frame: Frame) -> tuple[Members, ...]:
         members, chosen = collection(frame), size(frame)
@@ -195,8 +191,8 @@ def _subsets(collection: Code, size: Code, of_distinct: bool) -> Code:
 
 
 _SPECIAL: dict[str, Callable[[list[Code]], Code]] = {
-    "AND": lambda codes: _truth(_junction(True, codes)),
-    "OR": lambda codes: _truth(_junction(False, codes)),
+    "AND": lambda codes: _applied(bool, [_junction(True, codes)]),
+    "OR": lambda codes: _applied(bool, [_junction(False, codes)]),
     "combinations": lambda codes: _subsets(codes[0], codes[1], of_distinct=False),
     "select": lambda codes: _subsets(codes[1], codes[0], of_distinct=True),
 }
