@@ -14,7 +14,7 @@ from samples import random_scene
 from veriscene.errors import InputError
 from veriscene.files import MAX_LINE
 from veriscene.meaning.language.expression import CALLABLE
-from veriscene.meaning.language.syntax import MAX_DEPTH, MAX_LENGTH
+from veriscene.meaning.language.parsing import MAX_DEPTH, MAX_LENGTH
 from veriscene.meaning.notation import Statement, parse, read_programs
 
 # ---------------------------------------------------------------- round trip

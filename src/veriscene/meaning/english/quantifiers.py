@@ -40,9 +40,6 @@ ONLY = Quantifier("only {n} {things}", "count({all}) == {n}")
 AT_LEAST = Quantifier("at least {n} {things}", "count({all}) >= {n}")
 AT_MOST = Quantifier("at most {n} {things}", "count({all}) <= {n}")
 NUMBER_AT_MOST = Quantifier("{n} {things} at most", "count({all}) <= {n}")
-NOT_MORE_THAN = Quantifier("not more than {n} {things}", "count({all}) <= {n}")
-MORE_THAN = Quantifier("more than {n} {things}", "count({all}) > {n}")
-LESS_THAN = Quantifier("less than {n} {things}", "count({all}) < {n}", least=2)
 NO = Quantifier("no {things}", "not exist({all})", plural=False)
 NO_PLURAL = Quantifier("no {things}", "not exist({all})", plural=True)
 MULTIPLE = Quantifier("multiple {things}", "count({all}) >= 2", plural=True)
@@ -56,9 +53,9 @@ COUNTS: Weighted[Quantifier] = (
     (22, AT_LEAST),
     (7, ONLY),
     (6, AT_MOST),
-    (2, NOT_MORE_THAN),
-    (5, MORE_THAN),
-    (4, LESS_THAN),
+    (2, Quantifier("not more than {n} {things}", "count({all}) <= {n}")),
+    (5, Quantifier("more than {n} {things}", "count({all}) > {n}")),
+    (4, Quantifier("less than {n} {things}", "count({all}) < {n}", least=2)),
 )
 OF_ITEMS: Weighted[Quantifier] = (*COUNTS, (24, A), (8, NO), (3, NO_PLURAL))
 OF_BOXES: Weighted[Quantifier] = (

@@ -73,34 +73,42 @@ def the_tower_end_is(voice: Voice) -> Phrase:
     return Phrase(f"{name} with {size.words} is {color}", f"exist(filter_obj(all_items, lambda x: {meaning}))")
 
 
-SHARES: Weighted[tuple[str, bool, str]] = (
-    # Words before the verb, whether the verb is plural, and the test on the boxes that fit.
-    (8, ("one of the {boxes}", False, "count({all}) >= 1")),  # NLVR's raters accept more than one.
-    (10, ("each {box}", False, "count({all}) == 3")),
-    (6, ("every {box}", False, "count({all}) == 3")),
-    (6, ("all the {boxes}", True, "count({all}) == 3")),
-    (4, ("all {n3} {boxes}", True, "count({all}) == 3")),
-    (3, ("all of the {boxes}", True, "count({all}) == 3")),
-    (8, ("at least {n1} {box}", False, "count({all}) >= 1")),
-    (6, ("at least {n2} {boxes}", True, "count({all}) >= 2")),
-    (5, ("exactly {n1} {box}", False, "count({all}) == 1")),
-    (4, ("exactly {n2} {boxes}", True, "count({all}) == 2")),
-    (6, ("only {n1} {box}", False, "count({all}) == 1")),
-    (5, ("{n2} of the {n3} {boxes}", True, "count({all}) == 2")),
-    (4, ("none of the {boxes}", True, "count({all}) == 0")),
-    (4, ("no {box}", False, "count({all}) == 0")),
+# Words before the verb, whether the verb is plural, and the test on the number of boxes that fit.
+Share = tuple[str, bool, str]
+EACH: Weighted[Share] = (
+    (10, ("each {box}", False, "== 3")),
+    (6, ("every {box}", False, "== 3")),
+    (6, ("all the {boxes}", True, "== 3")),
+)
+SHARES: Weighted[Share] = (
+    (8, ("one of the {boxes}", False, ">= 1")),  # NLVR's raters accept more than one.
+    *EACH,
+    (4, ("all {n3} {boxes}", True, "== 3")),
+    (3, ("all of the {boxes}", True, "== 3")),
+    (8, ("at least {n1} {box}", False, ">= 1")),
+    (6, ("at least {n2} {boxes}", True, ">= 2")),
+    (5, ("exactly {n1} {box}", False, "== 1")),
+    (4, ("exactly {n2} {boxes}", True, "== 2")),
+    (6, ("only {n1} {box}", False, "== 1")),
+    (5, ("{n2} of the {n3} {boxes}", True, "== 2")),
+    (4, ("none of the {boxes}", True, "== 0")),
+    (4, ("no {box}", False, "== 0")),
 )
 
 
 def boxes_have(voice: Voice) -> Phrase:
     """As in "each box contains a blue circle", "two of the three towers have a yellow base"."""
-    numbers = {f"n{number}": voice.number(number) for number in (1, 2, 3)}
-    words, plural, test = voice.weighted(SHARES)
+    share = voice.weighted(SHARES)
     verb = "{has}" if voice.kind == "tower" or voice.chance(0.6) else "{contains}"
-    held = content(voice)
-    fitting = box_with(voice, held).among(q.ALL_BOXES)
+    return _share_has(voice, share, verb, content(voice))
+
+
+def _share_has(voice: Voice, share: Share, verb: str, held: Phrase) -> Phrase:
+    words, plural, test = share
+    numbers = {f"n{number}": voice.number(number) for number in (1, 2, 3)}
     subject = words.format(box=voice.box, boxes=voice.boxes, **numbers)
-    return Phrase(f"{subject} {agree(f'{verb} {held.words}', plural)}", test.format(all=fitting))
+    fitting = box_with(voice, held).among(q.ALL_BOXES)
+    return Phrase(f"{subject} {agree(f'{verb} {held.words}', plural)}", f"count({fitting}) {test}")
 
 
 def in_each_box(voice: Voice) -> Phrase:
@@ -166,8 +174,5 @@ def simple_box(voice: Voice) -> Things:
 
 def simple_each_box(voice: Voice) -> Phrase:
     held = _simple_content(voice)
-    all_boxes, plural = voice.one_of(
-        ((f"each {voice.box}", False), (f"every {voice.box}", False), (f"all the {voice.boxes}", True))
-    )
-    meaning = f"count({box_with(voice, held).among(q.ALL_BOXES)}) == 3"
-    return Phrase(f"{all_boxes} {agree(f'{{has}} {held.words}', plural)}", meaning)
+    _, share = voice.one_of(EACH)
+    return _share_has(voice, share, "{has}", held)

@@ -1,7 +1,7 @@
 """Compiles expressions to closures, once, so that evaluating them on many scenes is fast.
 
-A closure takes a frame, a list of the values of the variables in scope, outermost first: the scene's boxes, its items,
-and the argument of each nested lambda. Its last entry is the number of remaining steps.
+A closure takes a frame: a list of the remaining steps and the values of the variables in scope, outermost first. These
+are the scene's boxes, its items, and the argument of each nested lambda.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from veriscene.scenes.scene import Scene
 
 Frame = list[Any]
 Code = Callable[[Frame], Any]
-Scope = tuple[str, ...]
+Scope = tuple[str, ...]  # What a frame holds.
 
-STEPS = -1  # The place of the remaining steps in a frame.
+STEPS = 0
 MAX_STEPS = 500_000  # About a second. Public programs take at most 765.
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -47,73 +47,72 @@ def compile_expression(expression: Expression) -> Callable[[Scene], Any]:
     The function raises Undefined if the expression has no value, and InputError if it takes too many steps. Every use
     of a collection costs a step per member, which bounds running time and memory. It returns collections as tuples.
     """
-    compiler = _Compiler()
-    code = compiler.code(expression, tuple(tree.GLOBALS))
-    arguments = [None] * (compiler.most_variables - len(tree.GLOBALS))
-    return lambda scene: code([*placed(scene), *arguments, MAX_STEPS])
+    code = _code(expression, ("remaining steps", *tree.GLOBALS))
+    return lambda scene: code([MAX_STEPS, *placed(scene)])
 
 
-class _Compiler:
-    def __init__(self) -> None:
-        self.most_variables = len(tree.GLOBALS)  # in scope at once
+def _code(node: Expression, scope: Scope) -> Code:
+    match node:
+        case tree.Call():
+            return _call(node, scope)
+        case tree.Variable(name):
+            return operator.itemgetter(len(scope) - 1 - scope[::-1].index(name))  # Inner lambdas hide outer ones.
+        case tree.Number(value) | tree.Constant(value=value):
+            return lambda frame: value
+        case tree.Logic(word, operands):
+            code = _junction(word == "and", [_code(operand, scope) for operand in operands])
+            return code if all(operand.type == node.type for operand in operands) else _applied(bool, [code])
+        case tree.Comparison(operands, words):
+            codes, tests = [_operand(each, scope) for each in operands], [_COMPARISONS[word] for word in words]
+            return _applied(tests[0], codes) if len(tests) == 1 else _chain(codes, tests)
+        case tree.Display(members, is_set):
+            codes = [_code(member, scope) for member in members]
+            collection = _charged(lambda frame: tuple([code(frame) for code in codes]), _depth(node.type))
+            return _applied(sets.distinct, [collection]) if is_set else collection
+    raise TypeError(f"{type(node).__name__} cannot be evaluated on its own")
 
-    def code(self, node: Expression, scope: Scope) -> Code:
-        match node:
-            case tree.Call():
-                return self._call(node, scope)
-            case tree.Variable(name):
-                return operator.itemgetter(len(scope) - 1 - scope[::-1].index(name))  # Inner lambdas hide outer ones.
-            case tree.Number(value) | tree.Constant(value=value):
-                return lambda frame: value
-            case tree.Logic(word, operands):
-                code = _junction(word == "and", [self.code(operand, scope) for operand in operands])
-                return code if all(operand.type == node.type for operand in operands) else _applied(bool, [code])
-            case tree.Comparison(operands, words):
-                codes, tests = [self._operand(each, scope) for each in operands], [_COMPARISONS[word] for word in words]
-                return _applied(tests[0], codes) if len(tests) == 1 else _chain(codes, tests)
-            case tree.Display(members, is_set):
-                codes = [self.code(member, scope) for member in members]
-                collection = _charged(lambda frame: tuple([code(frame) for code in codes]), _depth(node.type))
-                return _applied(sets.distinct, [collection]) if is_set else collection
-        raise TypeError(f"{type(node).__name__} cannot be evaluated on its own")
 
-    def _operand(self, node: Expression, scope: Scope, collected: bool = False) -> Code:
-        """The node's value, charged if it is a collection. If `collected`, a box or a single value becomes a tuple."""
-        code = self.code(node, scope)
-        if isinstance(node.type, Many):
-            return _charged(code, _depth(node.type))
-        if not collected:
-            return code
-        if node.type is Kind.BOX:
-            return _charged(lambda frame: code(frame).items, depth=1)
-        return lambda frame: (code(frame),)
+def _operand(node: Expression, scope: Scope, collected: bool = False) -> Code:
+    """The node's value, charged if it is a collection. If `collected`, a box or a single value becomes a tuple."""
+    code = _code(node, scope)
+    if isinstance(node.type, Many):
+        return _charged(code, _depth(node.type))
+    if not collected:
+        return code
+    if node.type is Kind.BOX:
+        return _charged(lambda frame: code(frame).items, depth=1)
+    return lambda frame: (code(frame),)
 
-    def _call(self, call: tree.Call, scope: Scope) -> Code:
-        function = FUNCTIONS[call.function]
-        codes: list[Code] = []
-        for parameter, argument in zip(function.parameters, call.arguments, strict=False):
-            if isinstance(argument, tree.Lambda):
-                codes.append(self._function(argument, scope))
-            else:
-                codes.append(self._operand(argument, scope, parameter.collected))
-        if function.value is None:
-            return _SPECIAL[call.function](codes)
-        return _applied(function.value, codes)
 
-    def _function(self, function: tree.Lambda, scope: Scope) -> Code:
-        """Evaluates to a Python function of one argument."""
-        inner, slot = (*scope, function.parameter.name), len(scope)
-        self.most_variables = max(self.most_variables, len(inner))
-        body = self._operand(function.body, inner)
+def _call(call: tree.Call, scope: Scope) -> Code:
+    function = FUNCTIONS[call.function]
+    codes: list[Code] = []
+    for parameter, argument in zip(function.parameters, call.arguments, strict=False):
+        if isinstance(argument, tree.Lambda):
+            codes.append(_function(argument, scope))
+        else:
+            codes.append(_operand(argument, scope, parameter.collected))
+    if function.value is None:
+        return _SPECIAL[call.function](codes)
+    return _applied(function.value, codes)
 
-        def run(frame: Frame) -> Callable[[Any], Any]:
-            def apply(member: Any) -> Any:
-                frame[slot] = member
-                return body(frame)
 
-            return apply
+def _function(function: tree.Lambda, scope: Scope) -> Code:
+    """Evaluates to a Python function of one argument."""
+    inner, slot = (*scope, function.parameter.name), len(scope)
+    body = _operand(function.body, inner)
 
-        return run
+    def run(frame: Frame) -> Callable[[Any], Any]:
+        if len(frame) == slot:
+            frame.append(None)
+
+        def apply(member: Any) -> Any:
+            frame[slot] = member
+            return body(frame)
+
+        return apply
+
+    return run
 
 
 def _charged(code: Code, depth: int) -> Code:

@@ -1,9 +1,13 @@
-"""Program text to expression trees. Text is parsed with `ast`, never evaluated; only listed constructs are accepted."""
+"""Program text to expression trees. Text is parsed with `ast`, never evaluated; only listed constructs are accepted.
+
+The text is not trusted: limits protect the stack and memory.
+"""
 
 from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -12,11 +16,18 @@ from veriscene.meaning.language import expression as tree
 from veriscene.meaning.language.expression import ATTRIBUTES, CALLABLE, ENUMS, METHODS, Expression
 from veriscene.meaning.language.functions import FUNCTIONS
 from veriscene.meaning.language.signatures import Parameter
-from veriscene.meaning.language.syntax import place, syntax_tree
 from veriscene.meaning.language.types import CONSTANTS, Type, described, member_type
 
 Scope = Mapping[str, Type]
 Node = TypeVar("Node", bound=Expression)
+
+MAX_LENGTH = 4000  # The longest public program has 700 characters and a tree of depth 18.
+MAX_DEPTH = 60
+_TOO_DEEP = InputError("the program is nested too deeply", allowed=f"at most {MAX_DEPTH} levels are allowed")
+
+_BLANK = re.compile(r"\s")
+_DISALLOWED = re.compile(r"[^ -~]|[#\\'\"]")  # Comments and line continuations would hide a part of the text.
+_GLUED = re.compile(r"\b\d[\d.]*[A-Za-z_]")  # Python would print a warning for `1and 2`.
 
 _WORDS: dict[type[ast.AST], str] = {ast.And: "and", ast.Or: "or", ast.Add: "+", ast.Mod: "%"}
 _WORDS |= {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -25,7 +36,46 @@ _WORDS |= {ast.In: "in", ast.NotIn: "not in"}
 
 def parse_expression(text: object) -> Expression:
     """The tree of an expression of any type; raises InputError if the text is not an expression of the language."""
-    return _expression(syntax_tree(text), tree.GLOBALS)
+    return _expression(_syntax_tree(text), tree.GLOBALS)
+
+
+def _syntax_tree(text: object) -> ast.expr:
+    """The syntax tree of one expression; column offsets refer to `text`."""
+    if not isinstance(text, str):
+        raise InputError(f"a program must be a string, not {type(text).__name__}")
+    if not text.strip():
+        raise InputError("the program is empty", allowed="write an expression, as exist(all_items)")
+    if len(text) > MAX_LENGTH:
+        raise InputError(f"the program has {len(text)} characters", allowed=f"at most {MAX_LENGTH} are allowed")
+    line = _BLANK.sub(" ", text)
+    if found := _DISALLOWED.search(line):
+        where, allowed = f"character {found.start() + 1}", "use plain ASCII text without quotes, # and \\"
+        raise InputError(f"{found.group()!r} is not allowed in a program", where=where, allowed=allowed)
+    if found := _GLUED.search(line):
+        what = f"there is no blank between a number and a word in {found.group():.20}"
+        raise InputError(what, where=f"character {found.end()}")
+    indent = len(line) - len(line.lstrip())
+    try:
+        root = ast.parse(line.lstrip(), mode="eval").body
+    except SyntaxError as error:
+        where, what = f"character {indent + (error.offset or 1)}", f"not an expression ({error.msg})"
+        raise InputError(what, where=where, allowed="check parentheses and commas") from None
+    except (MemoryError, RecursionError, ValueError):
+        raise _TOO_DEEP from None
+    _check_depth(root)
+    for node in ast.walk(root):
+        if isinstance(node, ast.expr | ast.keyword):
+            node.col_offset += indent
+    return root
+
+
+def _check_depth(root: ast.expr) -> None:
+    level: list[ast.AST] = [root]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return
+    raise _TOO_DEEP
 
 
 def _expression(node: ast.expr, scope: Scope) -> Expression:
@@ -74,11 +124,15 @@ def _build(at: ast.expr, node: Callable[..., Node], *parts: Any) -> Node:
     try:
         return node(*parts)
     except InputError as error:
-        raise error.at(place(at)) from None
+        raise error.at(_place(at)) from None
+
+
+def _place(node: ast.expr | ast.keyword) -> str:
+    return f"character {node.col_offset + 1}"
 
 
 def _error(node: ast.expr | ast.keyword, what: str, allowed: str | None = None) -> InputError:
-    return InputError(what, where=place(node), allowed=allowed)
+    return InputError(what, where=_place(node), allowed=allowed)
 
 
 def _rejected(node: ast.expr, allowed: str) -> InputError:
