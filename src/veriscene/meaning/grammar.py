@@ -26,7 +26,7 @@ def draw(rng: random.Random, level: str = "full") -> Statement:
         raise InputError(f"unknown level {level!r}", allowed=f"choose from {', '.join(LEVELS)}")
     kind: SceneKind = rng.choice(tuple(LEVELS[level]))
     voice = _draw_voice(rng, kind, simple=level == "simple")
-    phrase = voice.weighted(LEVELS[level][kind])(voice)
+    phrase = voice.weighted(*LEVELS[level][kind])(voice)
     text = sentence(phrase.words, capital=voice.chance(0.75), full_stop=voice.chance(0.55))
     return Statement(text=text, kind=kind, program=parse(phrase.meaning))
 

@@ -33,21 +33,21 @@ def any_box(voice: Voice) -> Things:
 
 
 def content(voice: Voice) -> Phrase:
-    return voice.weighted(TOWER_CONTENTS if voice.kind == "tower" else SCATTER_CONTENTS)(voice)
+    return voice.weighted(*(TOWER_CONTENTS if voice.kind == "tower" else SCATTER_CONTENTS))(voice)
 
 
 def box_with(voice: Voice, held: Phrase) -> Things:
-    link = voice.weighted(LINKS[voice.kind])
+    link = voice.weighted(*LINKS[voice.kind])
     return any_box(voice).that(Phrase(f"{link} {held.words}", held.meaning, 0.45))
 
 
 def box_where(voice: Voice) -> Things:
     """As in "box where all the items are blue", "tower where the base is yellow"."""
     if voice.box == "tower" and voice.chance(0.8):
-        clause = voice.weighted(TOWER_CLAUSES)(voice)
+        clause = voice.weighted(*TOWER_CLAUSES)(voice)
     else:
         clause = items_are(voice, q.ITEMS_OF_BOX)
-    where = voice.one_of(("where", "where", "in which"))
+    where = voice.one_of("where", "where", "in which")
     return any_box(voice).that(Phrase(f"{where} {clause.words}", clause.meaning, 0.45))
 
 
@@ -59,7 +59,7 @@ def box_without(voice: Voice) -> Things:
 
 def tower_of_color(voice: Voice) -> Things:
     """As in "yellow tower with two blocks"."""
-    color = voice.one_of(tuple(nouns.COLORS))
+    color = voice.one_of(*nouns.COLORS)
     all_of_it = f"All({q.ITEMS_OF_BOX}, lambda x: {nouns.COLORS[color]})"
     tower = Things(f"{color} tower", f"{color} towers", both("b.is_tower()", all_of_it), 0.15, variable="b")
     if voice.chance(0.4):
@@ -73,7 +73,7 @@ def items_are(voice: Voice, where: str = q.ALL_ITEMS) -> Phrase:
 
     "All" of none is false, as NLVR's writers and the public programs mean it.
     """
-    form = voice.weighted(((4, "all"), (2, "every"), (4, "none"), (6, "count")))
+    form = voice.weighted((4, "all"), (2, "every"), (4, "none"), (6, "count"))
     things, attribute = _subject_and_predicate(voice, whole_scene=where == q.ALL_ITEMS)
     if form == "count":
         if voice.kind == "scatter" and voice.chance(0.25):
@@ -83,9 +83,9 @@ def items_are(voice: Voice, where: str = q.ALL_ITEMS) -> Phrase:
         return q.quantified(voice, things.that(predicate), where, q.COUNTS)
     test = f"not ({attribute.meaning})" if form == "none" else attribute.meaning
     if form == "every":
-        subject = f"{voice.one_of(('every', 'each'))} {things.singular} is"
+        subject = f"{voice.one_of('every', 'each')} {things.singular} is"
     else:
-        the = "none of the" if form == "none" else voice.one_of(("all the", "all", "all of the"))
+        the = "none of the" if form == "none" else voice.one_of("all the", "all", "all of the")
         subject = f"{the} {things.plural} are"
     words = f"{subject} {agree(attribute.words, plural=form != 'every')}"
     return Phrase(words, f"All({things.among(where)}, lambda x: {test})")
@@ -94,14 +94,14 @@ def items_are(voice: Voice, where: str = q.ALL_ITEMS) -> Phrase:
 def _subject_and_predicate(voice: Voice, whole_scene: bool) -> tuple[Things, Phrase]:
     if voice.kind == "tower":
         end = nouns.at_tower_end if whole_scene else nouns.at_end
-        return nouns.some_color(voice), voice.weighted(((3, end), (1, nouns.neighboured)))(voice)
+        return nouns.some_color(voice), voice.weighted((3, end), (1, nouns.neighboured))(voice)
     if voice.chance(0.75):
-        things = voice.weighted(((5, nouns.some_things), (1, nouns.anything)))(voice)
+        things = voice.weighted((5, nouns.some_things), (1, nouns.anything))(voice)
         return things, nouns.at_border(voice, of_a_box=whole_scene)
     if voice.chance(0.5):
-        color = voice.one_of(tuple(nouns.COLORS))
-        things = voice.weighted(((3, nouns.some_shape), (1, nouns.anything)))(voice)
+        color = voice.one_of(*nouns.COLORS)
+        things = voice.weighted((3, nouns.some_shape), (1, nouns.anything))(voice)
         return things, Phrase(color, nouns.COLORS[color])
-    shape = voice.one_of(tuple(nouns.SHAPES))
-    things = voice.weighted(((3, nouns.some_color), (1, nouns.anything)))(voice)
+    shape = voice.one_of(*nouns.SHAPES)
+    things = voice.weighted((3, nouns.some_color), (1, nouns.anything))(voice)
     return things, Phrase(f"{{{shape}}}", nouns.SHAPES[shape])

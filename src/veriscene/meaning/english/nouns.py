@@ -21,7 +21,7 @@ def colored(voice: Voice, color: str) -> Things:
 
 
 def some_color(voice: Voice) -> Things:
-    return colored(voice, voice.one_of(tuple(COLORS)))
+    return colored(voice, voice.one_of(*COLORS))
 
 
 def shaped(shape: str) -> Things:
@@ -29,7 +29,7 @@ def shaped(shape: str) -> Things:
 
 
 def some_shape(voice: Voice) -> Things:
-    return shaped(voice.one_of(tuple(SHAPES)))
+    return shaped(voice.one_of(*SHAPES))
 
 
 def described(adjective: str, meaning: str, things: Things, share: float = 1 / 3) -> Things:
@@ -38,13 +38,13 @@ def described(adjective: str, meaning: str, things: Things, share: float = 1 / 3
 
 
 def colored_shape(voice: Voice) -> Things:
-    color = voice.one_of(tuple(COLORS))
+    color = voice.one_of(*COLORS)
     return described(color, COLORS[color], some_shape(voice))
 
 
 def sized(voice: Voice) -> Things:
-    size = voice.one_of(tuple(SIZES))
-    return described(size, SIZES[size], voice.weighted(((3, some_color), (3, colored_shape), (2, some_shape)))(voice))
+    size = voice.one_of(*SIZES)
+    return described(size, SIZES[size], voice.weighted((3, some_color), (3, colored_shape), (2, some_shape))(voice))
 
 
 def of_medium_size(voice: Voice) -> Things:
@@ -52,14 +52,14 @@ def of_medium_size(voice: Voice) -> Things:
 
 
 def of_either_color(voice: Voice) -> Things:
-    one, other = voice.two_of(tuple(COLORS))
+    one, other = voice.two_of(*COLORS)
     either = f"({COLORS[one]} or {COLORS[other]})"
     return described(f"{one} or {other}", either, some_shape(voice), share=2 / 3)
 
 
 def not_of_color(voice: Voice) -> Things:
-    color = voice.one_of(tuple(COLORS))
-    which = voice.one_of(("that {is} not", "which {is} not"))
+    color = voice.one_of(*COLORS)
+    which = voice.one_of("that {is} not", "which {is} not")
     return anything(voice).that(Phrase(f"{which} {color}", f"not {COLORS[color]}", 2 / 3))
 
 
@@ -77,7 +77,7 @@ def some_things(voice: Voice) -> Things:
     """A noun that fits some of the items."""
     if voice.kind == "tower":
         return some_color(voice)
-    return voice.weighted(SCATTER_NOUNS)(voice)
+    return voice.weighted(*SCATTER_NOUNS)(voice)
 
 
 def some_things_alone(voice: Voice) -> Things:
@@ -137,10 +137,10 @@ TOUCHING: Weighted[tuple[str, str]] = (
 
 def at_border(voice: Voice, of_a_box: bool = True) -> Phrase:
     """As in "closely touching the bottom". `of_a_box` allows "of a box", which cannot follow "a box with"."""
-    place = voice.weighted(PLACES)
-    verb, closely = voice.weighted(TOUCHING)
+    place = voice.weighted(*PLACES)
+    verb, closely = voice.weighted(*TOUCHING)
     names = [name for name in place.names if of_a_box or not name.endswith("of a box")]
-    return Phrase(f"{verb} {voice.one_of(names)}", place.test.format(closely), place.share)
+    return Phrase(f"{verb} {voice.one_of(*names)}", place.test.format(closely), place.share)
 
 
 def not_at_border(voice: Voice, of_a_box: bool = True) -> Phrase:
@@ -180,7 +180,7 @@ TOWER_NEIGHBOURS: Weighted[tuple[str, str]] = (
 
 
 def neighboured(voice: Voice) -> Phrase:
-    words, neighbours = voice.weighted(TOWER_NEIGHBOURS if voice.kind == "tower" else SCATTER_NEIGHBOURS)
+    words, neighbours = voice.weighted(*(TOWER_NEIGHBOURS if voice.kind == "tower" else SCATTER_NEIGHBOURS))
     if voice.chance(0.1):
         return Phrase(f"{words} another {voice.item}", f"exist({neighbours}(x))", 0.5)
     return next_to(words, neighbours, some_things(voice))
@@ -190,7 +190,7 @@ def in_between(voice: Voice) -> Phrase:
     """As in "between two yellow blocks", in a tower."""
     things = some_color(voice)
     above, below = (f"exist({things.among(f'{side}(x)')})" for side in ("get_above", "get_below"))
-    between = voice.one_of(("between", "in between"))
+    between = voice.one_of("between", "in between")
     return Phrase(f"{between} {voice.number(2)} {things.plural}", both(above, below), 0.1)
 
 
@@ -202,8 +202,8 @@ MIDDLE = Place(("middle",), "not is_top(x) and not is_bottom(x)", 0.25)
 
 def at_end(voice: Voice) -> Phrase:
     """As in "at the base", of a tower mentioned before."""
-    position = voice.one_of((TOP, BASE))
-    return Phrase(f"at the {voice.one_of(position.names)}", position.test, position.share)
+    position = voice.one_of(TOP, BASE)
+    return Phrase(f"at the {voice.one_of(*position.names)}", position.test, position.share)
 
 
 def at_tower_end(voice: Voice, preposition: str = "at") -> Phrase:

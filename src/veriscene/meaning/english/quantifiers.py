@@ -75,7 +75,7 @@ SIMPLE_INSIDE: Weighted[Quantifier] = ((3, A), (1, AT_LEAST))
 
 def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Quantifier], least: int = 1) -> Phrase:
     """As in "exactly two blue circles", counted in the collection `where`; the number is at least `least`."""
-    quantifier = voice.weighted(quantifiers)
+    quantifier = voice.weighted(*quantifiers)
     least = max(least, quantifier.least)
     if quantifier is AT_LEAST and not things.meaning:
         least = max(least, 2)  # No box is empty.

@@ -29,26 +29,26 @@ def there_are(describe: Callable[[Voice], Things]) -> Callable[[Voice], Phrase]:
 
 
 def described_box(voice: Voice) -> Things:
-    return voice.weighted(((88, lambda v: box_with(v, content(v))), (10, box_where), (2, box_without)))(voice)
+    return voice.weighted((88, lambda v: box_with(v, content(v))), (10, box_where), (2, box_without))(voice)
 
 
 def items_at_border(voice: Voice) -> Things:
-    things = voice.weighted(((9, nouns.some_things), (1, nouns.anything)))(voice)
-    place = voice.weighted(((3, nouns.at_border), (1, nouns.not_at_border)))(voice)
-    which = voice.weighted(((8, ""), (1, "that {is} "), (1, "which {is} ")))
+    things = voice.weighted((9, nouns.some_things), (1, nouns.anything))(voice)
+    place = voice.weighted((3, nouns.at_border), (1, nouns.not_at_border))(voice)
+    which = voice.weighted((8, ""), (1, "that {is} "), (1, "which {is} "))
     return things.that(replace(place, words=which + place.words))
 
 
 def neighbours(voice: Voice) -> Things:
     relation = nouns.neighboured
     if voice.kind == "tower":
-        relation = voice.weighted(((9, nouns.neighboured), (1, nouns.in_between)))
+        relation = voice.weighted((9, nouns.neighboured), (1, nouns.in_between))
     return nouns.some_things(voice).that(relation(voice))
 
 
 def tower_ends(voice: Voice) -> Things:
     """As in "blue block as the base of a tower with at least two blocks"."""
-    end = nouns.at_tower_end(voice, voice.weighted(((3, "as"), (1, "at"))))
+    end = nouns.at_tower_end(voice, voice.weighted((3, "as"), (1, "at")))
     if voice.chance(0.5):
         size = q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_SAME_BOX, q.COUNTS)
         end = Phrase(f"{end.words} with {size.words}", both(end.meaning, size.meaning), end.share * 0.4)
@@ -67,7 +67,7 @@ def the_tower_end_is(voice: Voice) -> Phrase:
     """As in "the top of a tower with three blocks is blue"."""
     end = nouns.at_tower_end(voice)
     size = q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_SAME_BOX, q.COUNTS[:3])
-    color = voice.one_of(tuple(nouns.COLORS))
+    color = voice.one_of(*nouns.COLORS)
     name = end.words.removeprefix("at ")
     meaning = both(nouns.COLORS[color], end.meaning, size.meaning)
     return Phrase(f"{name} with {size.words} is {color}", f"exist(filter_obj(all_items, lambda x: {meaning}))")
@@ -98,7 +98,7 @@ SHARES: Weighted[Share] = (
 
 def boxes_have(voice: Voice) -> Phrase:
     """As in "each box contains a blue circle", "two of the three towers have a yellow base"."""
-    share = voice.weighted(SHARES)
+    share = voice.weighted(*SHARES)
     verb = "{has}" if voice.kind == "tower" or voice.chance(0.6) else "{contains}"
     return _share_has(voice, share, verb, content(voice))
 
@@ -114,7 +114,7 @@ def _share_has(voice: Voice, share: Share, verb: str, held: Phrase) -> Phrase:
 def in_each_box(voice: Voice) -> Phrase:
     """As in "there is at least one blue item in each box"."""
     held = holds_some(voice)
-    each = f"{voice.one_of(('each', 'every'))} {voice.box}"
+    each = f"{voice.one_of('each', 'every')} {voice.box}"
     meaning = f"count({box_with(voice, held).among(q.ALL_BOXES)}) == 3"
     return there_is(Phrase(f"{held.words} in {each}", meaning, plural=held.plural))
 
@@ -137,29 +137,25 @@ def equal_numbers(voice: Voice) -> Phrase:
     pairs, counts = "combinations(all_boxes, 2)", "count(p[0].all_items_in_box()) {} count(p[1].all_items_in_box())"
     same, different = counts.format("=="), counts.format("!=")
     words, meaning = voice.weighted(
-        (
-            (3, ("at least {n} {boxes} have the same", f"exist(filter_obj({pairs}, lambda p: {same}))")),
-            (2, ("all the {boxes} have the same", f"All({pairs}, lambda p: {same})")),
-            (2, ("each {box} has a different", f"All({pairs}, lambda p: {different})")),
-        )
+        (3, ("at least {n} {boxes} have the same", f"exist(filter_obj({pairs}, lambda p: {same}))")),
+        (2, ("all the {boxes} have the same", f"All({pairs}, lambda p: {same})")),
+        (2, ("each {box} has a different", f"All({pairs}, lambda p: {different})")),
     )
     return Phrase(f"{words.format(n=voice.number(2), box=voice.box, boxes=voice.boxes)} {what}", meaning)
 
 
 def equal_ends(voice: Voice) -> Phrase:
     """As in "all the towers have the same base color"."""
-    end, bases, test = voice.one_of((("base", "bases", "is_bottom(x)"), ("top", "tops", "is_top(x)")))
+    end, bases, test = voice.one_of(("base", "bases", "is_bottom(x)"), ("top", "tops", "is_top(x)"))
     ends = f"filter_obj(all_items, lambda x: x.box.is_tower() and {test})"
     colors = f"count(get_set_colors({ends}))"
-    color = voice.one_of(tuple(nouns.COLORS))
+    color = voice.one_of(*nouns.COLORS)
     words, meaning = voice.one_of(
-        (
-            (f"all the towers have the same {end} {voice.color}", f"{colors} == 1"),
-            (f"the {bases} of the {voice.number(3)} towers are the same in {voice.color}", f"{colors} == 1"),
-            (f"all the {bases} of the towers are {color}", f"All({ends}, lambda x: {nouns.COLORS[color]})"),
-            (f"the {bases} of the towers are of {voice.number(3)} different {voice.color}s", f"{colors} == 3"),
-            (f"none of the {bases} are {color}", f"All({ends}, lambda x: not {nouns.COLORS[color]})"),
-        )
+        (f"all the towers have the same {end} {voice.color}", f"{colors} == 1"),
+        (f"the {bases} of the {voice.number(3)} towers are the same in {voice.color}", f"{colors} == 1"),
+        (f"all the {bases} of the towers are {color}", f"All({ends}, lambda x: {nouns.COLORS[color]})"),
+        (f"the {bases} of the towers are of {voice.number(3)} different {voice.color}s", f"{colors} == 3"),
+        (f"none of the {bases} are {color}", f"All({ends}, lambda x: not {nouns.COLORS[color]})"),
     )
     return Phrase(words, meaning)
 
@@ -174,5 +170,5 @@ def simple_box(voice: Voice) -> Things:
 
 def simple_each_box(voice: Voice) -> Phrase:
     held = _simple_content(voice)
-    _, share = voice.one_of(EACH)
+    _, share = voice.one_of(*EACH)
     return _share_has(voice, share, "{has}", held)

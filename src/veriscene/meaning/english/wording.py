@@ -39,14 +39,13 @@ class Voice:
     color: str = "color"
     simple: bool = False
 
-    def one_of(self, options: Sequence[Option]) -> Option:
+    def one_of(self, *options: Option) -> Option:
         return options[int(self.rng.random() * len(options))]
 
-    def weighted(self, options: Weighted[Option]) -> Option:
-        weights = [weight for weight, _ in options]
-        return self.rng.choices(options, weights)[0][1]
+    def weighted(self, *options: tuple[int, Option]) -> Option:
+        return self.rng.choices(options, [weight for weight, _ in options])[0][1]
 
-    def two_of(self, options: Sequence[Option]) -> tuple[Option, Option]:
+    def two_of(self, *options: Option) -> tuple[Option, Option]:
         """Two different options, in random order."""
         first, second = self.rng.sample(options, 2)
         return first, second
