@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from veriscene.errors import InputError
 from veriscene.meaning.english import sentences
-from veriscene.meaning.english.descriptions import items_are, tower_of_color
+from veriscene.meaning.english.descriptions import box_with, items_are, tower_of_color
 from veriscene.meaning.english.nouns import some_things_alone
 from veriscene.meaning.english.sentences import there_are
-from veriscene.meaning.english.wording import Phrase, Voice, Weighted, sentence
+from veriscene.meaning.english.wording import Pattern, Voice, Weighted, sentence
 from veriscene.meaning.notation import Statement, parse
 from veriscene.meaning.scene_drawing import SceneKind
-
-Pattern = Callable[[Voice], Phrase]
 
 
 def draw(rng: random.Random, level: str = "full") -> Statement:
@@ -55,7 +53,7 @@ LEVELS: Mapping[str, Mapping[SceneKind, Weighted[Pattern]]] = {
     "simple": {
         "tower": (
             (2, there_are(some_things_alone)),
-            (6, there_are(sentences.simple_box)),
+            (6, there_are(lambda voice: box_with(voice, sentences.simple_content(voice)))),
             (2, sentences.simple_each_box),
         ),
     },

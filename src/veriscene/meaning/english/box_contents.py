@@ -5,14 +5,12 @@ Meanings are about the box `b`. In the words, {it} and {its} become "them" and "
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from veriscene.meaning.english import nouns
 from veriscene.meaning.english import quantifiers as q
-from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted, both, joined
+from veriscene.meaning.english.wording import Pattern, Phrase, Things, Voice, Weighted, both, joined
 from veriscene.meaning.scene_drawing import SceneKind
-
-Content = Callable[[Voice], Phrase]
 
 
 def holds_some(voice: Voice) -> Phrase:
@@ -163,7 +161,7 @@ def _all_of(meaning: str) -> str:
     return f"All({q.ITEMS_OF_BOX}, lambda x: {meaning})"
 
 
-SCATTER_CONTENTS: Weighted[Content] = (
+SCATTER_CONTENTS: Weighted[Pattern] = (
     (30, holds_some),
     (20, holds_several),
     (12, holds_number),

@@ -47,20 +47,10 @@ def sized(voice: Voice) -> Things:
     return described(size, SIZES[size], voice.weighted((3, some_color), (3, colored_shape), (2, some_shape))(voice))
 
 
-def of_medium_size(voice: Voice) -> Things:
-    return colored_shape(voice).that(Phrase("of medium size", SIZES["medium"]))
-
-
 def of_either_color(voice: Voice) -> Things:
     one, other = voice.two_of(*COLORS)
     either = f"({COLORS[one]} or {COLORS[other]})"
     return described(f"{one} or {other}", either, some_shape(voice), share=2 / 3)
-
-
-def not_of_color(voice: Voice) -> Things:
-    color = voice.one_of(*COLORS)
-    which = voice.one_of("that {is} not", "which {is} not")
-    return anything(voice).that(Phrase(f"{which} {color}", f"not {COLORS[color]}", 2 / 3))
 
 
 SCATTER_NOUNS: Weighted[Callable[[Voice], Things]] = (
@@ -68,7 +58,7 @@ SCATTER_NOUNS: Weighted[Callable[[Voice], Things]] = (
     (34, some_color),
     (16, some_shape),
     (8, sized),
-    (2, of_medium_size),
+    (2, lambda voice: colored_shape(voice).that(Phrase("of medium size", SIZES["medium"]))),
     (3, of_either_color),
 )
 
@@ -81,8 +71,12 @@ def some_things(voice: Voice) -> Things:
 
 
 def some_things_alone(voice: Voice) -> Things:
-    """Like `some_things`, for use without an attribute: "items that are not blue touching …" would be hard to read."""
-    return not_of_color(voice) if not voice.simple and voice.chance(0.04) else some_things(voice)
+    """Like `some_things`, or "items that are not blue", which would be hard to read with another attribute."""
+    if voice.simple or not voice.chance(0.04):
+        return some_things(voice)
+    color = voice.one_of(*COLORS)
+    which = voice.one_of("that {is} not", "which {is} not")
+    return anything(voice).that(Phrase(f"{which} {color}", f"not {COLORS[color]}", 2 / 3))
 
 
 def different_things(voice: Voice, number: int) -> list[Things]:
@@ -108,23 +102,18 @@ class Place:
     share: float = 0.4
 
 
-def _wall(share: float, names: str, side: str = "") -> Place:
-    return Place(tuple(names.split(", ")), f"is_{{}}touching_wall(x{side and f', Side.{side}'})", share)
+def _edge(share: float, names: str, side: str = "", part: str = "wall") -> Place:
+    return Place(tuple(names.split(", ")), f"is_{{}}touching_{part}(x{side and f', Side.{side}'})", share)
 
 
 PLACES: Weighted[Place] = (
-    (36, _wall(0.45, "the wall, a wall, the edge, an edge, any edge, the side, the side of the box, a wall of a box")),
-    (2, _wall(0.45, "the line of the box")),
-    (20, _wall(0.22, "the base, the bottom, the bottom of a box, the bottom edge, the bottom wall", "BOTTOM")),
-    (12, _wall(0.22, "the right wall, the right side, the right edge, right wall of a box", "RIGHT")),
-    (4, _wall(0.08, "the left wall, the left side, the left edge", "LEFT")),
-    (4, _wall(0.08, "the roof of a box, the roof, the top edge, the top wall", "TOP")),
-    (
-        12,
-        Place(
-            ("a corner", "the corner", "a corner of a box", "the corner of the box"), "is_{}touching_corner(x)", 0.08
-        ),
-    ),
+    (36, _edge(0.45, "the wall, a wall, the edge, an edge, any edge, the side, the side of the box, a wall of a box")),
+    (2, _edge(0.45, "the line of the box")),
+    (20, _edge(0.22, "the base, the bottom, the bottom of a box, the bottom edge, the bottom wall", "BOTTOM")),
+    (12, _edge(0.22, "the right wall, the right side, the right edge, right wall of a box", "RIGHT")),
+    (4, _edge(0.08, "the left wall, the left side, the left edge", "LEFT")),
+    (4, _edge(0.08, "the roof of a box, the roof, the top edge, the top wall", "TOP")),
+    (12, _edge(0.08, "a corner, the corner, a corner of a box, the corner of the box", part="corner")),
 )
 TOUCHING: Weighted[tuple[str, str]] = (
     (60, ("touching", "")),

@@ -79,14 +79,10 @@ def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Q
     least = max(least, quantifier.least)
     if quantifier is AT_LEAST and not things.meaning:
         least = max(least, 2)  # No box is empty.
-    number = _likely_number(voice, USUAL_COUNT[voice.kind][where] * things.share, least)
+    usual = USUAL_COUNT[voice.kind][where] * things.share
+    largest = LARGEST_SIMPLE_NUMBER if voice.simple else LARGEST_NUMBER
+    lowest = min(max(least, math.floor(usual * 0.6)), largest)
+    number = voice.rng.randint(lowest, min(max(lowest, math.ceil(usual * 1.4)), largest))
     plural = number > 1 if quantifier.plural is None else quantifier.plural
     words = quantifier.words.format(n=voice.number(number), things=things.plural if plural else things.singular)
     return Phrase(words, quantifier.meaning.format(all=things.among(where), n=number), plural=plural)
-
-
-def _likely_number(voice: Voice, usual: float, least: int) -> int:
-    largest = LARGEST_SIMPLE_NUMBER if voice.simple else LARGEST_NUMBER
-    lowest = min(max(least, math.floor(usual * 0.6)), largest)
-    highest = min(max(lowest, math.ceil(usual * 1.4)), largest)
-    return voice.rng.randint(lowest, highest)

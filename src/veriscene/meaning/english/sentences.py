@@ -10,14 +10,14 @@ from veriscene.meaning.english import quantifiers as q
 from veriscene.meaning.english.box_contents import compared, holds_some
 from veriscene.meaning.english.descriptions import any_box, box_where, box_with, box_without, content
 from veriscene.meaning.english.tower_contents import holds_block_at
-from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted, agree, both, joined
+from veriscene.meaning.english.wording import Pattern, Phrase, Things, Voice, Weighted, agree, both, joined
 
 
 def there_is(phrase: Phrase) -> Phrase:
     return Phrase(f"there {'are' if phrase.plural else 'is'} {phrase.words}", phrase.meaning)
 
 
-def there_are(describe: Callable[[Voice], Things]) -> Callable[[Voice], Phrase]:
+def there_are(describe: Callable[[Voice], Things]) -> Pattern:
     """Sentences as "there are exactly two blue circles"; boxes are recognized by their variable."""
 
     def there_are_some(voice: Voice) -> Phrase:
@@ -160,15 +160,11 @@ def equal_ends(voice: Voice) -> Phrase:
     return Phrase(words, meaning)
 
 
-def _simple_content(voice: Voice) -> Phrase:
+def simple_content(voice: Voice) -> Phrase:
     return holds_block_at(voice) if voice.chance(0.6) else holds_some(voice)
 
 
-def simple_box(voice: Voice) -> Things:
-    return box_with(voice, _simple_content(voice))
-
-
 def simple_each_box(voice: Voice) -> Phrase:
-    held = _simple_content(voice)
+    held = simple_content(voice)
     _, share = voice.one_of(*EACH)
     return _share_has(voice, share, "{has}", held)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from veriscene.meaning.english import box_contents, nouns
 from veriscene.meaning.english import quantifiers as q
-from veriscene.meaning.english.box_contents import Content
-from veriscene.meaning.english.wording import Phrase, Voice, Weighted, both, joined
+from veriscene.meaning.english.wording import Pattern, Phrase, Voice, Weighted, both, joined
 
 LEVELS = {"first": "is_bottom(x)", "second": "is_second(x)", "third": "is_third(x)"}
 
@@ -78,7 +77,7 @@ def holds_next_to_end(voice: Voice) -> Phrase:
     return q.quantified(voice, things, q.ITEMS_OF_BOX, ((1, q.A),))
 
 
-TOWER_CONTENTS: Weighted[Content] = (
+TOWER_CONTENTS: Weighted[Pattern] = (
     (20, holds_block_at),
     (16, box_contents.holds_some),
     (12, box_contents.holds_number),
@@ -131,4 +130,4 @@ def level_is(voice: Voice) -> Phrase:
     return Phrase(words, f"exist(filter_obj({q.ITEMS_OF_BOX}, lambda x: {nouns.COLORS[color]} and {LEVELS[level]}))")
 
 
-TOWER_CLAUSES: Weighted[Content] = ((4, end_is), (2, ends_agree), (3, level_is))
+TOWER_CLAUSES: Weighted[Pattern] = ((4, end_is), (2, ends_agree), (3, level_is))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -79,6 +79,9 @@ class Phrase:
     meaning: str
     share: float = 1 / 3
     plural: bool = False
+
+
+Pattern = Callable[[Voice], Phrase]
 
 
 def joined(phrases: Sequence[Phrase]) -> Phrase:

@@ -99,8 +99,7 @@ def _call(call: tree.Call, scope: Scope) -> Code:
 
 def _function(function: tree.Lambda, scope: Scope) -> Code:
     """Evaluates to a Python function of one argument."""
-    inner, slot = (*scope, function.parameter.name), len(scope)
-    body = _operand(function.body, inner)
+    slot, body = len(scope), _operand(function.body, (*scope, function.parameter.name))
 
     def run(frame: Frame) -> Callable[[Any], Any]:
         if len(frame) == slot:

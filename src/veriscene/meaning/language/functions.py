@@ -92,13 +92,11 @@ def _relations() -> dict[str, Function]:
 
         return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value)
 
-    def of_item(find: Callable[[PlacedItem], Items]) -> Function:
-        return Function((takes.ITEM,), FOUND_ITEMS, find)
-
     def is_closely_touching(x: PlacedItem, y: PlacedItem) -> bool:
         gaps = (x.top - y.bottom, x.left - y.right, y.top - x.bottom, y.left - x.right)
         return any(abs(gap) <= CLOSE for gap in gaps)
 
+    one, two = (takes.ITEM,), (takes.ITEM, takes.ITEM)
     return {
         "get_touching": related(PlacedItem.touching),
         "get_closely_touching": related(lambda x: x.touching(CLOSE)),
@@ -108,10 +106,14 @@ def _relations() -> dict[str, Function]:
         "get_box_all_below": related(lambda x: x.all_below(x.box.items)),
         "get_img_all_above": related(lambda x: x.all_above(x.box.scene_items)),
         "get_img_all_below": related(lambda x: x.all_below(x.box.scene_items)),
-        "get_box_inclusive": of_item(lambda x: x.box.items),
-        "get_box_exclusive": of_item(lambda x: tuple(other for other in x.box.items if other is not x)),
-        "get_img_exclusive": of_item(lambda x: tuple(other for other in x.box.scene_items if other is not x)),
-        "is_closely_touching": Function((takes.ITEM, takes.ITEM), TRUTH, is_closely_touching),
+        "get_box_inclusive": Function(one, FOUND_ITEMS, lambda x: x.box.items),
+        "get_box_exclusive": Function(
+            one, FOUND_ITEMS, lambda x: tuple(other for other in x.box.items if other is not x)
+        ),
+        "get_img_exclusive": Function(
+            one, FOUND_ITEMS, lambda x: tuple(other for other in x.box.scene_items if other is not x)
+        ),
+        "is_closely_touching": Function(two, TRUTH, is_closely_touching),
     }
 
 
@@ -142,10 +144,6 @@ def _subscript(members: Members, index: int) -> Any:
     return members[index]
 
 
-def _slice(members: Members, start: int, stop: int | None = None) -> Members:
-    return members[start:stop]
-
-
 def _remainder(dividend: int, divisor: int) -> int:
     if divisor == 0:
         raise Undefined("there is no remainder of a division by 0")
@@ -153,7 +151,7 @@ def _remainder(dividend: int, divisor: int) -> int:
 
 
 def _logic_and_numbers() -> dict[str, Function]:
-    condition, numbers = (takes.CONDITION,), (takes.NUMBER, takes.NUMBER)
+    condition, numbers, sliced = (takes.CONDITION,), (takes.NUMBER, takes.NUMBER), (takes.SET, takes.NUMBER, takes.STOP)
     orderings = {"ge": operator.ge, "gt": operator.gt, "le": operator.le, "lt": operator.lt}
     return {
         "AND": Function(condition * 2, TRUTH, None),
@@ -164,7 +162,7 @@ def _logic_and_numbers() -> dict[str, Function]:
         "not": Function(condition, TRUTH, operator.not_, Form.OPERATOR),
         "%": Function(numbers, COUNT, _remainder, Form.OPERATOR),
         "[]": Function((takes.SET, takes.NUMBER), takes.first_member, _subscript, Form.OPERATOR),
-        "[:]": Function((takes.SET, takes.NUMBER, takes.STOP), takes.first_set, _slice, Form.OPERATOR),
+        "[:]": Function(sliced, takes.first_set, lambda members, start, stop=None: members[start:stop], Form.OPERATOR),
         "+": Function(
             (takes.NUMBER_OR_SET, takes.ADDEND),
             lambda types: types[0] if types[0] is Kind.NUMBER else takes.first_set(types),

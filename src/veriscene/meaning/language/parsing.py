@@ -26,7 +26,7 @@ MAX_DEPTH = 60
 _TOO_DEEP = InputError("the program is nested too deeply", allowed=f"at most {MAX_DEPTH} levels are allowed")
 
 _BLANK = re.compile(r"\s")
-_DISALLOWED = re.compile(r"[^ -~]|[#\\'\"]")  # Comments and line continuations would hide a part of the text.
+_DISALLOWED = re.compile(r"[^ -~]|[#\\'\"]")  # There are no strings; comments and \ would hide a part of the text.
 _GLUED = re.compile(r"\b\d[\d.]*[A-Za-z_]")  # Python would print a warning for `1and 2`.
 
 _WORDS: dict[type[ast.AST], str] = {ast.And: "and", ast.Or: "or", ast.Add: "+", ast.Mod: "%"}

@@ -39,9 +39,6 @@ class Function:
     form: Form = Form.FUNCTION
 
 
-# ---------------------------------------------------------------- result types
-
-
 def always(type: Type) -> Callable[[Sequence[Type]], Type]:
     return lambda _: type
 
@@ -66,8 +63,6 @@ def set_of_sets(types: Sequence[Type]) -> Type:
 
 TRUTH, COUNT, FOUND_ITEMS = always(Kind.TRUTH), always(Kind.NUMBER), always(Many(Kind.ITEM))
 
-# ---------------------------------------------------------------- parameters
-
 
 def one(kind: Kind, expected: str) -> Parameter:
     return Parameter(expected, lambda type, _: type is kind)
@@ -85,11 +80,11 @@ def _is_set(type: Type, _: Sequence[Type]) -> bool:
     return member_type(type) is not None
 
 
-def _mapped(expected: str, accepts_result: Callable[[Type], bool]) -> Parameter:
+def _mapped(expected: str, accepts_result: Callable[[Type], bool], keyword: str | None = None) -> Parameter:
     def accepts(type: Type, all: Sequence[Type]) -> bool:
         return isinstance(type, FunctionOf) and type.takes == member_type(all[0]) and accepts_result(type.gives)
 
-    return Parameter(expected, accepts, mapped=True)
+    return Parameter(expected, accepts, mapped=True, optional=keyword is not None, keyword=keyword)
 
 
 ITEM, BOX, NUMBER = one(Kind.ITEM, "an item"), one(Kind.BOX, "a box"), one(Kind.NUMBER, "a number")
@@ -124,8 +119,4 @@ NUMBERS_OR_KEYED = some(
 
 TEST = _mapped("a condition on each member, as `lambda x: …`", is_condition)
 ATTRIBUTE = _mapped("a function of each member, as `lambda x: …`", lambda _: True)
-KEY = replace(
-    _mapped("a number for each member, as `key=lambda x: …`", lambda type: type is Kind.NUMBER),
-    optional=True,
-    keyword="key",
-)
+KEY = _mapped("a number for each member, as `key=lambda x: …`", lambda type: type is Kind.NUMBER, keyword="key")

@@ -34,20 +34,18 @@ def unparse(expression: Expression) -> str:
     raise TypeError(f"{type(expression).__name__} is not an expression")
 
 
-def _precedence(expression: Expression) -> int:
+def _part(expression: Expression, loosest: int) -> str:
+    """The text, in parentheses if the expression's precedence is below `loosest`."""
     match expression:
         case tree.Lambda():
-            return _LAMBDA
+            precedence = _LAMBDA
         case tree.Comparison():
-            return _COMPARISON
+            precedence = _COMPARISON
         case tree.Logic(word) | tree.Call(word):
-            return _PRECEDENCE.get(word, _ATOM)
-    return _ATOM
-
-
-def _part(expression: Expression, loosest: int) -> str:
-    text = unparse(expression)
-    return text if _precedence(expression) >= loosest else f"({text})"
+            precedence = _PRECEDENCE.get(word, _ATOM)
+        case _:
+            precedence = _ATOM
+    return unparse(expression) if precedence >= loosest else f"({unparse(expression)})"
 
 
 def _call(name: str, arguments: tuple[Expression, ...]) -> str:
