@@ -21,10 +21,9 @@ Edit = Callable[[random.Random, list[Item]], bool]
 
 def edit_scene(rng: random.Random, kind: SceneKind, scene: Scene) -> Scene:
     """The scene with one small change."""
-    edits = TOWER_EDITS if kind == "tower" else SCATTER_EDITS
     while True:
         boxes = list(scene.boxes)
-        edit = drawing.pick(rng, edits)
+        edit = drawing.pick(rng, TOWER_EDITS if kind == "tower" else SCATTER_EDITS)
         if edit is None:
             _swap_looks(rng, boxes)
         else:

@@ -68,9 +68,8 @@ def the_tower_end_is(voice: Voice) -> Phrase:
     end = nouns.at_tower_end(voice)
     size = q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_SAME_BOX, q.COUNTS[:3])
     color = voice.one_of(*nouns.COLORS)
-    name = end.words.removeprefix("at ")
-    meaning = both(nouns.COLORS[color], end.meaning, size.meaning)
-    return Phrase(f"{name} with {size.words} is {color}", f"exist(filter_obj(all_items, lambda x: {meaning}))")
+    ends = f"filter_obj(all_items, lambda x: {both(nouns.COLORS[color], end.meaning, size.meaning)})"
+    return Phrase(f"{end.words.removeprefix('at ')} with {size.words} is {color}", f"exist({ends})")
 
 
 # Words before the verb, whether the verb is plural, and the test on the number of boxes that fit.

@@ -102,7 +102,7 @@ def _function(function: tree.Lambda, scope: Scope) -> Code:
     slot, body = len(scope), _operand(function.body, (*scope, function.parameter.name))
 
     def run(frame: Frame) -> Callable[[Any], Any]:
-        if len(frame) == slot:
+        if len(frame) == slot:  # The first use of a lambda at this depth on this scene.
             frame.append(None)
 
         def apply(member: Any) -> Any:
