@@ -46,7 +46,7 @@ def main(nlvr_folder: Path, programs: Path) -> None:
     by_statement: dict[str, list[Example]] = defaultdict(list)
     for example in nlvr.read(nlvr.split_file(nlvr_folder, "dev")):
         by_statement[example.statement].append(example)
-    meanings = {stated.sentence: stated.program for stated in read_programs(programs / "dev.jsonl")}
+    meanings = {stated.text: stated.program for stated in read_programs(programs / "dev.jsonl")}
     right: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for statement, examples in by_statement.items():
         is_towers = examples[0].scene.is_towers

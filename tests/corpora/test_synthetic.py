@@ -18,9 +18,9 @@ from veriscene import corpora
 from veriscene.corpora import synthetic as corpus
 from veriscene.corpora.synthetic import SPLITS, Corpus, normalized
 from veriscene.errors import InputError
-from veriscene.meaning.grammar import LEVELS, Statement
+from veriscene.meaning.grammar import LEVELS
 from veriscene.meaning.near_miss import labelled_scenes
-from veriscene.meaning.notation import parse
+from veriscene.meaning.notation import Statement, parse
 from veriscene.meaning.scene_drawing import SceneKind, draw_scene
 from veriscene.meaning.scene_editing import edit_scene
 from veriscene.scenes import nlvr

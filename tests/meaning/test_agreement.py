@@ -32,7 +32,7 @@ def collapsed(sentence: str) -> str:
 def test_programs_agree_with_labels(nlvr_folder: Path, programs_folder: Path, split: str) -> None:
     stated = read_programs(programs_folder / f"{split}.jsonl")
     # Compiled, because `holds` would hide a failing presupposition; there is none on these scenes.
-    exact = {each.sentence: compile_expression(each.program.expression) for each in reversed(stated)}
+    exact = {each.text: compile_expression(each.program.expression) for each in reversed(stated)}
     loose = {collapsed(sentence): value for sentence, value in exact.items()}
     examples = nlvr.read(nlvr.split_file(nlvr_folder, split))
     covered = agreed = 0

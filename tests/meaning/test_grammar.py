@@ -14,9 +14,10 @@ import pytest
 
 from veriscene.corpora.synthetic import normalized
 from veriscene.errors import InputError
-from veriscene.meaning.grammar import Statement, draw
+from veriscene.meaning.grammar import draw
 from veriscene.meaning.language.execution import compile_expression
 from veriscene.meaning.near_miss import labelled_scenes
+from veriscene.meaning.notation import Statement
 from veriscene.meaning.scene_drawing import draw_scene
 from veriscene.scenes import nlvr
 from veriscene.scenes.scene import Item, Scene, scene_to_json

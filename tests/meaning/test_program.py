@@ -95,6 +95,14 @@ def test_a_program_that_would_run_for_long_is_an_error(text: str) -> None:
     assert time.process_time() - start < 3
 
 
+def test_nested_chains_of_comparisons_take_linear_time() -> None:
+    text, start = "1 == 1", time.process_time()
+    for _ in range(40):
+        text = f"(1 == 1) == ({text}) == (1 == 1)"
+    assert parse(text).holds(FULL)
+    assert time.process_time() - start < 3
+
+
 def test_subsets_within_the_limit() -> None:
     assert value("count(select(4, all_items))", FULL) == value(f"count({EVERY})", FULL) == 10626
 

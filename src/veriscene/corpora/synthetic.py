@@ -10,8 +10,9 @@ from pathlib import Path
 from veriscene import corpora, files
 from veriscene.errors import InputError
 from veriscene.meaning.english.wording import NUMBER_WORDS
-from veriscene.meaning.grammar import LEVELS, Statement, draw
+from veriscene.meaning.grammar import LEVELS, draw
 from veriscene.meaning.near_miss import labelled_scenes
+from veriscene.meaning.notation import Statement
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Scene

@@ -6,25 +6,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from veriscene.errors import InputError
 from veriscene.meaning.english import sentences
-from veriscene.meaning.english.descriptions import items_are
-from veriscene.meaning.english.wording import Phrase, Voice, Weighted, sentence
-from veriscene.meaning.notation import parse
-from veriscene.meaning.program import Program
+from veriscene.meaning.english.descriptions import box_with, items_are, tower_of_color
+from veriscene.meaning.english.nouns import some_things_alone
+from veriscene.meaning.english.sentences import there_are
+from veriscene.meaning.english.wording import Pattern, Voice, Weighted, sentence
+from veriscene.meaning.notation import Statement, parse
 from veriscene.meaning.scene_drawing import SceneKind
-
-Pattern = Callable[[Voice], Phrase]
-
-
-@dataclass(frozen=True)
-class Statement:
-    text: str
-    kind: SceneKind
-    program: Program
 
 
 def draw(rng: random.Random, level: str = "full") -> Statement:
@@ -33,7 +24,7 @@ def draw(rng: random.Random, level: str = "full") -> Statement:
         raise InputError(f"unknown level {level!r}", allowed=f"choose from {', '.join(LEVELS)}")
     kind: SceneKind = rng.choice(tuple(LEVELS[level]))
     voice = _draw_voice(rng, kind, simple=level == "simple")
-    phrase = voice.weighted(LEVELS[level][kind])(voice)
+    phrase = voice.weighted(*LEVELS[level][kind])(voice)
     text = sentence(phrase.words, capital=voice.chance(0.75), full_stop=voice.chance(0.55))
     return Statement(text=text, kind=kind, program=parse(phrase.meaning))
 
@@ -60,17 +51,21 @@ def _draw_voice(rng: random.Random, kind: SceneKind, simple: bool) -> Voice:
 LEVELS: Mapping[str, Mapping[SceneKind, Weighted[Pattern]]] = {
     # A small network learns it in minutes: whether some, no or every tower has a colour at its top, base or anywhere.
     "simple": {
-        "tower": ((2, sentences.there_are_items), (6, sentences.simple_box), (2, sentences.simple_each_box)),
+        "tower": (
+            (2, there_are(some_things_alone)),
+            (6, there_are(lambda voice: box_with(voice, sentences.simple_content(voice)))),
+            (2, sentences.simple_each_box),
+        ),
     },
     "full": {
         "tower": (
-            (42, sentences.there_is_box),
-            (12, sentences.there_are_tower_ends),
-            (10, sentences.there_are_neighbours),
+            (42, there_are(sentences.described_box)),
+            (12, there_are(sentences.tower_ends)),
+            (10, there_are(sentences.neighbours)),
             (8, sentences.boxes_have),
-            (5, sentences.there_are_items),
+            (5, there_are(some_things_alone)),
             (5, sentences.the_tower_has),
-            (4, sentences.there_is_colored_tower),
+            (4, there_are(tower_of_color)),
             (3, sentences.the_tower_end_is),
             (3, sentences.equal_ends),
             (3, sentences.comparison),
@@ -80,12 +75,12 @@ LEVELS: Mapping[str, Mapping[SceneKind, Weighted[Pattern]]] = {
             (2, sentences.two_facts),
         ),
         "scatter": (
-            (40, sentences.there_is_box),
-            (26, sentences.there_are_items_at_border),
+            (40, there_are(sentences.described_box)),
+            (26, there_are(sentences.items_at_border)),
             (8, sentences.boxes_have),
             (7, items_are),
-            (6, sentences.there_are_items),
-            (4, sentences.there_are_neighbours),
+            (6, there_are(some_things_alone)),
+            (4, there_are(sentences.neighbours)),
             (3, sentences.comparison),
             (3, sentences.two_facts),
             (2, sentences.in_each_box),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from bisect import bisect_left
 
-from veriscene.meaning.grammar import Statement
+from veriscene.meaning.notation import Statement
 from veriscene.meaning.scene_drawing import draw_scene
 from veriscene.meaning.scene_editing import edit_scene
 from veriscene.scenes.scene import Scene

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from veriscene.errors import InputError
-from veriscene.files import read_text
+from veriscene.files import opened, parse_json, read_lines
 from veriscene.meaning.language.parsing import parse_expression
 from veriscene.meaning.program import Program
+from veriscene.meaning.scene_drawing import SCENE_KINDS, SceneKind
 
 _FIELDS = ("sentence", "kind", "program")
-_KINDS = ("tower", "scatter")
 
 
 @dataclass(frozen=True)
-class AnnotatedStatement:
-    """A statement with its program."""
+class Statement:
+    """A statement with its program; `kind` is the kind of scene that it is about."""
 
-    sentence: str
-    kind: str
+    text: str
+    kind: SceneKind
     program: Program
 
 
@@ -29,27 +28,25 @@ def parse(text: str) -> Program:
     return Program(parse_expression(text))
 
 
-def read_programs(path: str | Path) -> list[AnnotatedStatement]:
+def read_programs(path: str | Path) -> list[Statement]:
     """The programs of a JSON lines file, in order; raises InputError with the number of the first invalid line."""
-    text = read_text(Path(path))
-    if not text.strip():
-        raise InputError("the file is empty", where=path, allowed="write one JSON object per line")
     found = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
+    with opened(Path(path)) as stream:
+        for number, line in read_lines(stream):
             try:
-                found.append(_parse_line(line))
+                if isinstance(line, InputError):
+                    raise line
+                if line.strip():
+                    found.append(_parse_line(line))
             except InputError as error:
                 raise error.at(f"{path}:{number}") from None
+    if not found:
+        raise InputError("the file is empty", where=path, allowed="write one JSON object per line")
     return found
 
 
-def _parse_line(line: str) -> AnnotatedStatement:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
-        raise InputError(f"not JSON ({reason})", allowed="each line must be one complete JSON object") from None
+def _parse_line(line: str) -> Statement:
+    record = parse_json(line)
     if not isinstance(record, dict):
         raise InputError("not a JSON object", allowed=f"each line needs {', '.join(_FIELDS)}")
     for field in _FIELDS:
@@ -57,11 +54,10 @@ def _parse_line(line: str) -> AnnotatedStatement:
             raise InputError(f"{field} is missing", allowed=f"each line needs {', '.join(_FIELDS)}")
         if not isinstance(record[field], str) or not record[field].strip():
             raise InputError(f"{record[field]!r:.60} is not allowed", where=field, allowed="it must be text")
-    if record["kind"] not in _KINDS:
-        raise InputError(
-            f"unknown kind {record['kind']!r:.60}", where="kind", allowed=f"choose from {', '.join(_KINDS)}"
-        )
+    if record["kind"] not in SCENE_KINDS:
+        allowed = f"choose from {', '.join(SCENE_KINDS)}"
+        raise InputError(f"unknown kind {record['kind']!r:.60}", where="kind", allowed=allowed)
     try:
-        return AnnotatedStatement(record["sentence"], record["kind"], parse(record["program"]))
+        return Statement(record["sentence"], record["kind"], parse(record["program"]))
     except InputError as error:
         raise error.at("program") from None

@@ -6,11 +6,12 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, TOUCHING, Box, Color, Item, Scene, Shape, Size
 
 SceneKind = Literal["tower", "scatter"]
+SCENE_KINDS = get_args(SceneKind)
 Option = TypeVar("Option")
 
 COLORS, SHAPES, SIZES = tuple(Color), tuple(Shape), tuple(Size)
@@ -56,11 +57,11 @@ def pick(rng: random.Random, options: Sequence[Option]) -> Option:
 
 def _draw_palette(rng: random.Random) -> Palette:
     """Small, so that a colour or shape is often missing; otherwise "each tower has a black base" is rarely true."""
-    return Palette(
-        colors=tuple(pick(rng, COLORS) for _ in range(PALETTE_SIZE)),
-        shapes=tuple(pick(rng, SHAPES) for _ in range(PALETTE_SIZE)),
-        sizes=tuple(pick(rng, SIZES) for _ in range(PALETTE_SIZE)),
-    )
+
+    def few(values: tuple[Option, ...]) -> tuple[Option, ...]:
+        return tuple(pick(rng, values) for _ in range(PALETTE_SIZE))
+
+    return Palette(few(COLORS), few(SHAPES), few(SIZES))
 
 
 @cache

@@ -9,27 +9,35 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from veriscene.meaning import scene_drawing as drawing
 from veriscene.meaning.scene_drawing import SceneKind
 from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, Box, Color, Item, Scene
 
-# An edit changes the list of boxes in place and returns whether the scene is still valid.
-Edit = Callable[[random.Random, list[Box]], bool]
+# An edit of one box changes the list of its items in place and returns whether the box is still valid.
+Edit = Callable[[random.Random, list[Item]], bool]
 
 
 def edit_scene(rng: random.Random, kind: SceneKind, scene: Scene) -> Scene:
     """The scene with one small change."""
-    edits = TOWER_EDITS if kind == "tower" else SCATTER_EDITS
     while True:
         boxes = list(scene.boxes)
-        if drawing.pick(rng, edits)(rng, boxes):
-            edited = drawing.scene_of(boxes)
-            if edited != scene:
-                return edited
+        edit = drawing.pick(rng, TOWER_EDITS if kind == "tower" else SCATTER_EDITS)
+        if edit is None:
+            _swap_looks(rng, boxes)
+        else:
+            which = rng.randrange(BOXES_PER_SCENE)
+            items = list(boxes[which].items)
+            if not edit(rng, items):
+                continue
+            boxes[which] = Box(tuple(items))
+        edited = drawing.scene_of(boxes)
+        if edited != scene:
+            return edited
 
 
-def _swap_looks(rng: random.Random, boxes: list[Box]) -> bool:
+def _swap_looks(rng: random.Random, boxes: list[Box]) -> None:
     """Swaps colour and shape of two items in different boxes."""
     here, there = rng.sample(range(BOXES_PER_SCENE), 2)
     items, others = list(boxes[here].items), list(boxes[there].items)
@@ -38,20 +46,16 @@ def _swap_looks(rng: random.Random, boxes: list[Box]) -> bool:
     items[one] = replace(mine, color=theirs.color, shape=theirs.shape)
     others[other] = replace(theirs, color=mine.color, shape=mine.shape)
     boxes[here], boxes[there] = Box(tuple(items)), Box(tuple(others))
-    return True
 
 
-def _of_tower(change: Callable[[random.Random, list[Color]], None]) -> Edit:
-    """An edit of one tower; `change` modifies its colours, listed from the floor up."""
+def _of_tower(change: Callable[[random.Random, list[Color]], object]) -> Edit:
+    """An edit of a tower; `change` modifies its colours, listed from the floor up."""
 
-    def edit(rng: random.Random, boxes: list[Box]) -> bool:
-        which = rng.randrange(BOXES_PER_SCENE)
-        colors = [item.color for item in boxes[which].items]
+    def edit(rng: random.Random, items: list[Item]) -> bool:
+        colors = [item.color for item in items]
         change(rng, colors)
-        if not 1 <= len(colors) <= drawing.MAX_BLOCKS:
-            return False
-        boxes[which] = drawing.tower(tuple(colors))
-        return True
+        items[:] = drawing.tower(tuple(colors)).items
+        return 1 <= len(colors) <= drawing.MAX_BLOCKS
 
     return edit
 
@@ -64,10 +68,6 @@ def _add_block(rng: random.Random, colors: list[Color]) -> None:
     colors.insert(rng.randint(0, len(colors)), drawing.pick(rng, drawing.COLORS))
 
 
-def _remove_block(rng: random.Random, colors: list[Color]) -> None:
-    del colors[rng.randrange(len(colors))]
-
-
 def _swap_blocks(rng: random.Random, colors: list[Color]) -> None:
     one, other = rng.randrange(len(colors)), rng.randrange(len(colors))
     colors[one], colors[other] = colors[other], colors[one]
@@ -76,26 +76,14 @@ def _swap_blocks(rng: random.Random, colors: list[Color]) -> None:
 def _of_item(change: Callable[[random.Random, Item, list[Item]], Item | None]) -> Edit:
     """An edit of one item; `change` receives it and the others of its box, and returns None if there is no room."""
 
-    def edit(rng: random.Random, boxes: list[Box]) -> bool:
-        which = rng.randrange(BOXES_PER_SCENE)
-        others = list(boxes[which].items)
-        position = rng.randrange(len(others))
-        changed = change(rng, others.pop(position), others)
-        if changed is None:
-            return False
-        others.insert(position, changed)
-        boxes[which] = Box(tuple(others))
-        return True
+    def edit(rng: random.Random, items: list[Item]) -> bool:
+        position = rng.randrange(len(items))
+        changed = change(rng, items.pop(position), items)
+        if changed is not None:
+            items.insert(position, changed)
+        return changed is not None
 
     return edit
-
-
-def _recolor(rng: random.Random, item: Item, others: list[Item]) -> Item | None:
-    return replace(item, color=drawing.pick(rng, drawing.COLORS))
-
-
-def _reshape(rng: random.Random, item: Item, others: list[Item]) -> Item | None:
-    return replace(item, shape=drawing.pick(rng, drawing.SHAPES))
 
 
 def _resize(rng: random.Random, item: Item, others: list[Item]) -> Item | None:
@@ -106,37 +94,22 @@ def _resize(rng: random.Random, item: Item, others: list[Item]) -> Item | None:
     return replace(item, size=size, x=x, y=y) if drawing.fits(x, y, size.value, others) else None
 
 
-def _move(rng: random.Random, item: Item, others: list[Item]) -> Item | None:
-    return drawing.place(rng, item.size, item.shape, item.color, others)
-
-
-def _add(rng: random.Random, boxes: list[Box]) -> bool:
-    which = rng.randrange(BOXES_PER_SCENE)
-    items = list(boxes[which].items)
+def _add(rng: random.Random, items: list[Item]) -> bool:
     item = drawing.draw_item(rng, drawing.Palette(), items) if len(items) < drawing.MAX_SCATTERED else None
-    if item is None:
-        return False
-    items.insert(rng.randint(0, len(items)), item)
-    boxes[which] = Box(tuple(items))
-    return True
+    if item is not None:
+        items.insert(rng.randint(0, len(items)), item)
+    return item is not None
 
 
-def _remove(rng: random.Random, boxes: list[Box]) -> bool:
-    which = rng.randrange(BOXES_PER_SCENE)
-    items = list(boxes[which].items)
+def _remove(rng: random.Random, items: list[Any]) -> bool:
     del items[rng.randrange(len(items))]
-    boxes[which] = Box(tuple(items))
     return bool(items)
 
 
-# Repeated edits are more frequent; additions and removals balance.
-TOWER_EDITS: tuple[Edit, ...] = (
-    _swap_looks,
-    *(_of_tower(change) for change in (_recolor_block, _recolor_block, _add_block, _remove_block, _swap_blocks)),
-)
-SCATTER_EDITS: tuple[Edit, ...] = (
-    _swap_looks,
-    _add,
-    _remove,
-    *(_of_item(change) for change in (_recolor, _recolor, _reshape, _reshape, _resize, _move, _move)),
-)
+_recolor = _of_item(lambda rng, item, others: replace(item, color=drawing.pick(rng, drawing.COLORS)))
+_reshape = _of_item(lambda rng, item, others: replace(item, shape=drawing.pick(rng, drawing.SHAPES)))
+_move = _of_item(lambda rng, item, others: drawing.place(rng, item.size, item.shape, item.color, others))
+
+# None stands for `_swap_looks`. Repeated edits are more frequent; additions and removals balance.
+TOWER_EDITS = (None, *map(_of_tower, (_recolor_block, _recolor_block, _add_block, _remove, _swap_blocks)))
+SCATTER_EDITS = (None, _add, _remove, _recolor, _recolor, _reshape, _reshape, _of_item(_resize), _move, _move)

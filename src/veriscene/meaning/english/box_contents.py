@@ -5,14 +5,12 @@ Meanings are about the box `b`. In the words, {it} and {its} become "them" and "
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from veriscene.meaning.english import nouns
 from veriscene.meaning.english import quantifiers as q
-from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted, both
+from veriscene.meaning.english.wording import Pattern, Phrase, Things, Voice, Weighted, both, joined
 from veriscene.meaning.scene_drawing import SceneKind
-
-Content = Callable[[Voice], Phrase]
 
 
 def holds_some(voice: Voice) -> Phrase:
@@ -30,15 +28,13 @@ def holds_number(voice: Voice) -> Phrase:
 def holds_several(voice: Voice) -> Phrase:
     """As in "a yellow square, a black circle and at least one blue triangle"."""
     few: Weighted[q.Quantifier] = ((5, q.A), (3, q.AT_LEAST), (3, q.NUMBER), (2, q.EXACTLY), (1, q.ONLY))
-    several = nouns.different_things(voice, voice.weighted(((7, 2), (2, 3))))
-    parts = [q.quantified(voice, things, q.ITEMS_OF_BOX, few) for things in several]
-    *words, last = (part.words for part in parts)
-    return Phrase(f"{', '.join(words)} and {last}", both(*(part.meaning for part in parts)))
+    several = nouns.different_things(voice, voice.weighted((7, 2), (2, 3)))
+    return joined([q.quantified(voice, things, q.ITEMS_OF_BOX, few) for things in several])
 
 
 def holds_two_colors(voice: Voice) -> Phrase:
     """As in "two blue and one yellow item"."""
-    one, other = voice.two_of(tuple(nouns.COLORS))
+    one, other = voice.two_of(*nouns.COLORS)
     few, many = voice.rng.randint(1, 2), voice.rng.randint(1, 3)
     noun = nouns.anything(voice).plural if many > 1 else nouns.anything(voice).singular
     counts = (
@@ -69,7 +65,7 @@ TOUCHING_PAIRS: Mapping[SceneKind, tuple[tuple[str, str], ...]] = {
 def holds_touching_pair(voice: Voice) -> Phrase:
     """As in "two blue blocks touching each other": a pair that touches, whatever else there is."""
     things = nouns.some_things(voice)
-    words, neighbours = voice.one_of(TOUCHING_PAIRS[voice.kind])
+    words, neighbours = voice.one_of(*TOUCHING_PAIRS[voice.kind])
     pair = things.that(nouns.next_to(words, neighbours, things))
     at_least = "at least " if voice.chance(0.4) else ""
     return Phrase(f"{at_least}{voice.number(2)} {things.plural} {words}", f"exist({pair.among(q.ITEMS_OF_BOX)})")
@@ -77,19 +73,19 @@ def holds_touching_pair(voice: Voice) -> Phrase:
 
 def holds_only(voice: Voice) -> Phrase:
     """As in "only blue and black items": both colours, and no other."""
-    one, other = voice.two_of(tuple(nouns.COLORS))
+    one, other = voice.two_of(*nouns.COLORS)
     things = nouns.anything(voice).plural
     if voice.chance(0.4):
-        words = voice.one_of((f"only {one} {things}", f"{things} of {one} {voice.color} only"))
+        words = voice.one_of(f"only {one} {things}", f"{things} of {one} {voice.color} only")
         return Phrase(words, _all_of(nouns.COLORS[one]))
-    words = voice.one_of((f"only {one} and {other} {things}", f"{things} of only {one} and {other} {voice.color}"))
+    words = voice.one_of(f"only {one} and {other} {things}", f"{things} of only {one} and {other} {voice.color}")
     colors = f"{{Color.{one.upper()}, Color.{other.upper()}}}"
     return Phrase(words, f"equal_set(get_set_colors({q.ITEMS_OF_BOX}), {colors})")
 
 
 def holds_either(voice: Voice) -> Phrase:
     """As in "items of either blue or black color": every item is one of the two."""
-    one, other = voice.two_of(tuple(nouns.COLORS))
+    one, other = voice.two_of(*nouns.COLORS)
     words = f"{nouns.anything(voice).plural} of either {one} or {other} {voice.color}"
     return Phrase(words, _all_of(f"{nouns.COLORS[one]} or {nouns.COLORS[other]}"))
 
@@ -100,49 +96,42 @@ def holds_variety(voice: Voice) -> Phrase:
     if voice.chance(0.5):
         few: Weighted[q.Quantifier] = ((3, q.NUMBER), (2, q.AT_LEAST), (1, q.EXACTLY))
         total = q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_BOX, few, least=2)
-    what, values = (voice.color, "get_set_colors")
-    if voice.kind == "scatter":
-        what, values = voice.weighted(
-            ((6, (what, values)), (3, ("shape", "get_set_shapes")), (1, ("size", "get_set_sizes")))
-        )
-    several = f"count({values}({q.ITEMS_OF_BOX}))"
-    words, meaning = voice.one_of(
-        (
-            (f"of the same {what}", f"{several} == 1"),
-            (f"of {voice.number(2)} different {what}s", f"{several} == 2"),
-            (f"of {voice.number(3)} different {what}s", f"{several} == 3"),
-            (f"of all {voice.number(3)} {what}s", f"{several} == 3"),
-        )
+    look = voice.weighted((6, "color"), (3, "shape"), (1, "size")) if voice.kind == "scatter" else "color"
+    what = voice.color if look == "color" else look
+    words, values = voice.one_of(
+        (f"the same {what}", 1),
+        (f"{voice.number(2)} different {what}s", 2),
+        (f"{voice.number(3)} different {what}s", 3),
+        (f"all {voice.number(3)} {what}s", 3),
     )
-    return Phrase(f"{total.words} {words}", both(total.meaning, meaning))
+    meaning = f"count(get_set_{look}s({q.ITEMS_OF_BOX})) == {values}"
+    return Phrase(f"{total.words} of {words}", both(total.meaning, meaning))
 
 
 def holds_of_which(voice: Voice) -> Phrase:
     """As in "four items of which two are blue", "three blocks including a yellow one"."""
-    color = voice.one_of(tuple(nouns.COLORS))
+    color = voice.one_of(*nouns.COLORS)
     total = voice.rng.randint(2, 4 if voice.kind == "tower" else 6)
     part = voice.rng.randint(1, min(3, total - 1))
-    how_many, test = voice.weighted(((4, ("", "==")), (3, ("exactly ", "==")), (2, ("at least ", ">="))))
+    how_many, test = voice.weighted((4, ("", "==")), (3, ("exactly ", "==")), (2, ("at least ", ">=")))
     all_are = "both are" if (total, test) == (2, "==") else "they are all"
     are = "are" if part > 1 else "is"
     of_color = f"count({nouns.colored(voice, color).among(q.ITEMS_OF_BOX)})"
     words, meaning = voice.weighted(
-        (
-            (4, (f"of which {voice.number(part)} {are} {color}", f"{of_color} == {part}")),
-            (2, (f"of which at least {voice.number(part)} {are} {color}", f"{of_color} >= {part}")),
-            (2, (f"including a {color} one", f"{of_color} >= 1")),
-            (1, (f"including at least {voice.number(2)} {color} ones", f"{of_color} >= 2")),
-            (2, (f"but only {voice.number(part)} {are} {color}", f"{of_color} == {part}")),
-            (2, (f"and {all_are} {color}", _all_of(nouns.COLORS[color]))),
-            (1, (f"but no {color} {voice.item}", f"{of_color} == 0")),
-        )
+        (4, (f"of which {voice.number(part)} {are} {color}", f"{of_color} == {part}")),
+        (2, (f"of which at least {voice.number(part)} {are} {color}", f"{of_color} >= {part}")),
+        (2, (f"including a {color} one", f"{of_color} >= 1")),
+        (1, (f"including at least {voice.number(2)} {color} ones", f"{of_color} >= 2")),
+        (2, (f"but only {voice.number(part)} {are} {color}", f"{of_color} == {part}")),
+        (2, (f"and {all_are} {color}", _all_of(nouns.COLORS[color]))),
+        (1, (f"but no {color} {voice.item}", f"{of_color} == 0")),
     )
     words = f"{how_many}{voice.number(total)} {nouns.anything(voice).plural} {words}"
     return Phrase(words, both(f"count({q.ITEMS_OF_BOX}) {test} {total}", meaning))
 
 
 def holds_parity(voice: Voice) -> Phrase:
-    parity, remainder = voice.one_of((("even", 0), ("odd", 1)))
+    parity, remainder = voice.one_of(("even", 0), ("odd", 1))
     return Phrase(f"a {parity} number of {nouns.anything(voice).plural}", f"count({q.ITEMS_OF_BOX}) % 2 == {remainder}")
 
 
@@ -150,23 +139,21 @@ def compared(voice: Voice, where: str = q.ITEMS_OF_BOX) -> Phrase:
     """As in "more yellow blocks than black blocks", "the same number of circles and squares"."""
     one, other = _two_kinds(voice)
     words, relation = voice.weighted(
-        (
-            (4, ("more {} than {}", ">")),
-            (1, ("less {} than {}", "<")),
-            (1, ("fewer {} than {}", "<")),
-            (2, ("as many {} as {}", "==")),
-            (2, ("the same number of {} and {}", "==")),
-        )
+        (4, ("more {} than {}", ">")),
+        (1, ("less {} than {}", "<")),
+        (1, ("fewer {} than {}", "<")),
+        (2, ("as many {} as {}", "==")),
+        (2, ("the same number of {} and {}", "==")),
     )
-    number, other_number = (f"count({things.among(where)})" for things in (one, other))
-    return Phrase(words.format(one.plural, other.plural), f"{number} {relation} {other_number}", plural=True)
+    meaning = f"count({one.among(where)}) {relation} count({other.among(where)})"
+    return Phrase(words.format(one.plural, other.plural), meaning, plural=True)
 
 
 def _two_kinds(voice: Voice) -> tuple[Things, Things]:
     if voice.kind == "scatter" and voice.chance(0.4):
-        one, other = voice.two_of(tuple(nouns.SHAPES))
-        return Things(one, f"{one}s", nouns.SHAPES[one]), Things(other, f"{other}s", nouns.SHAPES[other])
-    one, other = voice.two_of(tuple(nouns.COLORS))
+        one, other = voice.two_of(*nouns.SHAPES)
+        return nouns.shaped(one), nouns.shaped(other)
+    one, other = voice.two_of(*nouns.COLORS)
     return nouns.colored(voice, one), nouns.colored(voice, other)
 
 
@@ -174,7 +161,7 @@ def _all_of(meaning: str) -> str:
     return f"All({q.ITEMS_OF_BOX}, lambda x: {meaning})"
 
 
-SCATTER_CONTENTS: Weighted[Content] = (
+SCATTER_CONTENTS: Weighted[Pattern] = (
     (30, holds_some),
     (20, holds_several),
     (12, holds_number),

@@ -9,7 +9,7 @@ from veriscene.meaning.english import nouns
 from veriscene.meaning.english import quantifiers as q
 from veriscene.meaning.english.box_contents import SCATTER_CONTENTS, holds_number
 from veriscene.meaning.english.tower_contents import TOWER_CLAUSES, TOWER_CONTENTS
-from veriscene.meaning.english.wording import Attribute, Phrase, Things, Voice, Weighted, agree, both
+from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted, agree, both
 from veriscene.meaning.scene_drawing import SceneKind
 
 LINKS: Mapping[SceneKind, Weighted[str]] = {
@@ -33,84 +33,75 @@ def any_box(voice: Voice) -> Things:
 
 
 def content(voice: Voice) -> Phrase:
-    return voice.weighted(TOWER_CONTENTS if voice.kind == "tower" else SCATTER_CONTENTS)(voice)
+    return voice.weighted(*(TOWER_CONTENTS if voice.kind == "tower" else SCATTER_CONTENTS))(voice)
 
 
 def box_with(voice: Voice, held: Phrase) -> Things:
-    link = voice.weighted(LINKS[voice.kind])
-    return any_box(voice).that(Attribute(f"{link} {held.words}", held.meaning, 0.45))
+    link = voice.weighted(*LINKS[voice.kind])
+    return any_box(voice).that(Phrase(f"{link} {held.words}", held.meaning, 0.45))
 
 
 def box_where(voice: Voice) -> Things:
     """As in "box where all the items are blue", "tower where the base is yellow"."""
     if voice.box == "tower" and voice.chance(0.8):
-        clause = voice.weighted(TOWER_CLAUSES)(voice)
+        clause = voice.weighted(*TOWER_CLAUSES)(voice)
     else:
         clause = items_are(voice, q.ITEMS_OF_BOX)
-    where = voice.one_of(("where", "where", "in which"))
-    return any_box(voice).that(Attribute(f"{where} {clause.words}", clause.meaning, 0.45))
+    where = voice.one_of("where", "where", "in which")
+    return any_box(voice).that(Phrase(f"{where} {clause.words}", clause.meaning, 0.45))
 
 
 def box_without(voice: Voice) -> Things:
     things = nouns.some_things(voice)
     held = f"not exist({things.among(q.ITEMS_OF_BOX)})"
-    return any_box(voice).that(Attribute(f"without a {things.singular}", held, 0.4))
+    return any_box(voice).that(Phrase(f"without a {things.singular}", held, 0.4))
 
 
 def tower_of_color(voice: Voice) -> Things:
     """As in "yellow tower with two blocks"."""
-    color = voice.one_of(tuple(nouns.COLORS))
+    color = voice.one_of(*nouns.COLORS)
     all_of_it = f"All({q.ITEMS_OF_BOX}, lambda x: {nouns.COLORS[color]})"
     tower = Things(f"{color} tower", f"{color} towers", both("b.is_tower()", all_of_it), 0.15, variable="b")
     if voice.chance(0.4):
         return tower
     held = holds_number(voice)
-    return tower.that(Attribute(f"with {held.words}", held.meaning, 0.4))
+    return tower.that(Phrase(f"with {held.words}", held.meaning, 0.4))
 
 
 def items_are(voice: Voice, where: str = q.ALL_ITEMS) -> Phrase:
-    """As in "all the blue circles are touching the wall", about all items or those of the box `b`."""
-    form = voice.weighted(((4, _all_are), (2, _every_is), (4, _none_are), (6, _so_many_are)))
+    """As in "all the blue circles are touching the wall", about all items or those of the box `b`.
+
+    "All" of none is false, as NLVR's writers and the public programs mean it.
+    """
+    form = voice.weighted((4, "all"), (2, "every"), (4, "none"), (6, "count"))
     things, attribute = _subject_and_predicate(voice, whole_scene=where == q.ALL_ITEMS)
-    return form(voice, things, attribute, where)
+    if form == "count":
+        if voice.kind == "scatter" and voice.chance(0.25):
+            # Only here, because "all … are not …" is ambiguous.
+            attribute = nouns.not_at_border(voice, of_a_box=where == q.ALL_ITEMS)
+        predicate = replace(attribute, words=f"{{is}} {attribute.words}")
+        return q.quantified(voice, things.that(predicate), where, q.COUNTS)
+    test = f"not ({attribute.meaning})" if form == "none" else attribute.meaning
+    if form == "every":
+        subject = f"{voice.one_of('every', 'each')} {things.singular} is"
+    else:
+        the = "none of the" if form == "none" else voice.one_of("all the", "all", "all of the")
+        subject = f"{the} {things.plural} are"
+    words = f"{subject} {agree(attribute.words, plural=form != 'every')}"
+    return Phrase(words, f"All({things.among(where)}, lambda x: {test})")
 
 
-def _subject_and_predicate(voice: Voice, whole_scene: bool) -> tuple[Things, Attribute]:
+def _subject_and_predicate(voice: Voice, whole_scene: bool) -> tuple[Things, Phrase]:
     if voice.kind == "tower":
         end = nouns.at_tower_end if whole_scene else nouns.at_end
-        return nouns.some_color(voice), voice.weighted(((3, end), (1, nouns.neighboured)))(voice)
+        return nouns.some_color(voice), voice.weighted((3, end), (1, nouns.neighboured))(voice)
     if voice.chance(0.75):
-        things = voice.weighted(((5, nouns.some_things), (1, nouns.anything)))(voice)
+        things = voice.weighted((5, nouns.some_things), (1, nouns.anything))(voice)
         return things, nouns.at_border(voice, of_a_box=whole_scene)
     if voice.chance(0.5):
-        color = voice.one_of(tuple(nouns.COLORS))
-        things = voice.weighted(((3, nouns.some_shape), (1, nouns.anything)))(voice)
-        return things, Attribute(color, nouns.COLORS[color])
-    shape = voice.one_of(tuple(nouns.SHAPES))
-    things = voice.weighted(((3, nouns.some_color), (1, nouns.anything)))(voice)
-    return things, Attribute(f"{{{shape}}}", nouns.SHAPES[shape])
-
-
-def _all_are(voice: Voice, things: Things, attribute: Attribute, where: str) -> Phrase:
-    """False if there are none, as NLVR's writers and the public programs mean it."""
-    the = voice.one_of(("all the", "all", "all of the"))
-    words = f"{the} {things.plural} are {agree(attribute.words, plural=True)}"
-    return Phrase(words, f"All({things.among(where)}, lambda x: {attribute.meaning})")
-
-
-def _every_is(voice: Voice, things: Things, attribute: Attribute, where: str) -> Phrase:
-    words = f"{voice.one_of(('every', 'each'))} {things.singular} is {agree(attribute.words, plural=False)}"
-    return Phrase(words, f"All({things.among(where)}, lambda x: {attribute.meaning})")
-
-
-def _none_are(voice: Voice, things: Things, attribute: Attribute, where: str) -> Phrase:
-    words = f"none of the {things.plural} are {agree(attribute.words, plural=True)}"
-    return Phrase(words, f"All({things.among(where)}, lambda x: not ({attribute.meaning}))")
-
-
-def _so_many_are(voice: Voice, things: Things, attribute: Attribute, where: str) -> Phrase:
-    if voice.kind == "scatter" and voice.chance(0.25):
-        # Only here, because "all … are not …" is ambiguous.
-        attribute = nouns.not_at_border(voice, of_a_box=where == q.ALL_ITEMS)
-    predicate = replace(attribute, words=f"{{is}} {attribute.words}")
-    return q.quantified(voice, things.that(predicate), where, q.COUNTS)
+        color = voice.one_of(*nouns.COLORS)
+        things = voice.weighted((3, nouns.some_shape), (1, nouns.anything))(voice)
+        return things, Phrase(color, nouns.COLORS[color])
+    shape = voice.one_of(*nouns.SHAPES)
+    things = voice.weighted((3, nouns.some_color), (1, nouns.anything))(voice)
+    return things, Phrase(f"{{{shape}}}", nouns.SHAPES[shape])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from veriscene.meaning.english.wording import Attribute, Things, Voice, Weighted, both
+from veriscene.meaning.english.wording import Phrase, Things, Voice, Weighted, both
 
 COLORS = {"yellow": "is_yellow(x)", "black": "is_black(x)", "blue": "is_blue(x)"}
 SHAPES = {"square": "is_square(x)", "circle": "is_circle(x)", "triangle": "is_triangle(x)"}
@@ -17,51 +17,40 @@ def anything(voice: Voice) -> Things:
 
 
 def colored(voice: Voice, color: str) -> Things:
-    return Things(f"{color} {voice.item}", f"{color} {voice.item}s", COLORS[color], 1 / 3)
+    return described(color, COLORS[color], anything(voice))
 
 
 def some_color(voice: Voice) -> Things:
-    return colored(voice, voice.one_of(tuple(COLORS)))
+    return colored(voice, voice.one_of(*COLORS))
 
 
-def some_shape(voice: Voice) -> Things:
-    shape = voice.one_of(tuple(SHAPES))
+def shaped(shape: str) -> Things:
     return Things(shape, f"{shape}s", SHAPES[shape], 1 / 3)
 
 
+def some_shape(voice: Voice) -> Things:
+    return shaped(voice.one_of(*SHAPES))
+
+
 def described(adjective: str, meaning: str, things: Things, share: float = 1 / 3) -> Things:
-    return Things(
-        f"{adjective} {things.singular}",
-        f"{adjective} {things.plural}",
-        both(meaning, things.meaning),
-        things.share * share,
-    )
+    singular, plural = f"{adjective} {things.singular}", f"{adjective} {things.plural}"
+    return Things(singular, plural, both(meaning, things.meaning), things.share * share)
 
 
 def colored_shape(voice: Voice) -> Things:
-    color = voice.one_of(tuple(COLORS))
+    color = voice.one_of(*COLORS)
     return described(color, COLORS[color], some_shape(voice))
 
 
 def sized(voice: Voice) -> Things:
-    size = voice.one_of(tuple(SIZES))
-    return described(size, SIZES[size], voice.weighted(((3, some_color), (3, colored_shape), (2, some_shape)))(voice))
-
-
-def of_medium_size(voice: Voice) -> Things:
-    return colored_shape(voice).that(Attribute("of medium size", SIZES["medium"]))
+    size = voice.one_of(*SIZES)
+    return described(size, SIZES[size], voice.weighted((3, some_color), (3, colored_shape), (2, some_shape))(voice))
 
 
 def of_either_color(voice: Voice) -> Things:
-    one, other = voice.two_of(tuple(COLORS))
+    one, other = voice.two_of(*COLORS)
     either = f"({COLORS[one]} or {COLORS[other]})"
     return described(f"{one} or {other}", either, some_shape(voice), share=2 / 3)
-
-
-def not_of_color(voice: Voice) -> Things:
-    color = voice.one_of(tuple(COLORS))
-    which = voice.one_of(("that {is} not", "which {is} not"))
-    return anything(voice).that(Attribute(f"{which} {color}", f"not {COLORS[color]}", 2 / 3))
 
 
 SCATTER_NOUNS: Weighted[Callable[[Voice], Things]] = (
@@ -69,7 +58,7 @@ SCATTER_NOUNS: Weighted[Callable[[Voice], Things]] = (
     (34, some_color),
     (16, some_shape),
     (8, sized),
-    (2, of_medium_size),
+    (2, lambda voice: colored_shape(voice).that(Phrase("of medium size", SIZES["medium"]))),
     (3, of_either_color),
 )
 
@@ -78,12 +67,16 @@ def some_things(voice: Voice) -> Things:
     """A noun that fits some of the items."""
     if voice.kind == "tower":
         return some_color(voice)
-    return voice.weighted(SCATTER_NOUNS)(voice)
+    return voice.weighted(*SCATTER_NOUNS)(voice)
 
 
 def some_things_alone(voice: Voice) -> Things:
-    """Like `some_things`, for use without an attribute: "items that are not blue touching …" would be hard to read."""
-    return not_of_color(voice) if not voice.simple and voice.chance(0.04) else some_things(voice)
+    """Like `some_things`, or "items that are not blue", which would be hard to read with another attribute."""
+    if voice.simple or not voice.chance(0.04):
+        return some_things(voice)
+    color = voice.one_of(*COLORS)
+    which = voice.one_of("that {is} not", "which {is} not")
+    return anything(voice).that(Phrase(f"{which} {color}", f"not {COLORS[color]}", 2 / 3))
 
 
 def different_things(voice: Voice, number: int) -> list[Things]:
@@ -109,28 +102,19 @@ class Place:
     share: float = 0.4
 
 
-WALL = Place(
-    ("the wall", "a wall", "the edge", "an edge", "any edge", "the side", "the side of the box", "a wall of a box"),
-    "is_{}touching_wall(x)",
-    0.45,
+def _edge(share: float, names: str, side: str = "", part: str = "wall") -> Place:
+    return Place(tuple(names.split(", ")), f"is_{{}}touching_{part}(x{side and f', Side.{side}'})", share)
+
+
+PLACES: Weighted[Place] = (
+    (36, _edge(0.45, "the wall, a wall, the edge, an edge, any edge, the side, the side of the box, a wall of a box")),
+    (2, _edge(0.45, "the line of the box")),
+    (20, _edge(0.22, "the base, the bottom, the bottom of a box, the bottom edge, the bottom wall", "BOTTOM")),
+    (12, _edge(0.22, "the right wall, the right side, the right edge, right wall of a box", "RIGHT")),
+    (4, _edge(0.08, "the left wall, the left side, the left edge", "LEFT")),
+    (4, _edge(0.08, "the roof of a box, the roof, the top edge, the top wall", "TOP")),
+    (12, _edge(0.08, "a corner, the corner, a corner of a box, the corner of the box", part="corner")),
 )
-LINE = Place(("the line of the box",), "is_{}touching_wall(x)", 0.45)
-BOTTOM = Place(
-    ("the base", "the bottom", "the bottom of a box", "the bottom edge", "the bottom wall"),
-    "is_{}touching_wall(x, Side.BOTTOM)",
-    0.22,
-)
-RIGHT = Place(
-    ("the right wall", "the right side", "the right edge", "right wall of a box"),
-    "is_{}touching_wall(x, Side.RIGHT)",
-    0.22,
-)
-LEFT = Place(("the left wall", "the left side", "the left edge"), "is_{}touching_wall(x, Side.LEFT)", 0.08)
-ROOF = Place(("the roof of a box", "the roof", "the top edge", "the top wall"), "is_{}touching_wall(x, Side.TOP)", 0.08)
-CORNER = Place(
-    ("a corner", "the corner", "a corner of a box", "the corner of the box"), "is_{}touching_corner(x)", 0.08
-)
-PLACES: Weighted[Place] = ((36, WALL), (2, LINE), (20, BOTTOM), (12, RIGHT), (4, LEFT), (4, ROOF), (12, CORNER))
 TOUCHING: Weighted[tuple[str, str]] = (
     (60, ("touching", "")),
     (26, ("closely touching", "closely_")),
@@ -140,26 +124,26 @@ TOUCHING: Weighted[tuple[str, str]] = (
 )
 
 
-def at_border(voice: Voice, of_a_box: bool = True) -> Attribute:
+def at_border(voice: Voice, of_a_box: bool = True) -> Phrase:
     """As in "closely touching the bottom". `of_a_box` allows "of a box", which cannot follow "a box with"."""
-    place = voice.weighted(PLACES)
-    verb, closely = voice.weighted(TOUCHING)
+    place = voice.weighted(*PLACES)
+    verb, closely = voice.weighted(*TOUCHING)
     names = [name for name in place.names if of_a_box or not name.endswith("of a box")]
-    return Attribute(f"{verb} {voice.one_of(names)}", place.test.format(closely), place.share)
+    return Phrase(f"{verb} {voice.one_of(*names)}", place.test.format(closely), place.share)
 
 
-def not_at_border(voice: Voice, of_a_box: bool = True) -> Attribute:
+def not_at_border(voice: Voice, of_a_box: bool = True) -> Phrase:
     """As in "not touching any edge". Other verbs are redrawn: "not nearly touching" is unusual."""
     at = at_border(voice, of_a_box)
     while not at.words.startswith("touching"):
         at = at_border(voice, of_a_box)
-    return Attribute(f"not {at.words}", f"not ({at.meaning})", 1 - at.share)
+    return Phrase(f"not {at.words}", f"not ({at.meaning})", 1 - at.share)
 
 
-def next_to(words: str, neighbours: str, things: Things, share: float = 0.5) -> Attribute:
+def next_to(words: str, neighbours: str, things: Things, share: float = 0.5) -> Phrase:
     """As in "touching a blue circle", "on a black block" …"""
     near = things.among(f"{neighbours}(x)")
-    return Attribute(f"{words} a {things.singular}", f"exist({near})", share * things.share)
+    return Phrase(f"{words} a {things.singular}", f"exist({near})", share * things.share)
 
 
 # Words, and the function that finds the neighbour: if x is above y, then y is found by get_below(x).
@@ -184,20 +168,19 @@ TOWER_NEIGHBOURS: Weighted[tuple[str, str]] = (
 )
 
 
-def neighboured(voice: Voice) -> Attribute:
-    words, neighbours = voice.weighted(TOWER_NEIGHBOURS if voice.kind == "tower" else SCATTER_NEIGHBOURS)
+def neighboured(voice: Voice) -> Phrase:
+    words, neighbours = voice.weighted(*(TOWER_NEIGHBOURS if voice.kind == "tower" else SCATTER_NEIGHBOURS))
     if voice.chance(0.1):
-        return Attribute(f"{words} another {voice.item}", f"exist({neighbours}(x))", 0.5)
+        return Phrase(f"{words} another {voice.item}", f"exist({neighbours}(x))", 0.5)
     return next_to(words, neighbours, some_things(voice))
 
 
-def in_between(voice: Voice) -> Attribute:
+def in_between(voice: Voice) -> Phrase:
     """As in "between two yellow blocks", in a tower."""
     things = some_color(voice)
     above, below = (f"exist({things.among(f'{side}(x)')})" for side in ("get_above", "get_below"))
-    return Attribute(
-        f"{voice.one_of(('between', 'in between'))} {voice.number(2)} {things.plural}", both(above, below), 0.1
-    )
+    between = voice.one_of("between", "in between")
+    return Phrase(f"{between} {voice.number(2)} {things.plural}", both(above, below), 0.1)
 
 
 # Positions in a tower.
@@ -206,20 +189,14 @@ BASE = Place(("base", "base", "bottom"), "is_bottom(x)")
 MIDDLE = Place(("middle",), "not is_top(x) and not is_bottom(x)", 0.25)
 
 
-def at_end(voice: Voice) -> Attribute:
+def at_end(voice: Voice) -> Phrase:
     """As in "at the base", of a tower mentioned before."""
-    position = voice.one_of((TOP, BASE))
-    return Attribute(f"at the {voice.one_of(position.names)}", position.test, position.share)
+    position = voice.one_of(TOP, BASE)
+    return Phrase(f"at the {voice.one_of(*position.names)}", position.test, position.share)
 
 
-def at_tower_end(voice: Voice) -> Attribute:
-    """As in "at the base of a tower"."""
-    position = voice.one_of((TOP, BASE))
-    meaning = f"x.box.is_tower() and {position.test}"
-    return Attribute(f"at the {voice.one_of(position.names)} of a tower", meaning, position.share)
-
-
-def as_tower_end(voice: Voice) -> Attribute:
-    """As in "as the base of a tower"."""
-    at_end = at_tower_end(voice)
-    return replace(at_end, words=at_end.words.replace("at", "as", 1))
+def at_tower_end(voice: Voice, preposition: str = "at") -> Phrase:
+    """As in "at the base of a tower", "as the base of a tower"."""
+    end = at_end(voice)
+    words = end.words.replace("at", preposition, 1)
+    return Phrase(f"{words} of a tower", f"x.box.is_tower() and {end.meaning}", end.share)

@@ -40,9 +40,6 @@ ONLY = Quantifier("only {n} {things}", "count({all}) == {n}")
 AT_LEAST = Quantifier("at least {n} {things}", "count({all}) >= {n}")
 AT_MOST = Quantifier("at most {n} {things}", "count({all}) <= {n}")
 NUMBER_AT_MOST = Quantifier("{n} {things} at most", "count({all}) <= {n}")
-NOT_MORE_THAN = Quantifier("not more than {n} {things}", "count({all}) <= {n}")
-MORE_THAN = Quantifier("more than {n} {things}", "count({all}) > {n}")
-LESS_THAN = Quantifier("less than {n} {things}", "count({all}) < {n}", least=2)
 NO = Quantifier("no {things}", "not exist({all})", plural=False)
 NO_PLURAL = Quantifier("no {things}", "not exist({all})", plural=True)
 MULTIPLE = Quantifier("multiple {things}", "count({all}) >= 2", plural=True)
@@ -56,9 +53,9 @@ COUNTS: Weighted[Quantifier] = (
     (22, AT_LEAST),
     (7, ONLY),
     (6, AT_MOST),
-    (2, NOT_MORE_THAN),
-    (5, MORE_THAN),
-    (4, LESS_THAN),
+    (2, Quantifier("not more than {n} {things}", "count({all}) <= {n}")),
+    (5, Quantifier("more than {n} {things}", "count({all}) > {n}")),
+    (4, Quantifier("less than {n} {things}", "count({all}) < {n}", least=2)),
 )
 OF_ITEMS: Weighted[Quantifier] = (*COUNTS, (24, A), (8, NO), (3, NO_PLURAL))
 OF_BOXES: Weighted[Quantifier] = (
@@ -78,18 +75,14 @@ SIMPLE_INSIDE: Weighted[Quantifier] = ((3, A), (1, AT_LEAST))
 
 def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Quantifier], least: int = 1) -> Phrase:
     """As in "exactly two blue circles", counted in the collection `where`; the number is at least `least`."""
-    quantifier = voice.weighted(quantifiers)
+    quantifier = voice.weighted(*quantifiers)
     least = max(least, quantifier.least)
     if quantifier is AT_LEAST and not things.meaning:
         least = max(least, 2)  # No box is empty.
-    number = _likely_number(voice, USUAL_COUNT[voice.kind][where] * things.share, least)
-    plural = number > 1 if quantifier.plural is None else quantifier.plural
-    words = quantifier.words.format(n=voice.number(number), things=things.plural if plural else things.singular)
-    return Phrase(words, quantifier.meaning.format(all=things.among(where), n=number), plural)
-
-
-def _likely_number(voice: Voice, usual: float, least: int) -> int:
+    usual = USUAL_COUNT[voice.kind][where] * things.share
     largest = LARGEST_SIMPLE_NUMBER if voice.simple else LARGEST_NUMBER
     lowest = min(max(least, math.floor(usual * 0.6)), largest)
-    highest = min(max(lowest, math.ceil(usual * 1.4)), largest)
-    return voice.rng.randint(lowest, highest)
+    number = voice.rng.randint(lowest, min(max(lowest, math.ceil(usual * 1.4)), largest))
+    plural = number > 1 if quantifier.plural is None else quantifier.plural
+    words = quantifier.words.format(n=voice.number(number), things=things.plural if plural else things.singular)
+    return Phrase(words, quantifier.meaning.format(all=things.among(where), n=number), plural=plural)

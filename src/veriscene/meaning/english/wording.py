@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -39,14 +39,13 @@ class Voice:
     color: str = "color"
     simple: bool = False
 
-    def one_of(self, options: Sequence[Option]) -> Option:
+    def one_of(self, *options: Option) -> Option:
         return options[int(self.rng.random() * len(options))]
 
-    def weighted(self, options: Weighted[Option]) -> Option:
-        weights = [weight for weight, _ in options]
-        return self.rng.choices(options, weights)[0][1]
+    def weighted(self, *options: tuple[int, Option]) -> Option:
+        return self.rng.choices(options, [weight for weight, _ in options])[0][1]
 
-    def two_of(self, options: Sequence[Option]) -> tuple[Option, Option]:
+    def two_of(self, *options: Option) -> tuple[Option, Option]:
         """Two different options, in random order."""
         first, second = self.rng.sample(options, 2)
         return first, second
@@ -71,20 +70,25 @@ def sentence(words: str, capital: bool, full_stop: bool) -> str:
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words and their meaning; `plural` decides the form of the verb."""
+    """Words and their meaning: a sentence, a part of one, or an attribute that follows a noun ("touching the wall").
 
-    words: str
-    meaning: str
-    plural: bool = False
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """Words that can follow a noun, such as "touching the wall"; `share` is roughly the fraction of items that fit."""
+    `share` is roughly the fraction of things that an attribute fits; `plural` decides the form of the verb.
+    """
 
     words: str
     meaning: str
     share: float = 1 / 3
+    plural: bool = False
+
+
+Pattern = Callable[[Voice], Phrase]
+
+
+def joined(phrases: Sequence[Phrase]) -> Phrase:
+    """As in "a yellow square, a black circle and two triangles"; the verb agrees with the first phrase."""
+    *words, last = (phrase.words for phrase in phrases)
+    meaning = both(*(phrase.meaning for phrase in phrases))
+    return Phrase(f"{', '.join(words)} and {last}" if words else last, meaning, plural=phrases[0].plural)
 
 
 @dataclass(frozen=True)
@@ -97,14 +101,10 @@ class Things:
     share: float = 1.0
     variable: str = "x"
 
-    def that(self, attribute: Attribute) -> Things:
-        return Things(
-            f"{self.singular} {agree(attribute.words, plural=False)}",
-            f"{self.plural} {agree(attribute.words, plural=True)}",
-            both(self.meaning, attribute.meaning),
-            self.share * attribute.share,
-            self.variable,
-        )
+    def that(self, attribute: Phrase) -> Things:
+        singular, plural = (agree(attribute.words, plural) for plural in (False, True))
+        meaning, share = both(self.meaning, attribute.meaning), self.share * attribute.share
+        return Things(f"{self.singular} {singular}", f"{self.plural} {plural}", meaning, share, self.variable)
 
     def among(self, where: str) -> str:
         return f"filter_obj({where}, lambda {self.variable}: {self.meaning})" if self.meaning else where

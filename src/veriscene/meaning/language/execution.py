@@ -1,7 +1,7 @@
 """Compiles expressions to closures, once, so that evaluating them on many scenes is fast.
 
-A closure takes a frame: a list of the scene's boxes, its items, the remaining steps, and one slot per nested lambda for
-its argument.
+A closure takes a frame: a list of the remaining steps and the values of the variables in scope, outermost first. These
+are the scene's boxes, its items, and the argument of each nested lambda.
 """
 
 from __future__ import annotations
@@ -14,33 +14,30 @@ from typing import Any
 
 from veriscene.errors import InputError
 from veriscene.meaning.language import expression as tree
+from veriscene.meaning.language import sets
 from veriscene.meaning.language.expression import Expression
 from veriscene.meaning.language.functions import FUNCTIONS
 from veriscene.meaning.language.placed import placed
-from veriscene.meaning.language.sets import Members, contains, distinct, same_members
+from veriscene.meaning.language.sets import Members
 from veriscene.meaning.language.types import Kind, Many, Type
 from veriscene.scenes.scene import Scene
 
 Frame = list[Any]
 Code = Callable[[Frame], Any]
-Scope = tuple[str, ...]
+Scope = tuple[str, ...]  # What a frame holds.
 
-BOXES, ITEMS, STEPS, FIRST_ARGUMENT = range(4)
+STEPS = 0
 MAX_STEPS = 500_000  # About a second. Public programs take at most 765.
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
+    "==": sets.equal,
+    "!=": lambda left, right: not sets.equal(left, right),
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-    "in": contains,
-    "not in": lambda member, members: not contains(member, members),
-}
-_SET_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": same_members,
-    "!=": lambda left, right: not same_members(left, right),
+    "in": sets.contains,
+    "not in": lambda member, members: not sets.contains(member, members),
 }
 
 
@@ -50,89 +47,71 @@ def compile_expression(expression: Expression) -> Callable[[Scene], Any]:
     The function raises Undefined if the expression has no value, and InputError if it takes too many steps. Every use
     of a collection costs a step per member, which bounds running time and memory. It returns collections as tuples.
     """
-    compiler = _Compiler()
-    code = compiler.code(expression, ())
-    arguments = [None] * compiler.max_depth
+    code = _code(expression, ("remaining steps", *tree.GLOBALS))
+    return lambda scene: code([MAX_STEPS, *placed(scene)])
 
-    def run(scene: Scene) -> Any:
-        boxes, items = placed(scene)
-        return code([boxes, items, MAX_STEPS, *arguments])
+
+def _code(node: Expression, scope: Scope) -> Code:
+    match node:
+        case tree.Call():
+            return _call(node, scope)
+        case tree.Variable(name):
+            return operator.itemgetter(len(scope) - 1 - scope[::-1].index(name))  # Inner lambdas hide outer ones.
+        case tree.Number(value) | tree.Constant(value=value):
+            return lambda frame: value
+        case tree.Logic(word, operands):
+            code = _junction(word == "and", [_code(operand, scope) for operand in operands])
+            return code if all(operand.type == node.type for operand in operands) else _applied(bool, [code])
+        case tree.Comparison(operands, words):
+            codes, tests = [_operand(each, scope) for each in operands], [_COMPARISONS[word] for word in words]
+            return _applied(tests[0], codes) if len(tests) == 1 else _chain(codes, tests)
+        case tree.Display(members, is_set):
+            codes = [_code(member, scope) for member in members]
+            collection = _charged(lambda frame: tuple([code(frame) for code in codes]), _depth(node.type))
+            return _applied(sets.distinct, [collection]) if is_set else collection
+    raise TypeError(f"{type(node).__name__} cannot be evaluated on its own")
+
+
+def _operand(node: Expression, scope: Scope, collected: bool = False) -> Code:
+    """The node's value, charged if it is a collection. If `collected`, a box or a single value becomes a tuple."""
+    code = _code(node, scope)
+    if isinstance(node.type, Many):
+        return _charged(code, _depth(node.type))
+    if not collected:
+        return code
+    if node.type is Kind.BOX:
+        return _charged(lambda frame: code(frame).items, depth=1)
+    return lambda frame: (code(frame),)
+
+
+def _call(call: tree.Call, scope: Scope) -> Code:
+    function = FUNCTIONS[call.function]
+    codes: list[Code] = []
+    for parameter, argument in zip(function.parameters, call.arguments, strict=False):
+        if isinstance(argument, tree.Lambda):
+            codes.append(_function(argument, scope))
+        else:
+            codes.append(_operand(argument, scope, parameter.collected))
+    if function.value is None:
+        return _SPECIAL[call.function](codes)
+    return _applied(function.value, codes)
+
+
+def _function(function: tree.Lambda, scope: Scope) -> Code:
+    """Evaluates to a Python function of one argument."""
+    slot, body = len(scope), _operand(function.body, (*scope, function.parameter.name))
+
+    def run(frame: Frame) -> Callable[[Any], Any]:
+        if len(frame) == slot:  # The first use of a lambda at this depth on this scene.
+            frame.append(None)
+
+        def apply(member: Any) -> Any:
+            frame[slot] = member
+            return body(frame)
+
+        return apply
 
     return run
-
-
-class _Compiler:
-    def __init__(self) -> None:
-        self.max_depth = 0  # of nested lambdas
-
-    def code(self, node: Expression, scope: Scope) -> Code:
-        match node:
-            case tree.Call():
-                return self._call(node, scope)
-            case tree.Variable(name):
-                depth = len(scope) - 1 - scope[::-1].index(name)  # An inner lambda hides outer ones.
-                return operator.itemgetter(FIRST_ARGUMENT + depth)
-            case tree.Everything(kind):
-                return operator.itemgetter(BOXES if kind is Kind.BOX else ITEMS)
-            case tree.Number(value) | tree.Constant(value=value):
-                return lambda frame: value
-            case tree.Logic(word, operands):
-                code = _junction(word == "and", [self.code(operand, scope) for operand in operands])
-                return code if all(operand.type == node.type for operand in operands) else _truth(code)
-            case tree.Comparison():
-                links = [self._comparison(*link, scope) for link in node.links]
-                return links[0] if len(links) == 1 else _junction(True, links)
-            case tree.Display():
-                return self._display(node, scope)
-        raise TypeError(f"{type(node).__name__} cannot be evaluated on its own")
-
-    def _operand(self, node: Expression, scope: Scope, collected: bool) -> Code:
-        """The node's value, charged if it is a collection. If `collected`, a box or a single value becomes a tuple."""
-        code = self.code(node, scope)
-        if isinstance(node.type, Many):
-            return _charged(code, _depth(node.type))
-        if not collected:
-            return code
-        if node.type is Kind.BOX:
-            return _charged(lambda frame: code(frame).items, depth=1)
-        return lambda frame: (code(frame),)
-
-    def _call(self, call: tree.Call, scope: Scope) -> Code:
-        function = FUNCTIONS[call.function]
-        codes: list[Code] = []
-        for parameter, argument in zip(function.parameters, call.arguments, strict=False):
-            if isinstance(argument, tree.Lambda | tree.Named):
-                codes.append(self._function(argument.expanded, scope))
-            else:
-                codes.append(self._operand(argument, scope, collected=parameter.collected))
-        if function.value is None:
-            return _SPECIAL[call.function](codes)
-        return _applied(function.value, codes)
-
-    def _function(self, function: tree.Lambda, scope: Scope) -> Code:
-        """Evaluates to a Python function of one argument."""
-        inner, slot = (*scope, function.parameter.name), FIRST_ARGUMENT + len(scope)
-        self.max_depth = max(self.max_depth, len(inner))
-        body = self._operand(function.body, inner, collected=False)
-
-        def run(frame: Frame) -> Callable[[Any], Any]:
-            def apply(member: Any) -> Any:
-                frame[slot] = member
-                return body(frame)
-
-            return apply
-
-        return run
-
-    def _comparison(self, left: Expression, word: str, right: Expression, scope: Scope) -> Code:
-        as_sets = tree.compared_as_sets(left.type, word, right.type)
-        codes = [self._operand(left, scope, as_sets), self._operand(right, scope, as_sets or word in tree.MEMBERSHIPS)]
-        return _applied((_SET_COMPARISONS if as_sets else _COMPARISONS)[word], codes)
-
-    def _display(self, node: tree.Display, scope: Scope) -> Code:
-        codes = [self.code(member, scope) for member in node.members]
-        members = _charged(lambda frame: tuple([code(frame) for code in codes]), _depth(node.type))
-        return _applied(distinct, [members]) if node.is_set else members
 
 
 def _charged(code: Code, depth: int) -> Code:
@@ -182,15 +161,27 @@ def _junction(conjunctive: bool, conditions: list[Code]) -> Code:
     return run
 
 
-def _truth(condition: Code) -> Code:
-    return lambda frame: bool(condition(frame))
+def _chain(operands: list[Code], tests: list[Callable[[Any, Any], bool]]) -> Code:
+    """As in `a == b <= c`. Each operand is compiled and evaluated once, so nested chains take linear time."""
+    first, *others = operands
+
+    def run(frame: Frame) -> bool:
+        left = first(frame)
+        for test, operand in zip(tests, others, strict=True):
+            right = operand(frame)
+            if not test(left, right):
+                return False
+            left = right
+        return True
+
+    return run
 
 
 def _subsets(collection: Code, size: Code, of_distinct: bool) -> Code:
     def run(frame: Frame) -> tuple[Members, ...]:
         members, chosen = collection(frame), size(frame)
         if of_distinct:
-            members = distinct(members)
+            members = sets.distinct(members)
         _charge(frame, math.comb(len(members), chosen) * (1 + chosen))
         return tuple(itertools.combinations(members, chosen))
 
@@ -198,8 +189,8 @@ def _subsets(collection: Code, size: Code, of_distinct: bool) -> Code:
 
 
 _SPECIAL: dict[str, Callable[[list[Code]], Code]] = {
-    "AND": lambda codes: _truth(_junction(True, codes)),
-    "OR": lambda codes: _truth(_junction(False, codes)),
+    "AND": lambda codes: _applied(bool, [_junction(True, codes)]),
+    "OR": lambda codes: _applied(bool, [_junction(False, codes)]),
     "combinations": lambda codes: _subsets(codes[0], codes[1], of_distinct=False),
     "select": lambda codes: _subsets(codes[1], codes[0], of_distinct=True),
 }

@@ -16,25 +16,22 @@ from veriscene.meaning.language.types import (
     Kind,
     Many,
     Type,
+    comparable,
     described,
     is_condition,
-    member_type,
 )
 
 MAX_NUMBER = 999  # A scene has at most 24 items.
 
-COLLECTIONS = {Kind.BOX: "all_boxes", Kind.ITEM: "all_items"}
+GLOBALS: dict[str, Type] = {"all_boxes": Many(Kind.BOX), "all_items": Many(Kind.ITEM)}
 CALLABLE, METHODS, ATTRIBUTES = (
     [name for name, function in FUNCTIONS.items() if function.form is form]
     for form in (Form.FUNCTION, Form.METHOD, Form.ATTRIBUTE)
 )
 ENUMS = ("Color", "Shape", "Size", "Side")
-ORDERINGS = ("<", "<=", ">", ">=")
-EQUALITIES = ("==", "!=")
-MEMBERSHIPS = ("in", "not in")
 
-_RESERVED = frozenset([*CALLABLE, *ENUMS, *COLLECTIONS.values(), *keyword.kwlist])
-_VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}")
+_RESERVED = frozenset([*CALLABLE, *ENUMS, *GLOBALS, *keyword.kwlist])
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}")
 
 
 class Expression:
@@ -76,25 +73,13 @@ class Constant(Expression):
 
 
 @dataclass(frozen=True)
-class Everything(Expression):
-    """All boxes or all items of the scene."""
-
-    kind: Kind
-
-    def _infer_type(self) -> Type:
-        return Many(self.kind)
-
-
-@dataclass(frozen=True)
 class Variable(Expression):
-    """The parameter of a lambda, and its uses in the body."""
+    """The parameter of a lambda, where it is declared or used, or one of GLOBALS."""
 
     name: str
     of: Type
 
     def _infer_type(self) -> Type:
-        if self.name in _RESERVED or not _VARIABLE.fullmatch(self.name):
-            raise InputError(f"{self.name!r:.40} cannot be the name of a parameter", allowed="use a letter, as x")
         return self.of
 
 
@@ -104,28 +89,10 @@ class Lambda(Expression):
     body: Expression
 
     def _infer_type(self) -> Type:
+        name = self.parameter.name
+        if name in _RESERVED or not _PARAMETER.fullmatch(name):
+            raise InputError(f"{name!r:.40} cannot be the name of a parameter", allowed="use a letter, as x")
         return FunctionOf(self.parameter.type, self.body.type)
-
-    @property
-    def expanded(self) -> Lambda:
-        return self
-
-
-@dataclass(frozen=True)
-class Named(Expression):
-    """The name of a function, used as a function: `filter_obj(all_items, is_top)`."""
-
-    function: str
-    takes: Type
-
-    def _infer_type(self) -> Type:
-        return self.expanded.type
-
-    @property
-    def expanded(self) -> Lambda:
-        """The equivalent lambda."""
-        argument = Variable("x", self.takes)
-        return Lambda(argument, Call(self.function, (argument,)))
 
 
 @dataclass(frozen=True)
@@ -143,10 +110,7 @@ class Call(Expression):
             raise InputError(f"{self.function} takes {takes} argument{'s' * (most > 1)}, not {len(self.arguments)}")
         types = [argument.type for argument in self.arguments]
         for number, (parameter, type) in enumerate(zip(parameters, types, strict=False), 1):
-            fits = parameter.accepts(type, types)
-            if fits and parameter.mapped:
-                fits = isinstance(type, FunctionOf) and type.takes == member_type(types[0])
-            if not fits:
+            if not parameter.accepts(type, types):
                 argument = f"argument {number} of {self.function}"
                 raise InputError(f"{argument} is {described(type)}", allowed=f"it must be {parameter.expected}")
         return FUNCTIONS[self.function].gives(types)
@@ -160,31 +124,11 @@ class Comparison(Expression):
     operators: tuple[str, ...]
 
     def _infer_type(self) -> Type:
-        for left, word, right in self.links:
-            if not _comparable(left.type, word, right.type):
-                raise InputError(f"{word} cannot compare {described(left.type)} with {described(right.type)}")
+        types = [operand.type for operand in self.operands]
+        for left, word, right in zip(types, self.operators, types[1:], strict=False):
+            if not comparable(left, word, right):
+                raise InputError(f"{word} cannot compare {described(left)} with {described(right)}")
         return Kind.TRUTH
-
-    @property
-    def links(self) -> list[tuple[Expression, str, Expression]]:
-        """Each pair of neighbours with the operator between them."""
-        return list(zip(self.operands, self.operators, self.operands[1:], strict=False))
-
-
-def _comparable(left: Type, word: str, right: Type) -> bool:
-    if word in ORDERINGS:
-        return left is Kind.NUMBER and right is Kind.NUMBER
-    if word in MEMBERSHIPS:
-        return member_type(right) == left
-    if compared_as_sets(left, word, right):
-        return member_type(left) == member_type(right)
-    # As in Python, True == 1.
-    return left == right or {left, right} == {Kind.TRUTH, Kind.NUMBER}
-
-
-def compared_as_sets(left: Type, word: str, right: Type) -> bool:
-    """Collections are equal if they have the same members, regardless of order and repetition."""
-    return word in EQUALITIES and (isinstance(left, Many) or isinstance(right, Many))
 
 
 @dataclass(frozen=True)
@@ -214,7 +158,6 @@ class Display(Expression):
             raise InputError("an empty list has no type", allowed="write at least one member")
         types = {member.type for member in self.members}
         if len(types) > 1:
-            raise InputError(
-                f"a list contains {' and '.join(sorted(map(described, types)))}", allowed="members must have one type"
-            )
+            what = f"a list contains {' and '.join(sorted(map(described, types)))}"
+            raise InputError(what, allowed="members must have one type")
         return Many(self.members[0].type)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -25,7 +24,8 @@ Items = tuple[PlacedItem, ...]
 
 def _sets() -> dict[str, Function]:
     one, two, nested = (takes.SET,), (takes.SET, takes.SET_LIKE_FIRST), (takes.SET_OF_SETS,)
-    tested, numbers = (takes.SET, takes.TEST), (takes.NUMBER_OR_NUMBERS, takes.NUMBER_OR_NUMBERS)
+    tested, mapped = (takes.SET, takes.TEST), (takes.SET, takes.ATTRIBUTE)
+    alike, numbers = (takes.ANYTHING, takes.LIKE_FIRST), (takes.NUMBER_OR_NUMBERS, takes.NUMBER_OR_NUMBERS)
     return {
         "filter_obj": Function(tested, takes.first_set, lambda members, test: tuple(filter(test, members))),
         "exist": Function(one, TRUTH, bool),
@@ -43,15 +43,13 @@ def _sets() -> dict[str, Function]:
         "intersect_all": Function(nested, takes.members_union, lambda each: sets.intersection(sets.flat(each))),
         "contained": Function(two, TRUTH, lambda a, b: set(sets.keys(a)) <= set(sets.keys(b))),
         "member_of": Function((takes.MEMBER, takes.SET_OF_FIRST), TRUTH, sets.contains),
-        "equal": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, sets.same_members),
-        "equal_set": Function((takes.ANYTHING, takes.LIKE_FIRST), TRUTH, sets.same_members),
+        "equal": Function(alike, TRUTH, sets.same_members),
+        "equal_set": Function(alike, TRUTH, sets.same_members),
         "equal_int": Function(numbers, TRUTH, sets.same_members),
         "All": Function(tested, TRUTH, lambda members, test: bool(members) and all(map(test, members))),
         "Any": Function(tested, TRUTH, lambda members, test: any(map(test, members))),
         "all_same": Function(one, TRUTH, sets.all_same),
-        "all_same_attribute": Function(
-            (takes.SET, takes.ATTRIBUTE), TRUTH, lambda members, of: sets.all_same(tuple(map(of, members)))
-        ),
+        "all_same_attribute": Function(mapped, TRUTH, lambda members, of: sets.all_same(tuple(map(of, members)))),
     }
 
 
@@ -73,10 +71,7 @@ def _item_predicates() -> dict[str, Function]:
 
 def _walls() -> dict[str, Function]:
     def touching(test: Callable[[PlacedItem, Side | None, int], bool], margin: int) -> Function:
-        def value(item: PlacedItem, side: Side | None = None) -> bool:
-            return test(item, side, margin)
-
-        return Function((takes.ITEM, takes.SIDE), TRUTH, value)
+        return Function((takes.ITEM, takes.SIDE), TRUTH, lambda item, side=None: test(item, side, margin))
 
     def corner_of(item: PlacedItem, a: Side | None = None, b: Side | None = None) -> bool:
         return item.touches_corner(a, CLOSE) and item.touches_wall(b, CLOSE)
@@ -97,13 +92,11 @@ def _relations() -> dict[str, Function]:
 
         return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value)
 
-    def of_item(find: Callable[[PlacedItem], Items]) -> Function:
-        return Function((takes.ITEM,), FOUND_ITEMS, find)
-
     def is_closely_touching(x: PlacedItem, y: PlacedItem) -> bool:
         gaps = (x.top - y.bottom, x.left - y.right, y.top - x.bottom, y.left - x.right)
         return any(abs(gap) <= CLOSE for gap in gaps)
 
+    one, two = (takes.ITEM,), (takes.ITEM, takes.ITEM)
     return {
         "get_touching": related(PlacedItem.touching),
         "get_closely_touching": related(lambda x: x.touching(CLOSE)),
@@ -113,22 +106,28 @@ def _relations() -> dict[str, Function]:
         "get_box_all_below": related(lambda x: x.all_below(x.box.items)),
         "get_img_all_above": related(lambda x: x.all_above(x.box.scene_items)),
         "get_img_all_below": related(lambda x: x.all_below(x.box.scene_items)),
-        "get_box_inclusive": of_item(lambda x: x.box.items),
-        "get_box_exclusive": of_item(lambda x: tuple(other for other in x.box.items if other is not x)),
-        "get_img_exclusive": of_item(lambda x: tuple(other for other in x.box.scene_items if other is not x)),
-        "is_closely_touching": Function((takes.ITEM, takes.ITEM), TRUTH, is_closely_touching),
+        "get_box_inclusive": Function(one, FOUND_ITEMS, lambda x: x.box.items),
+        "get_box_exclusive": Function(
+            one, FOUND_ITEMS, lambda x: tuple(other for other in x.box.items if other is not x)
+        ),
+        "get_img_exclusive": Function(
+            one, FOUND_ITEMS, lambda x: tuple(other for other in x.box.scene_items if other is not x)
+        ),
+        "is_closely_touching": Function(two, TRUTH, is_closely_touching),
     }
 
 
 def _looks(attribute: str, kind: Kind, example: str) -> dict[str, Function]:
     """The functions that colour, shape and size have in common."""
-    of = operator.attrgetter(attribute)
-    one, some = takes.look(kind, example)
+    of, looks, name = operator.attrgetter(attribute), always(Many(kind)), kind.value.removesuffix("s")
+    one, some = (
+        takes.one(kind, f"a {name}, as {example}"),
+        takes.one_or_more(kind, f"a {name} or a set of {kind.value}"),
+    )
 
     def keep(items: Items, value: object) -> Items:
         return tuple([item for item in items if of(item) is value])
 
-    looks = always(Many(kind))
     return {
         f"filter_{attribute}": Function((takes.ITEMS, one), FOUND_ITEMS, keep),
         f"query_{attribute}": Function((takes.ITEM_OR_ITEMS,), looks, lambda items: tuple(map(of, items))),
@@ -145,11 +144,6 @@ def _subscript(members: Members, index: int) -> Any:
     return members[index]
 
 
-def _plus(a: Any, b: Any) -> Any:
-    """The sum of numbers, or the concatenation of collections."""
-    return operator.add(*sets.flat((a, b)))
-
-
 def _remainder(dividend: int, divisor: int) -> int:
     if divisor == 0:
         raise Undefined("there is no remainder of a division by 0")
@@ -157,27 +151,25 @@ def _remainder(dividend: int, divisor: int) -> int:
 
 
 def _logic_and_numbers() -> dict[str, Function]:
+    condition, numbers, sliced = (takes.CONDITION,), (takes.NUMBER, takes.NUMBER), (takes.SET, takes.NUMBER, takes.STOP)
     orderings = {"ge": operator.ge, "gt": operator.gt, "le": operator.le, "lt": operator.lt}
     return {
-        "AND": Function((takes.CONDITION, takes.CONDITION), TRUTH, None),
-        "OR": Function((takes.CONDITION, takes.CONDITION), TRUTH, None),
-        "NOT": Function((takes.CONDITION,), TRUTH, operator.not_),
-        **{name: Function((takes.NUMBER, takes.NUMBER), TRUTH, value) for name, value in orderings.items()},
+        "AND": Function(condition * 2, TRUTH, None),
+        "OR": Function(condition * 2, TRUTH, None),
+        "NOT": Function(condition, TRUTH, operator.not_),
+        **{name: Function(numbers, TRUTH, value) for name, value in orderings.items()},
+        # Operators are named by their symbols; `and`, `or` and comparisons are nodes of their own.
+        "not": Function(condition, TRUTH, operator.not_, Form.OPERATOR),
+        "%": Function(numbers, COUNT, _remainder, Form.OPERATOR),
+        "[]": Function((takes.SET, takes.NUMBER), takes.first_member, _subscript, Form.OPERATOR),
+        "[:]": Function(sliced, takes.first_set, lambda members, start, stop=None: members[start:stop], Form.OPERATOR),
+        "+": Function(
+            (takes.NUMBER_OR_SET, takes.ADDEND),
+            lambda types: types[0] if types[0] is Kind.NUMBER else takes.first_set(types),
+            lambda a, b: operator.add(*sets.flat((a, b))),
+            Form.OPERATOR,
+        ),
     }
-
-
-def _operators() -> dict[str, Function]:
-    """Named by their symbols; `and`, `or` and comparisons are nodes of their own."""
-    sliced = (takes.SET, takes.NUMBER, takes.STOP)
-    summed = (takes.NUMBER_OR_SET, takes.ADDEND)
-    functions = {
-        "not": Function((takes.CONDITION,), TRUTH, operator.not_),
-        "+": Function(summed, lambda types: types[0] if types[0] is Kind.NUMBER else takes.first_set(types), _plus),
-        "%": Function((takes.NUMBER, takes.NUMBER), COUNT, _remainder),
-        "[]": Function((takes.SET, takes.NUMBER), takes.first_member, _subscript),
-        "[:]": Function(sliced, takes.first_set, lambda members, start, stop=None: members[start:stop]),
-    }
-    return {name: replace(function, form=Form.OPERATOR) for name, function in functions.items()}
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -189,7 +181,6 @@ FUNCTIONS: dict[str, Function] = {
     **_looks("size", Kind.SIZE, "Size.BIG"),
     **_sets(),
     **_logic_and_numbers(),
-    **_operators(),
     "box": Function((takes.ITEM,), always(Kind.BOX), operator.attrgetter("box"), Form.ATTRIBUTE),
     "all_items_in_box": Function((takes.BOX,), FOUND_ITEMS, operator.attrgetter("items"), Form.METHOD),
     "is_tower": Function((takes.BOX,), TRUTH, operator.attrgetter("is_tower"), Form.METHOD),

@@ -42,8 +42,15 @@ def same_members(a: Members, b: Members) -> bool:
     return set(keys(a)) == set(keys(b))
 
 
-def contains(member: Any, members: Members) -> bool:
-    return keys((member,))[0] in keys(members)
+def equal(a: Any, b: Any) -> bool:
+    """Whether two values are the same. A set has no order, and a box that is compared with a set is one of items."""
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return same_members(*flat((a, b)))
+    return bool(a == b)
+
+
+def contains(member: Any, members: Members | PlacedBox) -> bool:
+    return keys((member,))[0] in keys(*flat((members,)))
 
 
 def all_same(members: Members) -> bool:

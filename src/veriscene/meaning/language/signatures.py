@@ -9,6 +9,9 @@ from typing import Any
 
 from veriscene.meaning.language.types import FunctionOf, Kind, Many, Type, element_type, is_condition, member_type
 
+# Called with the argument's type and the types of all arguments of the call.
+Accepts = Callable[[Type, Sequence[Type]], bool]
+
 
 class Form(Enum):
     FUNCTION = "f(x)"
@@ -20,12 +23,9 @@ class Form(Enum):
 @dataclass(frozen=True)
 class Parameter:
     expected: str
-    accepts: Callable[[Type, Sequence[Type]], bool]
-    """Called with the argument's type and the types of all arguments of the call."""
-    collected: bool = False
-    """Whether a box or a single value is passed as the tuple of its members."""
-    mapped: bool = False
-    """Whether it is a function that is applied to the first argument's members."""
+    accepts: Accepts
+    collected: bool = False  # A box or a single value is passed as the tuple of its members.
+    mapped: bool = False  # It is a function that is applied to the first argument's members.
     optional: bool = False
     keyword: str | None = None
 
@@ -64,81 +64,59 @@ def set_of_sets(types: Sequence[Type]) -> Type:
 TRUTH, COUNT, FOUND_ITEMS = always(Kind.TRUTH), always(Kind.NUMBER), always(Many(Kind.ITEM))
 
 
-def _one(kind: Kind, expected: str) -> Parameter:
+def one(kind: Kind, expected: str) -> Parameter:
     return Parameter(expected, lambda type, _: type is kind)
 
 
-def _one_or_more(kind: Kind, expected: str) -> Parameter:
-    return Parameter(expected, lambda type, _: element_type(type) is kind, collected=True)
+def some(expected: str, accepts: Accepts) -> Parameter:
+    return Parameter(expected, accepts, collected=True)
 
 
-def _side(keyword: str) -> Parameter:
-    return Parameter("a side, as Side.TOP", lambda type, _: type is Kind.SIDE, optional=True, keyword=keyword)
+def one_or_more(kind: Kind, expected: str) -> Parameter:
+    return some(expected, lambda type, _: element_type(type) is kind)
 
 
 def _is_set(type: Type, _: Sequence[Type]) -> bool:
     return member_type(type) is not None
 
 
-ITEM = _one(Kind.ITEM, "an item")
-BOX = _one(Kind.BOX, "a box")
-NUMBER = _one(Kind.NUMBER, "a number")
-STOP = replace(NUMBER, optional=True)
-SIDE, SIDE_A, SIDE_B = _side("side"), _side("sideA"), _side("sideB")
+def _mapped(expected: str, accepts_result: Callable[[Type], bool], keyword: str | None = None) -> Parameter:
+    def accepts(type: Type, all: Sequence[Type]) -> bool:
+        return isinstance(type, FunctionOf) and type.takes == member_type(all[0]) and accepts_result(type.gives)
 
-ITEM_OR_ITEMS = _one_or_more(Kind.ITEM, "an item or a set of items")
-NUMBER_OR_NUMBERS = _one_or_more(Kind.NUMBER, "a number or a set of numbers")
+    return Parameter(expected, accepts, mapped=True, optional=keyword is not None, keyword=keyword)
+
+
+ITEM, BOX, NUMBER = one(Kind.ITEM, "an item"), one(Kind.BOX, "a box"), one(Kind.NUMBER, "a number")
+STOP = replace(NUMBER, optional=True)
+SIDE, SIDE_A, SIDE_B = (
+    replace(one(Kind.SIDE, "a side, as Side.TOP"), optional=True, keyword=keyword)
+    for keyword in ("side", "sideA", "sideB")
+)
+
+ITEM_OR_ITEMS = one_or_more(Kind.ITEM, "an item or a set of items")
+NUMBER_OR_NUMBERS = one_or_more(Kind.NUMBER, "a number or a set of numbers")
 
 CONDITION = Parameter("a condition", lambda type, _: is_condition(type))
 NUMBER_OR_SET = Parameter("a number or a set", lambda type, all: type is Kind.NUMBER or _is_set(type, all))
-ANYTHING = Parameter("a value or a set", lambda type, _: True, collected=True)
+ANYTHING = some("a value or a set", lambda type, _: True)
 MEMBER = replace(ANYTHING, collected=False)
-LIKE_FIRST = Parameter(
-    "of the same type as the first argument",
-    lambda type, all: element_type(type) == element_type(all[0]),
-    collected=True,
-)
+_AS_FIRST = "of the same type as the first argument"
+LIKE_FIRST = some(_AS_FIRST, lambda type, all: element_type(type) == element_type(all[0]))
 ADDEND = Parameter(
-    "of the same type as the first argument",
+    _AS_FIRST,
     lambda type, all: member_type(type) == member_type(all[0]) and (type is Kind.NUMBER) == (all[0] is Kind.NUMBER),
 )
-SET_OF_FIRST = Parameter(
-    "a set that can contain the first argument", lambda type, all: member_type(type) == all[0], collected=True
-)
-SET = Parameter("a set", _is_set, collected=True)
-SET_LIKE_FIRST = Parameter(
-    "a set of the same type as the first argument",
-    lambda type, all: member_type(type) == member_type(all[0]),
-    collected=True,
-)
-SET_OF_SETS = Parameter(
-    "a set of sets", lambda type, all: _is_set(type, all) and _is_set(element_type(type), all), collected=True
-)
-ITEMS = Parameter("a set of items", lambda type, _: member_type(type) is Kind.ITEM, collected=True)
-NUMBERS_OR_KEYED = Parameter(
+SET = some("a set", _is_set)
+SET_OF_FIRST = some("a set that can contain the first argument", lambda type, all: member_type(type) == all[0])
+SET_LIKE_FIRST = some(f"a set {_AS_FIRST}", lambda type, all: member_type(type) == member_type(all[0]))
+SET_OF_SETS = some("a set of sets", lambda type, all: _is_set(type, all) and _is_set(element_type(type), all))
+ITEMS = some("a set of items", lambda type, _: member_type(type) is Kind.ITEM)
+NUMBERS_OR_KEYED = some(
     "a set of numbers, or any set together with key=",
     lambda type, all: member_type(type) is Kind.NUMBER or (_is_set(type, all) and len(all) == 2),
-    collected=True,
 )
 
-TEST = Parameter(
-    "a condition on each member, as `lambda x: …`",
-    lambda type, _: isinstance(type, FunctionOf) and is_condition(type.gives),
-    mapped=True,
-)
-ATTRIBUTE = Parameter(
-    "a function of each member, as `lambda x: …`", lambda type, _: isinstance(type, FunctionOf), mapped=True
-)
-KEY = Parameter(
-    "a number for each member, as `key=lambda x: …`",
-    lambda type, _: isinstance(type, FunctionOf) and type.gives is Kind.NUMBER,
-    mapped=True,
-    optional=True,
-    keyword="key",
-)
-
-
-def look(kind: Kind, example: str) -> tuple[Parameter, Parameter]:
-    """The parameters for one colour, shape or size, and for one or several."""
-    name = kind.value.removesuffix("s")
-    return _one(kind, f"a {name}, as {example}"), _one_or_more(kind, f"a {name} or a set of {kind.value}")
+TEST = _mapped("a condition on each member, as `lambda x: …`", is_condition)
+ATTRIBUTE = _mapped("a function of each member, as `lambda x: …`", lambda _: True)
+KEY = _mapped("a number for each member, as `key=lambda x: …`", lambda type: type is Kind.NUMBER, keyword="key")

@@ -67,6 +67,18 @@ def is_condition(type: Type) -> bool:
     return type in (Kind.TRUTH, Kind.NUMBER) or isinstance(type, Many)
 
 
+def comparable(left: Type, word: str, right: Type) -> bool:
+    """Whether `left word right` has a truth value."""
+    if word in ("in", "not in"):
+        return member_type(right) == left
+    if word not in ("==", "!="):
+        return left is Kind.NUMBER and right is Kind.NUMBER
+    if isinstance(left, Many) or isinstance(right, Many):
+        return member_type(left) == member_type(right)
+    # As in Python, True == 1.
+    return left == right or {left, right} == {Kind.TRUTH, Kind.NUMBER}
+
+
 def described(type: Type) -> str:
     """The type in words, with its article."""
     if isinstance(type, Many):
