@@ -3,54 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from veriscene.config import size
-from veriscene.models.base import Judgement, Model, RecurrentConfig
+from veriscene.models.base import Judgement
 from veriscene.models.layers.attention import Matching, Sequences
-from veriscene.models.layers.bilstm import BiLSTM, xavier_
-from veriscene.models.layers.coordinates import ItemEmbedding
+from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import make_pooling
 from veriscene.models.layers.streams import concurrently
-from veriscene.tensors.batch import Batch, Statement, required
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
+from veriscene.models.reading import ReadingConfig, ReadingModel
+from veriscene.tensors.batch import Batch, required
 
 MATCHING = ("b1", "b2", "w_lang", "w_obj", "word_lstm", "item_lstm")  # belonged to BiATT itself in format 1
 
 
 @dataclass(frozen=True)
-class BiATTConfig(RecurrentConfig):
+class BiATTConfig(ReadingConfig):
     name: str = "biatt"
-    item: int = size(64)
     joint: int = size(512)
     mlp: int = size(512)
 
 
-class BiATT(Model):
+class BiATT(ReadingModel):
     Config = BiATTConfig
     summary = "BiATT: joint bidirectional attention"
     renamed = tuple((f"{name}.", f"matching.{name}.") for name in MATCHING)
 
     def __init__(
-        self,
-        *,
-        vocabulary: Vocabulary,
-        embedding: int,
-        hidden: int,
-        item: int,
-        joint: int,
-        mlp: int,
-        dropout: float,
-        pooling: str,
-        forget_bias: float,
-        coordinates: str,
+        self, *, hidden: int, joint: int, mlp: int, dropout: float, pooling: str, forget_bias: float, **reading: Any
     ) -> None:
-        super().__init__()
-        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
-        self.embed_items = ItemEmbedding(item, coordinates)
-        self.lang_lstm = BiLSTM(embedding, hidden, dropout)
-        self.obj_lstm = BiLSTM(item, hidden, dropout)
+        """`reading`: the other settings of ReadingModel."""
+        super().__init__(hidden=hidden, dropout=dropout, **reading)
         self.matching = Matching(size=2 * hidden, joint=joint, hidden=hidden, dropout=dropout)
         self.pool = make_pooling(pooling, size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout)
         xavier_(self, forget_bias=forget_bias)
@@ -62,15 +47,6 @@ class BiATT(Model):
             lambda: self.read_items(self.embed_items(items.features), items.counts),
         )
         return self.match(Sequences(h, lengths), Sequences(g, items.counts), items.given_order)
-
-    def read_statement(self, statement: Statement) -> Tensor:
-        """LANG-LSTM, equation 1, before dropout: (batch, word, 2 hidden)."""
-        return self.lang_lstm.read(self.embed_words(statement.words), statement.lengths)
-
-    def read_items(self, e: Tensor, counts: Tensor) -> Tensor:
-        """OBJ-LSTM, equation 3: items e (batch, box, place, item) in any order -> (batch, box, place, 2 hidden)."""
-        g: Tensor = self.obj_lstm(e.flatten(0, 1), counts.flatten()).unflatten(0, counts.shape)
-        return g
 
     def match(self, words: Sequences, objects: Sequences, order: Tensor) -> Judgement:
         """Words against the items of each box, which were read in the given order (batch, box, place)."""

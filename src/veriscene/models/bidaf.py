@@ -7,51 +7,37 @@ ends in the document's representation. Letters as in Seo et al.: h the document,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from veriscene.config import size
-from veriscene.models.base import Judgement, Model, RecurrentConfig
+from veriscene.models.base import Judgement
 from veriscene.models.layers.attention import Sequences, element_max, masked_softmax
 from veriscene.models.layers.bilstm import BiLSTM, xavier_
-from veriscene.models.layers.coordinates import ItemEmbedding
 from veriscene.models.layers.pooling import make_pooling
 from veriscene.models.layers.streams import concurrently
+from veriscene.models.reading import ReadingConfig, ReadingModel
 from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
 @dataclass(frozen=True)
-class BiDAFConfig(RecurrentConfig):
+class BiDAFConfig(ReadingConfig):
     name: str = "bidaf"
-    item: int = size(64)
     mlp: int = size(512)
 
 
-class BiDAF(Model):
+class BiDAF(ReadingModel):
     Config = BiDAFConfig
     summary = "BiDAF: the statement as the document, the items as the query"
 
     def __init__(
-        self,
-        *,
-        vocabulary: Vocabulary,
-        embedding: int,
-        hidden: int,
-        item: int,
-        mlp: int,
-        dropout: float,
-        pooling: str,
-        forget_bias: float,
-        coordinates: str,
+        self, *, hidden: int, mlp: int, dropout: float, pooling: str, forget_bias: float, **reading: Any
     ) -> None:
-        super().__init__()
-        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
-        self.embed_items = ItemEmbedding(item, coordinates)
-        self.lang_lstm = BiLSTM(embedding, hidden, dropout)
-        self.obj_lstm = BiLSTM(item, hidden, dropout)
+        """`reading`: the other settings of ReadingModel."""
+        super().__init__(hidden=hidden, dropout=dropout, **reading)
         self.w_similarity = nn.Linear(6 * hidden, 1, bias=False)
         self.model_lstm1 = BiLSTM(8 * hidden, hidden, dropout)
         self.model_lstm2 = BiLSTM(2 * hidden, hidden, dropout)
@@ -60,10 +46,10 @@ class BiDAF(Model):
 
     def forward(self, batch: Batch) -> Judgement:
         statement, items = batch.statement, required(batch.items)
-        boxes, counts = items.counts.shape, items.counts.flatten()  # every box is a row of its own to an LSTM
+        boxes = items.counts.shape
         h, u = concurrently(
-            lambda: self.lang_lstm(self.embed_words(statement.words), statement.lengths)[:, None],  # same for all boxes
-            lambda: self.obj_lstm(self.embed_items(items.features).flatten(0, 1), counts).unflatten(0, boxes),
+            lambda: self.lang_lstm.dropout(self.read_statement(statement))[:, None],  # the same for all boxes
+            lambda: self.read_items(self.embed_items(items.features), items.counts),
         )
         a, g = self.attention_flow(Sequences(h, statement.lengths[:, None]), Sequences(u, items.counts))
         lengths = statement.lengths[:, None].expand(boxes).flatten()

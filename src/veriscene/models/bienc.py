@@ -3,59 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
 
-from veriscene.config import choice, size
-from veriscene.models.base import Judgement, Model, RecurrentConfig
-from veriscene.models.layers.bilstm import BiLSTM, last_outputs, xavier_
-from veriscene.models.layers.coordinates import ItemEmbedding
+from veriscene.config import choice
+from veriscene.models.base import Judgement
+from veriscene.models.layers.bilstm import last_outputs, xavier_
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
 from veriscene.models.layers.streams import concurrently
+from veriscene.models.reading import ReadingConfig, ReadingModel
 from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
 @dataclass(frozen=True)
-class BiENCConfig(RecurrentConfig):
+class BiENCConfig(ReadingConfig):
     name: str = "bienc"
-    item: int = size(64)
     pooling: str = choice("max", SCORE_COMBINATIONS)  # there are no box vectors that the others could merge
 
 
-class BiENC(Model):
+class BiENC(ReadingModel):
     Config = BiENCConfig
     summary = "BiENC: similarity of the last hidden outputs"
 
-    def __init__(
-        self,
-        *,
-        vocabulary: Vocabulary,
-        embedding: int,
-        hidden: int,
-        item: int,
-        dropout: float,
-        pooling: str,
-        forget_bias: float,
-        coordinates: str,
-    ) -> None:
-        super().__init__()
-        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
-        self.embed_items = ItemEmbedding(item, coordinates)
-        self.lang_lstm = BiLSTM(embedding, hidden, dropout)
-        self.obj_lstm = BiLSTM(item, hidden, dropout)
+    def __init__(self, *, hidden: int, pooling: str, forget_bias: float, **reading: Any) -> None:
+        """`reading`: the other settings of ReadingModel."""
+        super().__init__(hidden=hidden, **reading)
         self.similarity = nn.Linear(2 * hidden, 2 * hidden, bias=False)
         self.combine = SCORE_COMBINATIONS[pooling]
         xavier_(self, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
         statement, items = batch.statement, required(batch.items)
-        lengths, counts = statement.lengths, items.counts.flatten()
+        boxes, counts = items.counts.shape, items.counts.flatten()
         h, g = concurrently(
-            lambda: last_outputs(self.lang_lstm(self.embed_words(statement.words), lengths), lengths),
-            lambda: last_outputs(self.obj_lstm(self.embed_items(items.features).flatten(0, 1), counts), counts),
+            lambda: self.lang_lstm.dropout(self.read_statement(statement)),
+            lambda: self.read_items(self.embed_items(items.features), items.counts),
         )
-        g = g.view(*items.counts.shape, -1)
+        h, g = last_outputs(h, statement.lengths), last_outputs(g.flatten(0, 1), counts).view(*boxes, -1)
         scores = torch.einsum("bd,bjd->bj", self.similarity(h), g)
         return Judgement(logits=self.combine(scores), scores=scores, order=items.given_order)

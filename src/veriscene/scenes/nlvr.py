@@ -24,7 +24,7 @@ MAX_SCENE_FILE = 1 << 20
 
 _LINES_PER_PROGRESS = 1000
 _IDENTIFIER = re.compile(r"[^-\s,\"\ud800-\udfff]+-[^-\s,\"\ud800-\udfff]+")
-_WORD = re.compile(r"[^\W\d_]+|\d+|[^\s]")  # as the vocabulary splits statements
+WORD = re.compile(r"[^\W\d_]+|\d+|[^\s]")  # a word, a number or a punctuation mark
 _LABELS = {"true": True, "false": False}
 
 Progress = Callable[[int, int], None]  # bytes read, bytes in total
@@ -138,7 +138,7 @@ def check_statement(statement: object) -> str:
     allowed = f"it must be text of at most {MAX_WORDS} words, with a letter or a digit"
     if not isinstance(statement, str) or not any(map(str.isalnum, statement)) or not _is_encodable(statement):
         raise not_allowed(statement, allowed)
-    if len(list(islice(_WORD.finditer(statement), MAX_WORDS + 1))) > MAX_WORDS:
+    if len(list(islice(WORD.finditer(statement), MAX_WORDS + 1))) > MAX_WORDS:
         raise InputError("is too long", allowed=allowed)
     return statement
 

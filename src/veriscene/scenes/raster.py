@@ -3,6 +3,10 @@
 `templates.txt` holds the coverage of circles and triangles, one mask per shape and size, two hex digits (0 to 255) per
 pixel; the values are those of 4 x 4 supersampling. A square covers its extent fully. No mask reaches beyond its item's
 extent and items do not overlap, so pasting patches is exact and the order of the items is irrelevant.
+
+The large circle alone has variants: the renderer's rounding of its absolute x (never y) changes two edge pixels,
+independently. Each has a line in the file: row, column, coverage instead of the mask's, and the left edges in the
+picture where it applies. All 3 x 71 possible left edges occur in the corpus, so the lines are complete.
 """
 
 from __future__ import annotations
@@ -26,22 +30,6 @@ RGB = {Color.YELLOW: (255, 255, 0), Color.BLACK: (0, 0, 0), Color.BLUE: (0, 153,
 Pixels = NDArray[np.uint8]
 Words = NDArray[np.uint32]  # one RGBA pixel per element, which makes a row of a patch one contiguous copy
 Kind = tuple[Shape, Size, Color]
-
-# The large circle alone has variants: the renderer's rounding of its absolute x (never y) changes two edge pixels,
-# independently. Each entry: row, column, coverage instead of the mask's, and the left edges in the picture where it
-# applies. All 3 x 71 possible left edges occur in the corpus, so these lists are complete.
-_LARGE_CIRCLE_VARIANTS: tuple[tuple[int, int, int, frozenset[int]], ...] = (
-    (23, 2, 80, frozenset((
-        0, 11, 21, 22, 23, 33, 42, 43, 44, 45, 46, 65, 66,
-        151, 155, 159, 166, 168, 170, 172, 176, 180, 184, 189, 193, 197, 201, 205, 214, 218,
-        302, 305, 310, 311, 315, 318, 319, 323, 331, 332, 336, 339, 340, 344, 352, 357, 360, 361, 365, 368,
-    ))),
-    (24, 26, 144, frozenset((
-        3, 12, 13, 14, 15, 16, 35, 36, 53, 54, 55, 56, 58, 60, 62,
-        150, 154, 159, 163, 167, 171, 175, 184, 188, 192, 196, 205, 209, 213,
-        301, 302, 306, 309, 310, 314, 322, 327, 330, 331, 335, 338, 343, 348, 351, 356, 359, 364,
-    ))),
-)  # fmt: skip
 
 
 def pixels(scene: Scene) -> Pixels:
@@ -79,8 +67,13 @@ def templates() -> dict[Kind, tuple[Words, ...]]:
     """Per shape, size and color: one (size, size) patch, or, for the large circle, one per left edge in the picture."""
     masks: dict[tuple[Shape, Size], NDArray[np.uint8]] = {}
     lines = iter((resources.files("veriscene") / "scenes" / "templates.txt").read_text(encoding="ascii").splitlines())
+    variants = []
     for line in lines:
-        shape, size = line.split()
+        shape, size, *numbers = line.split()
+        if shape == "large-circle":
+            column, coverage, *edges = map(int, numbers)
+            variants.append((int(size), column, coverage, edges))
+            continue
         rows = "".join(next(lines) for _ in range(int(size)))
         masks[Shape(shape), Size(int(size))] = np.frombuffer(bytes.fromhex(rows), np.uint8).reshape(int(size), -1)
     for extent in Size:
@@ -90,18 +83,13 @@ def templates() -> dict[Kind, tuple[Words, ...]]:
     }
     for color in Color:
         (circle,) = patches[Shape.CIRCLE, Size.LARGE, color]
-        variants = (_at(circle, color, left) for left in range(WIDTH - Size.LARGE.value + 1))
-        patches[Shape.CIRCLE, Size.LARGE, color] = tuple(variants)
+        at_left_edge = [circle] * (WIDTH - Size.LARGE.value + 1)
+        for row, column, coverage, edges in variants:
+            for left in edges:
+                at_left_edge[left] = at_left_edge[left].copy()
+                at_left_edge[left][row, column] = _blend(np.array(coverage, np.uint8), color)
+        patches[Shape.CIRCLE, Size.LARGE, color] = tuple(at_left_edge)
     return patches
-
-
-def _at(patch: Words, color: Color, left: int) -> Words:
-    """The large circle's patch for one left edge in the picture; patches without a change are shared."""
-    for row, column, coverage, edges in _LARGE_CIRCLE_VARIANTS:
-        if left in edges:
-            patch = patch.copy()
-            patch[row, column] = _blend(np.array(coverage, np.uint8), color)
-    return patch
 
 
 def _blend(coverage: NDArray[np.uint8], color: Color) -> Words:

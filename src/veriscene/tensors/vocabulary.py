@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,16 +9,16 @@ from difflib import get_close_matches
 from functools import cached_property
 
 from veriscene.errors import InputError
+from veriscene.scenes.nlvr import WORD
 
 PADDING = 0
 UNKNOWN = 1
 SPECIAL = ("<pad>", "<unk>")
-_TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\s]")
 
 
 def tokenize(statement: str) -> list[str]:
     """Lower-case words, numbers and single punctuation marks, in order; at least one unless the text is blank."""
-    return _TOKEN.findall(statement.lower())
+    return WORD.findall(statement.lower())
 
 
 @dataclass(frozen=True)
