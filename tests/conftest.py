@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +16,10 @@ with suppress(ImportError):  # not needed by the tests that run on a GPU machine
 
     settings.register_profile("steady", deadline=None, derandomize=True)
     settings.load_profile("steady")
+# A shell that starts the tests in the background asks for these to be ignored; the commands under test must get them.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler)
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -153,17 +153,6 @@ def read(kind: type[Section], tree: object, *, where: str, prefix: str) -> Secti
     return kind(**values)
 
 
-def differences(one: Config, other: Config) -> dict[str, tuple[Any, Any]]:
-    """The settings in which two configurations differ: `section.key` -> both values (None: no such setting)."""
-    before, after = one.to_json(), other.to_json()
-    return {
-        f"{section}.{key}": (before[section].get(key), after[section].get(key))
-        for section in before
-        for key in {**before[section], **after[section]}
-        if before[section].get(key) != after[section].get(key)
-    }
-
-
 def _apply(tree: dict[str, Any], change: str) -> None:
     path, equals, text = change.partition("=")
     section, dot, key = path.strip().partition(".")

@@ -14,17 +14,10 @@ class InputError(Exception):
         place = f"{self.where}: " if self.where is not None else ""
         return f"{place}{self.what}{f'; {self.allowed}' if self.allowed else ''}"
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.what, self.where and str(self.where), self.allowed)
-
     def at(self, where: object) -> InputError:
         """The same error, seen from further out: `where` comes before the place it already has."""
         place = str(where) if self.where is None else f"{where}: {self.where}"
         return InputError(self.what, where=place, allowed=self.allowed)
-
-
-def _rebuild(what: str, where: str | None, allowed: str | None) -> InputError:
-    return InputError(what, where=where, allowed=allowed)
 
 
 def message(error: InputError | OSError) -> str:

@@ -8,10 +8,10 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from samples import random_scene, yellow_circle_examples
+from samples import given, random_scene, yellow_circle_examples
 from scripts import script
 from veriscene.models import MODELS, build
-from veriscene.models.biatt_pointer import given, sampled
+from veriscene.models.biatt_pointer import sampled
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Box
 from veriscene.tensors.encoder import Encoder, ItemOrder

@@ -14,26 +14,18 @@ from veriscene.corpora.download import Host
 @dataclass
 class Fake:
     files: dict[str, bytes]
-    requests: list[tuple[str, str | None]] = field(default_factory=list)  # path, Range
+    requests: list[str] = field(default_factory=list)
     cut_after: dict[str, int] = field(default_factory=dict)
     fails: dict[str, list[int]] = field(default_factory=dict)  # path -> the statuses of its next answers
-    knows_range: bool = True
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         path = request.path.split("/", 4)[-1]  # without owner, repository and commit
-        asked = request.headers["Range"]
-        self.requests.append((path, asked))
-        content, status, start = self.files[path], 200, 0
-        if self.knows_range and asked:
-            start, status = int(asked.removeprefix("bytes=").removesuffix("-")), 206
-        if statuses := self.fails.get(path):
-            status = statuses.pop(0)
-        elif start >= len(content):
-            status = 416
-        body = content[start:] if status < 300 else b""
+        self.requests.append(path)
+        statuses = self.fails.get(path)
+        status = statuses.pop(0) if statuses else 200
+        body = self.files[path] if status == 200 else b""
         request.send_response(status)
         request.send_header("Content-Length", str(len(body)))
-        request.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         request.end_headers()
         with contextlib.suppress(ConnectionError):  # an answer that is too long is not read to its end
             request.wfile.write(body[: self.cut_after.get(path)])

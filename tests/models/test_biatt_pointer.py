@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.testing import assert_close
 from toy import batch_of, mixed_toys, toy_model, toys
 
-from veriscene.models.biatt_pointer import given, greedy, sampled
+from samples import given
+from veriscene.models.biatt_pointer import greedy, sampled
 
 COUNTS = st.lists(st.tuples(*[st.integers(1, 5)] * 3), min_size=1, max_size=4)
 

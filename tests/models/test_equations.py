@@ -8,8 +8,9 @@ from reference_baselines import REFERENCES
 from torch.testing import assert_close
 from toy import KINDS, Toy, batch_of, mixed_toys, toy_model, with_visible_dropout
 
+from samples import given
 from veriscene.models import Judgement
-from veriscene.models.biatt_pointer import given, greedy
+from veriscene.models.biatt_pointer import greedy
 
 CLOSE = {"atol": 1e-9, "rtol": 1e-9}
 

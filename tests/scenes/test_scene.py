@@ -15,10 +15,9 @@ def test_edges_count_upwards_from_the_floor() -> None:
     assert (item.left, item.right, item.bottom, item.top) == (40, 60, 21, 41)
 
 
-def test_the_blocks_of_a_tower_touch_and_lie_above_one_another() -> None:
+def test_the_blocks_of_a_tower_touch_their_neighbours() -> None:
     lower, upper, next_one = square(40, 80), square(40, 59), square(40, 38)
     assert lower.touches(upper) and upper.touches(lower)
-    assert upper.is_above(lower) and not lower.is_above(upper)
     assert not lower.touches(next_one)
 
 

@@ -97,7 +97,8 @@ def test_part_of_a_corpus_equals_those_examples_encoded_alone(examples, data):
 @given(CORPORA)
 def test_concatenated_halves_are_the_batches(examples):
     corpus = ENCODE(examples)
-    other = corpus.with_words(corpus.statement.words.flip(0))
+    statement = replace(corpus.statement, words=corpus.statement.words.flip(0))
+    other = replace(corpus, statement=statement)
     twice = corpus.concatenated(other)
     assert_same(twice[: len(examples)], corpus)
     assert torch.equal(twice.statement.words[len(examples) :], other.statement.words)

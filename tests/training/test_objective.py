@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from samples import given
 from veriscene import models
 from veriscene.models import Judgement
-from veriscene.models.biatt_pointer import BiATTPointer, BiATTPointerConfig, given
+from veriscene.models.biatt_pointer import BiATTPointer, BiATTPointerConfig
 from veriscene.tensors.batch import Batch, Statement
 from veriscene.tensors.items import ITEM_FEATURES, Items
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary

@@ -77,7 +77,7 @@ def synth(
 
 @data.command()
 def get(folder: Annotated[Path, typer.Argument(readable=False, help="Corpus folder to write.")]) -> None:
-    """Download the public NLVR corpus and the programs of its statements. Run it again to resume."""
+    """Download the public NLVR corpus and its programs; after an interruption, only what is missing."""
     from veriscene.corpora.download import fetch
 
     is_new = fetch(folder, progress=lambda name: progress_bar(f"{name} (bytes)"))

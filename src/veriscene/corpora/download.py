@@ -19,7 +19,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from veriscene.errors import InputError
-from veriscene.files import locked, write_text
+from veriscene.files import locked, write_bytes, write_text
 
 CLONE = (
     "or clone https://github.com/lil-lab/nlvr and pass its folder nlvr/ as --data;"
@@ -58,12 +58,6 @@ class PinnedFile:
         source, target = next(item for item in TARGETS.items() if self.path.startswith(item[0]))
         return target + self.path.removeprefix(source)
 
-    def matches(self, path: Path) -> bool:
-        """Whether the file has this git blob id."""
-        header = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-        with path.open("rb") as source:
-            return hashlib.file_digest(source, lambda: header).hexdigest() == self.blob
-
 
 def pinned_files() -> list[PinnedFile]:
     table = resources.files("veriscene.corpora").joinpath("pinned.tsv").read_text(encoding="utf-8")
@@ -81,7 +75,7 @@ def fetch(
     """Makes `folder` hold the corpus (SPLIT/SPLIT.json) and programs/train.jsonl, programs/dev.jsonl.
 
     Returns each path and whether it is new. Keeps files that are correct; raises InputError, before the corpus is
-    downloaded, if an existing file differs. After any failure (an InputError) the next call resumes.
+    downloaded, if an existing file differs. After any failure (an InputError) the next call continues file by file.
     """
     files, host = pinned_files() if files is None else files, host or Host()
     try:
@@ -89,7 +83,7 @@ def fetch(
         with locked(folder):
             is_new = {file: not (folder / file.name).exists() for file in files}
             for file in files:
-                if not is_new[file] and not file.matches(folder / file.name):
+                if not is_new[file] and _blob_id((folder / file.name).read_bytes()) != file.blob:
                     raise _differs(folder / file.name)
             missing = [file for file in files if is_new[file]]
             # The programs first: converting them may show that other programs are there already.
@@ -129,48 +123,37 @@ def _differs(path: Path) -> InputError:
 
 
 def _download(file: PinnedFile, target: Path, host: Host, progress: Progress) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
     url = f"{host.url}/{file.repository}/{file.commit}/{file.path}"
-    for _ in range(2):  # The part left by an earlier call may be damaged; the second attempt starts from nothing.
-        for pause in (*host.pauses, None):
-            try:
-                with progress(file.name) as bar:
-                    _receive(url, part, host, bar)
-                break
-            except NETWORK_ERRORS as error:
-                is_refusal = isinstance(error, HTTPError) and error.code < 500 and error.code != 416
-                if pause is None or is_refusal:
-                    reason = error.reason if isinstance(error, URLError) else error
-                    what = f"no complete answer ({reason})"
-                    if isinstance(error, HTTPError):
-                        what = f"the server answered {error.code} {reason}"
-                    raise InputError(what, where=url, allowed=f"retry to resume, {CLONE}") from error
-                time.sleep(pause)
-        if file.matches(part):
-            part.replace(target)
-            return
-        part.unlink()
-    raise InputError("the checksum is wrong", where=url, allowed=f"expected git blob id {file.blob}; nothing was kept")
+    for pause in (*host.pauses, None):
+        try:
+            with progress(file.name) as bar:
+                content = _receive(url, host, bar)
+            break
+        except NETWORK_ERRORS as error:
+            if pause is None or (isinstance(error, HTTPError) and error.code < 500):
+                reason = error.reason if isinstance(error, URLError) else error
+                answered = f"the server answered {error.code} {reason}" if isinstance(error, HTTPError) else None
+                what = answered or f"no complete answer ({reason})"
+                raise InputError(what, where=url, allowed=f"retry, {CLONE}") from error
+            time.sleep(pause)
+    if _blob_id(content) != file.blob:
+        allowed = f"expected git blob id {file.blob}; nothing was kept"
+        raise InputError("the checksum is wrong", where=url, allowed=allowed)
+    write_bytes(target, content)
 
 
-def _receive(url: str, part: Path, host: Host, bar: Bar) -> None:
-    """Appends to `part` what is missing; raises one of NETWORK_ERRORS if the answer ends early."""
-    done = part.stat().st_size if part.exists() else 0
-    headers = {"User-Agent": "veriscene"} | ({"Range": f"bytes={done}-"} if done else {})
-    try:
-        with urlopen(Request(url, headers=headers), timeout=host.timeout) as response:
-            if not (response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {done}-")):
-                done = 0  # the server sends the whole file
-            total = done + int(response.headers.get("Content-Length", 0))
-            with part.open("ab" if done else "wb") as sink:
-                while done <= MAX_BYTES and (chunk := response.read(CHUNK)):
-                    sink.write(chunk)
-                    done += len(chunk)
-                    bar(done, max(done, total))
-    except HTTPError as error:
-        if error.code == 416:  # The part is longer than the file.
-            part.unlink()
-        raise
-    if done < min(total, MAX_BYTES):
-        raise IncompleteRead(b"", total - done)
+def _receive(url: str, host: Host, bar: Bar) -> bytes:
+    """The answer, at most a little over MAX_BYTES of it; raises one of NETWORK_ERRORS if it ends early."""
+    content = bytearray()
+    with urlopen(Request(url, headers={"User-Agent": "veriscene"}), timeout=host.timeout) as response:
+        total = int(response.headers.get("Content-Length", 0))
+        while len(content) <= MAX_BYTES and (chunk := response.read(CHUNK)):
+            content += chunk
+            bar(len(content), max(len(content), total))
+    if len(content) < min(total, MAX_BYTES):
+        raise IncompleteRead(b"", total - len(content))
+    return bytes(content)
+
+
+def _blob_id(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

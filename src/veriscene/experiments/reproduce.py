@@ -13,12 +13,12 @@ from pathlib import Path
 from accelerate import Accelerator
 
 from veriscene import files, models
-from veriscene.config import Config, differences
+from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.evaluation.comparison import Difference, difference
 from veriscene.experiments import seeds
 from veriscene.experiments.plans import Plan, Row
-from veriscene.experiments.settings import as_changes, configure, train_command
+from veriscene.experiments.settings import as_changes, configure, flat, train_command
 from veriscene.experiments.table import Compared, Result, Table
 from veriscene.scenes import nlvr
 from veriscene.training.distributed import any_process, on_main_process
@@ -123,8 +123,8 @@ class Reproduction:
         own = self.folder / row.folder
         scores = {split: seeds.judge(own, split, accelerator=self.accelerator) for split in self.splits}
         record = seeds.read(own)
-        settings = differences(models.load_preset(record.preset), record.config)
-        changes = as_changes({key: value for key, (_, value) in settings.items()})
+        usual = flat(models.load_preset(record.preset))
+        changes = as_changes({key: value for key, value in flat(record.config).items() if usual.get(key) != value})
         command = train_command(record.preset, "NLVR", changes, record.config, "--seeds", str(len(record.seeds)))
         return Result(row, scores["dev"], scores.get("test"), record.supervision, command)
 

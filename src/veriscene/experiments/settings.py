@@ -25,11 +25,7 @@ def flat(config: Config) -> dict[str, Any]:
 
 def as_changes(settings: Mapping[str, Any]) -> list[str]:
     """The settings as arguments for `--set`."""
-    return [f"{key}={as_text(value)}" for key, value in settings.items()]
-
-
-def as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return [f"{key}={value}" for key, value in settings.items()]
 
 
 def train_command(preset: str, data: str, changes: Iterable[str], config: Config, *options: str) -> str:

@@ -212,11 +212,6 @@ def sampled(_place: int, log_p: Tensor) -> Tensor:
     return (log_p + noise).argmax(dim=-1)
 
 
-def given(order: Tensor) -> Choose:
-    """Follows an order that was chosen elsewhere."""
-    return lambda place, _log_p: order[:, :, place]
-
-
 @contextmanager
 def _in_inference(module: nn.Module) -> Iterator[None]:
     was = module.training

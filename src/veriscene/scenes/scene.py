@@ -99,10 +99,6 @@ class Item:
     def touches(self, other: Item, margin: int = TOUCHING) -> bool:
         return self.distance(other) <= margin
 
-    def is_above(self, other: Item) -> bool:
-        """Entirely above: this item's lower edge is no lower than the other's upper edge."""
-        return self.bottom >= other.top
-
 
 @dataclass(frozen=True)
 class Box:

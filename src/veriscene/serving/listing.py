@@ -10,7 +10,7 @@ from veriscene import files, models
 from veriscene.config import presets
 from veriscene.errors import InputError
 from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import METRICS, SUMMARY, WEIGHTS
+from veriscene.training.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ def list_models() -> list[ListedModel]:
 def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
     """Those that ship with the package, and finished runs below `runs`; damaged ones are left out."""
     places = {name: str(folder) for name, folder in checkpoints.shipped_checkpoints().items()}
-    places |= {str(folder): str(folder) for folder in sorted(runs.glob("*")) if _is_run(folder)}
+    trained = (run for run in sorted(runs.glob("*")) if (run / SUMMARY).is_file() or files.present(run / BEST))
+    places |= {str(run): str(run) for run in trained}
     found = []
     for name, folder in places.items():
         try:
@@ -58,7 +59,3 @@ def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
             continue
         found.append(ListedCheckpoint(name, config.model.name, accuracy, supervision, round(size, 1), folder))
     return found
-
-
-def _is_run(folder: Path) -> bool:
-    return (folder / SUMMARY).is_file() or files.present(folder / checkpoints.BEST) is not None

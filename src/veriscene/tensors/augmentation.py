@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from veriscene.tensors.batch import Batch
@@ -14,4 +16,5 @@ def drop_words(batch: Batch, share: float, generator: torch.Generator) -> Batch:
         return batch
     # Drawn on the generator's device and moved, so that every device sees the same words dropped.
     dropped = (torch.rand(batch.statement.words.shape, generator=generator) < share).to(batch.device)
-    return batch.with_words(torch.where(dropped & batch.statement.mask, UNKNOWN, batch.statement.words))
+    words = torch.where(dropped & batch.statement.mask, UNKNOWN, batch.statement.words)
+    return replace(batch, statement=replace(batch.statement, words=words))

@@ -58,9 +58,6 @@ class Batch(TensorStruct):
             narrow = replace(narrow, items=replace(self.items, features=features, positions=positions))
         return narrow.map(lambda tensor: tensor[which])
 
-    def with_words(self, words: Tensor) -> Batch:
-        return replace(self, statement=replace(self.statement, words=words))
-
 
 def required(part: Part | None) -> Part:
     """A field of a Batch that the caller's contract guarantees: a model's `inputs`, or labels in training."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from accelerate import Accelerator
@@ -50,5 +50,4 @@ class Trainer(ABC):
 
     def _save_best(self, checkpoint: Checkpoint, line: LogLine) -> None:
         metrics = {**vars(line), "supervision": self.source.supervision}
-        saved = Checkpoint(checkpoint.model, checkpoint.config, checkpoint.encoder, metrics)
-        checkpoints.save(self.folder / BEST, saved)
+        checkpoints.save(self.folder / BEST, replace(checkpoint, metrics=metrics))

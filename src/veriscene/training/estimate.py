@@ -17,7 +17,6 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
-from veriscene.tensors.encoder import Encoder
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.optimization import make_optimizer, tf32
 from veriscene.training.step import CapturedStep, PlainStep, Step
@@ -61,7 +60,7 @@ def _sample(path: Path, size: int) -> list[Example]:
 
 def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Accelerator) -> float:
     words = Vocabulary.of((example.statement for example in sample), minimum_count=1)
-    encoder: Encoder = models.encoder(config, words)
+    encoder = models.encoder(config, words)
     corpus = encoder([replace(example, label=example.label or False) for example in sample])
     model = models.build(config.model, vocabulary=words)
     model.prepare(corpus)

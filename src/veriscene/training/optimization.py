@@ -57,8 +57,7 @@ class EMA:
 
     @torch.no_grad()
     def _copy(self, weights: list[Tensor]) -> None:
-        for tensor, weight in zip(self._own, weights, strict=True):
-            tensor.copy_(weight)
+        torch._foreach_copy_(self._own, weights)
 
 
 @contextmanager

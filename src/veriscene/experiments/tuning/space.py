@@ -11,7 +11,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.experiments.settings import as_changes, as_text, configure, flat, train_command
+from veriscene.experiments.settings import as_changes, configure, flat, train_command
 from veriscene.experiments.tuning import DEFAULT_SPACE
 from veriscene.experiments.tuning import SPACE_FORMS as FORMS
 from veriscene.training.settings import has_effect
@@ -119,5 +119,5 @@ def _read_values(key: str, values: str, preset: str, changes: Sequence[str]) -> 
 def describe(distribution: Distribution) -> str:
     """The values as `--space` accepts them, in a canonical form."""
     if isinstance(distribution, CategoricalDistribution):
-        return ",".join(map(as_text, distribution.choices))
+        return ",".join(map(str, distribution.choices))
     return f"{distribution.low}:{distribution.high}{':log' if distribution.log else ''}"
