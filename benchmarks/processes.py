@@ -145,7 +145,7 @@ def compare_times(task: Task, rank: int, device: torch.device) -> dict[str, Any]
         found |= _alternating(config, source, task.repeats)
     dist.barrier()
     model = models.build(config.model, vocabulary=source.encoder.vocabulary).to(device)
-    gradients = FlatGradients(model)
+    gradients = FlatGradients(list(model.parameters()))
     seconds = [_seconds(gradients.all_reduce, 1) for _ in range(1 + ALL_REDUCES)][1:]
     return {
         **found,
@@ -220,7 +220,7 @@ def _make_step(config: Config, source: CorpusSource, processes: int) -> Step:
         optimizer = make_optimizer(model, settings, captured=False)
         return PlainStep(model, optimizer, settings, order, processes=processes)
     optimizer = make_optimizer(model, settings, captured=True)
-    return CapturedStep(model, optimizer, source.train, settings, order, processes=processes)
+    return CapturedStep(model, optimizer, settings, order, processes=processes)
 
 
 def describe(found: dict[str, Any]) -> str:

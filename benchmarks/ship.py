@@ -22,9 +22,10 @@ from veriscene import files
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
-from veriscene.evaluation.evaluate import probabilities
 from veriscene.evaluation.metrics import Scores
 from veriscene.scenes import nlvr
+from veriscene.serving.evaluate import probabilities
+from veriscene.serving.judge import TorchJudge
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
 from veriscene.training.checkpoint import ALIASES, WEIGHTS, Checkpoint
@@ -112,7 +113,7 @@ drawings; do not use it for decisions that affect people.
 
 
 def scores_of(checkpoint: Checkpoint, examples: list[nlvr.Example]) -> Scores:
-    judged = probabilities(checkpoint, examples, Accelerator(cpu=True))
+    judged = probabilities(TorchJudge(checkpoint), examples, Accelerator(cpu=True))
     return metrics.score(examples, {identifier: p > 0.5 for identifier, p in judged.items()})
 
 

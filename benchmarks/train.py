@@ -222,7 +222,7 @@ def _make_step(model: Model, config: Config, source: CorpusSource) -> Step:
     captured, settings, order = source.train.device.type == "cuda", config.training, source.encoder.order
     optimizer = make_optimizer(model, settings, captured=captured)
     if captured:
-        return CapturedStep(model, optimizer, source.train, settings, order)
+        return CapturedStep(model, optimizer, settings, order)
     return PlainStep(model, optimizer, settings, order)
 
 

@@ -200,3 +200,12 @@ def test_a_corpus_that_could_not_be_written_can_be_written_by_the_same_command_l
     assert failed.stderr.count("\n") == 1 and list(tmp_path.iterdir()) == []
     assert run("unlimited").returncode == 0
     assert (tmp_path / "deep/corpus/train/train.json").stat().st_size > 8 * 1024
+
+
+def test_what_a_killed_process_left_does_not_keep_a_folder_from_being_replaced(tmp_path: Path) -> None:
+    for number in (os.getpid(), 1):  # process numbers repeat in containers
+        (tmp_path / f"last.{number}.partial" / "sub").mkdir(parents=True)
+    with files.replacing(tmp_path / "last") as partial:
+        (partial / "file").write_text("new")
+    assert [path.name for path in tmp_path.iterdir()] == ["last"]
+    assert (tmp_path / "last" / "file").read_text() == "new"

@@ -196,7 +196,7 @@ def _lock(descriptor: int, folder: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         hint = "wait until it ends, or stop it"
-        raise InputError("another command is at work there", where=folder, allowed=hint) from None
+        raise InputError("in use by another command", where=folder, allowed=hint) from None
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise InputError(f"cannot be locked ({error.strerror})", where=folder) from None
@@ -225,6 +225,8 @@ def replacing(folder: Path) -> Iterator[Path]:
     partial = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
     previous = _previous(folder)
     try:
+        for leftover in folder.parent.glob(f"{folder.name}.*.partial"):  # of a process that was killed while writing
+            shutil.rmtree(leftover, ignore_errors=True)
         partial.mkdir(parents=True)
         yield partial
         if previous.exists() and not folder.exists():

@@ -50,19 +50,19 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
     plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(NAMES, ("BiATT", "BiENC")))
     work = reproduction(corpus, tmp_path / "table", plan=plan)
 
-    def carry_out() -> list[Result]:
-        results = [work.carry_out(row, print) for row in planned(plan, NAMES)]
+    def run_row() -> list[Result]:
+        results = [work.run_row(row, print) for row in planned(plan, NAMES)]
         return [result for result in results if result is not None]
 
     def left(*, seeds: int = 0) -> dict[str, float]:
         return work.expected_seconds_left(planned(plan, NAMES, seeds=seeds))
 
     assert list(left()) == list(NAMES) and min(left().values()) > 0
-    first = carry_out()
+    first = run_row()
     assert left() == {} and list(left(seeds=4)) == [NAMES[1]]
     monkeypatch.setattr(StepTrainer, "fit", lambda *_: pytest.fail("trained again"))
     monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
-    again = carry_out()
+    again = run_row()
     assert again == first and [len(result.dev.scores) for result in first] == [1, 3]
     # MaxEnt has no steps, so `train` would refuse these settings for it.
     assert [result.command.count("--set") for result in first] == [0, len(TINY)]
@@ -86,7 +86,7 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
     record = json.loads((tmp_path / "table" / "table1.json").read_text(encoding="utf-8"))
     assert [(row["row"], row["supervision"]) for row in record["rows"]] == [(name, "labels") for name in NAMES]
     with pytest.raises(InputError, match="other settings"):
-        replace(work, changes=["training.batch=8"]).carry_out(planned(plan, NAMES)[1], print)
+        replace(work, changes=["training.batch=8"]).run_row(planned(plan, NAMES)[1], print)
     with pytest.raises(InputError, match="BiATT-Pointer"):
         planned(plans.TABLE1, ["CNN+RNN"])  # known, but not implemented
 
@@ -102,7 +102,7 @@ def test_more_seeds_are_added_to_existing_ones(corpus: Path, tmp_path: Path, mon
         fitted, row = planned(plans.TABLE1, NAMES, seeds=count)
         assert (fitted.seeds, row.seeds) == (1, max(3, count))  # MaxEnt has one optimum, whatever the seed
         assert work.is_done(row) is (count == 4)
-        result = work.carry_out(row, print)
+        result = work.run_row(row, print)
         assert result is not None and work.is_done(row)
         results.append(result)
     three, five, still_five = (result.dev.scores for result in results)
@@ -117,7 +117,7 @@ def test_the_command_of_a_row_reproduces_its_configuration(corpus: Path, tmp_pat
         fitted: ["model.penalty=5.0"],
     }
     for each, own in changes.items():
-        reproduction(corpus, tmp_path, own).carry_out(each, print)
+        reproduction(corpus, tmp_path, own).run_row(each, print)
     table = reproduction(corpus, tmp_path).table()
     commands = {result.row.name: result.command for result in table.results}
     for each, own in changes.items():
@@ -157,7 +157,7 @@ def test_rows_that_cannot_be_compared_are_refused_before_any_is_trained(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, row = planned(plans.TABLE1, NAMES)
-    reproduction(corpus, tmp_path).carry_out(row, print)
+    reproduction(corpus, tmp_path).run_row(row, print)
     other = write_corpus(tmp_path / "other", yellow_circle_examples(48), yellow_circle_examples(40, seed=1))
     for trainer in (StepTrainer, FittedTrainer):
         monkeypatch.setattr(trainer, "fit", lambda *_: pytest.fail("trained"))
@@ -233,7 +233,7 @@ def test_rows_trained_on_a_synthetic_corpus_say_so(tmp_path: Path) -> None:
     synthetic.write(tmp_path / "corpus", synthetic.build(20, seed=1, level="simple"))
     (row,) = planned(plans.TABLE1, NAMES[:1])
     work = reproduction(tmp_path / "corpus", tmp_path, [])
-    result = work.carry_out(row, print)
+    result = work.run_row(row, print)
     assert result is not None and result.supervision == "synthetic"
     summary = json.loads((tmp_path / row.folder / "summary.json").read_text(encoding="utf-8"))
     assert summary["supervision"] == "synthetic"
@@ -245,7 +245,7 @@ def test_without_a_test_split_rows_are_compared_on_dev(corpus: Path, tmp_path: P
     plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(NAMES,))
     work = reproduction(corpus, tmp_path, plan=plan)
     for row in planned(plan, NAMES):
-        work.carry_out(row, print)
+        work.run_row(row, print)
     (pair,) = work.table().compared
     assert list(pair.differences) == ["dev"]
 

@@ -17,8 +17,8 @@ from samples import write_corpus, yellow_circle_examples
 from veriscene import models
 from veriscene.config import ModelConfig, choice, size
 from veriscene.errors import InputError
-from veriscene.evaluation.evaluate import probabilities
 from veriscene.models import Judgement, Model, Order
+from veriscene.serving.evaluate import probabilities
 from veriscene.serving.judge import Question, TorchJudge
 from veriscene.tensors.batch import Batch, Statement, required
 from veriscene.tensors.encoder import Input
@@ -137,7 +137,7 @@ def test_an_added_model_is_trained_saved_evaluated_and_asked(
     checkpoint = checkpoints.load(folder, device=accelerator.device)
     assert isinstance(checkpoint.model, added) and checkpoint.config == config
     dev = examples[72:]
-    probability = probabilities(checkpoint, dev, accelerator)
+    probability = probabilities(TorchJudge(checkpoint), dev, accelerator)
     right = [(probability[example.identifier] > 0.5) == example.label for example in dev]
     rounding = 0 if accelerator.device.type == "cpu" else 1  # training scores in tf32
     assert abs(sum(right) - outcome.position.best_accuracy * len(right)) < rounding + 1e-6

@@ -17,8 +17,8 @@ import fake_device
 import veriscene
 from samples import write_corpus, yellow_circle_examples
 from veriscene import models
-from veriscene.evaluation.evaluate import probabilities
 from veriscene.experiments.reporting import report_run
+from veriscene.serving.evaluate import probabilities
 from veriscene.serving.judge import TorchJudge, Verdict
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run as runs
@@ -38,7 +38,7 @@ def on_the_fake_device(run: Path) -> tuple[float, list[Verdict]]:
 
     elsewhere = checkpoints.load(run)  # an accelerator does not decide where a loaded model is
     for checkpoint, place in ((elsewhere, "cpu"), (checkpoints.load(run, device=device), device.type)):
-        scored = probabilities(checkpoint, EXAMPLES, accelerator)
+        scored = probabilities(TorchJudge(checkpoint), EXAMPLES, accelerator)
         assert checkpoint.device.type == place
         verdicts = TorchJudge(checkpoint)(QUESTIONS)
         assert [verdict.probability for verdict in verdicts] == pytest.approx(list(scored.values()), abs=1e-5)

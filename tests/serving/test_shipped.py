@@ -12,8 +12,9 @@ from accelerate import Accelerator
 import veriscene
 from samples import random_scene
 from veriscene.evaluation import metrics
-from veriscene.evaluation.evaluate import probabilities
 from veriscene.scenes import nlvr
+from veriscene.serving.evaluate import probabilities
+from veriscene.serving.judge import TorchJudge
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import ALIASES
 
@@ -40,7 +41,7 @@ def test_dev_scores_are_those_of_the_model_card(name: str, nlvr_folder: Path) ->
     card = (SHIPPED / name / "MODEL_CARD.md").read_text(encoding="utf-8")
     checkpoint = checkpoints.load(SHIPPED / name)
     examples = nlvr.read(nlvr.split_file(nlvr_folder, "dev"))
-    judged = probabilities(checkpoint, examples, Accelerator(cpu=True))
+    judged = probabilities(TorchJudge(checkpoint), examples, Accelerator(cpu=True))
     scores = metrics.score(examples, {identifier: p > 0.5 for identifier, p in judged.items()})
     stated = checkpoint.metrics
     assert scores.accuracy == pytest.approx(stated["dev_accuracy"], abs=0.002)

@@ -14,10 +14,11 @@ from accelerate import Accelerator
 
 from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.evaluation.evaluate import probabilities
 from veriscene.experiments import seeds
 from veriscene.models import load_preset
 from veriscene.scenes import nlvr
+from veriscene.serving.evaluate import probabilities
+from veriscene.serving.judge import TorchJudge
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
 from veriscene.training.distributed import make_accelerator
@@ -40,7 +41,7 @@ def train(preset: str, changes: list[str], folder: Path, accelerator: Accelerato
 
 def evaluate(model: Path, folder: Path, accelerator: Accelerator) -> dict[str, float]:
     examples = nlvr.read(folder / "corpus" / "dev" / "dev.json")
-    return probabilities(checkpoints.load(model), examples, accelerator)
+    return probabilities(TorchJudge(checkpoints.load(model)), examples, accelerator)
 
 
 def interrupted_and_resumed(folder: Path, accelerator: Accelerator) -> None:

@@ -87,7 +87,7 @@ def test_two_processes_resume_bit_for_bit_and_only_as_two(folder: Path) -> None:
 def test_errors_of_rank_0_are_raised_on_every_rank(folder: Path) -> None:
     first, second = (record["refusals"] for record in ranks(folder))
     assert first == second
-    expected = ("already exists", "already exists", "File name too long", "another command is at work")
+    expected = ("already exists", "already exists", "File name too long", "in use by another command")
     for message, part in zip(first, expected, strict=True):
         assert part in message and "\n" not in message
     assert not any(path.name.startswith("aaa") for path in folder.iterdir())

@@ -102,7 +102,7 @@ def check_same(folder: Path, whole: Path) -> None:
         assert torch.equal(mine, theirs)
     for number, state in one["moments"].items():
         assert all(torch.equal(value, other["moments"][number][name]) for name, value in state.items())
-    assert torch.equal(one["generators"][0]["cpu"], other["generators"][0]["cpu"])
+    assert torch.equal(one["processes"][0]["cpu"], other["processes"][0]["cpu"])
 
 
 @pytest.mark.parametrize(
@@ -288,3 +288,18 @@ def test_a_log_ends_where_it_is_damaged(corpus: Path, tmp_path: Path) -> None:
     for damage in (b"\xff", b"5\n", b"{}\n", b"[[[", good[:20], good.replace(b'"step": 6', b'"step": 0')):
         path.write_bytes(good + damage + b"\n" + good)
         assert [line.step for line in read_log(tmp_path / "run")] == [6]
+
+
+def test_the_moving_average_of_a_model_with_learned_tables_is_resumed_too(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MLP's vectors take their size from the corpus; loading them must not replace the memory that EMA refers to."""
+    config = load_preset("mlp", ["training.batch=8", "training.epochs=3", "training.patience=99", "training.ema=0.9"])
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 8)
+        assert fit(corpus, tmp_path / "two", config).interrupted
+    fit_on(tmp_path / "two")
+    fit(corpus, tmp_path / "one", config)
+    for name in ("best", "last"):
+        one, two = (load_file(tmp_path / folder / name / "model.safetensors") for folder in ("one", "two"))
+        assert all(torch.equal(one[key], two[key]) for key in one)

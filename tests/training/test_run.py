@@ -62,7 +62,7 @@ def train_seeds(folder: Path) -> seeds.Summary | None:
 
 @contextmanager
 def refused(folder: Path) -> Iterator[None]:
-    with pytest.raises(InputError, match="another command is at work") as error:
+    with pytest.raises(InputError, match="in use by another command") as error:
         yield
     assert str(error.value).startswith(f"{folder}: ")
 

@@ -22,7 +22,7 @@ from veriscene.tensors.batch import required
 from veriscene.tensors.encoder import ItemOrder
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
-from veriscene.training.source import CorpusSource, batches
+from veriscene.training.source import CorpusSource, Epoch, Source, batches
 
 
 def source(train: list[Example], dev: list[Example], **data: object) -> CorpusSource:
@@ -112,3 +112,54 @@ def test_supervision_is_that_of_the_corpus_folder(supervision: str, tmp_path: Pa
     assert record["supervision"] == run.read(folder).supervision == supervision
     assert record["source"] == {"kind": "corpus", "folder": str(tmp_path / "corpus")}
     assert checkpoints.load(folder).metrics["supervision"] == supervision
+
+
+class ToyTeacher(Source):
+    """Makes new examples each epoch, as many and as long as in the first."""
+
+    def __init__(self, config: Config) -> None:
+        first = yellow_circle_examples(64, seed=0)
+        corpus = CorpusSource(config, train=first, dev=yellow_circle_examples(16, seed=99), supervision="labels")
+        self.encoder, self.dev, self.train = corpus.encoder, corpus.dev, corpus.train
+        self.supervision, self.coverage, self.settings = "programs", 1.0, config.training
+        self.made: list[int] = []
+
+    @property
+    def fingerprint(self) -> int:
+        return 7
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return 64 // self.settings.batch
+
+    def epoch(self, number: int) -> Epoch:
+        self.made.append(number)
+        corpus = self.encoder(yellow_circle_examples(64, seed=number)).to(self.train.device)
+        return Epoch(corpus, list(torch.arange(64).split(self.settings.batch)))
+
+
+def test_a_teacher_that_makes_new_examples_each_epoch_is_trained_on_and_resumed_like_a_corpus(tmp_path: Path) -> None:
+    training = TrainingConfig(batch=16, epochs=4, patience=99)
+    config = Config(small_config("biatt-pointer"), DataConfig(minimum_count=1), training)
+
+    def fit(folder: Path, *, stop_at: int | None, resume: bool = False) -> list[int]:
+        teacher = ToyTeacher(config)
+        trainer = run.make_trainer(config, folder, teacher, Accelerator(cpu=True), quiet=True)
+        if resume:
+            trainer.resume()
+        trainer.fit(stop_after=lambda line: line.step == stop_at)
+        return teacher.made
+
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    whole.mkdir()
+    halves.mkdir()
+    assert fit(whole, stop_at=None) == [0, 1, 2, 3]
+    assert checkpoints.load(whole).metrics["supervision"] == "programs"
+    fit(halves, stop_at=8)
+    state = halves / "last" / "trainer.pt"
+    saved = torch.load(state, weights_only=True)
+    saved["position"]["finished"] = False  # as if it had been interrupted there
+    torch.save(saved, state)
+    assert fit(halves, stop_at=None, resume=True) == [2, 3]
+    one, other = (checkpoints.load(folder / "last").model.state_dict() for folder in (whole, halves))
+    assert all(torch.equal(one[name], other[name]) for name in one)

@@ -65,8 +65,8 @@ DAMAGE: dict[str, Callable[[State], object]] = {
     "best accuracy is 7": position(best_accuracy=7.0),
     "best accuracy is NaN": position(best_accuracy=float("nan")),
     "best step is after the step": position(best_step=9),
-    "loss sum is NaN": position(loss_sum=float("nan")),
-    "loss sum is infinite": position(loss_sum=float("inf")),
+    "loss sum is NaN": lambda state: state["processes"][0].update(loss_sum=float("nan")),
+    "loss sum is infinite": lambda state: state["processes"][0].update(loss_sum=float("inf")),
     "seconds are negative": position(seconds=-1.0),
     "position is incomplete": without("best_accuracy", "position"),
     "position is a list": lambda state: state.update(position=[4]),
@@ -83,11 +83,11 @@ DAMAGE: dict[str, Callable[[State], object]] = {
     "averages are missing": lambda state: state.update(ema=[]),
     "averages are NaN": lambda state: state["ema"][0].fill_(float("nan")),
     "averages have the wrong shape": lambda state: state["ema"].reverse(),
-    "random state is of floats": lambda state: state["generators"][0].update(cpu=torch.rand(5056)),
-    "random state is too short": lambda state: state["generators"][0].update(cpu=torch.zeros(7, dtype=torch.uint8)),
-    "random state is missing": lambda state: state["generators"][0].clear(),
+    "random state is of floats": lambda state: state["processes"][0].update(cpu=torch.rand(5056)),
+    "random state is too short": lambda state: state["processes"][0].update(cpu=torch.zeros(7, dtype=torch.uint8)),
+    "random state is missing": lambda state: state["processes"][0].clear(),
     "no moments": without("moments"),
-    "no generators": without("generators"),
+    "no processes": without("processes"),
     "no data": without("data"),
 }
 
@@ -118,7 +118,7 @@ def test_a_state_of_another_number_of_processes_is_refused(processes: int, folde
     path = folder / "last" / "trainer.pt"
     whole = path.read_bytes()
     state = torch.load(path, weights_only=True)
-    state["generators"] = state["generators"] * processes
+    state["processes"] = state["processes"] * processes
     torch.save(state, path)
     try:
         with (

@@ -21,7 +21,7 @@ from veriscene.scenes.nlvr import Example
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.encoder import Encoder, ItemOrder
 from veriscene.training.optimization import make_optimizer
-from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step, filled_up
+from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step, padded
 
 STEPPED = [name for name, kind in MODELS.items() if not kind.is_fitted]
 SIZES = {"embedding": 8, "hidden": 16, "item": 8, "joint": 16, "mlp": 16}
@@ -60,7 +60,7 @@ def in_double(corpus: Batch) -> Batch:
 def make_step(model: Model, corpus: Batch, settings: TrainingConfig, *, captured: bool, processes: int = 1) -> Step:
     optimizer, order = make_optimizer(model, settings, captured=captured), ItemOrder.RANDOM
     if captured:
-        return CapturedStep(model, optimizer, corpus, settings, order, processes=processes)
+        return CapturedStep(model, optimizer, settings, order, processes=processes)
     return PlainStep(model, optimizer, settings, order, processes=processes)
 
 
@@ -68,9 +68,9 @@ def make_step(model: Model, corpus: Batch, settings: TrainingConfig, *, captured
 
 
 @pytest.mark.parametrize("missing", [0, 1, 5])
-def test_a_short_batch_is_filled_up_with_its_own_first_example_at_no_share(missing: int) -> None:
+def test_a_short_batch_is_padded_with_its_own_first_example_at_no_share(missing: int) -> None:
     share = torch.full((3,), 1 / 3)
-    numbers, shares = filled_up(torch.tensor([7, 2, 5]), share, size=3 + missing)
+    numbers, shares = padded(torch.tensor([7, 2, 5]), share, size=3 + missing)
     assert numbers.tolist() == [7, 2, 5] + [7] * missing
     assert shares.tolist() == share.tolist() + [0.0] * missing
 

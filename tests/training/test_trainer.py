@@ -72,7 +72,7 @@ def test_without_a_terminal_lines_between_scores_show_progress(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("veriscene.training.trainer.SECONDS_BETWEEN_LOOKS", -1.0)
+    monkeypatch.setattr("veriscene.training.trainer.SECONDS_BETWEEN_REFRESHES", -1.0)
     monkeypatch.setattr("veriscene.training.progress.SECONDS_BETWEEN_LINES", seconds)
     with start(corpus, tmp_path / "run", "training.epochs=1", quiet=False) as trainer:
         trainer.fit()
@@ -164,7 +164,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_and_is_never_saved(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("veriscene.training.trainer.SECONDS_BETWEEN_SAVES", -1.0)
-    monkeypatch.setattr("veriscene.training.trainer.SECONDS_BETWEEN_LOOKS", 3600.0)
+    monkeypatch.setattr("veriscene.training.trainer.SECONDS_BETWEEN_REFRESHES", 3600.0)
     plain_learn = StepTrainer._learn
 
     def learn(self: StepTrainer, *arguments: Any) -> None:

@@ -26,7 +26,7 @@ def reproduce(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the expected time.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train and score the rows of a table with several seeds each, and print it beside the published figures.
+    """Train and score the rows of a table with several seeds each, and print it next to the published figures.
 
     Repeating the command continues where it stopped. The test split is scored once per row, when its seeds are trained.
     """
@@ -48,7 +48,7 @@ def reproduce(
         return
     work.check_test_split()
     for row in todo:
-        result = work.carry_out(row, output.say)
+        result = work.run_row(row, output.say)
         if result is None:
             output.say("interrupted and saved; repeat the command to continue")
             raise typer.Exit(INTERRUPTED)

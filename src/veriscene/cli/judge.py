@@ -75,28 +75,17 @@ def evaluate(
 
 def _judge(model: str, examples: Sequence[Example]) -> tuple[dict[str, float], dict[str, list[str]]]:
     """Probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
-    from veriscene.evaluation.evaluate import probabilities
-    from veriscene.serving import load
-    from veriscene.serving.judge import Question
-    from veriscene.training import checkpoint as checkpoints
+    from veriscene.serving import ONNX, load
+    from veriscene.serving.evaluate import probabilities
     from veriscene.training.distributed import make_accelerator
 
+    accelerator = make_accelerator()
+    judge = load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device))
     unknown: dict[str, list[str]] = {}
+    for statement in {example.statement: None for example in examples}:
+        unknown |= judge.encoder.vocabulary.unknown_words(statement)
     with output.progress_bar("judging") as progress:
-        if not model.endswith(".onnx"):
-            accelerator = make_accelerator()
-            checkpoint = checkpoints.load(model, device=accelerator.device)
-            for statement in {example.statement: None for example in examples}:
-                unknown |= checkpoint.encoder.vocabulary.unknown_words(statement)
-            return probabilities(checkpoint, examples, accelerator, progress), unknown
-        output.require_one_process("evaluate FILE.onnx")
-        judged: dict[str, float] = {}
-        verdicts = load(model).stream(Question(example.statement, example.scene) for example in examples)
-        for example, verdict in zip(examples, verdicts, strict=True):
-            judged[example.identifier] = verdict.probability
-            unknown |= verdict.unknown_words
-            progress(len(judged), len(examples))
-    return judged, unknown
+        return probabilities(judge, examples, accelerator, progress), unknown
 
 
 def score(

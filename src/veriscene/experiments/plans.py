@@ -45,8 +45,8 @@ TABLE1 = Plan(
     compared=(("BiATT-Pointer", "BiATT"), ("BiATT", "BiENC"), ("BiATT", "BiDAF")),
 )
 
-POOLINGS = ("mean", "concatenate", "lstm", "early", "joint")  # beside the paper's choice, the max
-ORDERS = ("file", "sorted")  # beside random ones
+POOLINGS = ("mean", "concatenate", "lstm", "early", "joint")  # besides the paper's choice, the max
+ORDERS = ("file", "sorted")  # besides random ones
 PLAIN = "BiATT, pooling max, order random"
 LEARNED = "BiATT-Pointer, pooling max, order learned"
 

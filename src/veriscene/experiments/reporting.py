@@ -9,9 +9,9 @@ from accelerate import Accelerator
 
 from veriscene import files
 from veriscene.evaluation import metrics, report
-from veriscene.evaluation.evaluate import probabilities
 from veriscene.experiments.settings import flat
 from veriscene.scenes import nlvr
+from veriscene.serving.evaluate import probabilities
 from veriscene.serving.judge import TorchJudge
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run as runs
@@ -37,7 +37,7 @@ def report_run(run: Path, accelerator: Accelerator, *, out: Path | None = None) 
     record, settings = runs.read(run), flat(checkpoint.config)
     split, path = runs.scored_split(run)
     examples = nlvr.read(path)
-    by_identifier = probabilities(checkpoint, examples, accelerator)
+    by_identifier = probabilities(TorchJudge(checkpoint), examples, accelerator)
     verdicts = {identifier: p > 0.5 for identifier, p in by_identifier.items()}
     scores = metrics.score(examples, verdicts)
     true = sum(example.label is True for example in examples) / len(examples)

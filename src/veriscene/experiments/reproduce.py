@@ -67,21 +67,21 @@ class Reproduction:
             labelled(nlvr.read(nlvr.split_file(self.data, "test")), "test")
 
     def expected_seconds_left(
-        self, rows: Sequence[Row], tell: Callable[[str, float], None] = lambda name, seconds: None
+        self, rows: Sequence[Row], on_estimate: Callable[[str, float], None] = lambda name, seconds: None
     ) -> dict[str, float]:
-        """Of the rows that are not done, by name; `tell` is called as soon as one is known."""
+        """Of the rows that are not done, by name; `on_estimate` is called as soon as one is known."""
         left = {}
         for row in rows:
             if not self.is_done(row):
                 seconds = expected_seconds(self.configuration(row), self.data, self.accelerator)
                 left[row.name] = seconds * seeds.left(self.folder / row.folder, row.seeds)
-                tell(row.name, left[row.name])
+                on_estimate(row.name, left[row.name])
         return left
 
     def is_done(self, row: Row) -> bool:
         return seeds.is_summarised(self.folder / row.folder, row.seeds)
 
-    def carry_out(self, row: Row, say: Callable[[str], None]) -> Result | None:
+    def run_row(self, row: Row, say: Callable[[str], None]) -> Result | None:
         """The row's result, trained now or earlier; None if it was interrupted."""
         own, config, accelerator = self.folder / row.folder, self.configuration(row), self.accelerator
         (is_begun,) = any_process(accelerator, accelerator.is_main_process and seeds.is_folder_of_seeds(own))
@@ -126,7 +126,7 @@ class Reproduction:
         usual = flat(models.load_preset(record.preset))
         changes = as_changes({key: value for key, value in flat(record.config).items() if usual.get(key) != value})
         command = train_command(record.preset, "NLVR", changes, record.config, "--seeds", str(len(record.seeds)))
-        return Result(row, scores["dev"], scores.get("test"), record.supervision, command)
+        return Result(row, scores["dev"], scores.get("test"), seeds.supervision(own), command)
 
     def _examples(self, splits: Sequence[str]) -> list[nlvr.Example]:
         """Of all these splits; the split is part of the identifier, since splits may share identifiers."""

@@ -18,16 +18,17 @@ from accelerate import Accelerator
 
 from veriscene import files, models
 from veriscene.config import Config
-from veriscene.corpora import supervision
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
-from veriscene.evaluation.evaluate import probabilities
 from veriscene.scenes import nlvr
+from veriscene.serving import load
+from veriscene.serving.evaluate import probabilities
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
 from veriscene.training.checkpoint import SUMMARY
 from veriscene.training.distributed import any_process, on_main_process
 from veriscene.training.run import SEEDS
+from veriscene.training.source import CorpusSource
 
 MOST = 1_000  # more is a typing error
 
@@ -43,10 +44,6 @@ class Record:
     seeds: list[int]
     data: Path | None
     digest: str | None  # of the train and dev files that all seeds have in common
-
-    @property
-    def supervision(self) -> str:
-        return "synthetic" if self.data is None else supervision(self.data)
 
     def config_of(self, seed: int) -> Config:
         return replace(self.config, training=replace(self.config.training, seed=seed))
@@ -108,7 +105,7 @@ def start(
     models.check(config.model)
     run.check_new(folder, accelerator)
     if data is not None:
-        run.make_trainer(config, folder, data, accelerator, quiet=True)
+        run.make_trainer(config, folder, CorpusSource.open(config, data), accelerator, quiet=True)
         record = replace(record, digest=_digest(data))
     with run.created(folder, accelerator, fill=[SEEDS]):
         on_main_process(accelerator, lambda: _write(folder, record))
@@ -200,7 +197,7 @@ def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = Fal
         summary = judge(folder, "dev", accelerator=accelerator)
         if accelerator.is_main_process:
             best = f"seed{summary.best.seed}"
-            tree = {"best": best, "supervision": record.supervision, "dev": summary.to_json()}
+            tree = {"best": best, "supervision": supervision(folder), "dev": summary.to_json()}
             files.write_text(folder / SUMMARY, json.dumps(tree, indent=1) + "\n")
         return summary
 
@@ -215,7 +212,7 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
     if is_begun:
         opened = run.resume(own, accelerator=accelerator, quiet=quiet)
     else:
-        if is_main:
+        if is_main and own.is_dir() and {path.name for path in own.iterdir()} <= {run.CORPUS}:
             shutil.rmtree(own, ignore_errors=True)  # left by a crash before the run began
         config, data = record.config_of(seed), record.data
         opened = run.start(config, preset=record.preset, data=data, folder=own, accelerator=accelerator, quiet=quiet)
@@ -223,8 +220,8 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
         if not trainer.position.finished:
             say(f"{record.preset}, seed {seed} of {', '.join(map(str, record.seeds))}: run {own}")
             if is_main:  # verdicts of earlier weights would seem to belong to the new ones
-                for outdated in own.glob("*.csv"):
-                    outdated.unlink()
+                for split in ("dev", "test"):
+                    (own / f"{split}.csv").unlink(missing_ok=True)
             accelerator.wait_for_everyone()
             if trainer.fit().interrupted:
                 return False
@@ -238,6 +235,11 @@ def judge(folder: Path, split: str, *, accelerator: Accelerator) -> Summary:
     return Summary(tuple(Score(seed, of_it.accuracy, of_it.consistency) for seed, of_it in scored))
 
 
+def supervision(folder: Path) -> str:
+    """Of a folder whose first seed is trained, as its source reported it."""
+    return run.read(folder / f"seed{read(folder).seeds[0]}").supervision
+
+
 def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
     """What `judge` kept, seed by seed."""
     return [nlvr.read_predictions(folder / f"seed{seed}" / f"{split}.csv") for seed in read(folder).seeds]
@@ -247,7 +249,7 @@ def _judge(own: Path, split: str, accelerator: Accelerator) -> metrics.Scores:
     examples = nlvr.read(nlvr.split_file(run.corpus_of(own), split))
     kept = own / f"{split}.csv"
     if not kept.exists():
-        judged = probabilities(checkpoints.load(own, device=accelerator.device), examples, accelerator)
+        judged = probabilities(load(own, device=str(accelerator.device)), examples, accelerator)
         if accelerator.is_main_process:
             nlvr.write_predictions(kept, {identifier: p > 0.5 for identifier, p in judged.items()})
         accelerator.wait_for_everyone()

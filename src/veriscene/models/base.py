@@ -101,7 +101,8 @@ def _resize(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -
     own: Iterable[tuple[str, Tensor]] = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
     for name, tensor in own:
         saved = state.get(prefix + name)
-        if saved is not None and saved.shape[1:] == tensor.shape[1:]:
+        # Memory of the right size stays: the EMA and CUDA graphs refer to it.
+        if saved is not None and saved.shape != tensor.shape and saved.shape[1:] == tensor.shape[1:]:
             tensor.data = tensor.new_empty(saved.shape)
 
 
@@ -116,7 +117,7 @@ def judge_in_batches(
     was_training = model.training
     model.eval()
     try:
-        for numbers in torch.split(by_length, size):
+        for numbers in torch.split(by_length, size) if len(by_length) else ():  # fewer examples than processes
             batch = corpus[numbers]
             with torch.inference_mode():
                 judgement: Judgement = model(batch)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from veriscene.config import ModelConfig, share, size
+from veriscene.config import ModelConfig, size
 from veriscene.models.base import Judgement, Model
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import Scorer
@@ -28,18 +28,17 @@ class ImageFeatRNNConfig(ModelConfig):
     embedding: int = size(32)
     hidden: int = size(32)
     mlp: int = size(32)
-    dropout: float = share(0.0)
 
 
 class ImageFeatRNN(Model):
     Config = ImageFeatRNNConfig
     summary = "ImageFeat+RNN: an LSTM over the words, the scene as one flat vector"
 
-    def __init__(self, *, vocabulary: Vocabulary, embedding: int, hidden: int, mlp: int, dropout: float) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, embedding: int, hidden: int, mlp: int) -> None:
         super().__init__()
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.lang_lstm = nn.LSTM(embedding, hidden, batch_first=True)
-        self.scorer = Scorer(hidden + IMAGE_FEATURES, mlp, dropout)
+        self.scorer = Scorer(hidden + IMAGE_FEATURES, mlp, dropout=0.0)
         xavier_(self)
 
     def forward(self, batch: Batch) -> Judgement:

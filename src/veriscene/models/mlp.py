@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn.functional import embedding_bag
 
-from veriscene.config import ModelConfig, share, size
+from veriscene.config import ModelConfig, size
 from veriscene.models.base import Judgement, Model, Order, check_weights, resize_on_load
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
 from veriscene.models.layers.bilstm import xavier_
@@ -24,7 +24,6 @@ class MLPConfig(ModelConfig):
     name: str = "mlp"
     embedding: int = size(32)
     mlp: int = size(32)
-    dropout: float = share(0.0)
 
 
 class MLP(Model):
@@ -32,11 +31,11 @@ class MLP(Model):
     summary = "MLP: the features of MaxEnt as embeddings"
     order = Order.NONE
 
-    def __init__(self, *, vocabulary: Vocabulary, embedding: int, mlp: int, dropout: float) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, embedding: int, mlp: int) -> None:
         super().__init__()
         self.features = CountFeatures(vocabulary)
         self.vectors = nn.Parameter(torch.zeros(1, embedding))  # (feature, embedding)
-        self.scorer = Scorer(embedding, mlp, dropout)
+        self.scorer = Scorer(embedding, mlp, dropout=0.0)
         xavier_(self.scorer)
         resize_on_load(self)
 

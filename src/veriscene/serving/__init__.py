@@ -10,11 +10,13 @@ from veriscene.errors import InputError
 from veriscene.serving.judge import Judge, TorchJudge
 from veriscene.training import checkpoint as checkpoints
 
+ONNX = ".onnx"  # the suffix by which exported files are recognised
+
 
 def load(model: str | Path, *, device: str = "cpu") -> Judge:
     """A judge from the name of a shipped checkpoint, a folder that `veriscene train` wrote, or an .onnx file that
     `veriscene export` wrote (CPU only)."""
-    if str(model).endswith(".onnx"):
+    if str(model).endswith(ONNX):
         from veriscene.serving.onnx.judge import OnnxJudge
 
         return OnnxJudge.load(model, device=device)

@@ -1,4 +1,4 @@
-"""Changes to training examples that keep their labels valid, drawn anew each epoch."""
+"""Changes to training examples that keep their labels valid, redrawn each epoch."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
 class Input(Enum):
-    """What a model reads beside the statement."""
+    """What a model reads besides the statement."""
 
     ITEMS = "items"
     PIXELS = "pixels"
 
 
 class ItemOrder(Enum):
-    """The order in which items are encoded. RANDOM is a fixed scramble here; training draws it anew each epoch."""
+    """The order in which items are encoded. RANDOM is a fixed scramble here; training redraws it each epoch."""
 
     RANDOM = "random"
     FILE = "file"

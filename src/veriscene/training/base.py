@@ -14,7 +14,7 @@ from veriscene.errors import InputError
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.progress import LogLine
-from veriscene.training.source import CorpusSource
+from veriscene.training.source import Source
 from veriscene.training.state import Position
 
 StopAfter = Callable[[LogLine], bool]
@@ -31,7 +31,7 @@ class Trainer(ABC):
     """Does not lock its folder itself (see run.py)."""
 
     def __init__(
-        self, config: Config, folder: Path, source: CorpusSource, *, accelerator: Accelerator, quiet: bool = False
+        self, config: Config, folder: Path, source: Source, *, accelerator: Accelerator, quiet: bool = False
     ) -> None:
         self.config, self.folder, self.source, self.accelerator, self.quiet = config, folder, source, accelerator, quiet
 
@@ -43,6 +43,10 @@ class Trainer(ABC):
     def fit(self, stop_after: StopAfter = lambda line: False) -> Outcome:
         """Trains to the end and leaves `best` in the run folder. `stop_after` sees the log line of each dev score, and
         may end the run there."""
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Continues from what this run saved last."""
 
     def _check_unfinished(self) -> None:
         if self.position.finished:

@@ -42,7 +42,7 @@ class Checkpoint:
 
     @property
     def device(self) -> torch.device:
-        """Where the model is. Whoever wants it elsewhere loads it there: moving a module changes it in place."""
+        """Where the model is. To use another device, load it there: moving a module changes it in place."""
         weights: dict[str, Tensor] = self.model.state_dict()
         return next(iter(weights.values())).device
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list, gather_object
-from torch import nn
+from torch import Tensor
 
 from veriscene.errors import InputError, message
 
@@ -23,16 +23,16 @@ def make_accelerator() -> Accelerator:
 
 def on_main_process(accelerator: Accelerator, work: Callable[[], T]) -> T | None:
     """Runs `work` on rank 0 while the others wait and get None. Errors on rank 0 are raised on every rank."""
-    result, refusal = None, ""
+    result, failure = None, ""
     if accelerator.is_main_process:
         try:
             result = work()
         except (InputError, OSError) as error:
             if accelerator.num_processes == 1:
                 raise
-            refusal = message(error)
+            failure = message(error)
     if accelerator.num_processes > 1:
-        shared = [refusal]
+        shared = [failure]
         broadcast_object_list(shared)
         if shared[0]:
             raise InputError(shared[0])
@@ -47,11 +47,11 @@ def from_main_process(accelerator: Accelerator, value: str) -> str:
     return shared[0]
 
 
-def any_process(accelerator: Accelerator, *wishes: bool) -> tuple[bool, ...]:
-    """Which wishes any process has: all must leave a loop at the same step."""
+def any_process(accelerator: Accelerator, *flags: bool) -> tuple[bool, ...]:
+    """Which flags any process has set: all must leave a loop at the same step."""
     if accelerator.num_processes == 1:
-        return wishes
-    votes = torch.tensor([float(wish) for wish in wishes], device=accelerator.device)
+        return flags
+    votes = torch.tensor([float(flag) for flag in flags], device=accelerator.device)
     return tuple(count > 0 for count in accelerator.reduce(votes).tolist())  # waits for the device once
 
 
@@ -68,8 +68,8 @@ def gathered(accelerator: Accelerator, values: list[T]) -> list[T]:
     return joined
 
 
-def broadcast_weights(accelerator: Accelerator, model: nn.Module) -> None:
-    """Gives every process rank 0's parameters and buffers (running statistics differ between processes)."""
+def broadcast(accelerator: Accelerator, tensors: Iterable[Tensor]) -> None:
+    """Gives the tensors of every process rank 0's values, in place."""
     if accelerator.num_processes > 1:
-        for tensor in model.state_dict().values():
+        for tensor in tensors:
             torch.distributed.broadcast(tensor, src=0)

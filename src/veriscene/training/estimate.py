@@ -34,7 +34,7 @@ def expected_seconds(config: Config, corpus: Path, accelerator: Accelerator) -> 
     on_gpu, mine = accelerator.device.type == "cuda", math.ceil(settings.batch / processes)
     train, dev = (_count_lines(nlvr.split_file(corpus, split)) for split in ("train", "dev"))
     sample = _sample(nlvr.split_file(corpus, "train"), min(mine if on_gpu else CPU_BATCH, train))
-    with torch.random.fork_rng(), tf32():
+    with torch.random.fork_rng(devices=[accelerator.device] if on_gpu else []), tf32():
         per_step = _seconds_per_step(config, sample, accelerator)
     per_example = per_step / len(sample)
     steps_per_epoch = math.ceil(train / settings.batch)
@@ -69,7 +69,7 @@ def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Ac
     settings, on_gpu = replace(config.training, batch=len(sample)), accelerator.device.type == "cuda"
     optimizer = make_optimizer(model, settings, captured=on_gpu)
     step: Step = (
-        CapturedStep(model, optimizer, corpus, settings, encoder.order)
+        CapturedStep(model, optimizer, settings, encoder.order)
         if on_gpu
         else PlainStep(model, optimizer, settings, encoder.order)
     )

@@ -16,7 +16,7 @@ from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.objective import objective
 from veriscene.training.progress import Display, LogLine, RunLog
 from veriscene.training.scoring import accuracy
-from veriscene.training.source import CorpusSource
+from veriscene.training.source import Source
 from veriscene.training.state import Position
 
 
@@ -24,7 +24,7 @@ class FittedTrainer(Trainer):
     """A run is completed in one piece or not at all."""
 
     def __init__(
-        self, config: Config, folder: Path, source: CorpusSource, *, accelerator: Accelerator, quiet: bool = False
+        self, config: Config, folder: Path, source: Source, *, accelerator: Accelerator, quiet: bool = False
     ) -> None:
         super().__init__(config, folder, source, accelerator=accelerator, quiet=quiet)
         self._position = Position(finished=files.present(folder / BEST) is not None)
@@ -32,6 +32,9 @@ class FittedTrainer(Trainer):
     @property
     def position(self) -> Position:
         return self._position
+
+    def resume(self) -> None:
+        """There is no intermediate state."""
 
     def fit(self, stop_after: StopAfter = lambda line: False) -> Outcome:
         self._check_unfinished()

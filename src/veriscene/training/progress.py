@@ -19,7 +19,7 @@ from veriscene import files
 
 LOG = "log.jsonl"
 TENSORBOARD = "tensorboard"
-SECONDS_BETWEEN_LINES = 30.0  # without a bar, so that a run between two evaluations does not look dead
+SECONDS_BETWEEN_LINES = 30.0  # without a bar, so that a run does not seem to hang between two evaluations
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _parse(text: str) -> LogLine | None:
 
 
 class LossyStream(io.TextIOBase):
-    """A text stream that goes silent when it cannot be written: a closed pipe or terminal must not end training."""
+    """A text stream that drops what cannot be written: a closed pipe or terminal must not end training."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream

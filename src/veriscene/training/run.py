@@ -30,7 +30,7 @@ from veriscene.training.checkpoint import BEST
 from veriscene.training.distributed import from_main_process, on_main_process
 from veriscene.training.fitted import FittedTrainer
 from veriscene.training.progress import LOG, TENSORBOARD
-from veriscene.training.source import CorpusSource
+from veriscene.training.source import CorpusSource, Source
 from veriscene.training.trainer import StepTrainer
 
 RUN = "run.json"
@@ -73,11 +73,13 @@ def start(
     models.check(config.model)
     folder = Path(from_main_process(accelerator, str(folder or fresh_name(preset, f"seed{config.training.seed}"))))
     check_new(folder, accelerator)
-    trainer = None if data is None else make_trainer(config, folder, data, accelerator, quiet=quiet)
+    source = None if data is None else CorpusSource.open(config, data)
+    trainer = None if source is None else make_trainer(config, folder, source, accelerator, quiet=quiet)
     with created(folder, accelerator, fill=[CORPUS, RUN, LOG, TENSORBOARD]):
         if trainer is None:
             on_main_process(accelerator, lambda: _make_corpus(folder, config, progress))
-            trainer = make_trainer(config, folder, folder / CORPUS, accelerator, quiet=quiet)
+            source = CorpusSource.open(config, folder / CORPUS)
+            trainer = make_trainer(config, folder, source, accelerator, quiet=quiet)
         record = _new_record(config, preset, data, trainer.source.supervision, accelerator)
         on_main_process(accelerator, lambda: _write(folder, record))
         yield trainer
@@ -88,18 +90,18 @@ def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> It
     """The trainer of an earlier run, exactly where it stopped."""
     record = read(folder)
     with locked(folder, accelerator):
-        trainer = make_trainer(record.config, folder, corpus_of(folder), accelerator, quiet=quiet)
-        if isinstance(trainer, StepTrainer):
-            trainer.resume()
+        source = CorpusSource.open(record.config, corpus_of(folder))
+        trainer = make_trainer(record.config, folder, source, accelerator, quiet=quiet)
+        trainer.resume()
         yield trainer
 
 
 def make_trainer(
-    config: Config, folder: Path, corpus: Path, accelerator: Accelerator, *, quiet: bool = False
+    config: Config, folder: Path, source: Source, accelerator: Accelerator, *, quiet: bool = False
 ) -> Trainer:
-    """InputError if the settings or the corpus cannot be trained on; touches no file of `folder`."""
+    """InputError if such a model cannot be trained on the source; touches no file of `folder`."""
     kind = FittedTrainer if models.MODELS[config.model.name].is_fitted else StepTrainer
-    return kind(config, folder, CorpusSource.open(config, corpus), accelerator=accelerator, quiet=quiet)
+    return kind(config, folder, source, accelerator=accelerator, quiet=quiet)
 
 
 # ---------------------------------------------------------------- run.json
@@ -178,7 +180,7 @@ def scored_split(folder: Path) -> tuple[str, Path]:
 
     The test split of a real corpus is for final figures only.
     """
-    split = "test" if read(folder).data is None else "dev"
+    split = "test" if read(folder).supervision == "synthetic" else "dev"
     return split, nlvr.split_file(corpus_of(folder), split)
 
 

@@ -31,10 +31,15 @@ class Epoch:
 
 
 class Source(ABC):
-    """`epoch` is deterministic given (seed, number), so that a resumed run sees what an unbroken one sees."""
+    """`epoch` is deterministic given (seed, number), so that a resumed run sees what an uninterrupted one sees.
 
-    encoder: Encoder  # for inference; with the vocabulary
+    Every epoch has the same number of examples and steps, and batches of the same padded shape.
+    """
+
+    encoder: Encoder  # for inference; it has the vocabulary
     supervision: str  # labels | synthetic | programs
+    coverage: float  # the share of the train statements' words that the vocabulary contains
+    train: Batch  # what models are prepared or fitted on: the whole corpus, or a sample of what a teacher makes
     dev: Batch
 
     @property
@@ -49,9 +54,14 @@ class Source(ABC):
     @abstractmethod
     def epoch(self, number: int) -> Epoch: ...
 
+    def to(self, device: torch.device) -> None:
+        """Moves the examples, of which epochs are made, to a device."""
+        _ = self.fingerprint  # computed where the data is, before it moves
+        self.train, self.dev = self.train.to(device), self.dev.to(device)
+
 
 class CorpusSource(Source):
-    """The examples of a corpus, in random batches, with item orders and dropped words drawn anew each epoch."""
+    """The examples of a corpus, in random batches, with item orders and dropped words redrawn each epoch."""
 
     def __init__(self, config: Config, *, train: Sequence[Example], dev: Sequence[Example], supervision: str) -> None:
         statements = [example.statement for example in labelled(train, "train")]
@@ -80,10 +90,6 @@ class CorpusSource(Source):
     @property
     def steps_per_epoch(self) -> int:
         return math.ceil(len(self.train) / self.settings.batch)
-
-    def to(self, device: torch.device) -> None:
-        _ = self.fingerprint  # computed where the data is, before it moves
-        self.train, self.dev = self.train.to(device), self.dev.to(device)
 
     def epoch(self, number: int) -> Epoch:
         settings, generator = self.settings, torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -15,7 +15,7 @@ from veriscene.config import TrainingConfig
 from veriscene.errors import InputError
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
-from veriscene.training.distributed import gathered
+from veriscene.training.distributed import gathered, on_main_process
 from veriscene.training.optimization import EMA, make_optimizer
 
 STATE = "trainer.pt"
@@ -23,7 +23,7 @@ STATE = "trainer.pt"
 
 @dataclass(frozen=True)
 class Position:
-    """Where a run stands."""
+    """The progress of a run."""
 
     step: int = 0
     best_accuracy: float = -1.0
@@ -48,21 +48,23 @@ class TrainingState:
         self.position = Position()
 
     def save(self, folder: Path) -> None:
-        generators = gathered(
-            self.accelerator, [{"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all()}]
-        )
-        if self.accelerator.is_main_process:
-            state = {
-                "data": self.data,
-                "position": asdict(self.position),
-                "moments": self.optimizer.state_dict()["state"],  # its settings are the configuration's
-                "ema": self.ema.weights if self.ema else [],
-                "generators": generators,
-            }
+        cuda = torch.cuda.get_rng_state(self.accelerator.device) if self.captured else None
+        mine = {"cpu": torch.get_rng_state(), "cuda": cuda, "loss_sum": self.position.loss_sum}
+        state = {
+            "data": self.data,
+            "position": asdict(self.position),
+            "moments": self.optimizer.state_dict()["state"],  # its settings are the configuration's
+            "ema": self.ema.weights if self.ema else [],
+            "processes": gathered(self.accelerator, [mine]),
+        }
+
+        def write() -> None:
             try:
                 checkpoints.save(folder, self.checkpoint, also=lambda partial: torch.save(state, partial / STATE))
             except RuntimeError as error:  # torch's way to report a full disk
                 raise InputError(f"cannot be written ({str(error).splitlines()[0]})", where=folder) from None
+
+        on_main_process(self.accelerator, write)
 
     def restore(self, folder: Path, *, total_steps: int) -> None:
         """Raises InputError, and changes nothing that matters, if the saved state is damaged or of another run."""
@@ -70,26 +72,27 @@ class TrainingState:
         try:
             state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
             position = Position(**{field.name: state["position"][field.name] for field in fields(Position)})
-            data, moments, ema, generators = (state[key] for key in ("data", "moments", "ema", "generators"))
+            data, moments, ema, processes = (state[key] for key in ("data", "moments", "ema", "processes"))
         except Exception as error:  # unpickling has no common class of errors
             raise InputError(f"damaged ({type(error).__name__}); it cannot be resumed", where=path) from None
         if data != self.data or saved.encoder != self.checkpoint.encoder:
             what = "its data has changed since"
             raise InputError(what, where=folder.parent, allowed="resume with the corpus it was started on")
-        if not isinstance(generators, list) or len(generators) != self.accelerator.num_processes:
-            count = len(generators) if isinstance(generators, list) else "another number of"
+        if not isinstance(processes, list) or len(processes) != self.accelerator.num_processes:
+            count = len(processes) if isinstance(processes, list) else "another number of"
             raise InputError(f"was trained by {count} processes; resume with as many", where=folder.parent)
         try:
+            mine = processes[self.accelerator.process_index]
+            position = replace(position, loss_sum=mine["loss_sum"])
             _check_position(position, total_steps)
             _check_moments(moments, self.optimizer, position.step)
             self.checkpoint.model.load_state_dict(saved.model.state_dict())
             groups = self.optimizer.state_dict()["param_groups"]
             self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
             _copy_checked(ema, self.ema.weights if self.ema else [])
-            mine = generators[self.accelerator.process_index]
             torch.set_rng_state(mine["cpu"])
-            if torch.cuda.is_available() and mine["cuda"]:
-                torch.cuda.set_rng_state_all(mine["cuda"])
+            if self.captured and mine["cuda"] is not None:
+                torch.cuda.set_rng_state(mine["cuda"], self.accelerator.device)
         except (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, AttributeError) as error:
             what = f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
             raise InputError(f"{what}; it cannot be resumed", where=path) from None

@@ -38,7 +38,8 @@ class Step(ABC):
     ) -> None:
         """`order`: whether a second pass over a batch (R-Drop) may read its items in another order."""
         self.model, self.optimizer, self.settings, self.order = model, optimizer, settings, order
-        self.gradients = FlatGradients(model) if processes > 1 else None
+        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self.gradients = FlatGradients(self.parameters) if processes > 1 else None
 
     @abstractmethod
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
@@ -50,6 +51,9 @@ class Step(ABC):
         self.optimizer.zero_grad(set_to_none=True)
         loss = self._loss(batch)
         torch.autograd.backward((loss.surrogate * share).sum())
+        for parameter in self.parameters:
+            if parameter.grad is None:  # not used by this batch; every parameter has moments all the same
+                parameter.grad = torch.zeros_like(parameter)
         if self.gradients is not None:
             self.gradients.collect()
         return (loss.comprehension * share).sum()
@@ -100,17 +104,15 @@ class CapturedStep(Step):
         self,
         model: Model,
         optimizer: torch.optim.Optimizer,
-        corpus: Batch,
         settings: TrainingConfig,
         order: ItemOrder,
         *,
         processes: int = 1,
     ) -> None:
-        """The optimizer must be capturable. Later corpora may differ in everything but their shapes."""
+        """The optimizer must be capturable. Corpora may differ from the first one in everything but their shapes."""
         super().__init__(model, optimizer, settings, order, processes=processes)
-        self.corpus = corpus.map(torch.clone)
-        self.held: Batch | None = None
-        device, size = corpus.device, -(-settings.batch // processes)
+        self.loaded: Batch | None = None
+        device, size = next(model.parameters()).device, -(-settings.batch // processes)
         self.numbers = torch.zeros(size, dtype=torch.int64, device=device)
         self.share = torch.zeros(size, device=device)
         for group in optimizer.param_groups:
@@ -121,10 +123,10 @@ class CapturedStep(Step):
         torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
-        self._hold(corpus)
+        self._load(corpus)
         longest, fullest = int(self.lengths[numbers].max()), int(self.counts[numbers].max())
         shape = min(-(-longest // LENGTH_STEP) * LENGTH_STEP, corpus.statement.words.size(1)), fullest
-        numbers, share = filled_up(numbers, share, size=len(self.numbers))
+        numbers, share = padded(numbers, share, size=len(self.numbers))
         self.numbers.copy_(numbers, non_blocking=True)
         self.share.copy_(share, non_blocking=True)
         for group in self.optimizer.param_groups:
@@ -139,15 +141,18 @@ class CapturedStep(Step):
             graph.replay()
         return loss
 
-    def _hold(self, corpus: Batch) -> None:
+    def _load(self, corpus: Batch) -> None:
         """A graph reads fixed memory, so every field of a new corpus is copied there."""
-        if corpus is self.held:
+        if corpus is self.loaded:
             return
-        self.corpus.map(Tensor.copy_, corpus)
+        if self.loaded is None:
+            self.corpus = corpus.map(torch.clone)
+        else:
+            self.corpus.map(Tensor.copy_, corpus)
         self.lengths = corpus.statement.lengths.cpu()
         items = corpus.items
         self.counts = torch.ones_like(self.lengths) if items is None else items.counts.amax(dim=1).cpu()
-        self.held = corpus
+        self.loaded = corpus
 
     def _forward_backward(self, words: int, items: int) -> Tensor:
         return self._backward(self.corpus.select(self.numbers, words=words, items=items), self.share)
@@ -199,17 +204,14 @@ class CapturedStep(Step):
 class FlatGradients:
     """All gradients in one buffer, so that processes exchange them in one all-reduce."""
 
-    def __init__(self, model: nn.Module) -> None:
-        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    def __init__(self, parameters: list[nn.Parameter]) -> None:
+        self.parameters = parameters
         self.flat = torch.cat([torch.zeros_like(parameter).flatten() for parameter in self.parameters])
         pieces = torch.split(self.flat, [parameter.numel() for parameter in self.parameters])
         self.views = [piece.view_as(parameter) for piece, parameter in zip(pieces, self.parameters, strict=True)]
 
     def collect(self) -> None:
         """Copies the gradients into the buffer, and makes its parts the parameters' gradients."""
-        for parameter, view in zip(self.parameters, self.views, strict=True):
-            if parameter.grad is None:  # not used by this model, in any process
-                parameter.grad = torch.zeros_like(view)
         torch._foreach_copy_(self.views, [required(parameter.grad) for parameter in self.parameters])
         for parameter, view in zip(self.parameters, self.views, strict=True):
             parameter.grad = view
@@ -224,7 +226,7 @@ class FlatGradients:
         torch.distributed.all_reduce(self.flat)
 
 
-def filled_up(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor]:
+def padded(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor]:
     """A short batch in full size: its first example, which fits its shape, is repeated with a share of zero."""
     missing = size - len(numbers)
     return torch.cat([numbers, numbers[:1].expand(missing)]), torch.cat([share, share.new_zeros(missing)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,18 +19,18 @@ from veriscene.errors import InputError
 from veriscene.tensors.batch import Batch
 from veriscene.training.base import Outcome, StopAfter, Trainer
 from veriscene.training.checkpoint import BEST, Checkpoint
-from veriscene.training.distributed import any_process, broadcast_weights, summed
+from veriscene.training.distributed import any_process, broadcast, on_main_process, summed
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import learning_rate, tf32
 from veriscene.training.progress import Display, LogLine, RunLog, read_log
 from veriscene.training.scoring import accuracy
-from veriscene.training.source import CorpusSource
+from veriscene.training.source import Source
 from veriscene.training.state import Position, TrainingState
 from veriscene.training.step import CapturedStep, PlainStep, Step
 
 LAST = "last"
 SECONDS_BETWEEN_SAVES = 60.0
-SECONDS_BETWEEN_LOOKS = 0.5  # at the loss, for which the device must be synchronised
+SECONDS_BETWEEN_REFRESHES = 0.5  # at the loss, for which the device must be synchronised
 STEPS_BETWEEN_VOTES = 16  # of several processes on GPUs, which must wait for the device to agree on stopping
 
 
@@ -38,7 +38,7 @@ class StepTrainer(Trainer):
     """Training by gradient steps."""
 
     def __init__(
-        self, config: Config, folder: Path, source: CorpusSource, *, accelerator: Accelerator, quiet: bool = False
+        self, config: Config, folder: Path, source: Source, *, accelerator: Accelerator, quiet: bool = False
     ) -> None:
         super().__init__(config, folder, source, accelerator=accelerator, quiet=quiet)
         settings = config.training
@@ -49,7 +49,7 @@ class StepTrainer(Trainer):
         model.prepare(source.train)
         source.to(accelerator.device)
         model.to(accelerator.device)
-        broadcast_weights(accelerator, model)
+        broadcast(accelerator, model.state_dict().values())
         # Processes must draw different dropout masks and orders.
         torch.manual_seed(settings.seed + 7919 * accelerator.process_index)
         checkpoint = Checkpoint(model, config, source.encoder, {})
@@ -89,10 +89,8 @@ class StepTrainer(Trainer):
         log = RunLog(self.folder, up_to_step=self.position.step) if self.accelerator.is_main_process else None
         self.display = Display(self.total_steps, self.position.step, quiet=self.quiet or log is None)
         self.loss_sum = torch.tensor(self.position.loss_sum, dtype=torch.float64, device=self.accelerator.device)
-        with self.display, interruptible() as asked_to_stop, tf32():
+        with closing(log) if log else nullcontext(), self.display, interruptible() as asked_to_stop, tf32():
             interrupted = self._loop(asked_to_stop.is_set, log, stop_after)
-        if log is not None:
-            log.close()
         stopped_early = interrupted and not self.position.finished
         return Outcome(self.position, interrupted=stopped_early, steps_planned=self.total_steps)
 
@@ -102,17 +100,17 @@ class StepTrainer(Trainer):
         """Whether it was interrupted."""
         step, limit = self._make_step(), self.config.training.minutes * 60
         interrupted = False
-        saved = looked = self._clock = time.monotonic()
+        saved = refreshed = self._clock = time.monotonic()
         for corpus, numbers, share in self._remaining_steps():
             self._learn(step, corpus, numbers, share)
-            if self._clock - looked > SECONDS_BETWEEN_LOOKS:
-                self._look()
-                looked = self._clock
+            if self._clock - refreshed > SECONDS_BETWEEN_REFRESHES:
+                self._refresh()
+                refreshed = self._clock
             interrupted, out_of_time, save_due = self._vote(
                 asked_to_stop(), 0 < limit <= self.position.seconds, self._clock - saved > SECONDS_BETWEEN_SAVES
             )
             if self._due_for_score() or (out_of_time and not interrupted):
-                self._look()
+                self._refresh()
                 # A run that is killed before its first regular save must not start over.
                 save_due |= self.position.best_step == 0
                 out_of_time |= stop_after(self._score(log))
@@ -127,18 +125,17 @@ class StepTrainer(Trainer):
         self._save()
         return interrupted
 
-    def _vote(self, *wishes: bool) -> tuple[bool, ...]:
+    def _vote(self, *flags: bool) -> tuple[bool, ...]:
         is_due = not self.state.captured or self._due_for_score() or self.position.step % STEPS_BETWEEN_VOTES == 0
         if self.accelerator.num_processes > 1 and not is_due:
-            return (False,) * len(wishes)
-        return any_process(self.accelerator, *wishes)
+            return (False,) * len(flags)
+        return any_process(self.accelerator, *flags)
 
     def _make_step(self) -> Step:
         settings, state, order = self.config.training, self.state, self.source.encoder.order
         model, processes = state.checkpoint.model, self.accelerator.num_processes
         if state.captured:
-            corpus = self.source.train
-            return CapturedStep(model, state.optimizer, corpus, settings, order, processes=processes)
+            return CapturedStep(model, state.optimizer, settings, order, processes=processes)
         return PlainStep(model, state.optimizer, settings, order, processes=processes)
 
     def _remaining_steps(self) -> Iterator[tuple[Batch, Tensor, Tensor]]:
@@ -181,7 +178,7 @@ class StepTrainer(Trainer):
             )
         return loss
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         """Reads the loss and shows it."""
         position, loss = self.position, self._read_loss()
         spent = self._tick()
@@ -196,9 +193,10 @@ class StepTrainer(Trainer):
     # ------------------------------------------------------------ dev scores
 
     def _score(self, log: RunLog | None) -> LogLine:
-        model = self.state.checkpoint.model
-        broadcast_weights(self.accelerator, model)  # running statistics differ between processes
-        with self.state.ema.applied() if self.state.ema else nullcontext():
+        model, ema = self.state.checkpoint.model, self.state.ema
+        # Running statistics differ between processes.
+        broadcast(self.accelerator, [*model.state_dict().values(), *(ema.weights if ema else [])])
+        with ema.applied() if ema else nullcontext():
             score = accuracy(self.accelerator, model, self.source.dev)
             position, best = self.position, score > self.position.best_accuracy
             line = LogLine(
@@ -210,8 +208,8 @@ class StepTrainer(Trainer):
                 examples_per_second=self._examples_per_second(),
                 seconds=position.seconds,
             )
-            if best and self.accelerator.is_main_process:
-                self._save_best(self.state.checkpoint, line)
+            if best:
+                on_main_process(self.accelerator, lambda: self._save_best(self.state.checkpoint, line))
         self.loss_sum.zero_()
         self._move(
             best_accuracy=score if best else position.best_accuracy,

@@ -45,8 +45,11 @@ class Study:
     def __init__(self, folder: Path, search: Search) -> None:
         self.folder, self.search = folder, search
         journal = folder / JOURNAL
+        content = journal.read_bytes()
+        if content and not content.startswith(b'{"op_code":'):
+            raise InputError("damaged (not a study's journal)", where=journal, allowed="start again in another --out")
         # A crash may have truncated the last line, and may have left optuna's lock behind.
-        os.truncate(journal, journal.read_bytes().rfind(b"\n") + 1)
+        os.truncate(journal, content.rfind(b"\n") + 1)
         journal.with_name(f"{journal.name}.lock").unlink(missing_ok=True)
         try:
             self._study = load(folder)

@@ -15,6 +15,7 @@ from veriscene import __version__, files
 from veriscene.errors import InputError
 from veriscene.models import Model
 from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
+from veriscene.serving import ONNX
 from veriscene.serving.judge import FIELDS
 from veriscene.serving.onnx.judge import graph_inputs, metadata, open_session
 from veriscene.serving.onnx.traced import traced_graph
@@ -24,7 +25,6 @@ from veriscene.tensors.encoder import Input
 from veriscene.tensors.items import Items, item_features
 from veriscene.training.checkpoint import Checkpoint
 
-SUFFIX = ".onnx"
 TOLERANCE = 1e-4
 # Examples, words, items in the fullest box. Exporters silently freeze lengths, so each must vary.
 _SHAPES = tuple(product((1, 5), (1, 4, 9, 40), (1, 3, MOST_ITEMS)))
@@ -33,8 +33,8 @@ _TRACED_SHAPE = (4, 7, 5)
 
 def export(checkpoint: Checkpoint, path: Path) -> None:
     """Writes the file completely or not at all, and only if its outputs equal the model's at several shapes."""
-    if not str(path).endswith(SUFFIX):
-        raise InputError(f"must end in {SUFFIX}", where=path, allowed="`veriscene predict` recognises it by that")
+    if not str(path).endswith(ONNX):
+        raise InputError(f"must end in {ONNX}", where=path, allowed="`veriscene predict` recognises it by that")
     model = deepcopy(checkpoint.model).cpu().eval()
     _check_exportable(model, checkpoint.config.model.name)
     contents = _graph(checkpoint, model)

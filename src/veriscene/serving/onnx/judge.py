@@ -110,7 +110,7 @@ def open_session(model: Path | bytes, *, threads: int) -> Any:
 
 
 def metadata(checkpoint: Checkpoint) -> dict[str, str]:
-    """All that a judge needs beside the graph."""
+    """All that a judge needs besides the graph."""
     return {
         FORMAT_KEY: FORMAT,
         "veriscene": __version__,

@@ -1,4 +1,4 @@
-"""A checkpoint's verdicts on examples, in one process or many."""
+"""A judge's verdicts on examples, in one process or many."""
 
 from __future__ import annotations
 
@@ -7,27 +7,30 @@ from collections.abc import Callable, Sequence
 from accelerate import Accelerator
 
 from veriscene.errors import InputError
-from veriscene.models.base import judge_in_batches
+from veriscene.models.base import INFERENCE_BATCH
 from veriscene.scenes.nlvr import Example
-from veriscene.training.checkpoint import Checkpoint
+from veriscene.serving.judge import Judge, Question
 from veriscene.training.distributed import gathered
 
 
 def probabilities(
-    checkpoint: Checkpoint,
+    judge: Judge,
     examples: Sequence[Example],
     accelerator: Accelerator,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, float]:
     """The probability of truth by identifier, for each example exactly once, in the order of the file.
 
-    On the checkpoint's own device; processes share the examples, and the result does not depend on their number.
+    Processes share the examples, and the result does not depend on their number. Statements of similar length share a
+    batch, to save padding.
     """
-    corpus, world = checkpoint.encode(examples), accelerator.num_processes
+    world = accelerator.num_processes
+    by_length = sorted(range(len(examples)), key=lambda number: len(examples[number].statement))
+    mine = by_length[accelerator.process_index :: world]
+    questions = (Question(examples[number].statement, examples[number].scene) for number in mine)
     judged: list[tuple[int, float]] = []
-    batches = judge_in_batches(checkpoint.model, corpus, rank=accelerator.process_index, world=world)
-    for numbers, _, judgement in batches:
-        judged.extend(zip(numbers.tolist(), judgement.logits.sigmoid().tolist(), strict=True))
+    for number, verdict in zip(mine, judge.stream(questions, batch=INFERENCE_BATCH), strict=True):
+        judged.append((number, verdict.probability))
         progress(min(len(judged) * world, len(examples)), len(examples))
     judged = gathered(accelerator, judged)
     by_number = dict(judged)
