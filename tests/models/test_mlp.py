@@ -18,7 +18,7 @@ CORPUS = Encoder(VOCABULARY)(EXAMPLES)
 
 def prepared() -> MLP:
     torch.manual_seed(0)
-    model = MLP(vocabulary=VOCABULARY, embedding=8, mlp=5, dropout=0.0)
+    model = MLP(vocabulary=VOCABULARY, embedding=8, mlp=5)
     model.prepare(CORPUS[:40])
     return model
 
@@ -32,7 +32,7 @@ def test_a_logit_is_that_of_the_mean_of_known_features():
 
 
 def test_without_known_features_logits_are_finite():
-    untrained = MLP(vocabulary=VOCABULARY, embedding=8, mlp=5, dropout=0.0)
+    untrained = MLP(vocabulary=VOCABULARY, embedding=8, mlp=5)
     assert untrained(CORPUS).logits.isfinite().all()
 
 

@@ -132,7 +132,7 @@ def test_absurd_sizes_are_refused_before_memory_is_allocated() -> None:
 
 def test_weights_that_grow_with_the_corpus_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     examples = yellow_circle_examples(20)
-    model = MLP(vocabulary=vocabulary_of(examples), embedding=7, mlp=5, dropout=0.0)
+    model = MLP(vocabulary=vocabulary_of(examples), embedding=7, mlp=5)
     monkeypatch.setattr(base, "MOST_WEIGHTS", 1000)
     with pytest.raises(InputError, match=r"model.embedding=7 for each of .* features .*lower model.embedding"):
         model.prepare(Encoder(vocabulary_of(examples))(examples))

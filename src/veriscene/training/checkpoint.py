@@ -52,24 +52,23 @@ class Checkpoint:
 
 
 def save(
-    folder: Path, checkpoint: Checkpoint, also: Callable[[Path], None] | None = None, *, half: bool = False
+    folder: Path, checkpoint: Checkpoint, also: Callable[[Path], None] = lambda partial: None, *, half: bool = False
 ) -> None:
     """Writes the folder completely or not at all; `also` may add files. `half` stores weights in half precision."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.model.state_dict().items()}
+    if half:
+        tensors = {name: t.half() if t.is_floating_point() else t for name, t in tensors.items()}
     with files.replacing(folder) as partial:
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.model.state_dict().items()}
-        if half:
-            tensors = {name: t.half() if t.is_floating_point() else t for name, t in tensors.items()}
-        try:
-            save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
-        except (SafetensorError, RuntimeError) as error:  # a full disk, for one
-            raise InputError(f"cannot be written ({_first_line(error)})", where=folder) from None
         _write_json(partial / CONFIG, {"format": FORMAT, "veriscene": __version__, **checkpoint.config.to_json()})
         _write_json(partial / VOCABULARY, list(checkpoint.encoder.vocabulary.words))
         _write_json(partial / METRICS, checkpoint.metrics)
+        try:
+            save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
+            also(partial)
+        except (SafetensorError, RuntimeError) as error:  # how safetensors and torch report a full disk
+            raise InputError(f"cannot be written ({_first_line(error)})", where=folder) from None
         with suppress(OSError):  # safetensors makes its file unreadable for others
             shutil.copymode(partial / CONFIG, partial / WEIGHTS)
-        if also is not None:
-            also(partial)
 
 
 def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> Checkpoint:

@@ -58,13 +58,10 @@ class TrainingState:
             "processes": gathered(self.accelerator, [mine]),
         }
 
-        def write() -> None:
-            try:
-                checkpoints.save(folder, self.checkpoint, also=lambda partial: torch.save(state, partial / STATE))
-            except RuntimeError as error:  # torch's way to report a full disk
-                raise InputError(f"cannot be written ({str(error).splitlines()[0]})", where=folder) from None
+        def add_state(partial: Path) -> None:
+            torch.save(state, partial / STATE)
 
-        on_main_process(self.accelerator, write)
+        on_main_process(self.accelerator, lambda: checkpoints.save(folder, self.checkpoint, also=add_state))
 
     def restore(self, folder: Path, *, total_steps: int) -> None:
         """Raises InputError, and changes nothing that matters, if the saved state is damaged or of another run."""
