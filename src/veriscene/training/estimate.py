@@ -19,7 +19,7 @@ from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.optimization import make_optimizer, tf32
-from veriscene.training.step import CapturedStep, PlainStep, Step
+from veriscene.training.step import CapturedStep, PlainStep
 
 FITTED_SECONDS = 60.0  # MaxEnt on NLVR
 CPU_BATCH = 8  # timed on a CPU, where time grows in proportion to the batch
@@ -68,11 +68,7 @@ def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Ac
     corpus = corpus.to(accelerator.device)
     settings, on_gpu = replace(config.training, batch=len(sample)), accelerator.device.type == "cuda"
     optimizer = make_optimizer(model, settings, captured=on_gpu)
-    step: Step = (
-        CapturedStep(model, optimizer, settings, encoder.order)
-        if on_gpu
-        else PlainStep(model, optimizer, settings, encoder.order)
-    )
+    step = (CapturedStep if on_gpu else PlainStep)(model, optimizer, settings, encoder.order)
     numbers, share = torch.arange(len(sample)), torch.full((len(sample),), 1 / len(sample))
     for _ in range(2):  # the first one initialises libraries and captures graphs
         started = time.monotonic()

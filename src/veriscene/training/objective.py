@@ -44,13 +44,9 @@ def r_drop(loss: Loss, logits: Tensor, *, weight: float) -> Loss:
     first, second = logits.to(loss.surrogate.dtype).chunk(2)
     divergence = (first.sigmoid() - second.sigmoid()) * (first - second) / 2
     return Loss(
-        surrogate=_mean_of_readings(loss.surrogate) + weight * divergence,
-        comprehension=_mean_of_readings(loss.comprehension),
+        surrogate=loss.surrogate.view(2, -1).mean(dim=0) + weight * divergence,
+        comprehension=loss.comprehension.view(2, -1).mean(dim=0),
     )
-
-
-def _mean_of_readings(losses: Tensor) -> Tensor:
-    return losses.view(2, -1).mean(dim=0)
 
 
 def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:

@@ -134,9 +134,8 @@ class StepTrainer(Trainer):
     def _make_step(self) -> Step:
         settings, state, order = self.config.training, self.state, self.source.encoder.order
         model, processes = state.checkpoint.model, self.accelerator.num_processes
-        if state.captured:
-            return CapturedStep(model, state.optimizer, settings, order, processes=processes)
-        return PlainStep(model, state.optimizer, settings, order, processes=processes)
+        kind = CapturedStep if state.captured else PlainStep
+        return kind(model, state.optimizer, settings, order, processes=processes)
 
     def _remaining_steps(self) -> Iterator[tuple[Batch, Tensor, Tensor]]:
         """For each step: the corpus, the indices of this process's examples, each one's share in the batch's mean."""
