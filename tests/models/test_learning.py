@@ -27,7 +27,8 @@ def balanced(seed: int):
 def test_a_model_memorises_32_examples(name):
     batch = balanced(seed=0)
     torch.manual_seed(0)
-    model = build(toy_config(name, sizes=SIZES, dropout=0.1), vocabulary=VOCABULARY).double()
+    dropout = {"dropout": 0.1} if "dropout" in vars(MODELS[name].Config()) else {}
+    model = build(toy_config(name, sizes=SIZES, **dropout), vocabulary=VOCABULARY).double()
     model.prepare(batch)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     losses = []

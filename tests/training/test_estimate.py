@@ -34,6 +34,7 @@ def test_the_estimate_grows_with_epochs_and_is_bounded_by_the_time_limit(
     def seconds(*changes: str) -> float:
         return expected_seconds(load_preset("bienc", changes), corpus, Accelerator(cpu=True))
 
+    assert seconds("training.batch=1", "training.epochs=1") > 0
     one, ten = seconds("training.epochs=1"), seconds("training.epochs=10")
     assert ten == pytest.approx(10 * one, rel=0.01)
     assert seconds("training.epochs=1000000", "training.minutes=0.5") == 30.0

@@ -22,7 +22,8 @@ from veriscene.training.optimization import make_optimizer, tf32
 from veriscene.training.step import CapturedStep, PlainStep
 
 FITTED_SECONDS = 60.0  # MaxEnt on NLVR
-CPU_BATCH = 8  # timed on a CPU, where time grows in proportion to the batch
+CPU_BATCH = 8  # timed first on a CPU, where the time of a step grows in proportion to the batch
+QUICK = 0.2  # seconds: below, overhead dominates, and a larger batch is timed
 SCORING_COST = 0.35  # of judging an example, relative to training on it
 
 
@@ -33,10 +34,14 @@ def expected_seconds(config: Config, corpus: Path, accelerator: Accelerator) -> 
     settings, processes = config.training, int(accelerator.num_processes)
     on_gpu, mine = accelerator.device.type == "cuda", math.ceil(settings.batch / processes)
     train, dev = (_count_lines(nlvr.split_file(corpus, split)) for split in ("train", "dev"))
-    sample = _sample(nlvr.split_file(corpus, "train"), min(mine if on_gpu else CPU_BATCH, train))
+    largest = min(mine, train)
+    size, per_step = largest if on_gpu else min(CPU_BATCH, largest), 0.0
     with torch.random.fork_rng(devices=[accelerator.device] if on_gpu else []), tf32():
-        per_step = _seconds_per_step(config, sample, accelerator)
-    per_example = per_step / len(sample)
+        while not per_step or (per_step < QUICK and size < largest):
+            size = min(8 * size, largest) if per_step else size
+            sample = _sample(nlvr.split_file(corpus, "train"), size)
+            per_step = _seconds_per_step(config, sample, accelerator)
+    per_example = per_step / size
     steps_per_epoch = math.ceil(train / settings.batch)
     steps = settings.epochs * steps_per_epoch
     scores = steps / (settings.evaluate_every or steps_per_epoch)
@@ -59,6 +64,8 @@ def _sample(path: Path, size: int) -> list[Example]:
 
 
 def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Accelerator) -> float:
+    if config.training.threads:
+        torch.set_num_threads(config.training.threads)
     words = Vocabulary.of((example.statement for example in sample), minimum_count=1)
     encoder = models.encoder(config, words)
     corpus = encoder([replace(example, label=example.label or False) for example in sample])
