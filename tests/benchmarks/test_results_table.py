@@ -1,10 +1,13 @@
 import json
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from scripts import BENCHMARKS
+from veriscene.models import load_preset
+from veriscene.training.settings import check_changes
 
 ROOT = BENCHMARKS.parent
 
@@ -34,3 +37,6 @@ def test_every_record_has_its_provenance() -> None:
         assert record["input"] in ("structured", "pixels")
         assert record["supervision"] in ("labels", "synthetic", "programs")
         assert record["command"] and record["commit"] and record["machine"]
+        _, _, preset, *options = shlex.split(record["command"])
+        changes = [value for name, value in zip(options, options[1:], strict=False) if name == "--set"]
+        check_changes(changes, load_preset(preset, changes).model, corpus_given=True)
