@@ -3,6 +3,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from scripts import BENCHMARKS
@@ -38,5 +39,5 @@ def test_every_record_has_its_provenance() -> None:
         assert record["supervision"] in ("labels", "synthetic", "programs")
         assert record["command"] and record["commit"] and record["machine"]
         _, _, preset, *options = shlex.split(record["command"])
-        changes = [value for name, value in zip(options, options[1:], strict=False) if name == "--set"]
+        changes = [value for name, value in pairwise(options) if name == "--set"]
         check_changes(changes, load_preset(preset, changes).model, corpus_given=True)
