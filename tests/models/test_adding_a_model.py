@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
@@ -101,7 +102,9 @@ class Glance(Model):
         cells = avg_pool2d(pixels.flatten(0, 1).permute(0, 3, 1, 2), 10).flatten(2).transpose(1, 2)
         e = torch.relu(self.embed_cells(cells)).unflatten(0, pixels.shape[:2])  # (batch, box, cell, units)
         scores = torch.einsum("bd,bjkd->bj", self.embed_words(batch.statement), e) / e.size(2)
-        return Judgement(logits=scores.amax(dim=1), scores=scores)
+        brightness = e.sum(dim=-1).softmax(dim=-1)[:, :, None]  # the same for every word
+        alpha = brightness.expand(-1, -1, batch.statement.words.size(1), -1)
+        return Judgement(logits=scores.amax(dim=1), scores=scores, alpha=alpha)
 
 
 @pytest.fixture(params=[BagOfItems, Glance])
@@ -146,7 +149,11 @@ def test_an_added_model_is_trained_saved_evaluated_and_asked(
     verdicts = judge([Question(example.statement, example.scene) for example in dev])
     for example, verdict in zip(dev, verdicts, strict=True):
         assert verdict.probability == pytest.approx(probability[example.identifier], abs=1e-5)
-        assert verdict.order is None and verdict.attention is None
+        assert verdict.order is None and (verdict.attention is None) is (added is BagOfItems)
+        if verdict.attention is not None:  # over the cells of each box
+            found = np.array(verdict.attention.words_to_items)
+            assert found.shape == (3, len(verdict.attention.words), 100) and verdict.attention.items_to_words is None
+            assert found.sum(axis=-1) == pytest.approx(1, abs=1e-5)
         assert max(verdict.per_box) == pytest.approx(verdict.probability)
     assert list(judge("there is a mauve circle", dev[0].scene).unknown_words) == ["mauve"]
 

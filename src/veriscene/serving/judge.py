@@ -153,10 +153,8 @@ class Judge(ABC):
         per_box = None if scores is None else _sigmoid(scores).tolist()
         verdicts = []
         for number, question in enumerate(questions):
-            order, attention = None, None
-            if positions is not None:
-                maps = {name: judged[name][number] for name in ("order", "alpha", "beta") if name in judged}
-                order, attention = _decode(question, positions[number], maps)
+            maps = {name: judged[name][number] for name in ("order", "alpha", "beta") if name in judged}
+            order, attention = _decode(question, None if positions is None else positions[number], maps)
             verdict = Verdict(
                 probability=probabilities[number],
                 per_box=None if per_box is None else per_box[number],
@@ -170,18 +168,21 @@ class Judge(ABC):
 
 
 def _decode(
-    question: Question, positions: Array, maps: Mapping[str, Array]
+    question: Question, positions: Array | None, maps: Mapping[str, Array]
 ) -> tuple[list[list[int]] | None, Attention | None]:
     """Order and attention of one question, in terms of the scene's own lists of items.
 
-    `positions` (box, item) are the items' indices in the scene, as they were encoded.
+    `positions` (box, item) are the items' indices in the scene, as encoded; None: the objects are feature-map cells.
     """
-    counts = [len(box.items) for box in question.scene.boxes]
-    encoded = [positions[box, :count] for box, count in enumerate(counts)]
+    alpha, beta = maps.get("alpha"), maps.get("beta")
+    if positions is None:
+        cells = 0 if alpha is None else alpha.shape[-1]
+        encoded = [np.arange(cells)] * len(question.scene.boxes)
+    else:
+        encoded = [positions[number, : len(box.items)] for number, box in enumerate(question.scene.boxes)]
     # What was read at each place, as an index into the scene's list.
     read = [at[maps["order"][box, : len(at)]] if "order" in maps else at for box, at in enumerate(encoded)]
     order = [each.tolist() for each in read] if "order" in maps else None
-    alpha, beta = maps.get("alpha"), maps.get("beta")
     if alpha is None and beta is None:
         return order, None
     words, places = tokenize(question.statement), [each.argsort() for each in read]

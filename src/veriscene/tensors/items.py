@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -87,15 +86,12 @@ class Attributes(TensorStruct):
             Side.RIGHT: x + extent == BOX_EXTENT,
         }
 
-        def present(flags: Sequence[Tensor] | Tensor) -> Tensor:
-            stacked = flags if isinstance(flags, Tensor) else torch.stack(list(flags), dim=-1)
-            return stacked & mask[..., None]
-
+        is_item = mask[..., None]
         return cls(
             x=x,
             y=y,
-            sizes=present([extent == size.value for size in Size]),
-            walls=present([touched[side] for side in Side]),
-            shapes=present(features[..., SHAPES] > 0.5),
-            colors=present(features[..., COLORS] > 0.5),
+            sizes=torch.stack([extent == size.value for size in Size], dim=-1) & is_item,
+            walls=torch.stack([touched[side] for side in Side], dim=-1) & is_item,
+            shapes=(features[..., SHAPES] > 0.5) & is_item,
+            colors=(features[..., COLORS] > 0.5) & is_item,
         )
