@@ -95,7 +95,7 @@ def clustered_interval(right: np.ndarray, sizes: np.ndarray) -> tuple[float, flo
     examples, size = float(sizes.sum()), float(sizes.mean())
     accuracy = float(right.sum()) / examples
     # Few errors say little about how errors cluster, and none say nothing. One more cluster all right and one all
-    # wrong let the estimate start at complete dependence; simulated coverage is 95 % from 20 clusters on, and 90 % with 5.
+    # wrong let the estimate start at complete dependence. Simulated coverage: 95 % from 20 clusters on, 90 % with 5.
     effect = _design_effect(np.append(right, [size, 0]), np.append(sizes, [size, size]))
     # No less than independent examples, since the estimate is noisy; no more than complete dependence.
     effective = examples / min(max(effect, 1.0), float(np.square(sizes).sum()) / examples)
