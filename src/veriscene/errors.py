@@ -17,7 +17,11 @@ class InputError(Exception):
     def at(self, where: object) -> InputError:
         """The same error, seen from further out: `where` comes before the place it already has."""
         place = str(where) if self.where is None else f"{where}: {self.where}"
-        return InputError(self.what, where=place, allowed=self.allowed)
+        return type(self)(self.what, where=place, allowed=self.allowed)
+
+
+class MissingRequirement(InputError):
+    """A library, or a file of weights, is not on this machine."""
 
 
 def message(error: InputError | OSError) -> str:

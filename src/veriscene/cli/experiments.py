@@ -17,7 +17,7 @@ from veriscene.experiments.tuning import DEFAULT_SPACE, SPACE_FORMS
 
 
 def reproduce(
-    plan: Annotated[str, typer.Argument(help="table1: the structured rows of Table 1. ablations: poolings, orders.")],
+    plan: Annotated[str, typer.Argument(help="table1: the rows of Table 1. ablations: poolings, orders.")],
     data: Annotated[Path, typer.Option(readable=False, help="The NLVR corpus: train, dev and public test.")],
     out: Annotated[Path | None, typer.Option(readable=False, help="Folder of all runs. Default: runs/PLAN.")] = None,
     rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
@@ -40,6 +40,11 @@ def reproduce(
     todo = planned(PLANS[plan], rows or [], seeds=seeds)
     folder, accelerator = out or Path("runs") / plan, make_accelerator()
     work = Reproduction(PLANS[plan], changes or [], data, folder, accelerator)
+    if not rows:
+        lacking = work.lacking(todo)
+        for name, reason in lacking.items():
+            output.say(f"{name}: left out: {reason}")
+        todo = [row for row in todo if row.name not in lacking]
     work.check(todo)
     left = work.expected_seconds_left(todo, lambda row, time: output.say(f"{row:<45} about {clock(time)}"))
     total = output.expected_time(sum(left.values()), accelerator)

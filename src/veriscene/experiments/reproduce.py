@@ -14,7 +14,7 @@ from accelerate import Accelerator
 
 from veriscene import files, models
 from veriscene.config import Config
-from veriscene.errors import InputError
+from veriscene.errors import InputError, MissingRequirement
 from veriscene.evaluation.comparison import Difference, difference
 from veriscene.experiments import seeds
 from veriscene.experiments.plans import Plan, Row
@@ -27,8 +27,8 @@ from veriscene.training.source import labelled
 
 
 def planned(plan: Plan, names: Sequence[str] = (), *, seeds: int = 0) -> list[Row]:
-    """The rows that can be trained, or those that are named; with at least `seeds` seeds where seeds matter."""
-    rows = [replace(row, seeds=max(row.seeds, seeds if row.seeds > 1 else 1)) for row in plan.rows if row.preset]
+    """All rows, or those that are named; with at least `seeds` seeds where seeds matter."""
+    rows = [replace(row, seeds=max(row.seeds, seeds if row.seeds > 1 else 1)) for row in plan.rows]
     known, named = {row.name.lower() for row in rows}, {name.lower(): name for name in names}
     for unknown in named.keys() - known:
         allowed = f"choose from {', '.join(row.name for row in rows)}"
@@ -48,6 +48,16 @@ class Reproduction:
 
     def configuration(self, row: Row) -> Config:
         return configure(row.preset, [*row.changes, *self.changes])
+
+    def lacking(self, rows: Sequence[Row]) -> dict[str, InputError]:
+        """Why rows cannot be trained here: a library or pretrained weights are missing."""
+        reasons = {}
+        for row in rows:
+            try:
+                self.configuration(row)
+            except MissingRequirement as error:
+                reasons[row.name] = error
+        return reasons
 
     def check(self, rows: Sequence[Row]) -> None:
         """Raises InputError if a row cannot be trained, continued as it was started, or compared with the others."""

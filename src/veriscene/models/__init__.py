@@ -15,6 +15,9 @@ from veriscene.models.biatt import BiATT
 from veriscene.models.biatt_pointer import BiATTPointer
 from veriscene.models.bidaf import BiDAF
 from veriscene.models.bienc import BiENC
+from veriscene.models.cnn_biatt import CNNBiATT
+from veriscene.models.cnn_bienc import CNNBiENC
+from veriscene.models.cnn_rnn import CNNRNN
 from veriscene.models.imagefeat_rnn import ImageFeatRNN
 from veriscene.models.maxent import MaxEnt
 from veriscene.models.mlp import MLP
@@ -33,6 +36,9 @@ MODELS: dict[str, type[Model]] = {
     "bienc": BiENC,
     "biatt": BiATT,
     "biatt-pointer": BiATTPointer,
+    "cnn-rnn": CNNRNN,
+    "cnn-bienc": CNNBiENC,
+    "cnn-biatt": CNNBiATT,
 }
 
 
@@ -53,8 +59,8 @@ def build(config: ModelConfig, *, vocabulary: Vocabulary) -> Model:
 
 
 def check(config: ModelConfig) -> None:
-    """Raises InputError if such a model cannot be trained: too large, or a library is missing."""
-    check_size(config, Vocabulary(SPECIAL)).check_libraries()
+    """Raises InputError if such a model cannot be trained: too large, or a library or pretrained weights are missing."""
+    check_size(config, Vocabulary(SPECIAL)).check_requirements()
 
 
 def check_size(config: ModelConfig, vocabulary: Vocabulary) -> Model:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
@@ -22,6 +22,13 @@ from veriscene.tensors.encoder import Input
 # error asks for a hundred times as much, and a process that uses up all memory is killed without a message.
 MOST_WEIGHTS = 100_000_000
 INFERENCE_BATCH = 256
+
+Say = Callable[[str], None]
+Progress = Callable[[int, int], None]  # done, total
+
+
+def silent(*_: object) -> None:
+    """Tells the user nothing."""
 
 
 class Order(Enum):
@@ -77,12 +84,22 @@ class Model(nn.Module, ABC):
         """Finds the weights; only for models with `is_fitted`, after `prepare`."""
         raise NotImplementedError
 
-    def check_libraries(self) -> None:
-        """Raises InputError if a library that training needs is not installed; inference needs none."""
+    def extract(self, corpus: Batch, *, store: bool = False, say: Say = silent, progress: Progress = silent) -> Batch:
+        """The corpus with what the model's frozen parts make of it, computed once instead of at every step.
+
+        Called after `prepare`, with corpus and model on the device. `store`: keeps the result for later runs.
+        """
+        return corpus
+
+    def check_requirements(self) -> None:
+        """Raises MissingRequirement if training lacks a library or pretrained weights. Inference needs neither."""
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """What the optimizer gets; override it to give some parameters other settings."""
-        return [{"params": list(self.parameters())}]
+        """What the optimizer gets; override it to give some parameters other settings.
+
+        The optional `rate` of a group is its learning rate as a multiple of training.learning_rate.
+        """
+        return [{"params": [parameter for parameter in self.parameters() if parameter.requires_grad]}]
 
 
 def check_weights(count: int, *, what: str, allowed: str) -> None:

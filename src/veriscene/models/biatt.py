@@ -9,7 +9,7 @@ from torch import Tensor
 
 from veriscene.config import size
 from veriscene.models.base import Judgement
-from veriscene.models.layers.attention import Matching, Sequences
+from veriscene.models.layers.attention import ItemMatching, Sequences
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import make_pooling
 from veriscene.models.layers.streams import concurrently
@@ -36,7 +36,7 @@ class BiATT(ReadingModel):
     ) -> None:
         """`reading`: the other settings of ReadingModel."""
         super().__init__(hidden=hidden, dropout=dropout, **reading)
-        self.matching = Matching(size=2 * hidden, joint=joint, hidden=hidden, dropout=dropout)
+        self.matching = ItemMatching(size=2 * hidden, joint=joint, hidden=hidden, dropout=dropout)
         self.pool = make_pooling(pooling, size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout)
         xavier_(self, forget_bias=forget_bias)
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from veriscene.config import ModelConfig, number
-from veriscene.errors import InputError
+from veriscene.errors import InputError, MissingRequirement
 from veriscene.models.base import Judgement, Model, Order, resize_on_load
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
 from veriscene.tensors.batch import Batch, required
@@ -50,13 +50,13 @@ class MaxEnt(Model):
             raise InputError("all labels of the train split are the same", allowed="maxent needs true and false ones")
         self.weights = self.weights.new_zeros(self.features.learn(corpus))
 
-    def check_libraries(self) -> None:
+    def check_requirements(self) -> None:
         if importlib.util.find_spec("sklearn") is None:  # importing it would take seconds
             install = "install it with: pip install 'veriscene[maxent]'"
-            raise InputError("training maxent needs scikit-learn, which is not installed", allowed=install)
+            raise MissingRequirement("training maxent needs scikit-learn, which is not installed", allowed=install)
 
     def fit(self, corpus: Batch) -> None:
-        self.check_libraries()
+        self.check_requirements()
         from scipy.sparse import csr_matrix
         from sklearn.linear_model import LogisticRegression
 

@@ -30,6 +30,7 @@ class Batch(TensorStruct):
     statement: Statement
     items: Items | None = None  # for models that read items
     pixels: Tensor | None = None  # (batch, box, height, width, RGB), uint8, for models that read pictures
+    features: Tensor | None = None  # (batch, box, channel, row, column), float16: what a frozen backbone made of pixels
     labels: Tensor | None = None  # (batch,): 1.0 true, 0.0 false
 
     def __len__(self) -> int:

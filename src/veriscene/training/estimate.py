@@ -72,7 +72,7 @@ def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Ac
     model = models.build(config.model, vocabulary=words)
     model.prepare(corpus)
     model.to(accelerator.device)
-    corpus = corpus.to(accelerator.device)
+    corpus = model.extract(corpus.to(accelerator.device))
     settings, on_gpu = replace(config.training, batch=len(sample)), accelerator.device.type == "cuda"
     optimizer = make_optimizer(model, settings, captured=on_gpu)
     step = (CapturedStep if on_gpu else PlainStep)(model, optimizer, settings, encoder.order)

@@ -144,6 +144,11 @@ class Display:
         self._console.print(text, soft_wrap=True, markup=False)
         self._last_line = time.monotonic()
 
+    def count(self, done: int, total: int) -> None:
+        """The progress of what was noted last, as a line every few seconds."""
+        if time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
+            self.note(f"  {done:,} of {total:,}")
+
     def step(self, step: int, *, loss: float, speed: float, seconds_left: float) -> None:
         state = f"loss {loss:.3f}  {speed:,.0f} examples/s  {clock(seconds_left)} left"
         self._bar.update(self._task, completed=step, state=state)

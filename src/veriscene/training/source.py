@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -54,10 +54,14 @@ class Source(ABC):
     @abstractmethod
     def epoch(self, number: int) -> Epoch: ...
 
+    def transform(self, function: Callable[[Batch], Batch]) -> None:
+        """Replaces train and dev examples by what `function` makes of them; the fingerprint stays the original's."""
+        _ = self.fingerprint
+        self.train, self.dev = function(self.train), function(self.dev)
+
     def to(self, device: torch.device) -> None:
         """Moves the examples, of which epochs are made, to a device."""
-        _ = self.fingerprint  # computed where the data is, before it moves
-        self.train, self.dev = self.train.to(device), self.dev.to(device)
+        self.transform(lambda examples: examples.to(device))
 
 
 class CorpusSource(Source):

@@ -89,7 +89,7 @@ class PlainStep(Step):
 
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
+            group["lr"] = learning_rate * group.get("rate", 1.0)
         loss = self._backward(corpus[numbers.to(corpus.device)], share.to(corpus.device))
         if self.gradients is not None:
             self.gradients.all_reduce()
@@ -130,7 +130,7 @@ class CapturedStep(Step):
         self.numbers.copy_(numbers, non_blocking=True)
         self.share.copy_(share, non_blocking=True)
         for group in self.optimizer.param_groups:
-            group["lr"].fill_(learning_rate)
+            group["lr"].fill_(learning_rate * group.get("rate", 1.0))
         if shape not in self.graphs:
             self.graphs[shape] = self._capture(*shape)
         (first, *rest), loss = self.graphs[shape]
@@ -148,7 +148,7 @@ class CapturedStep(Step):
         if self.loaded is None:
             self.corpus = corpus.map(torch.clone)
         else:
-            self.corpus.map(Tensor.copy_, corpus)
+            self.corpus.map(_copy_changed, corpus, self.loaded)
         self.lengths = corpus.statement.lengths.cpu()
         items = corpus.items
         self.counts = torch.ones_like(self.lengths) if items is None else items.counts.amax(dim=1).cpu()
@@ -224,6 +224,11 @@ class FlatGradients:
     def all_reduce(self) -> None:
         """Sums over processes; each example's share already divides by the size of the whole batch."""
         torch.distributed.all_reduce(self.flat)
+
+
+def _copy_changed(own: Tensor, new: Tensor, loaded: Tensor) -> Tensor:
+    """Pixels and features, which take gigabytes, are usually the same tensor in every epoch."""
+    return own if new is loaded else own.copy_(new)
 
 
 def padded(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor
 from veriscene import files, models
 from veriscene.config import Config
 from veriscene.errors import InputError
+from veriscene.models.base import Model
 from veriscene.tensors.batch import Batch
 from veriscene.training.base import Outcome, StopAfter, Trainer
 from veriscene.training.checkpoint import BEST, Checkpoint
@@ -50,10 +52,18 @@ class StepTrainer(Trainer):
         source.to(accelerator.device)
         model.to(accelerator.device)
         broadcast(accelerator, model.state_dict().values())
+        self._extract(model)
         # Processes must draw different dropout masks and orders.
         torch.manual_seed(settings.seed + 7919 * accelerator.process_index)
         checkpoint = Checkpoint(model, config, source.encoder, {})
         self.state = TrainingState(checkpoint, settings, accelerator, source.fingerprint)
+
+    def _extract(self, model: Model) -> None:
+        """The main process goes first and stores the result, which the others then read."""
+        display = Display(1, 0, quiet=self.quiet or not self.accelerator.is_main_process)
+        extract = partial(model.extract, store=True, say=display.note, progress=display.count)
+        with self.accelerator.main_process_first():
+            self.source.transform(extract)
 
     @property
     def position(self) -> Position:

@@ -5,6 +5,8 @@ The objects of a box are a sequence of states: items, or cells of a feature map.
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import torch
@@ -33,8 +35,8 @@ class Matched(NamedTuple):
     beta: Tensor  # (batch, box, object, word)
 
 
-class Matching(nn.Module):
-    """Equations 4 to 13."""
+class Matching(nn.Module, ABC):
+    """Equations 4 to 13. What reads the matched objects (equations 11 and 13) depends on what they are."""
 
     def __init__(self, *, size: int, joint: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -43,7 +45,10 @@ class Matching(nn.Module):
         self.w_lang = nn.Linear(4 * size, joint, bias=False)
         self.w_obj = nn.Linear(4 * size, joint, bias=False)
         self.word_lstm = BiLSTM(joint, hidden, dropout)
-        self.item_lstm = BiLSTM(joint, hidden, dropout)
+
+    @abstractmethod
+    def read_objects(self, g_hat: Tensor, objects: Sequences) -> Tensor:
+        """ḡ (batch, box, dim) from the joint representations ĝ (batch, box, object, joint)."""
 
     def forward(self, words: Sequences, objects: Sequences) -> Matched:
         """Words h (batch, word, size) against the objects g of each box (batch, box, object, size)."""
@@ -62,11 +67,51 @@ class Matching(nn.Module):
             beta = masked_softmax(torch.einsum("bjkd,btd->bjkt", self.b2(g), h), word_mask[:, :, None])  # 7
             d = beta @ h[:, None]  # 8
             g_hat = fuse(self.w_obj.weight, g, d)  # 9
-            g_bar = self.item_lstm(g_hat.flatten(0, 1), objects.lengths.flatten()).unflatten(0, boxes)  # 11
-            return beta, element_max(g_bar, object_mask)  # 13
+            return beta, self.read_objects(g_hat, objects)  # 11, 13
 
         (alpha, h_bar), (beta, g_bar) = concurrently(words_with_objects, objects_with_words)
         return Matched(torch.cat([h_bar, g_bar], dim=-1), alpha, beta)
+
+
+class ItemMatching(Matching):
+    """The objects are items in some order, which a BiLSTM reads."""
+
+    def __init__(self, *, size: int, joint: int, hidden: int, dropout: float) -> None:
+        super().__init__(size=size, joint=joint, hidden=hidden, dropout=dropout)
+        self.item_lstm = BiLSTM(joint, hidden, dropout)
+
+    def read_objects(self, g_hat: Tensor, objects: Sequences) -> Tensor:
+        lengths = objects.lengths
+        g_bar = self.item_lstm(g_hat.flatten(0, 1), lengths.flatten()).unflatten(0, lengths.shape)  # 11
+        return element_max(g_bar, objects.mask)  # 13
+
+
+class CellMatching(Matching):
+    """The objects are the cells of a feature map, which convolutions read (appendix A.1)."""
+
+    def __init__(self, *, size: int, joint: int, hidden: int, filters: int, dropout: float) -> None:
+        super().__init__(size=size, joint=joint, hidden=hidden, dropout=dropout)
+        self.cell_cnn = CellReader(joint, filters)
+
+    def read_objects(self, g_hat: Tensor, objects: Sequences) -> Tensor:
+        return self.cell_cnn(g_hat)
+
+
+class CellReader(nn.Module):
+    """Three convolutions of 3 x 3 with ReLU and without padding, then the element-wise max over what is left of the map."""
+
+    def __init__(self, size: int, filters: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Conv2d(width, filters, 3) for width in (size, filters, filters))
+
+    def forward(self, cells: Tensor) -> Tensor:
+        """The cells of square maps, row by row: (batch, box, cell, size) -> (batch, box, filters)."""
+        side = math.isqrt(cells.size(2))
+        # Channels last: no copy of the map, and the layout that convolutions on a GPU prefer.
+        maps = cells.flatten(0, 1).unflatten(1, (side, side)).permute(0, 3, 1, 2)
+        for layer in self.layers:
+            maps = torch.relu(layer(maps))
+        return maps.amax(dim=(2, 3)).unflatten(0, cells.shape[:2])
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from veriscene import files
-from veriscene.errors import InputError
+from veriscene.errors import InputError, MissingRequirement
 from veriscene.models.vision.base import GRID, Backbone
 from veriscene.models.vision.convolutions import Convolutions
 from veriscene.models.vision.resnet_v1 import ResNetV1
@@ -64,7 +64,7 @@ def weights_path(name: str) -> Path:
 def check_weights_file(name: str) -> None:
     """Raises InputError if the backbone needs a file that is not there; the line says how to get it."""
     if name in PRETRAINED and not weights_path(name).is_file():
-        raise InputError(f"the weights of {name} are missing", where=weights_path(name), allowed=PRETRAINED[name])
+        raise MissingRequirement(f"the weights of {name} are missing", where=weights_path(name), allowed=PRETRAINED[name])
 
 
 def load_weights(backbone: Backbone, name: str) -> None:

@@ -1,0 +1,91 @@
+"""CNN+RNN (Suhr et al. 2017): an LSTM reads the statement, three convolutions the whole picture at 160 x 40."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import interpolate, pad
+
+from veriscene.config import ModelConfig, share, size
+from veriscene.models.base import Judgement, Model, Order
+from veriscene.models.layers.bilstm import xavier_
+from veriscene.scenes.raster import BOX_PITCH, STRIP
+from veriscene.scenes.scene import BOX_EXTENT
+from veriscene.tensors.batch import Batch, required
+from veriscene.tensors.encoder import Input
+from veriscene.tensors.vocabulary import PADDING, Vocabulary
+
+HEIGHT, WIDTH = 40, 160
+KERNELS, STRIDES = (8, 4, 2), (4, 2, 2)
+
+
+@dataclass(frozen=True)
+class CNNRNNConfig(ModelConfig):
+    name: str = "cnn-rnn"
+    embedding: int = size(16)
+    hidden: int = size(128)
+    channels: int = size(32)
+    picture: int = size(256)  # units of the layer on the convolutions
+    mlp: int = size(128)
+    dropout: float = share(0.0)
+
+
+class CNNRNN(Model):
+    Config = CNNRNNConfig
+    summary = "CNN+RNN: an LSTM over the words, convolutions over the whole picture"
+    inputs = frozenset({Input.PIXELS})
+    order = Order.NONE
+
+    mean: Tensor
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Vocabulary,
+        embedding: int,
+        hidden: int,
+        channels: int,
+        picture: int,
+        mlp: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(3, HEIGHT, WIDTH))  # of the train pictures
+        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
+        self.lang_lstm = nn.LSTM(embedding, hidden, batch_first=True)
+        inputs, height, width = 3, HEIGHT, WIDTH
+        self.convolutions = nn.ModuleList()
+        for kernel, stride in zip(KERNELS, STRIDES, strict=True):
+            self.convolutions.append(nn.Conv2d(inputs, channels, kernel, stride))
+            inputs, height, width = channels, (height - kernel) // stride + 1, (width - kernel) // stride + 1
+        self.picture = nn.Linear(channels * height * width, picture)
+        self.joint = nn.Linear(hidden + picture, mlp)
+        self.dropout = nn.Dropout(dropout)
+        self.score = nn.Linear(mlp, 1)
+        xavier_(self)
+
+    def prepare(self, corpus: Batch) -> None:
+        chunks = torch.split(required(corpus.pixels), 256)
+        self.mean = sum(small_pictures(chunk).sum(dim=0) for chunk in chunks) / len(corpus)  # type: ignore[assignment]
+
+    def forward(self, batch: Batch) -> Judgement:
+        statement = batch.statement
+        outputs, _ = self.lang_lstm(self.embed_words(statement.words))
+        # Padding comes after the words, which a forward LSTM reads first.
+        h = outputs[torch.arange(len(batch), device=batch.device), statement.lengths - 1]
+        maps = small_pictures(required(batch.pixels)).to(self.mean.dtype) - self.mean
+        for convolution in self.convolutions:
+            maps = torch.relu(convolution(maps))
+        picture = torch.relu(self.picture(self.dropout(maps.flatten(1))))
+        joint = torch.relu(self.joint(self.dropout(torch.cat([h, picture], dim=-1))))
+        return Judgement(logits=self.score(self.dropout(joint))[:, 0])
+
+
+def small_pictures(pixels: Tensor) -> Tensor:
+    """The pictures of sub-images (batch, box, 100, 100, RGB) at 160 x 40 with values in [0, 1]: (batch, RGB, 40, 160)."""
+    boxes = pixels.permute(0, 4, 2, 1, 3).float()  # (batch, RGB, height, box, width)
+    with_strips = pad(boxes, (0, BOX_PITCH - BOX_EXTENT), value=STRIP).flatten(3)
+    whole = with_strips[..., : with_strips.size(3) - (BOX_PITCH - BOX_EXTENT)]
+    return interpolate(whole / 255, (HEIGHT, WIDTH), mode="area")

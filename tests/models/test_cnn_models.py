@@ -1,0 +1,190 @@
+"""The models that see compute the equations of appendix A.1, for each example by itself, and freeze what they must."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from reference import attend, bilstm, elementwise_max, joint, keep, read_statement, score, under, weights_of
+from torch.testing import assert_close
+from toy import VOCABULARY, Toy, toy_config
+
+from samples import fresh_checkpoint, vocabulary_of, yellow_circle_examples
+from veriscene import models
+from veriscene.config import Config
+from veriscene.models.cnn_rnn import small_pictures
+from veriscene.models.vision import backbone as backbones
+from veriscene.models.vision.resnet_v1 import ResNetV1
+from veriscene.models.vision.seeing import SeeingModel
+from veriscene.scenes import raster
+from veriscene.tensors.batch import Batch, Statement, required
+from veriscene.training.optimization import make_optimizer
+
+SEEING = [name for name, kind in models.MODELS.items() if issubclass(kind, SeeingModel)]
+PIXELS = ["cnn-rnn", *SEEING]
+EXAMPLES = yellow_circle_examples(6)
+SIDE = 10
+
+
+def convolved(weight: np.ndarray, bias: np.ndarray, cells: dict[tuple[int, int], np.ndarray]) -> dict:
+    """relu of a 3 x 3 convolution without padding, one cell at a time."""
+    inner = [(r, c) for r, c in cells if (r + 2, c + 2) in cells]
+    return {
+        (r, c): np.maximum(
+            0, bias + sum(weight[:, :, i, j] @ cells[r + i, c + j] for i, j in product(range(3), range(3)))
+        )
+        for r, c in inner
+    }
+
+
+def read_cells(weights: dict[str, np.ndarray], vectors: list[np.ndarray]) -> np.ndarray:
+    cells = {divmod(number, SIDE): vector for number, vector in enumerate(vectors)}
+    for layer in range(3):
+        cells = convolved(weights[f"layers.{layer}.weight"], weights[f"layers.{layer}.bias"], cells)
+    assert len(cells) == 16
+    return elementwise_max(list(cells.values()))
+
+
+def cells_of(model: SeeingModel, maps: np.ndarray) -> list[np.ndarray]:
+    """a_l = relu(W_x f_l + b_x) of one box's normalized map (channel, row, column)."""
+    weights = weights_of(model)
+    features = [maps[:, row, column] for row in range(SIDE) for column in range(SIDE)]
+    return [np.maximum(0, weights["embed_cells.weight"] @ f + weights["embed_cells.bias"]) for f in features]
+
+
+def cnn_biatt_scores(model: SeeingModel, example: Toy, maps: np.ndarray) -> list[float]:
+    weights = weights_of(model)
+    h, scores, matching = read_statement(weights, example, keep), [], under(weights, "matching")
+    for box in maps:
+        a = cells_of(model, box)
+        h_hat = [joint(h_i, attend(h_i, matching["b1.weight"].T, a)[1], matching["w_lang.weight"]) for h_i in h]
+        a_hat = [joint(a_l, attend(a_l, matching["b2.weight"].T, h)[1], matching["w_obj.weight"]) for a_l in a]
+        h_bar = elementwise_max(bilstm(under(matching, "word_lstm"), h_hat, keep))
+        a_bar = read_cells(under(matching, "cell_cnn"), a_hat)
+        scores.append(score(weights, np.concatenate([h_bar, a_bar]), keep))
+    return scores
+
+
+def cnn_bienc_scores(model: SeeingModel, example: Toy, maps: np.ndarray) -> list[float]:
+    weights = weights_of(model)
+    h = read_statement(weights, example, keep)
+    half = len(h[0]) // 2
+    last = np.concatenate([h[-1][:half], h[0][half:]])
+    boxes = [read_cells(under(weights, "cell_cnn"), cells_of(model, box)) for box in maps]
+    return [float((weights["similarity.weight"] @ last) @ box) for box in boxes]
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"), [("cnn-biatt", cnn_biatt_scores), ("cnn-bienc", cnn_bienc_scores)]
+)
+def test_a_padded_batch_agrees_with_the_equations_of_each_example(name, reference) -> None:
+    torch.manual_seed(0)
+    sizes = {"embedding": 5, "hidden": 4, "joint": 7, "filters": 3, "mlp": 6}
+    model = models.build(toy_config(name, sizes=sizes), vocabulary=VOCABULARY).double().eval()
+    for parameter in (p for key, p in model.named_parameters() if not key.startswith("backbone.")):
+        torch.nn.init.normal_(parameter, std=0.5)
+    words = [[3, 5, 2, 7], [4], [2, 8]]
+    rows = torch.tensor([own + [9] * (5 - len(own)) for own in words])
+    features = torch.randn(3, 3, 128, SIDE, SIDE, dtype=torch.float64)
+    batch = Batch(Statement(rows, torch.tensor([len(own) for own in words])), features=features)
+    scores = model(batch).scores
+    normalized = features.numpy() / np.sqrt(1 + model.normalize.eps)  # running statistics of an untrained model: 0, 1
+    for row, own in enumerate(words):
+        expected = reference(model, Toy(own, [], True), normalized[row])
+        np.testing.assert_allclose(scores[row].tolist(), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", PIXELS)
+def test_a_verdict_does_not_depend_on_the_rest_of_the_batch(name: str) -> None:
+    checkpoint = fresh_checkpoint(name, EXAMPLES)
+    batch = checkpoint.encode(EXAMPLES)
+    checkpoint.model.prepare(batch)
+    checkpoint.model.eval()
+    alone = torch.cat([checkpoint.model(batch[number : number + 1]).logits for number in range(len(EXAMPLES))])
+    assert_close(checkpoint.model(batch).logits, alone, atol=1e-5, rtol=1e-4)
+    assert len({round(logit, 5) for logit in alone.tolist()}) > 1
+
+
+def test_small_pictures_are_the_corpus_pictures_resized() -> None:
+    """Averaging over boxes of 2.5 x 2.5 pixels, as Pillow's box filter does."""
+    encoded = fresh_checkpoint("cnn-rnn", EXAMPLES).encode(EXAMPLES)
+    for example, small in zip(EXAMPLES, small_pictures(required(encoded.pixels)), strict=True):
+        picture = Image.fromarray(raster.pixels(example.scene)[..., :3])
+        twice = picture.resize((800, 200), Image.Resampling.NEAREST).resize((160, 40), Image.Resampling.BOX)
+        difference = (small.permute(1, 2, 0) * 255 - torch.from_numpy(np.array(twice)).float()).abs()
+        # adaptive "area" pooling counts a pixel that two cells share in both of them
+        assert difference.mean() < 3 and small.shape == (3, 40, 160)
+
+
+@pytest.fixture
+def pretrained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A tiny ResNet as the rendered backbone, with weights in a file."""
+
+    def tiny() -> ResNetV1:
+        return ResNetV1(size=160, stride=16, depths=(1, 1, 1, 1), width=4)
+
+    monkeypatch.setitem(backbones.BACKBONES, "resnet50-rendered", tiny)
+    monkeypatch.setenv("VERISCENE_CACHE", str(tmp_path))
+    torch.manual_seed(5)
+    network = tiny()
+    for module in network.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.running_var.uniform_(0.5, 2)
+    backbones.save_weights(network, backbones.weights_path("resnet50-rendered"), metadata={})
+
+
+def seeing(name: str, *, end_to_end: bool) -> tuple[SeeingModel, Batch]:
+    from samples import small_config
+
+    config = Config(model=replace(small_config(name), backbone="resnet50-rendered", end_to_end=end_to_end))
+    torch.manual_seed(1)
+    vocabulary = vocabulary_of(EXAMPLES)
+    model = models.build(config.model, vocabulary=vocabulary)
+    assert isinstance(model, SeeingModel)
+    batch = models.encoder(config, vocabulary)(EXAMPLES)
+    model.prepare(batch)
+    return model, batch
+
+
+@pytest.mark.usefixtures("pretrained")
+@pytest.mark.parametrize("name", SEEING)
+def test_a_frozen_backbone_never_changes_and_its_features_replace_the_pixels(name: str) -> None:
+    model, batch = seeing(name, end_to_end=False)
+    before = {key: tensor.clone() for key, tensor in model.backbone.state_dict().items()}
+    extracted = model.extract(batch)
+    assert extracted.pixels is None and extracted.features is not None and extracted.features.dtype == torch.float16
+    assert_close(model.eval()(extracted).logits, model(batch).logits, atol=2e-2, rtol=2e-2)
+    optimizer = make_optimizer(model, replace(Config(model=model.Config()).training, weight_decay=1.0), captured=False)
+    model.train()
+    model(extracted).logits.sum().backward()
+    optimizer.step()
+    model(batch)
+    assert all(torch.equal(before[key], tensor) for key, tensor in model.backbone.state_dict().items())
+    assert not any(parameter.requires_grad for parameter in model.backbone.parameters())
+
+
+@pytest.mark.usefixtures("pretrained")
+@pytest.mark.parametrize("name", SEEING)
+def test_end_to_end_the_backbone_learns_more_slowly(name: str) -> None:
+    model, batch = seeing(name, end_to_end=True)
+    assert model.extract(batch) is batch
+    groups = model.parameter_groups()
+    assert [group.get("rate", 1.0) for group in groups] == [1.0, 0.1]
+    assert sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
+    model.train()(batch).logits.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.backbone.parameters())
+
+
+@pytest.mark.parametrize("name", SEEING)
+def test_missing_weights_are_named_before_training(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("VERISCENE_CACHE", str(tmp_path))
+    from veriscene.errors import MissingRequirement
+
+    config = replace(models.MODELS[name].Config(), backbone="resnet50-rendered")
+    with pytest.raises(MissingRequirement, match=r"resnet50-rendered.safetensors.*veriscene pretrain resnet50-rendered"):
+        models.check(config)
