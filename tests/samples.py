@@ -78,7 +78,7 @@ def write_corpus(folder: Path, train: list[Example], dev: list[Example]) -> Path
 
 def small_config(name: str, **changes: Any) -> ModelConfig:
     """The settings of a small model of that kind; sizes that it does not have are left out."""
-    sizes = {"embedding": 4, "hidden": 6, "item": 4, "joint": 6, "mlp": 5}
+    sizes = {"embedding": 4, "hidden": 6, "item": 4, "joint": 6, "mlp": 5, "filters": 7}
     kind = models.MODELS[name].Config
     return kind(name=name, **{f.name: sizes[f.name] for f in fields(kind) if f.name in sizes} | changes)
 

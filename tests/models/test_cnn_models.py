@@ -14,9 +14,10 @@ from reference import attend, bilstm, elementwise_max, joint, keep, read_stateme
 from torch.testing import assert_close
 from toy import VOCABULARY, Toy, toy_config
 
-from samples import fresh_checkpoint, vocabulary_of, yellow_circle_examples
+from samples import fresh_checkpoint, small_config, vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.config import Config
+from veriscene.errors import MissingRequirement
 from veriscene.models.cnn_rnn import small_pictures
 from veriscene.models.vision import backbone as backbones
 from veriscene.models.vision.resnet_v1 import ResNetV1
@@ -139,8 +140,6 @@ def pretrained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def seeing(name: str, *, end_to_end: bool) -> tuple[SeeingModel, Batch]:
-    from samples import small_config
-
     config = Config(model=replace(small_config(name), backbone="resnet50-rendered", end_to_end=end_to_end))
     torch.manual_seed(1)
     vocabulary = vocabulary_of(EXAMPLES)
@@ -183,8 +182,25 @@ def test_end_to_end_the_backbone_learns_more_slowly(name: str) -> None:
 @pytest.mark.parametrize("name", SEEING)
 def test_missing_weights_are_named_before_training(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VERISCENE_CACHE", str(tmp_path))
-    from veriscene.errors import MissingRequirement
-
     config = replace(models.MODELS[name].Config(), backbone="resnet50-rendered")
     with pytest.raises(MissingRequirement, match=r"resnet50-rendered.safetensors.*veriscene pretrain resnet50-rendered"):
         models.check(config)
+
+
+@pytest.mark.parametrize("name", PIXELS)
+def test_a_model_memorises_what_its_pictures_show(name: str) -> None:
+    """Every statement occurs with both labels, so that words alone do not help."""
+    twins = [replace(e, statement="there is something", label=number % 2 == 0) for number, e in enumerate(EXAMPLES)]
+    config, vocabulary = Config(model=small_config(name, dropout=0.0)), vocabulary_of(twins)
+    torch.manual_seed(1)
+    model, batch = models.build(config.model, vocabulary=vocabulary), models.encoder(config, vocabulary)(twins)
+    model.prepare(batch)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(60):
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(model.train()(batch).logits, required(batch.labels))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if loss < 0.2:
+            break
+    assert loss < 0.2

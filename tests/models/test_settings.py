@@ -49,11 +49,11 @@ def test_building_draws_the_random_numbers_of_the_constructor_and_no_others(name
 @pytest.mark.parametrize("preset", sorted(presets()))
 def test_presets_load_and_survive_json(preset: str) -> None:
     config = models.load_preset(preset)
-    models.check(config.model)
+    models.check_size(config.model, VOCABULARY)
     assert models.read_config(config.to_json(), where="here") == config
     widths = [f.name for f in fields(config.model) if type(getattr(config.model, f.name)) is int]
     doubled = [f"model.{name}={2 * getattr(config.model, name)}" for name in widths]
-    models.check(models.load_preset(preset, doubled).model)  # twice the paper's sizes are allowed
+    models.check_size(models.load_preset(preset, doubled).model, VOCABULARY)  # twice the paper's sizes are allowed
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class ResNetV1(Backbone):
 
     def prepare(self, pixels: Tensor) -> Tensor:
         """(n, height, width, RGB) uint8 -> (n, BGR, size, size), float, with the mean subtracted."""
-        images = pixels.flip(-1).permute(0, 3, 1, 2).float()
+        images = pixels.flip(-1).permute(0, 3, 1, 2).to(self.mean.dtype)
         return interpolate(images, size=(self.size, self.size), mode="bilinear", antialias=False) - self.mean
 
     def encode(self, images: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from veriscene.config import choice, number
 from veriscene.models.base import Model, Order, Progress, Say, silent
 from veriscene.models.vision.backbone import BACKBONES, PRETRAINED, check_weights_file, load_weights
-from veriscene.models.vision.features import extract
+from veriscene.models.vision.features import default_cache, extract
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.encoder import Input
 
@@ -56,7 +56,7 @@ class SeeingModel(Model, ABC):
     def extract(self, corpus: Batch, *, store: bool = False, say: Say = silent, progress: Progress = silent) -> Batch:
         if not self.is_frozen:
             return corpus
-        features = extract(self.backbone, required(corpus.pixels), cache=None, say=say, progress=progress)
+        features = extract(self.backbone, required(corpus.pixels), cache=default_cache() if store else None, say=say, progress=progress)
         return replace(corpus, pixels=None, features=features)
 
     def check_requirements(self) -> None:
