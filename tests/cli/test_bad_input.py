@@ -46,6 +46,8 @@ BAD_INPUT = {
     "data synth corpus --statements 20": "corpus",
     "data synth out --level hard": "hard",
     "data stats model": "model",
+    "data backbone none.tgz": "none.tgz",
+    "data backbone short.csv": "short.csv",
 }
 
 
