@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from veriscene.cli.backbone import backbone
 from veriscene.cli.output import AsJson, progress_bar
 from veriscene.errors import InputError
 from veriscene.files import created
 from veriscene.scenes import nlvr
 
 data = typer.Typer(help="Download, generate, check and describe corpora.", no_args_is_help=True)
+data.command()(backbone)
 
 Files = Annotated[list[Path], typer.Argument(readable=False, metavar="FILE…", help="NLVR files or corpus folders.")]
 
