@@ -93,7 +93,10 @@ DISTORTIONS: dict[str, Distortion] = {
     f"shifted by up to {MOST_SHIFTED} pixels": _shift,
     **{f"JPEG, quality {quality}": _without_rng(partial(jpeg, quality=quality)) for quality in QUALITIES},
     **{f"Gaussian noise of {level:.0f} grey levels": partial(noise, deviation=level) for level in NOISES},
-    **{f"brightness {100 * (change - 1):+.0f} %": _without_rng(partial(relight, brightness=change)) for change in CHANGES},
+    **{
+        f"brightness {100 * (change - 1):+.0f} %": _without_rng(partial(relight, brightness=change))
+        for change in CHANGES
+    },
     **{f"contrast {100 * (change - 1):+.0f} %": _without_rng(partial(relight, contrast=change)) for change in CHANGES},
     "photo-like: all of these": _photo,
 }

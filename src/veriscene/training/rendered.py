@@ -7,6 +7,7 @@ as in the corpus there are boxes with as many items as fit, close together and a
 from __future__ import annotations
 
 import random
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -15,16 +16,15 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from veriscene.meaning.scene_drawing import BOXES_PER_SCENE, Palette, draw_item, draw_scene, scene_of
+from veriscene.meaning.scene_drawing import Palette, draw_item, draw_scene, scene_of
 from veriscene.models.vision import cells
 from veriscene.models.vision.eyes import resized
 from veriscene.scenes import raster
 from veriscene.scenes.distort import DISTORTIONS, random_distortion
 from veriscene.scenes.raster import Pixels
-from veriscene.scenes.scene import MOST_ITEMS, Box, Scene, Size
+from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS, Box, Item, Scene, Size
 
-KINDS = ("tower", "scatter", "crowded")
-WEIGHTS = (0.3, 0.4, 0.3)
+CROWDED, TOWERS = 0.3, 0.3  # shares of scenes; the others are scattered items
 CROWDED_SIZES = (Size.SMALL, Size.SMALL, Size.MEDIUM, Size.LARGE)  # eight items rarely fit otherwise
 PREFETCHED = 4  # batches per worker
 
@@ -80,29 +80,33 @@ def sample(draw: Draw, count: int, rng: random.Random, pixel_rng: np.random.Gene
     return torch.from_numpy(pixels), torch.from_numpy(classes)
 
 
-def loader(data: Rendered, *, workers: int) -> DataLoader[Sample]:
+def loader(data: Rendered, workers: int) -> DataLoader[Sample]:
+    """Batches of `data`, drawn by that many processes, or, with 0, by this one."""
     return DataLoader(
         data,
         batch_size=None,
         num_workers=workers,
         pin_memory=torch.cuda.is_available(),
         prefetch_factor=PREFETCHED if workers else None,
+        worker_init_fn=_ignore_interrupts,
     )
+
+
+def _ignore_interrupts(worker: int) -> None:
+    """A Ctrl-C reaches all processes of a terminal; the main one ends the workers when it has saved."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def random_scene(rng: random.Random) -> Scene:
     """Of NLVR's two kinds, or crowded."""
-    (kind,) = rng.choices(KINDS, WEIGHTS)
-    if kind != "crowded":
-        return draw_scene(rng, kind)
-    return scene_of([_crowded_box(rng) for _ in range(BOXES_PER_SCENE)])
+    chance = rng.random()
+    if chance < CROWDED:
+        return scene_of([_crowded_box(rng) for _ in range(BOXES_PER_SCENE)])
+    return draw_scene(rng, "tower" if chance < CROWDED + TOWERS else "scatter")
 
 
 def _crowded_box(rng: random.Random) -> Box:
-    box = Box(())
-    while len(box.items) < MOST_ITEMS:
-        item = draw_item(rng, Palette(sizes=CROWDED_SIZES), list(box.items))
-        if item is None:
-            break
-        box = Box((*box.items, item))
-    return box
+    items: list[Item] = []
+    while len(items) < MOST_ITEMS and (item := draw_item(rng, Palette(sizes=CROWDED_SIZES), items)):
+        items.append(item)
+    return Box(tuple(items))

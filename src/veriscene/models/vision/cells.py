@@ -54,7 +54,7 @@ def targets(boxes: Sequence[Box]) -> NDArray[np.int8]:
 
 def loss(outputs: Tensor, classes: Tensor) -> Tensor:
     """Of outputs (box, CHANNELS, GRID, GRID) against `targets`: presence in every cell, all else where an item is."""
-    presence, *heads = outputs.float().split((1, *HEADS), dim=1)
+    presence, *heads = torch.split(outputs.float(), [1, *HEADS], dim=1)
     classes = classes.long()
     present = (classes[:, :1] != ABSENT).float()
     total = PRESENCE_WEIGHT * F.binary_cross_entropy_with_logits(presence, present)
@@ -65,10 +65,11 @@ def loss(outputs: Tensor, classes: Tensor) -> Tensor:
 
 def exact(outputs: Tensor, classes: Tensor) -> Tensor:
     """(box,): whether presence and every class are right. Stricter than `read`, which resolves overlaps."""
-    presence, *heads = outputs.split((1, *HEADS), dim=1)
+    presence, *heads = torch.split(outputs, [1, *HEADS], dim=1)
     present = classes[:, 0] != ABSENT
     right = torch.stack([head.argmax(1) for head in heads], dim=1) == classes
-    return (((presence[:, 0] > 0) == present) & (right.all(1) | ~present)).flatten(1).all(1)
+    right_cells: Tensor = ((presence[:, 0] > 0) == present) & (right.all(1) | ~present)
+    return right_cells.flatten(1).all(1)
 
 
 # ---------------------------------------------------------------- reading
@@ -80,7 +81,7 @@ def read(outputs: Tensor) -> list[Box]:
     The most confident items come first. One that overlaps those before it moves by up to two pixels, or is dropped:
     items are often one pixel apart, and an error of one pixel must not cost an item.
     """
-    logits, *heads = outputs.split((1, *HEADS), dim=1)
+    logits, *heads = torch.split(outputs, [1, *HEADS], dim=1)
     presence = logits[:, 0].float().sigmoid().cpu().numpy()
     classes = torch.stack([head.argmax(1) for head in heads], dim=-1).cpu().numpy()  # (box, row, column, head)
     return [_read(*each) for each in zip(presence, classes, strict=True)]

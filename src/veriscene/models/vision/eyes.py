@@ -16,14 +16,12 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from PIL import Image
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from veriscene import files
 from veriscene.errors import InputError
 from veriscene.models.vision import cells
+from veriscene.models.vision.backbone import fill, read_weights, save_weights
 from veriscene.scenes.raster import BOX_PITCH, STRIP, WIDTH, Pixels
 from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, Box, Scene
 
@@ -53,6 +51,7 @@ class Eyes(nn.Module):
         )
         self.blocks = nn.Sequential(*(Block(COARSE, folded=folded) for _ in range(BLOCKS)))
         self.heads = nn.Conv2d(COARSE, cells.CHANNELS, 1)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, pictures: Tensor) -> Tensor:
         """(n, 100, 400, RGB) uint8 -> (3 n, CHANNELS, GRID, GRID), the boxes of a picture one after the other."""
@@ -62,7 +61,7 @@ class Eyes(nn.Module):
 
     @torch.inference_mode()
     def boxes(self, pictures: Sequence[Pixels]) -> list[Box]:
-        """The boxes of pictures of any size, (height, width, RGB or RGBA) uint8, three per picture; some may be empty."""
+        """The boxes of pictures of any size, (height, width, RGB or RGBA) uint8: three per picture, maybe empty."""
         device, found = next(self.parameters()).device, []
         for start in range(0, len(pictures), BATCH):
             some = np.stack([resized(picture) for picture in pictures[start : start + BATCH]])
@@ -83,29 +82,28 @@ class Eyes(nn.Module):
         eyes = Eyes(folded=True).to(next(self.parameters()).device).eval()
         own = [module for module in self.modules() if isinstance(module, Convolution)]
         for ours, theirs in zip(own, (m for m in eyes.modules() if isinstance(m, Convolution)), strict=True):
-            fused = fuse_conv_bn_eval(ours.convolution, ours.norm) if isinstance(ours.norm, nn.BatchNorm2d) else ours
-            theirs.load_state_dict({f"convolution.{name}": each for name, each in fused.state_dict().items()})
+            fused = ours.convolution
+            if isinstance(ours.norm, nn.BatchNorm2d):
+                fused = fuse_conv_bn_eval(fused, ours.norm)
+            theirs.convolution.load_state_dict(fused.state_dict())
         eyes.heads.load_state_dict(self.heads.state_dict())
-        return eyes.to(memory_format=torch.channels_last)
+        return eyes
 
     def save(self, path: Path) -> None:
         """Writes the folded weights in half precision, atomically."""
-        weights = {name: each.half().cpu().contiguous() for name, each in self.folded().state_dict().items()}
-        files.write_bytes(path, save(weights, {"format": "pt"}))
+        save_weights(self.folded(), path, metadata={"network": "eyes"})
 
     @classmethod
     def load(cls, path: Path = SHIPPED, *, device: str = "cpu") -> Eyes:
         """Eyes that `save` wrote, by default those that ship with the package; InputError if they cannot be used."""
-        eyes = cls(folded=True)
         if not path.is_file():
-            hint = f"train eyes with `veriscene pretrain eyes --out {path}`"
-            raise InputError("the eyes are missing", where=path, allowed=hint)
+            raise InputError("the eyes are missing", where=path, allowed="`veriscene pretrain eyes` trains new ones")
+        eyes = cls(folded=True)
         try:
-            eyes.load_state_dict(load_file(path))
-        except (SafetensorError, OSError, RuntimeError) as error:
-            what = f"not the weights of eyes ({next(iter(str(error).splitlines()), 'damaged')})"
-            raise InputError(what, where=path, allowed="copy or train them again") from None
-        return eyes.to(device, memory_format=torch.channels_last).eval()
+            fill(eyes, read_weights(path))
+        except InputError as error:
+            raise error if error.where else error.at(path) from None
+        return eyes.to(device).eval()
 
 
 class Convolution(nn.Module):
@@ -134,7 +132,8 @@ class Block(nn.Module):
 
     def forward(self, maps: Tensor) -> Tensor:
         context = self.context(maps.mean((2, 3), keepdim=True))
-        return (self.second((self.first(maps) + context).relu_()) + maps).relu_()
+        sums: Tensor = self.second((self.first(maps) + context).relu_()) + maps
+        return sums.relu_()
 
 
 def resized(picture: Pixels) -> Pixels:
@@ -146,7 +145,7 @@ def resized(picture: Pixels) -> Pixels:
 
 
 def _windows(pictures: Tensor) -> Tensor:
-    """(n, 100, 400, RGB) uint8 -> (3 n, RGB, 120, 120): each box with its margin, grey outside the picture, in -1..1."""
+    """(n, 100, 400, RGB) uint8 -> (3 n, RGB, 120, 120) in -1..1: each box with its margin, grey outside the picture."""
     maps = pictures.permute(0, 3, 1, 2).float() / 127.5 - 1
     maps = F.pad(maps, (MARGIN, MARGIN, MARGIN, MARGIN), value=STRIP / 127.5 - 1)
     windows = maps.unfold(3, SEEN, BOX_PITCH).permute(0, 3, 1, 2, 4)  # (n, box, RGB, 120, 120)
