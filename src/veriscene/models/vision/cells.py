@@ -8,6 +8,7 @@ to. Per cell: presence, shape, color, size, and the centre's offsets in the cell
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -28,7 +29,7 @@ HEADS = (len(SHAPES), len(COLORS), len(SIZES), CELL, CELL)  # classes: shape, co
 CHANNELS = 1 + sum(HEADS)  # presence comes first
 
 # Low, because an item between two cells may be half present in both; the weaker one is dropped as an overlap.
-PRESENT = 0.25
+PRESENT = math.log(0.25 / 0.75)  # logit
 PRESENCE_WEIGHT = 10.0  # the other terms of the loss are means over items, of which a box has about 4 in 100 cells
 NUDGE = 2  # pixels by which an item that overlaps another may be moved
 NUDGES = sorted(product(range(-NUDGE, NUDGE + 1), repeat=2), key=lambda move: move[0] ** 2 + move[1] ** 2)
@@ -81,22 +82,19 @@ def read(outputs: Tensor) -> list[Box]:
     The most confident items come first. One that overlaps those before it moves by up to two pixels, or is dropped:
     items are often one pixel apart, and an error of one pixel must not cost an item.
     """
-    logits, *heads = torch.split(outputs, [1, *HEADS], dim=1)
-    presence = logits[:, 0].float().sigmoid().cpu().numpy()
-    classes = torch.stack([head.argmax(1) for head in heads], dim=-1).cpu().numpy()  # (box, row, column, head)
-    return [_read(*each) for each in zip(presence, classes, strict=True)]
-
-
-def _read(presence: NDArray[np.float32], classes: NDArray[np.int64]) -> Box:
-    rows, columns = np.nonzero(presence > PRESENT)
-    by_confidence = np.argsort(-presence[rows, columns], kind="stable")
-    rows, columns = rows[by_confidence], columns[by_confidence]
-    kept: list[Item] = []
-    for row, column, each in zip(rows.tolist(), columns.tolist(), classes[rows, columns].tolist(), strict=True):
-        item = _free(_item(row, column, each), kept)
-        if item is not None and len(kept) < MOST_ITEMS:
-            kept.append(item)
-    return Box(tuple(sorted(kept, key=lambda item: (item.y, item.x))))
+    values = outputs.detach().float().movedim(1, -1).cpu().numpy()  # (box, row, column, channel)
+    is_present = values[..., 0] > PRESENT
+    candidates = values[is_present]
+    heads = np.split(candidates[:, 1:], np.cumsum(HEADS)[:-1], axis=1)
+    classes = np.stack([head.argmax(1) for head in heads], axis=1)
+    boxes, rows, columns = is_present.nonzero()
+    kept: list[list[Item]] = [[] for _ in outputs]
+    for number in np.argsort(-candidates[:, 0], kind="stable").tolist():
+        others = kept[boxes[number]]
+        if len(others) < MOST_ITEMS:
+            item = _free(_item(int(rows[number]), int(columns[number]), classes[number].tolist()), others)
+            others += [] if item is None else [item]
+    return [Box(tuple(sorted(items, key=lambda item: (item.y, item.x)))) for items in kept]
 
 
 def _item(row: int, column: int, classes: Sequence[int]) -> Item:

@@ -94,8 +94,9 @@ class Eyes(nn.Module):
         save_weights(self.folded(), path, metadata={"network": "eyes"})
 
     @classmethod
-    def load(cls, path: Path = SHIPPED, *, device: str = "cpu") -> Eyes:
+    def load(cls, path: Path | None = None, *, device: str = "cpu") -> Eyes:
         """Eyes that `save` wrote, by default those that ship with the package; InputError if they cannot be used."""
+        path = path or SHIPPED
         if not path.is_file():
             raise InputError("the eyes are missing", where=path, allowed="`veriscene pretrain eyes` trains new ones")
         eyes = cls(folded=True)
@@ -137,11 +138,14 @@ class Block(nn.Module):
 
 
 def resized(picture: Pixels) -> Pixels:
-    """A picture of any size, RGB or RGBA, at the size of the corpus's pictures: (100, 400, RGB)."""
+    """A picture of any size, RGB or RGBA, at the size of the corpus's pictures: (100, 400, RGB).
+
+    Large pictures are first averaged over whole squares of pixels, which is fast.
+    """
     rgb = np.ascontiguousarray(picture[..., :3])
     if rgb.shape[:2] == (BOX_EXTENT, WIDTH):
         return rgb
-    return np.array(Image.fromarray(rgb).resize((WIDTH, BOX_EXTENT), Image.Resampling.BILINEAR))
+    return np.array(Image.fromarray(rgb).resize((WIDTH, BOX_EXTENT), Image.Resampling.BILINEAR, reducing_gap=1.0))
 
 
 def _windows(pictures: Tensor) -> Tensor:
