@@ -26,7 +26,7 @@ from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS, Box, Item, Scene
 
 CROWDED, TOWERS = 0.3, 0.3  # shares of scenes; the others are scattered items
 CROWDED_SIZES = (Size.SMALL, Size.SMALL, Size.MEDIUM, Size.LARGE)  # eight items rarely fit otherwise
-PREFETCHED = 4  # batches per worker
+PREFETCHED = 2  # batches per worker, in shared memory: 46 MB each for eyes
 
 Sample = tuple[Tensor, Tensor]  # pixels, uint8; cells.targets (box, head, row, column), int8
 Draw = Callable[[Scene, np.random.Generator], Pixels]  # pixels of a scene as the network gets them
