@@ -116,6 +116,11 @@ def per_picture(examples: Iterable[Example], verdicts: Mapping[str, bool]) -> tu
     return pictured, by_number
 
 
+def written_name(example: Example) -> str:
+    """What names the example in a prediction file: its picture's file name, if it has one."""
+    return example.picture.name if isinstance(example.picture, Path) else example.identifier
+
+
 def _numbered(name: str) -> str:
     """`n-m-k` of a file name."""
     match = _NAME.fullmatch(name)
