@@ -149,8 +149,10 @@ def check_absent(file: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
     """Locks the folder against other commands; the lock ends with the process, even if it is killed.
+
+    A folder that is in use is an InputError, or, with `wait`, waited for.
 
     The folder itself is locked (flock), so no lock file is left in it. Readers need no lock.
     """
@@ -159,7 +161,7 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=folder) from None
     try:
-        _lock(descriptor, folder)
+        _lock(descriptor, folder, wait)
         yield
     finally:
         os.close(descriptor)
@@ -197,9 +199,9 @@ def created(folder: Path, *, fill: Collection[str], hint: str) -> Iterator[None]
             raise
 
 
-def _lock(descriptor: int, folder: Path) -> None:
+def _lock(descriptor: int, folder: Path, wait: bool) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         hint = "wait until it ends, or stop it"
         raise InputError("in use by another command", where=folder, allowed=hint) from None

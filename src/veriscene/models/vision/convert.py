@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -104,11 +105,10 @@ def download() -> Path:
     try:
         from huggingface_hub import hf_hub_download
         from huggingface_hub.errors import HfHubHTTPError
-        from huggingface_hub.utils import logging
     except ImportError:
         what = "downloading needs huggingface_hub, which is not installed"
         raise InputError(what, allowed=f"`pip install huggingface_hub`, {by_hand}") from None
-    logging.set_verbosity_error()  # it announces each retry
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it announces each retry
     try:
         return Path(hf_hub_download(HUB_REPOSITORY, HUB_FILE))
     except (HfHubHTTPError, OSError) as error:
