@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Model = Annotated[
     str, typer.Argument(help="A folder written by `veriscene train`, a shipped checkpoint's name, or an .onnx file.")
 ]
+Eyes = Annotated[bool, typer.Option("--eyes", help="Judge by what is recognised in the pictures, however distorted.")]
 Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
 
 
@@ -53,6 +54,7 @@ def evaluate(
         Path | None,
         typer.Option(readable=False, help="Folder of the split's pictures, each of which is judged, not the scene."),
     ] = None,
+    eyes: Eyes = False,
     predictions: Annotated[Path | None, typer.Option(readable=False, help="Write them as the official CSV.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -74,7 +76,7 @@ def evaluate(
         counts["examples"] = len(examples)
         examples = each_picture(examples, images, file)
         counts["pictures"] = len(examples)
-    judged, unknown = _judge(model, examples)
+    judged, unknown = _judge(model, examples, eyes=eyes)
     if not output.IS_MAIN:
         return
     output.warn_unknown_words(unknown)
@@ -87,14 +89,14 @@ def evaluate(
     _print_scores(examples, verdicts if has_labels else None, also, as_json=as_json)
 
 
-def _judge(model: str, examples: Sequence[Example]) -> tuple[dict[str, float], dict[str, list[str]]]:
+def _judge(model: str, examples: Sequence[Example], *, eyes: bool) -> tuple[dict[str, float], dict[str, list[str]]]:
     """Probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
     from veriscene.serving import ONNX, load
     from veriscene.serving.evaluate import probabilities
     from veriscene.training.distributed import make_accelerator
 
     accelerator = make_accelerator()
-    judge = load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device))
+    judge = load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device), eyes=eyes)
     unknown: dict[str, list[str]] = {}
     for statement in {example.statement: None for example in examples}:
         unknown |= judge.encoder.vocabulary.unknown_words(statement)
@@ -135,6 +137,7 @@ def predict(
         Path | None, typer.Option(readable=False, help="JSON file: three boxes, or an object with `structured_rep`.")
     ] = None,
     image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
+    eyes: Eyes = False,
     as_json: AsJson = False,
     attention: Annotated[bool, typer.Option("--attention", help="Add the attention maps to the JSON output.")] = False,
 ) -> None:
@@ -153,7 +156,7 @@ def predict(
     output.require_one_process("predict")
     if statement is None and sys.stdin is None:  # closed by the shell: <&-
         raise InputError("is closed", where="standard input", allowed="send JSON lines, or use --statement and --scene")
-    judge = load(model)
+    judge = load(model, eyes=eyes)
     if statement is None:
         _predict_lines(judge, sys.stdin.buffer, attention=attention)
         return
