@@ -139,6 +139,12 @@ def write_bytes(path: Path, content: bytes) -> None:
             partial.unlink()
 
 
+def check_absent(file: Path) -> None:
+    """Raises InputError if there is such a file or folder, which a command must not replace."""
+    if os.path.lexists(file):
+        raise InputError("already exists", where=file, allowed="name a new file")
+
+
 # ---------------------------------------------------------------- folders
 
 

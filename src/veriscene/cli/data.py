@@ -1,4 +1,4 @@
-"""`veriscene data`: download, generate, check and describe corpora."""
+"""`veriscene data`: download, generate, check and describe corpora; scenes to pictures and back."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import typer
 from veriscene.cli.backbone import backbone
 from veriscene.cli.output import AsJson, progress_bar
 from veriscene.errors import InputError
-from veriscene.files import created
+from veriscene.files import check_absent, created, write_bytes, write_text
 from veriscene.scenes import nlvr
 
-data = typer.Typer(help="Download, generate, check and describe corpora.", no_args_is_help=True)
+data = typer.Typer(help="Download, generate, check and describe corpora; draw and read pictures.", no_args_is_help=True)
 data.command()(backbone)
 
 Files = Annotated[list[Path], typer.Argument(readable=False, metavar="FILE…", help="NLVR files or corpus folders.")]
@@ -85,6 +85,66 @@ def get(folder: Annotated[Path, typer.Argument(readable=False, help="Corpus fold
     is_new = fetch(folder, progress=lambda name: progress_bar(f"{name} (bytes)"))
     new = sum(is_new.values())
     print(f"{folder}: {new:,} files downloaded, {len(is_new) - new:,} already there")
+
+
+@data.command()
+def render(
+    file: Annotated[Path, typer.Argument(readable=False, help="An NLVR file, or a JSON file with one scene.")],
+    out: Annotated[Path, typer.Argument(readable=False, help="A new folder, or a new .png or .svg file.")],
+    kind: Annotated[str, typer.Option("--format", help="Of the pictures in a folder: png or svg.")] = "png",
+    permutations: Annotated[int, typer.Option(help="Pictures of each scene, 1 to 6: the orders of its boxes.")] = 1,
+) -> None:
+    """Draw scenes; PNGs have the corpus's exact pixels.
+
+    If OUT ends with .png or .svg, FILE holds one scene: three boxes, or an object with `structured_rep`. Otherwise FILE
+    is an NLVR file, and OUT gets DIRECTORY/SPLIT-IDENTIFIER-0.png for each example; SPLIT is FILE's name.
+
+    Examples: veriscene data render nlvr/dev/dev.json nlvr/dev/images, or veriscene data render scene.json scene.svg
+    """
+    from veriscene.corpora.pictures import FORMATS, render_examples, render_scene
+
+    if kind not in FORMATS:
+        raise typer.BadParameter(f"{kind!r} is not one of {', '.join(FORMATS)}", param_hint="--format")
+    if out.suffix.removeprefix(".") in FORMATS:
+        check_absent(out)
+        write_bytes(out, render_scene(nlvr.read_scene_file(file), out.suffix.removeprefix(".")))
+        print(out)
+        return
+    examples = nlvr.read(file)
+    with progress_bar("scenes") as progress:
+        render_examples(examples, out, split=file.stem, kind=kind, count=permutations, progress=progress)
+    print(f"{out}: {len(examples) * permutations:,} pictures of {len(examples):,} scenes")
+
+
+@data.command()
+def decode(
+    picture: Annotated[Path, typer.Argument(readable=False, help="A PNG, or a folder whose PNGs are decoded.")],
+    out: Annotated[Path | None, typer.Option(readable=False, help="New file. Default: standard output.")] = None,
+) -> None:
+    """Print the scene of a picture as JSON: three boxes, as `structured_rep`.
+
+    Of a folder: one JSON object per line, with `identifier`, `picture` and `structured_rep`. The pictures must have the
+    corpus's exact pixels; one that has not is an error.
+
+    Examples: veriscene data decode scene.png, or veriscene data decode nlvr/dev/images --out scenes.json
+    """
+    from veriscene.corpora.pictures import decode_file, decode_folder
+    from veriscene.scenes.scene import scene_to_json
+
+    if out is not None:
+        check_absent(out)
+    lines = []
+    with progress_bar("pictures") as progress:
+        records = decode_folder(picture, progress) if picture.is_dir() else iter([scene_to_json(decode_file(picture))])
+        for record in records:
+            line = json.dumps(record)
+            if out is None:
+                print(line)
+            else:
+                lines.append(f"{line}\n")
+    if out is not None:
+        write_text(out, "".join(lines))
+        print(out)
 
 
 def _plain(value: object) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Model = Annotated[
     str, typer.Argument(help="A folder written by `veriscene train`, a shipped checkpoint's name, or an .onnx file.")
 ]
+Eyes = Annotated[bool, typer.Option("--eyes", help="Judge by what is recognised in the pictures, however distorted.")]
 Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
 
 
@@ -49,11 +50,20 @@ def models(as_json: AsJson = False) -> None:
 def evaluate(
     model: Model,
     file: Examples,
+    images: Annotated[
+        Path | None,
+        typer.Option(readable=False, help="Folder of the split's pictures, each of which is judged, not the scene."),
+    ] = None,
+    eyes: Eyes = False,
     predictions: Annotated[Path | None, typer.Option(readable=False, help="Write them as the official CSV.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled NLVR file."""
+    """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled NLVR file.
+
+    With --images, every picture of an example counts, as in the official scripts.
+    """
     from veriscene.scenes import nlvr
+    from veriscene.scenes.picture_files import each_picture, written_name
 
     if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
         raise InputError("is the file that is evaluated", where=predictions, allowed="name another file")
@@ -61,26 +71,32 @@ def evaluate(
     has_labels = any(example.label is not None for example in examples)
     if not has_labels and predictions is None:
         raise InputError("has no labels to score", where=file, allowed="use --predictions to write the predictions")
-    judged, unknown = _judge(model, examples)
+    counts = {}
+    if images is not None:
+        counts["examples"] = len(examples)
+        examples = each_picture(examples, images, file)
+        counts["pictures"] = len(examples)
+    judged, unknown = _judge(model, examples, eyes=eyes)
     if not output.IS_MAIN:
         return
     output.warn_unknown_words(unknown)
     verdicts = {identifier: probability > 0.5 for identifier, probability in judged.items()}
     if predictions is not None:
-        nlvr.write_predictions(predictions, verdicts)
+        nlvr.write_predictions(predictions, {written_name(each): verdicts[each.identifier] for each in examples})
     if not has_labels:
         output.say(f"{file}: has no labels to score; the predictions are in {predictions}")
-    _print_scores(examples, verdicts if has_labels else None, {"unknown_words": unknown}, as_json=as_json)
+    also = {"unknown_words": unknown, **counts}
+    _print_scores(examples, verdicts if has_labels else None, also, as_json=as_json)
 
 
-def _judge(model: str, examples: Sequence[Example]) -> tuple[dict[str, float], dict[str, list[str]]]:
+def _judge(model: str, examples: Sequence[Example], *, eyes: bool) -> tuple[dict[str, float], dict[str, list[str]]]:
     """Probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
     from veriscene.serving import ONNX, load
     from veriscene.serving.evaluate import probabilities
     from veriscene.training.distributed import make_accelerator
 
     accelerator = make_accelerator()
-    judge = load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device))
+    judge = load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device), eyes=eyes)
     unknown: dict[str, list[str]] = {}
     for statement in {example.statement: None for example in examples}:
         unknown |= judge.encoder.vocabulary.unknown_words(statement)
@@ -90,16 +106,28 @@ def _judge(model: str, examples: Sequence[Example]) -> tuple[dict[str, float], d
 
 def score(
     file: Examples,
-    predictions: Annotated[Path, typer.Argument(readable=False, help="Lines of the form `identifier,true|false`.")],
+    predictions: Annotated[
+        Path, typer.Argument(readable=False, help="Lines `identifier,true|false` or `file.png,true|false`.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Score the predictions of any system, as the official scripts do."""
+    """Score the predictions of any system, as the official scripts do. Predictions by file name have one line for each
+    picture of an example."""
     from veriscene.evaluation import metrics
     from veriscene.scenes import nlvr
+    from veriscene.scenes.picture_files import per_picture
 
     examples, verdicts = nlvr.read(file), nlvr.read_predictions(predictions)
+    counts = {}
+    if any(name.endswith(".png") for name in verdicts):
+        counts["examples"] = len(examples)
+        try:
+            examples, verdicts = per_picture(examples, verdicts)
+        except InputError as error:
+            raise error.at(predictions) from None
+        counts["pictures"] = len(examples)
     metrics.check_complete(examples, verdicts, file=predictions)
-    _print_scores(examples, verdicts, {}, as_json=as_json)
+    _print_scores(examples, verdicts, counts, as_json=as_json)
 
 
 def predict(
@@ -108,23 +136,39 @@ def predict(
     scene: Annotated[
         Path | None, typer.Option(readable=False, help="JSON file: three boxes, or an object with `structured_rep`.")
     ] = None,
+    image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
+    eyes: Eyes = False,
     as_json: AsJson = False,
     attention: Annotated[bool, typer.Option("--attention", help="Add the attention maps to the JSON output.")] = False,
 ) -> None:
-    """Judge one statement about one scene. Without --statement: JSON lines on standard input, one verdict per line."""
-    from veriscene.scenes.nlvr import read_scene_file
-    from veriscene.serving import load
+    """Judge one statement about one scene. Without --statement: JSON lines on standard input, one verdict per line.
 
-    if (statement is None) != (scene is None):
-        raise typer.BadParameter("--statement and --scene go together")
+    Example: veriscene predict best --statement "There is a yellow circle." --image scene.png
+    """
+    from veriscene.scenes.nlvr import read_scene_file
+    from veriscene.scenes.picture import of_any_size
+    from veriscene.serving import load
+    from veriscene.serving.judge import Question
+
+    shown = [path for path in (scene, image) if path is not None]
+    if len(shown) != (0 if statement is None else 1):
+        raise typer.BadParameter("--statement goes together with --scene or --image")
     output.require_one_process("predict")
     if statement is None and sys.stdin is None:  # closed by the shell: <&-
         raise InputError("is closed", where="standard input", allowed="send JSON lines, or use --statement and --scene")
-    judge = load(model)
-    if statement is None or scene is None:
+    judge = load(model, eyes=eyes)
+    if statement is None:
         _predict_lines(judge, sys.stdin.buffer, attention=attention)
         return
-    verdict = judge(statement, read_scene_file(scene))
+    if scene is not None:
+        verdict = judge(statement, read_scene_file(scene))
+    else:
+        (path,) = shown
+        question = Question(statement, picture=of_any_size(path))
+        try:
+            verdict = judge(question)
+        except InputError as error:
+            raise error.at(path) from None
     output.warn_unknown_words(verdict.unknown_words)
     if as_json:
         print(json.dumps(verdict.to_json(attention=attention)))
@@ -188,7 +232,10 @@ def export(
 def _print_scores(
     examples: Sequence[Example], verdicts: Mapping[str, bool] | None, also: Mapping[str, object], *, as_json: bool
 ) -> None:
-    """Without verdicts (the examples have no labels) the JSON object has the same keys, and null for the scores."""
+    """Without verdicts (the examples have no labels) the JSON object has the same keys, and null for the scores.
+
+    `also` are more keys of that object; with `pictures`, the examples are one for each picture.
+    """
     from veriscene.evaluation import metrics
 
     scores = None if verdicts is None else metrics.score(examples, verdicts)
@@ -208,8 +255,8 @@ def _print_scores(
         print(json.dumps({**record, **also}))
     elif scores is not None:
         low, high = scores.interval
-        interval = f"95 % interval {low:.2%} to {high:.2%}"
-        print(f"accuracy     {scores.accuracy:.2%}  ({interval}, {scores.examples:,} examples)")
+        interval, unit = f"95 % interval {low:.2%} to {high:.2%}", "pictures" if "pictures" in also else "examples"
+        print(f"accuracy     {scores.accuracy:.2%}  ({interval}, {scores.examples:,} {unit})")
         print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
         table = Table(
             "", "", *(Column(name, justify="right") for name in ("examples", "accuracy", "95 % interval")), box=None

@@ -12,10 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from veriscene.errors import InputError
 from veriscene.files import opened, parse_json, read_lines, read_text, write_text
 from veriscene.scenes.scene import Scene, attempt, not_allowed, parse_scene, read_scene, scene_to_json
+
+if TYPE_CHECKING:
+    from veriscene.scenes.raster import Pixels
 
 MAX_WORDS = 256  # the longest public statement has 25
 MAX_LINES = 5_000_000  # more than the largest synthetic corpus has
@@ -38,6 +42,8 @@ class Example:
     label: bool | None = None
     directory: str | None = None
     place: str | None = field(default=None, compare=False, repr=False)  # file:line it was read from
+    # A PNG of the corpus or its pixels, (100, 400, RGB); None: what the scene looks like is rendered.
+    picture: Path | Pixels | None = field(default=None, compare=False, repr=False)
 
     @property
     def presentation(self) -> str:

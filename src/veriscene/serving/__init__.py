@@ -7,15 +7,21 @@ from pathlib import Path
 import torch
 
 from veriscene.errors import InputError
+from veriscene.models.vision.eyes import Eyes
+from veriscene.serving.eyes import PIXELS, EyesJudge
 from veriscene.serving.judge import Judge, TorchJudge
 from veriscene.training import checkpoint as checkpoints
 
 ONNX = ".onnx"  # the suffix by which exported files are recognised
 
 
-def load(model: str | Path, *, device: str = "cpu") -> Judge:
+def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge:
     """A judge from the name of a shipped checkpoint, a folder that `veriscene train` wrote, or an .onnx file that
-    `veriscene export` wrote (CPU only)."""
+    `veriscene export` wrote (CPU only). With `eyes`, or if the name ends with -pixels, it judges what eyes see."""
+    plain = str(model).removesuffix(PIXELS)
+    has_eyes = plain != str(model) and not Path(model).exists()
+    if eyes or has_eyes:
+        return EyesJudge(load(plain if has_eyes else model, device=device), Eyes.load(device=device))
     if str(model).endswith(ONNX):
         from veriscene.serving.onnx.judge import OnnxJudge
 

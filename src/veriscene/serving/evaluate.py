@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from accelerate import Accelerator
 
 from veriscene.errors import InputError
 from veriscene.models.base import INFERENCE_BATCH
+from veriscene.scenes import picture
 from veriscene.scenes.nlvr import Example
 from veriscene.serving.judge import Judge, Question
 from veriscene.training.distributed import gathered
@@ -19,7 +21,8 @@ def probabilities(
     accelerator: Accelerator,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, float]:
-    """The probability of truth by identifier, for each example exactly once, in the order of the file.
+    """The probability of truth by identifier, for each example exactly once, in the order of the file. Of an example
+    with a picture, the picture is judged, not the scene.
 
     Processes share the examples, and the result does not depend on their number. Statements of similar length share a
     batch, to save padding.
@@ -27,7 +30,7 @@ def probabilities(
     world = accelerator.num_processes
     by_length = sorted(range(len(examples)), key=lambda number: len(examples[number].statement))
     mine = by_length[accelerator.process_index :: world]
-    questions = (Question(examples[number].statement, examples[number].scene) for number in mine)
+    questions = (_question(judge, examples[number]) for number in mine)
     judged: list[tuple[int, float]] = []
     for number, verdict in zip(mine, judge.stream(questions, batch=INFERENCE_BATCH), strict=True):
         judged.append((number, verdict.probability))
@@ -37,3 +40,14 @@ def probabilities(
     if len(judged) != len(examples) or len(by_number) != len(examples):
         raise InputError(f"{len(judged)} judgements for {len(examples)} examples; each must be judged exactly once")
     return {example.identifier: by_number[number] for number, example in enumerate(examples)}
+
+
+def _question(judge: Judge, example: Example) -> Question:
+    if not isinstance(example.picture, Path):
+        scene = example.scene if example.picture is None else None
+        return Question(example.statement, scene, example.picture)
+    question = Question(example.statement, picture=picture.of_any_size(example.picture))
+    try:
+        return judge.readable(question)
+    except InputError as error:
+        raise error.at(example.picture) from None

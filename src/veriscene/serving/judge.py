@@ -5,6 +5,7 @@ Question.from_json and Verdict.to_json define the wire format.
 
 from __future__ import annotations
 
+import base64
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,33 +18,62 @@ from numpy.typing import NDArray
 
 from veriscene.errors import InputError
 from veriscene.models import Order
+from veriscene.scenes import decode, picture
 from veriscene.scenes.nlvr import Example, check_statement
-from veriscene.scenes.scene import Scene, not_allowed, parse_scene
+from veriscene.scenes.raster import Pixels
+from veriscene.scenes.scene import BOXES_PER_SCENE, Box, Scene, not_allowed, parse_scene
 from veriscene.tensors.batch import Batch
-from veriscene.tensors.encoder import Encoder
+from veriscene.tensors.encoder import Encoder, Input
 from veriscene.tensors.vocabulary import tokenize
 from veriscene.training.checkpoint import Checkpoint
 
 STREAM_BATCH = 64
 FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what a verdict is made of
 Array = NDArray[Any]
+_NO_SCENE = Scene((Box(()), Box(()), Box(())))  # of a question about a picture, which a model of pixels does not read
 
 
 @dataclass(frozen=True)
 class Question:
-    """Raises InputError unless the statement is text that a model can judge and the scene is a Scene."""
+    """A statement about a scene or about a picture: (height, width, RGB), uint8, of any size.
+
+    Raises InputError unless the statement is text that a model can judge and there is a Scene or a picture, not both.
+    """
 
     statement: str
-    scene: Scene
+    scene: Scene | None = None
+    picture: Pixels | None = None
 
     def __post_init__(self) -> None:
         _check_statement(self.statement)
-        if not isinstance(self.scene, Scene):
+        if self.picture is None and not isinstance(self.scene, Scene):
             raise not_allowed(self.scene, "it must be a Scene; Question.of also takes lists of items").at("scene")
+        if self.picture is not None and self.scene is not None:
+            raise InputError("a question has a scene and a picture", allowed="give one of them")
+        if self.picture is not None:
+            array = self.picture
+            if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3:
+                raise InputError("not a picture", allowed="it must be an array (height, width, 3) of uint8").at(
+                    "picture"
+                )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Question) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        """Its value; arrays can be neither compared nor hashed."""
+        picture = None if self.picture is None else (self.picture.shape, self.picture.tobytes())
+        return self.statement, self.scene, picture
 
     @classmethod
     def of(cls, statement: Any, scene: Any) -> Question:
-        """The scene is a Scene or NLVR's `structured_rep`; raises InputError if either is malformed."""
+        """The scene is a Scene, NLVR's `structured_rep` or a picture; raises InputError if either is malformed."""
+        if isinstance(scene, np.ndarray):
+            return cls(statement, picture=scene)
         if not isinstance(scene, Scene):
             _check_statement(statement)  # so that errors come in the order of the arguments
             scene = parse_scene(scene)
@@ -51,11 +81,17 @@ class Question:
 
     @classmethod
     def from_json(cls, record: object) -> Question:
-        """An object with `statement` (or NLVR's `sentence`) and `scene` (or `structured_rep`)."""
+        """An object with `statement` (or NLVR's `sentence`) and `scene` (or `structured_rep`), or with `image`, the
+        base64 text of a PNG or JPEG file, in place of the scene."""
         if not isinstance(record, Mapping):
             raise InputError("not a JSON object", allowed="a question is an object with statement and scene")
         statement = record.get("statement", record.get("sentence"))
-        return cls.of(statement, record.get("scene", record.get("structured_rep")))
+        scene = record.get("scene", record.get("structured_rep"))
+        if "image" not in record:
+            return cls.of(statement, scene)
+        if scene is not None:
+            raise InputError("a question has a scene and an image", allowed="give one of them")
+        return cls(statement, picture=_parse_image(record["image"]))
 
 
 @dataclass(frozen=True)
@@ -93,7 +129,7 @@ class Verdict:
         return record
 
 
-AnyQuestion = Question | tuple[str, Scene | list[Any]]
+AnyQuestion = Question | tuple[str, Scene | list[Any] | Pixels]
 
 
 class Judge(ABC):
@@ -103,19 +139,22 @@ class Judge(ABC):
     order: Order  # of the model
 
     @overload
-    def __call__(self, statement: str, scene: Scene | list[Any]) -> Verdict: ...
+    def __call__(self, statement: str, scene: Scene | list[Any] | Pixels) -> Verdict: ...
     @overload
     def __call__(self, statement: Question) -> Verdict: ...
     @overload
     def __call__(self, statement: Sequence[AnyQuestion]) -> list[Verdict]: ...
     def __call__(
-        self, statement: str | Question | Sequence[AnyQuestion], scene: Scene | list[Any] | None = None
+        self, statement: str | Question | Sequence[AnyQuestion], scene: Scene | list[Any] | Pixels | None = None
     ) -> Verdict | list[Verdict]:
-        """judge(statement, scene), judge(question), or judge([question, (statement, scene), …])."""
+        """judge(statement, scene), judge(question), or judge([question, (statement, scene), …]).
+
+        In place of a scene, a picture (height, width, RGB) may be given.
+        """
         if isinstance(statement, Question):
-            return self._judge([statement])[0]
+            return self._judge([self.readable(statement)])[0]
         if isinstance(statement, str) or scene is not None:
-            return self._judge([Question.of(statement, scene)])[0]
+            return self._judge([self.readable(Question.of(statement, scene))])[0]
         if isinstance(statement, Sequence) and not isinstance(statement, str):
             return list(self.stream(statement))
         raise _not_a_question(statement)
@@ -131,7 +170,7 @@ class Judge(ABC):
         while malformed is None:
             chunk: list[Question] = []
             try:
-                chunk.extend(_question(question, number) for number, question in islice(waiting, batch))
+                chunk.extend(self._question(question, number) for number, question in islice(waiting, batch))
             except InputError as error:
                 malformed = error
             if not chunk:
@@ -140,21 +179,53 @@ class Judge(ABC):
         if malformed is not None:
             raise malformed
 
+    def readable(self, question: Question) -> Question:
+        """The question in the form that the model reads; raises InputError if it has none.
+
+        A model of items gets the scene of which the picture is exactly the rendering. A model of pixels reads the
+        picture, or the rendering of the scene.
+        """
+        if question.picture is None:
+            return question
+        try:
+            if Input.ITEMS in self.encoder.inputs:
+                return Question(question.statement, decode.scene(question.picture))
+            decode.check_size(question.picture)
+        except InputError as error:
+            place = "picture" if error.where is None else f"picture, {error.where}"
+            raise InputError(error.what, where=place, allowed="try --eyes, which reads inexact pictures too") from None
+        return question
+
     @abstractmethod
-    def _judge(self, questions: list[Question]) -> list[Verdict]: ...
+    def _judge(self, questions: list[Question]) -> list[Verdict]:
+        """The verdicts on questions that `readable` returned."""
+
+    def _question(self, question: AnyQuestion, number: int) -> Question:
+        if isinstance(question, Question):
+            return self.readable(question)
+        where = f"question {number}"
+        if not isinstance(question, Sequence) or isinstance(question, str) or len(question) != 2:
+            raise _not_a_question(question).at(where)
+        try:
+            return self.readable(Question.of(*question))
+        except InputError as error:
+            raise error.at(where) from None
 
     def _encode(self, questions: list[Question]) -> Batch:
-        return self.encoder([Example("0-0", question.statement, question.scene) for question in questions])
+        return self.encoder(
+            [Example("0-0", asked.statement, asked.scene or _NO_SCENE, picture=asked.picture) for asked in questions]
+        )
 
     def _verdicts(self, questions: list[Question], batch: Batch, judged: Mapping[str, Array]) -> list[Verdict]:
         """Decodes a Judgement's FIELDS, without those that are None, into the verdicts on the questions of a batch."""
-        positions = None if batch.items is None else batch.items.positions.numpy()
+        items = None if batch.items is None else (batch.items.positions.numpy(), batch.items.counts.numpy())
         probabilities, scores = _sigmoid(judged["logits"]).tolist(), judged.get("scores")
         per_box = None if scores is None else _sigmoid(scores).tolist()
         verdicts = []
         for number, question in enumerate(questions):
             maps = {name: judged[name][number] for name in ("order", "alpha", "beta") if name in judged}
-            order, attention = _decode(question, None if positions is None else positions[number], maps)
+            encoded = None if items is None else [at[:n] for at, n in zip(*(a[number] for a in items), strict=True)]
+            order, attention = _decode(question.statement, encoded, maps)
             verdict = Verdict(
                 probability=probabilities[number],
                 per_box=None if per_box is None else per_box[number],
@@ -168,24 +239,21 @@ class Judge(ABC):
 
 
 def _decode(
-    question: Question, positions: Array | None, maps: Mapping[str, Array]
+    statement: str, encoded: list[Array] | None, maps: Mapping[str, Array]
 ) -> tuple[list[list[int]] | None, Attention | None]:
     """Order and attention of one question, in terms of the scene's own lists of items.
 
-    `positions` (box, item) are the items' indices in the scene, as encoded; None: the objects are feature-map cells.
+    `encoded` are, per box, the items' indices in the scene, as encoded; None: the objects are feature-map cells.
     """
     alpha, beta = maps.get("alpha"), maps.get("beta")
-    if positions is None:
-        cells = 0 if alpha is None else alpha.shape[-1]
-        encoded = [np.arange(cells)] * len(question.scene.boxes)
-    else:
-        encoded = [positions[number, : len(box.items)] for number, box in enumerate(question.scene.boxes)]
+    if encoded is None:
+        encoded = [np.arange(0 if alpha is None else alpha.shape[-1])] * BOXES_PER_SCENE
     # What was read at each place, as an index into the scene's list.
     read = [at[maps["order"][box, : len(at)]] if "order" in maps else at for box, at in enumerate(encoded)]
     order = [each.tolist() for each in read] if "order" in maps else None
     if alpha is None and beta is None:
         return order, None
-    words, places = tokenize(question.statement), [each.argsort() for each in read]
+    words, places = tokenize(statement), [each.argsort() for each in read]
     long = len(words)
     attention = Attention(
         words=words,
@@ -209,20 +277,19 @@ class TorchJudge(Judge):
         return self._verdicts(questions, batch, {name: tensor.cpu().numpy() for name, tensor in judged.items()})
 
 
-def _question(question: AnyQuestion, number: int) -> Question:
-    if isinstance(question, Question):
-        return question
-    where = f"question {number}"
-    if not isinstance(question, Sequence) or isinstance(question, str) or len(question) != 2:
-        raise _not_a_question(question).at(where)
-    try:
-        return Question.of(*question)
-    except InputError as error:
-        raise error.at(where) from None
-
-
 def _not_a_question(value: object) -> InputError:
     return InputError(f"not a question: {value!r:.60}", allowed="give a Question or a pair (statement, scene)")
+
+
+def _parse_image(value: object) -> Pixels:
+    try:
+        if not isinstance(value, str):
+            raise not_allowed(value, "it must be the base64 text of a PNG or JPEG file")
+        return picture.from_bytes(base64.b64decode(value, validate=True))
+    except ValueError:
+        raise InputError("not base64", where="image") from None
+    except InputError as error:
+        raise error.at("image") from None
 
 
 def _check_statement(statement: object) -> None:

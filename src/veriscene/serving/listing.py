@@ -9,6 +9,9 @@ from pathlib import Path
 from veriscene import files, models
 from veriscene.config import presets
 from veriscene.errors import InputError
+from veriscene.models.vision.eyes import SHIPPED as EYES
+from veriscene.serving.eyes import PIXELS
+from veriscene.tensors.encoder import Input
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS
 
@@ -43,10 +46,11 @@ def list_models() -> list[ListedModel]:
 
 
 def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
-    """Those that ship with the package, and finished runs below `runs`; damaged ones are left out."""
-    places = {name: str(folder) for name, folder in checkpoints.shipped_checkpoints().items()}
+    """Those that ship with the package, with and without eyes, and finished runs below `runs`; damaged ones are left
+    out."""
+    shipped = {name: str(folder) for name, folder in checkpoints.shipped_checkpoints().items()}
     trained = (run for run in sorted(runs.glob("*")) if (run / SUMMARY).is_file() or files.present(run / BEST))
-    places |= {str(run): str(run) for run in trained}
+    places = shipped | {str(run): str(run) for run in trained}
     found = []
     for name, folder in places.items():
         try:
@@ -58,4 +62,8 @@ def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
         except (InputError, OSError, ValueError, AttributeError):
             continue
         found.append(ListedCheckpoint(name, config.model.name, accuracy, supervision, round(size, 1), folder))
+        if name in shipped and EYES.is_file() and Input.ITEMS in models.MODELS[config.model.name].inputs:
+            size += EYES.stat().st_size / 1e6
+            seeing = f"eyes + {config.model.name}"
+            found.append(ListedCheckpoint(name + PIXELS, seeing, None, supervision, round(size, 1), folder))
     return found

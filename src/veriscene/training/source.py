@@ -18,9 +18,10 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
+from veriscene.scenes.picture_files import with_pictures
 from veriscene.tensors.augmentation import drop_words
 from veriscene.tensors.batch import Batch
-from veriscene.tensors.encoder import Encoder, ItemOrder
+from veriscene.tensors.encoder import Encoder, Input, ItemOrder
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
 
@@ -83,8 +84,15 @@ class CorpusSource(Source):
 
     @classmethod
     def open(cls, config: Config, folder: Path) -> CorpusSource:
-        """The train and dev splits of a corpus folder."""
-        train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
+        """The train and dev splits of a corpus folder. Models of pixels see its pictures, which must then be complete;
+        the pictures of a split without a folder `images` are rendered."""
+        reads_pixels = Input.PIXELS in models.MODELS[config.model.name].inputs
+        splits: list[list[Example]] = []
+        for split in ("train", "dev"):
+            file = nlvr.split_file(folder, split)
+            examples, images = nlvr.read(file), file.parent / "images"
+            splits.append(with_pictures(examples, images, split) if reads_pixels and images.is_dir() else examples)
+        train, dev = splits
         return cls(config, train=train, dev=dev, supervision=corpora.supervision(folder))
 
     @cached_property

@@ -80,7 +80,7 @@ def load_weights(backbone: Backbone, name: str) -> None:
         raise InputError(error.what, where=weights_path(name), allowed=PRETRAINED[name]) from None
 
 
-def save_weights(backbone: Backbone, path: Path, *, metadata: Mapping[str, str]) -> None:
+def save_weights(backbone: nn.Module, path: Path, *, metadata: Mapping[str, str]) -> None:
     """Writes weights and buffers, atomically, in half precision; tensors with values too large for it stay as is."""
 
     def compact(tensor: Tensor) -> Tensor:

@@ -137,4 +137,4 @@ def _read_metadata(judge: OnnxJudge, found: Mapping[str, str], where: str) -> No
 
 def _size(question: Question) -> tuple[int, int]:
     # The number of letters approximates the number of words well enough, without splitting the statement.
-    return max(len(box.items) for box in question.scene.boxes), len(question.statement)
+    return max(len(box.items) for box in required(question.scene).boxes), len(question.statement)

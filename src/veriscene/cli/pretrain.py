@@ -1,0 +1,58 @@
+"""`veriscene pretrain`: networks that see, trained on rendered scenes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veriscene.cli import output
+
+HELD_OUT = {"cuda": 512, "cpu": 32}  # scenes judged for each progress line; a CPU takes seconds for more
+
+
+def pretrain(
+    name: Annotated[str, typer.Argument(help="eyes, or the backbone resnet50-rendered.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(readable=False, help="File to write. Default: eyes.safetensors, or the backbone's own place."),
+    ] = None,
+    minutes: Annotated[float, typer.Option(min=0.01, help="How long to train.")] = 10.0,
+    steps: Annotated[int | None, typer.Option(min=1, help="Train for this many steps instead.")] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Scenes per step. Default: 384; backbone: 192.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of weights and scenes.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(min=0, max=256, help="Processes that draw scenes. Default: one per core.")
+    ] = None,
+) -> None:
+    """Train a network to see what is where, on rendered scenes without end. No corpus is needed.
+
+    Writes the weights every minute and at the end; Ctrl-C ends the training early.
+    """
+    import torch
+
+    from veriscene.models.vision.backbone import weights_path
+    from veriscene.training.pretrain import RENDERED_BACKBONE, Pretrainer, Settings, make_task
+
+    output.require_one_process("pretrain")
+    torch.manual_seed(seed)
+    task = make_task(name)
+    if out is None:
+        out = weights_path(RENDERED_BACKBONE) if name == RENDERED_BACKBONE else Path("eyes.safetensors")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    settings = Settings(
+        seconds=60 * minutes if steps is None else float("inf"),
+        steps=steps or Settings.steps,
+        scenes=batch or task.scenes,
+        seed=seed,
+        workers=len(os.sched_getaffinity(0)) if workers is None else workers,
+        held_out=HELD_OUT[device.type],
+    )
+    outcome = Pretrainer(task, out, settings, device=device, say=output.say).run()
+    if outcome.interrupted:
+        kept = f"the weights so far are in {out}" if outcome.steps else "nothing was written"
+        output.say(f"interrupted after step {outcome.steps}; {kept}")
+        raise typer.Exit(output.INTERRUPTED)
+    output.result(str(out))

@@ -1,0 +1,36 @@
+"""A judge of items that sees: `eyes` in front of any model that reads items."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veriscene.errors import InputError
+from veriscene.models.vision.eyes import Eyes
+from veriscene.scenes import raster
+from veriscene.serving.judge import Judge, Question, Verdict
+from veriscene.tensors.encoder import Input
+
+PIXELS = "-pixels"  # NAME-pixels is the model NAME with eyes
+
+
+class EyesJudge(Judge):
+    """Judges pictures of any size by the items recognised in them; a scene is rendered first.
+
+    Order and attention of a verdict are those of the recognised items, which come from top to bottom.
+    """
+
+    def __init__(self, judge: Judge, eyes: Eyes) -> None:
+        if Input.ITEMS not in judge.encoder.inputs:
+            raise InputError("this model reads pixels itself", allowed="use it without eyes")
+        self.judge, self.eyes = judge, eyes
+        self.encoder, self.order = judge.encoder, judge.order
+
+    def readable(self, question: Question) -> Question:
+        if question.scene is None:
+            return question
+        return Question(question.statement, picture=np.ascontiguousarray(raster.pixels(question.scene)[..., :3]))
+
+    def _judge(self, questions: list[Question]) -> list[Verdict]:
+        pictures = [question.picture for question in questions if question.picture is not None]
+        scenes = self.eyes.scenes(pictures)
+        return self.judge([Question(asked.statement, scene) for asked, scene in zip(questions, scenes, strict=True)])
