@@ -80,9 +80,7 @@ def cnn_bienc_scores(model: SeeingModel, example: Toy, maps: np.ndarray) -> list
     return [float((weights["similarity.weight"] @ last) @ box) for box in boxes]
 
 
-@pytest.mark.parametrize(
-    ("name", "reference"), [("cnn-biatt", cnn_biatt_scores), ("cnn-bienc", cnn_bienc_scores)]
-)
+@pytest.mark.parametrize(("name", "reference"), [("cnn-biatt", cnn_biatt_scores), ("cnn-bienc", cnn_bienc_scores)])
 def test_a_padded_batch_agrees_with_the_equations_of_each_example(name, reference) -> None:
     torch.manual_seed(0)
     sizes = {"embedding": 5, "hidden": 4, "joint": 7, "filters": 3, "mlp": 6}
@@ -183,7 +181,7 @@ def test_end_to_end_the_backbone_learns_more_slowly(name: str) -> None:
 def test_missing_weights_are_named_before_training(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VERISCENE_CACHE", str(tmp_path))
     config = replace(models.MODELS[name].Config(), backbone="resnet50-rendered")
-    with pytest.raises(MissingRequirement, match=r"resnet50-rendered.safetensors.*veriscene pretrain resnet50-rendered"):
+    with pytest.raises(MissingRequirement, match=r"resnet50-rendered.safetensors.*`veriscene pretrain"):
         models.check(config)
 
 

@@ -24,7 +24,10 @@ def balanced(seed: int):
     return batch_of(paired)
 
 
-@pytest.mark.parametrize("name", sorted(n for n, kind in MODELS.items() if not kind.is_fitted and Input.ITEMS in kind.inputs))
+READERS = sorted(name for name, kind in MODELS.items() if not kind.is_fitted and Input.ITEMS in kind.inputs)
+
+
+@pytest.mark.parametrize("name", READERS)
 def test_a_model_memorises_32_examples(name):
     batch = balanced(seed=0)
     torch.manual_seed(0)

@@ -51,7 +51,7 @@ class Reproduction:
 
     def lacking(self, rows: Sequence[Row]) -> dict[str, InputError]:
         """Why rows cannot be trained here: a library or pretrained weights are missing."""
-        reasons = {}
+        reasons: dict[str, InputError] = {}
         for row in rows:
             try:
                 self.configuration(row)

@@ -59,7 +59,7 @@ def build(config: ModelConfig, *, vocabulary: Vocabulary) -> Model:
 
 
 def check(config: ModelConfig) -> None:
-    """Raises InputError if such a model cannot be trained: too large, or a library or pretrained weights are missing."""
+    """Raises InputError if such a model cannot be trained: too large, or a library or weights file is missing."""
     check_size(config, Vocabulary(SPECIAL)).check_requirements()
 
 

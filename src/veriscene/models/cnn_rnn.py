@@ -84,7 +84,7 @@ class CNNRNN(Model):
 
 
 def small_pictures(pixels: Tensor) -> Tensor:
-    """The pictures of sub-images (batch, box, 100, 100, RGB) at 160 x 40 with values in [0, 1]: (batch, RGB, 40, 160)."""
+    """Pictures from their sub-images (batch, box, 100, 100, RGB), at 160 x 40 and in [0, 1]: (batch, RGB, 40, 160)."""
     boxes = pixels.permute(0, 4, 2, 1, 3).float()  # (batch, RGB, height, box, width)
     with_strips = pad(boxes, (0, BOX_PITCH - BOX_EXTENT), value=STRIP).flatten(3)
     whole = with_strips[..., : with_strips.size(3) - (BOX_PITCH - BOX_EXTENT)]

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from veriscene.errors import InputError
 from veriscene.models.vision import cells
@@ -58,10 +59,11 @@ class Task:
 
     scenes: int  # per step, by default
     learning_rate: float  # the highest
-    network: nn.Module  # the pixels of `draw`, stacked -> (box, CHANNELS, GRID, GRID)
+    network: nn.Module  # the pixels of `draw`, stacked -> (box, CHANNELS and perhaps more, GRID, GRID)
     draw: Draw
     save: Callable[[Path], None]
     held_out: Mapping[str, Draw]  # pixels on which the share of exact boxes is measured, by name
+    loss: Callable[[Tensor, Tensor], Tensor] = cells.loss  # of outputs and targets
 
 
 @dataclass(frozen=True)
@@ -71,17 +73,32 @@ class Outcome:
 
 
 class SeeingBackbone(nn.Module):
-    """A backbone with a 1 x 1 convolution that predicts what is where."""
+    """A backbone with a 1 x 1 convolution that predicts what is where.
+
+    It also predicts the row and column of an item's cell: a model that reads single cells must find the position there.
+    """
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
         self.backbone = backbone
-        self.heads = nn.Conv2d(backbone.channels, cells.CHANNELS, 1)
+        self.heads = nn.Conv2d(backbone.channels, cells.CHANNELS + 2 * cells.GRID, 1)
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """(n, 3, 100, 100, RGB) uint8 -> (3 n, CHANNELS, GRID, GRID)."""
+        """(n, 3, 100, 100, RGB) uint8 -> (3 n, CHANNELS + 2 GRID, GRID, GRID)."""
         heads: Tensor = self.heads(self.backbone(pixels.flatten(0, 1)))
         return heads
+
+
+def loss_with_cells(outputs: Tensor, classes: Tensor) -> Tensor:
+    """The loss of what is where, and those of row and column."""
+    what, row, column = torch.split(outputs.float(), [cells.CHANNELS, cells.GRID, cells.GRID], dim=1)
+    is_absent = classes[:, 0] == cells.ABSENT
+    numbers = torch.arange(cells.GRID, device=outputs.device).expand(len(outputs), cells.GRID, -1)
+    rows, columns = (each.masked_fill(is_absent, cells.ABSENT) for each in (numbers.transpose(1, 2), numbers))
+    places = cross_entropy(row, rows, ignore_index=cells.ABSENT) + cross_entropy(
+        column, columns, ignore_index=cells.ABSENT
+    )
+    return cells.loss(what, classes) + places
 
 
 def eyes_task() -> Task:
@@ -97,7 +114,7 @@ def backbone_task() -> Task:
     def save(path: Path) -> None:
         save_weights(backbone, path, metadata={"trained": "veriscene pretrain " + RENDERED_BACKBONE})
 
-    return Task(192, 1e-3, network, rendered.clean_boxes, save, {"clean": rendered.clean_boxes})
+    return Task(192, 1e-3, network, rendered.clean_boxes, save, {"clean": rendered.clean_boxes}, loss_with_cells)
 
 
 def make_task(name: str) -> Task:
@@ -163,7 +180,7 @@ class Pretrainer:
         self.optimizer.param_groups[0]["lr"] = learning_rate
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             outputs = self.network.train()(pixels)
-        loss = cells.loss(outputs, classes)
+        loss = self.task.loss(outputs, classes)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.network.parameters(), CLIP_NORM)
         self.optimizer.step()
@@ -178,7 +195,7 @@ class Pretrainer:
     def _exact(self, held: Sample) -> Tensor:
         pixels, classes = held
         outputs = torch.cat([self.network(some.to(self.device)) for some in torch.split(pixels, HELD_OUT_BATCH)])
-        return cells.exact(outputs, classes.to(self.device))
+        return cells.exact(outputs[:, : cells.CHANNELS], classes.to(self.device))
 
     def _describe_exact(self) -> str:
         return "  ".join(f"{name} {share:.2%}" for name, share in self.exact().items())

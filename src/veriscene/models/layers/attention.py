@@ -94,11 +94,12 @@ class CellMatching(Matching):
         self.cell_cnn = CellReader(joint, filters)
 
     def read_objects(self, g_hat: Tensor, objects: Sequences) -> Tensor:
-        return self.cell_cnn(g_hat)
+        g_bar: Tensor = self.cell_cnn(g_hat)
+        return g_bar
 
 
 class CellReader(nn.Module):
-    """Three convolutions of 3 x 3 with ReLU and without padding, then the element-wise max over what is left of the map."""
+    """Three convolutions of 3 x 3 with ReLU, without padding, then the element-wise max over what is left of the map."""
 
     def __init__(self, size: int, filters: int) -> None:
         super().__init__()
@@ -108,10 +109,10 @@ class CellReader(nn.Module):
         """The cells of square maps, row by row: (batch, box, cell, size) -> (batch, box, filters)."""
         side = math.isqrt(cells.size(2))
         # Channels last: no copy of the map, and the layout that convolutions on a GPU prefer.
-        maps = cells.flatten(0, 1).unflatten(1, (side, side)).permute(0, 3, 1, 2)
+        maps = cells.reshape(-1, side, side, cells.size(3)).permute(0, 3, 1, 2)
         for layer in self.layers:
             maps = torch.relu(layer(maps))
-        return maps.amax(dim=(2, 3)).unflatten(0, cells.shape[:2])
+        return maps.amax(dim=(2, 3)).view(*cells.shape[:2], -1)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:

@@ -68,7 +68,8 @@ def weights_path(name: str) -> Path:
 def check_weights_file(name: str) -> None:
     """Raises InputError if the backbone needs a file that is not there; the line says how to get it."""
     if name in PRETRAINED and not weights_path(name).is_file():
-        raise MissingRequirement(f"the weights of {name} are missing", where=weights_path(name), allowed=PRETRAINED[name])
+        what = f"the weights of {name} are missing"
+        raise MissingRequirement(what, where=weights_path(name), allowed=PRETRAINED[name])
 
 
 def load_weights(backbone: Backbone, name: str) -> None:

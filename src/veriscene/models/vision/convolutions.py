@@ -28,7 +28,7 @@ class Convolutions(Backbone):
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, pixels: Tensor) -> Tensor:
-        images = pixels.permute(0, 3, 1, 2).to(self.layers[0].weight.dtype) / (WHITE / 2) - 1
+        images = pixels.permute(0, 3, 1, 2).to(next(self.parameters()).dtype) / (WHITE / 2) - 1
         maps: Tensor = self.layers(images)
         return maps
 

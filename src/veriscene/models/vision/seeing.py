@@ -43,11 +43,11 @@ class SeeingModel(Model, ABC):
     def see(self, batch: Batch) -> Tensor:
         """The normalized feature maps, (batch, box, channel, row, column)."""
         if batch.features is not None:
-            maps = batch.features.flatten(0, 1).to(self.normalize.running_mean.dtype)
+            maps = batch.features.flatten(0, 1).to(required(self.normalize.running_mean).dtype)
         else:
             maps = self.backbone(required(batch.pixels).flatten(0, 1))
         normalized: Tensor = self.normalize(maps)
-        return normalized.unflatten(0, (len(batch), -1))
+        return normalized.view(len(batch), -1, *normalized.shape[1:])
 
     def prepare(self, corpus: Batch) -> None:
         if self.is_pretrained:
@@ -56,7 +56,8 @@ class SeeingModel(Model, ABC):
     def extract(self, corpus: Batch, *, store: bool = False, say: Say = silent, progress: Progress = silent) -> Batch:
         if not self.is_frozen:
             return corpus
-        features = extract(self.backbone, required(corpus.pixels), cache=default_cache() if store else None, say=say, progress=progress)
+        cache = default_cache() if store else None
+        features = extract(self.backbone, required(corpus.pixels), cache=cache, say=say, progress=progress)
         return replace(corpus, pixels=None, features=features)
 
     def check_requirements(self) -> None:
@@ -75,4 +76,5 @@ class SeeingModel(Model, ABC):
         own = [parameter for parameter in self.parameters() if parameter not in of_backbone]
         if self.is_frozen:
             return [{"params": own}]
-        return [{"params": own}, {"params": list(of_backbone), "rate": self.backbone_rate if self.is_pretrained else 1.0}]
+        rate = self.backbone_rate if self.is_pretrained else 1.0
+        return [{"params": own}, {"params": list(self.backbone.parameters()), "rate": rate}]
