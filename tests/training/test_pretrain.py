@@ -21,7 +21,7 @@ from veriscene.models.vision.base import Backbone
 from veriscene.models.vision.eyes import Eyes
 from veriscene.scenes.scene import Scene, parse_scene, scene_to_json
 from veriscene.training import rendered
-from veriscene.training.pretrain import Pretrainer, SeeingBackbone, Settings, Task, eyes_task, make_task
+from veriscene.training.pretrain import Pretrainer, SeeingBackbone, Settings, Task, eyes_task, loss_with_cells, make_task
 from veriscene.training.rendered import Rendered, random_scene
 
 CPU = torch.device("cpu")
@@ -48,7 +48,7 @@ def tiny_task() -> Task:
         save_weights(backbone, path, metadata={})
 
     draw = rendered.clean_boxes
-    return Task(16, 3e-2, SeeingBackbone(backbone), draw, save, {"clean": draw})
+    return Task(16, 3e-2, SeeingBackbone(backbone), draw, save, {"clean": draw}, loss_with_cells)
 
 
 def pretrainer(task: Task, out: Path, say: Callable[[str], None] = print, **settings: float) -> Pretrainer:
@@ -90,9 +90,9 @@ def test_the_loss_falls_and_the_weights_of_the_backbone_alone_are_written(tmp_pa
     out = tmp_path / "new" / "backbone.safetensors"
     trainer = pretrainer(task, out, lines.append, steps=40)
     batch = rendered.sample(task.draw, 16, random.Random(5), np.random.default_rng(5))
-    before = cells.loss(task.network(batch[0]), batch[1]).item()
+    before = task.loss(task.network(batch[0]), batch[1]).item()
     outcome = trainer.run()
-    after = cells.loss(task.network(batch[0]), batch[1]).item()
+    after = task.loss(task.network(batch[0]), batch[1]).item()
     assert after < 0.75 * before
     assert outcome.steps == 40 and not outcome.interrupted
     assert "step     40" in lines[-1] and "exact boxes: clean" in lines[-1]

@@ -99,7 +99,7 @@ class CellMatching(Matching):
 
 
 class CellReader(nn.Module):
-    """Three convolutions of 3 x 3 with ReLU, without padding, then the element-wise max over what is left of the map."""
+    """Three 3 x 3 convolutions with ReLU, without padding, then the element-wise max over what is left of the map."""
 
     def __init__(self, size: int, filters: int) -> None:
         super().__init__()
