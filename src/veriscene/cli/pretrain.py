@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from veriscene.cli import output
+from veriscene.errors import InputError
 
 HELD_OUT = {"cuda": 512, "cpu": 32}  # scenes judged for each progress line; a CPU takes seconds for more
 
@@ -41,6 +42,8 @@ def pretrain(
     task = make_task(name)
     if out is None:
         out = weights_path(RENDERED_BACKBONE) if name == RENDERED_BACKBONE else Path("eyes.safetensors")
+    if out.is_dir():
+        raise InputError("is a folder", where=out, allowed="name a file")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     settings = Settings(
         seconds=60 * minutes if steps is None else float("inf"),

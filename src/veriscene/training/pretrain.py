@@ -146,7 +146,8 @@ class Pretrainer:
     def run(self) -> Outcome:
         settings = self.settings
         step, done, losses = 0, 0.0, torch.zeros((), device=self.device)
-        with interruptible() as interrupted:
+        # Batches have one size, so that searching for the fastest convolutions pays.
+        with interruptible() as interrupted, torch.backends.cudnn.flags(enabled=True, benchmark=True):
             stream = iter(rendered.loader(Rendered(self.task.draw, settings.scenes, settings.seed), settings.workers))
             batch = self._move(next(stream))  # before the clock starts: workers take a while to fill their queues
             start = last_line = last_save = time.monotonic()
