@@ -4,10 +4,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from samples import fresh_checkpoint, write_corpus, yellow_circle_examples
 from veriscene.scenes import nlvr
+from veriscene.scenes.picture import to_png
+from veriscene.scenes.raster import pixels
 from veriscene.scenes.scene import scene_to_json
 from veriscene.training import checkpoint as checkpoints
 
@@ -28,4 +32,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "short.csv").write_text("0-0,true\n")
     (folder / "long.csv").write_text((folder / "good.csv").read_text() + "99-0,true\n")
     write_corpus(folder / "half", [examples[0], *unlabelled[1:]], examples)
+    (folder / "shifted.png").write_bytes(to_png(np.roll(pixels(examples[0].scene), 1, axis=0)))
+    Image.new("1", (11_000, 11_000)).save(folder / "bomb.png")  # so many pixels that Pillow warns
     return folder

@@ -46,6 +46,21 @@ BAD_INPUT = {
     "data synth corpus --statements 20": "corpus",
     "data synth out --level hard": "hard",
     "data stats model": "model",
+    "data render corpus/dev/dev.json corpus": "corpus: already exists",
+    "data render corpus/dev/dev.json one.png": "to draw the scenes of an NLVR file, name a folder",
+    "data render corpus/dev/dev.json good.csv/images": "good.csv/images",
+    "data render scene.json shifted.png": "shifted.png: already exists",
+    "data render corpus/dev/dev.json out --permutations 7": "7",
+    "data decode shifted.png": "shifted.png: ",
+    "data decode scene.json": "scene.json: not a PNG picture",
+    "data decode none.png": "none.png",
+    "data decode bomb.png": "bomb.png: is 11000 x 11000 pixels",
+    "data decode model": "model: holds no PNG files",
+    "data decode shifted.png --out good.csv": "good.csv: already exists",
+    "evaluate model corpus/dev/dev.json --images corpus": "corpus: holds no pictures",
+    "evaluate model corpus/dev/dev.json --images nowhere": "nowhere: no such folder",
+    "predict model --statement circle --image shifted.png": "try --eyes",
+    "predict model --statement circle --image scene.json": "scene.json: not a PNG or JPEG picture",
 }
 
 
@@ -61,7 +76,16 @@ def test_invalid_input_is_one_clear_line(command: str, place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["train", "predict model --statement x", "train biatt --resume model", "evaluate model", "fly"]
+    "command",
+    [
+        "train",
+        "predict model --statement x",
+        "predict model --image x.png",
+        "data render x y --format gif",
+        "train biatt --resume model",
+        "evaluate model",
+        "fly",
+    ],
 )
 def test_wrong_usage_is_status_two(command: str, place: Path) -> None:
     done = veriscene(*command.split(), cwd=place)

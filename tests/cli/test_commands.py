@@ -16,6 +16,8 @@ from shell import settings, veriscene
 
 from veriscene.cli.output import expected_time
 from veriscene.scenes import nlvr
+from veriscene.scenes.picture_files import permuted
+from veriscene.scenes.scene import parse_scene
 
 
 def test_evaluate_prints_one_json_object_and_writes_the_official_csv(place: Path, tmp_path: Path) -> None:
@@ -84,6 +86,43 @@ def test_predict_shows_the_reading_order_if_there_is_one(place: Path, model: str
     done = veriscene("predict", model, "--statement", "There is a yellow circle.", "--scene", "scene.json", cwd=place)
     assert done.returncode == 0 and done.stdout.startswith(("true (probability", "false (probability"))
     assert ("items read in the order" in done.stdout) is reads_in_order
+
+
+def test_pictures_are_drawn_read_and_judged_like_their_scenes(place: Path, tmp_path: Path) -> None:
+    dev, images, statement = str(place / "corpus/dev/dev.json"), str(tmp_path / "images"), "There is a yellow circle."
+    drawn = veriscene("data", "render", dev, images, "--permutations", "2", cwd=place)
+    assert drawn.stdout == f"{images}: 20 pictures of 10 scenes\n", drawn.stderr
+    read = veriscene("data", "decode", images, cwd=place)
+    records = [json.loads(line) for line in read.stdout.splitlines()]
+    examples = {example.identifier: example for example in nlvr.read(dev)}
+    assert len(records) == 20 and {record["identifier"] for record in records} == set(examples)
+    for record in records:
+        boxes = [set(box.items) for box in parse_scene(record["structured_rep"]).boxes]
+        file, scene = tmp_path / "images" / record["picture"], examples[record["identifier"]].scene
+        assert boxes == [set(box.items) for box in permuted(scene, int(file.stem[-1])).boxes]
+
+    out = str(tmp_path / "p.csv")
+    by_scene, by_picture = (
+        json.loads(veriscene("evaluate", "model", dev, "--json", *more, cwd=place).stdout)
+        for more in ((), ("--images", images, "--predictions", out))
+    )
+    assert by_picture["examples"] == 10 and by_picture["pictures"] == 20
+    assert [by_picture[name] for name in ("accuracy", "consistency")] == [
+        by_scene[name] for name in ("accuracy", "consistency")
+    ]
+    assert (tmp_path / "p.csv").read_text().count(".png,") == 20
+    scored = json.loads(veriscene("score", dev, out, "--json", cwd=place).stdout)
+    assert scored == {name: value for name, value in by_picture.items() if name != "unknown_words"}
+
+    png, svg, back = (str(tmp_path / name) for name in ("scene.png", "scene.svg", "scene.json"))
+    for file in (png, svg):
+        assert veriscene("data", "render", "scene.json", file, cwd=place).stdout == f"{file}\n"
+    assert Path(svg).read_text().startswith("<svg")
+    assert veriscene("data", "decode", png, "--out", back, cwd=place).stdout == f"{back}\n"
+    ways = (("--scene", "scene.json"), ("--scene", back), ("--image", png))
+    answers = [veriscene("predict", "model", "--statement", statement, *way, "--json", cwd=place) for way in ways]
+    first, *others = (json.loads(answer.stdout)["probability"] for answer in answers)
+    assert others == pytest.approx([first, first], abs=1e-6)
 
 
 @pytest.mark.parametrize(("file", "status"), [("corpus/dev/dev.json", 0), ("none.json", 1)])

@@ -15,6 +15,7 @@ from samples import random_scene, vocabulary_of, yellow_circle_examples
 from veriscene.errors import InputError
 from veriscene.scenes import raster
 from veriscene.scenes.nlvr import Example
+from veriscene.scenes.picture import cut, to_png
 from veriscene.scenes.scene import Box, Color, Item, Scene, Shape, Size
 from veriscene.tensors.encoder import Encoder, Input, ItemOrder, reading_order
 from veriscene.tensors.vocabulary import PADDING
@@ -118,6 +119,23 @@ def test_pixels_are_those_of_the_corpus_pictures():
         whole = raster.pixels(example.scene)
         for box in range(3):
             np.testing.assert_array_equal(picture[box], whole[:, 150 * box : 150 * box + 100, :3])
+
+
+def test_an_examples_own_picture_takes_the_place_of_its_rendering(tmp_path):
+    """Files and arrays, mixed with examples that have none."""
+    examples = yellow_circle_examples(6)
+    pictures = [raster.pixels(example.scene)[..., :3] for example in examples]
+    encode = Encoder(vocabulary_of(examples), frozenset({Input.PIXELS}))
+    for darker in (pictures, [picture // 2 for picture in pictures]):
+        for number, picture in enumerate(darker):
+            (tmp_path / f"{number}.png").write_bytes(to_png(picture))
+        own = [tmp_path / "0.png", None, darker[2], tmp_path / "3.png", darker[4], tmp_path / "5.png"]
+        pixels = encode([replace(e, picture=p) for e, p in zip(examples, own, strict=True)]).pixels.numpy()
+        for number, expected in enumerate([darker[0], pictures[1], *darker[2:]]):
+            np.testing.assert_array_equal(pixels[number], cut(expected))
+    (tmp_path / "3.png").write_bytes(b"")
+    with pytest.raises(InputError, match=r"3\.png: not a PNG picture"):
+        encode([replace(examples[0], picture=path) for path in (tmp_path / "0.png", tmp_path / "3.png")])
 
 
 def test_a_statement_without_words_is_refused_by_identifier_and_place():

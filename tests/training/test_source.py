@@ -11,13 +11,18 @@ import torch
 from accelerate import Accelerator
 from hypothesis import given
 from hypothesis import strategies as st
+from training_toys import PixelConfig, PixelModel
 
 from samples import small_config, write_corpus, yellow_circle_examples
+from veriscene import models
 from veriscene.config import Config, DataConfig, TrainingConfig
 from veriscene.corpora import synthetic
+from veriscene.corpora.pictures import render_examples
 from veriscene.errors import InputError
 from veriscene.models import load_preset
+from veriscene.scenes import picture
 from veriscene.scenes.nlvr import Example
+from veriscene.scenes.picture import to_png
 from veriscene.tensors.batch import required
 from veriscene.tensors.encoder import ItemOrder
 from veriscene.training import checkpoint as checkpoints
@@ -93,6 +98,31 @@ def test_a_missing_label_is_refused_with_its_place(split: str, tmp_path: Path) -
     folder = write_corpus(tmp_path, splits["train"], splits["dev"])
     with pytest.raises(InputError, match=rf"{split}\.json:4: '0-3': label is missing"):
         CorpusSource.open(Config(small_config("biatt")), folder)
+
+
+def test_models_of_pixels_see_the_pictures_of_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(models.MODELS, "pixel", PixelModel)
+    config = Config(PixelConfig(), DataConfig(minimum_count=1))
+    examples = yellow_circle_examples(8)
+    folder = write_corpus(tmp_path, examples, examples[:4])
+    rendered = CorpusSource.open(config, folder)
+    images = folder / "train" / "images"
+    render_examples(examples, images, split="train", kind="png", count=1, progress=lambda done, total: None)
+    assert CorpusSource.open(config, folder).fingerprint == rendered.fingerprint
+    first = images / "0" / f"train-{examples[0].identifier}-0.png"
+    first.write_bytes(to_png(picture.read(first) // 2))
+    changed = CorpusSource.open(config, folder)
+    assert changed.fingerprint != rendered.fingerprint
+    assert changed.train.pixels is not None and rendered.train.pixels is not None
+    assert torch.equal(changed.train.pixels[0], rendered.train.pixels[0] // 2)
+    assert torch.equal(changed.train.pixels[1:], rendered.train.pixels[1:])
+    first.unlink()
+    with pytest.raises(
+        InputError, match=r"images: has no picture for 1 of the examples \(the first: '0-0'\); complete"
+    ):
+        CorpusSource.open(config, folder)
+    biatt = Config(small_config("biatt"), DataConfig(minimum_count=1))
+    assert CorpusSource.open(biatt, folder).train.pixels is None  # models of items need no pictures
 
 
 @pytest.mark.parametrize("supervision", ["labels", "synthetic"])

@@ -107,7 +107,12 @@ def render(
         raise typer.BadParameter(f"{kind!r} is not one of {', '.join(FORMATS)}", param_hint="--format")
     if out.suffix.removeprefix(".") in FORMATS:
         check_absent(out)
-        write_bytes(out, render_scene(nlvr.read_scene_file(file), out.suffix.removeprefix(".")))
+        try:
+            scene = nlvr.read_scene_file(file)
+        except InputError as error:
+            hint = error.allowed or "to draw the scenes of an NLVR file, name a folder"
+            raise InputError(error.what, where=error.where, allowed=hint) from None
+        write_bytes(out, render_scene(scene, out.suffix.removeprefix(".")))
         print(out)
         return
     examples = nlvr.read(file)

@@ -48,9 +48,10 @@ def check_size(pixels: Pixels) -> None:
     if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.ndim != 3:
         raise InputError("not a picture", allowed="it must be an array (100, 400, 3 or 4) of uint8")
     height, width, channels = pixels.shape
-    if (height, width) != (BOX_EXTENT, WIDTH) or channels not in (3, 4):
-        what = f"is {width} x {height} pixels of {channels} values"
-        raise InputError(what, allowed=f"it must be {WIDTH} x {BOX_EXTENT} of 3 (RGB) or 4 (RGBA)")
+    if (height, width) != (BOX_EXTENT, WIDTH):
+        raise InputError(f"is {width} x {height} pixels", allowed=f"it must be {WIDTH} x {BOX_EXTENT}")
+    if channels not in (3, 4):
+        raise InputError(f"has {channels} values for each pixel", allowed="it must have 3 (RGB) or 4 (RGBA)")
 
 
 def _words(pixels: Pixels) -> Words:

@@ -5,7 +5,6 @@ Question.from_json and Verdict.to_json define the wire format.
 
 from __future__ import annotations
 
-import base64
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,10 +17,11 @@ from numpy.typing import NDArray
 
 from veriscene.errors import InputError
 from veriscene.models import Order
-from veriscene.scenes import decode, picture
-from veriscene.scenes.nlvr import Example, check_statement
+from veriscene.scenes import decode
+from veriscene.scenes.nlvr import Example
 from veriscene.scenes.raster import Pixels
-from veriscene.scenes.scene import BOXES_PER_SCENE, Box, Scene, not_allowed, parse_scene
+from veriscene.scenes.scene import BOXES_PER_SCENE, Box, Scene
+from veriscene.serving.question import Question as Question
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import Encoder, Input
 from veriscene.tensors.vocabulary import tokenize
@@ -31,67 +31,6 @@ STREAM_BATCH = 64
 FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what a verdict is made of
 Array = NDArray[Any]
 _NO_SCENE = Scene((Box(()), Box(()), Box(())))  # of a question about a picture, which a model of pixels does not read
-
-
-@dataclass(frozen=True)
-class Question:
-    """A statement about a scene or about a picture: (height, width, RGB), uint8, of any size.
-
-    Raises InputError unless the statement is text that a model can judge and there is a Scene or a picture, not both.
-    """
-
-    statement: str
-    scene: Scene | None = None
-    picture: Pixels | None = None
-
-    def __post_init__(self) -> None:
-        _check_statement(self.statement)
-        if self.picture is None and not isinstance(self.scene, Scene):
-            raise not_allowed(self.scene, "it must be a Scene; Question.of also takes lists of items").at("scene")
-        if self.picture is not None and self.scene is not None:
-            raise InputError("a question has a scene and a picture", allowed="give one of them")
-        if self.picture is not None:
-            array = self.picture
-            if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3:
-                raise InputError("not a picture", allowed="it must be an array (height, width, 3) of uint8").at(
-                    "picture"
-                )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Question) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
-    def _key(self) -> tuple[object, ...]:
-        """Its value; arrays can be neither compared nor hashed."""
-        picture = None if self.picture is None else (self.picture.shape, self.picture.tobytes())
-        return self.statement, self.scene, picture
-
-    @classmethod
-    def of(cls, statement: Any, scene: Any) -> Question:
-        """The scene is a Scene, NLVR's `structured_rep` or a picture; raises InputError if either is malformed."""
-        if isinstance(scene, np.ndarray):
-            return cls(statement, picture=scene)
-        if not isinstance(scene, Scene):
-            _check_statement(statement)  # so that errors come in the order of the arguments
-            scene = parse_scene(scene)
-        return cls(statement, scene)
-
-    @classmethod
-    def from_json(cls, record: object) -> Question:
-        """An object with `statement` (or NLVR's `sentence`) and `scene` (or `structured_rep`), or with `image`, the
-        base64 text of a PNG or JPEG file, in place of the scene."""
-        if not isinstance(record, Mapping):
-            raise InputError("not a JSON object", allowed="a question is an object with statement and scene")
-        statement = record.get("statement", record.get("sentence"))
-        scene = record.get("scene", record.get("structured_rep"))
-        if "image" not in record:
-            return cls.of(statement, scene)
-        if scene is not None:
-            raise InputError("a question has a scene and an image", allowed="give one of them")
-        return cls(statement, picture=_parse_image(record["image"]))
 
 
 @dataclass(frozen=True)
@@ -193,7 +132,8 @@ class Judge(ABC):
             decode.check_size(question.picture)
         except InputError as error:
             place = "picture" if error.where is None else f"picture, {error.where}"
-            raise InputError(error.what, where=place, allowed="try --eyes, which reads inexact pictures too") from None
+            allowed = "try --eyes" if error.allowed is None else f"{error.allowed}, or try --eyes"
+            raise InputError(error.what, where=place, allowed=allowed) from None
         return question
 
     @abstractmethod
@@ -279,24 +219,6 @@ class TorchJudge(Judge):
 
 def _not_a_question(value: object) -> InputError:
     return InputError(f"not a question: {value!r:.60}", allowed="give a Question or a pair (statement, scene)")
-
-
-def _parse_image(value: object) -> Pixels:
-    try:
-        if not isinstance(value, str):
-            raise not_allowed(value, "it must be the base64 text of a PNG or JPEG file")
-        return picture.from_bytes(base64.b64decode(value, validate=True))
-    except ValueError:
-        raise InputError("not base64", where="image") from None
-    except InputError as error:
-        raise error.at("image") from None
-
-
-def _check_statement(statement: object) -> None:
-    try:
-        check_statement(statement)
-    except InputError as error:
-        raise error.at("statement") from None
 
 
 def _sigmoid(logits: Array) -> Array:
