@@ -77,7 +77,6 @@ def broken_packages(keras: KerasResNet, path: Path) -> dict[str, str]:
     (path / "nothing.tgz").write_bytes(gzip.compress(bytes(2000)))
     keras.write(path / "large.tgz", **{"other.bin": bytes(9 << 20)})
     keras.write(path / "manifest.tgz", **{"ResNet50/model.json": b'{"weightsManifest": 3}'})
-    keras.write(path / "shard.tgz", **{"ResNet50/group1-shard2of9999.bin": b""})
     keras.write(path / "two.tgz", **{"other/model.json": b"{}"})
     changes = {
         "missing.tgz": lambda weights: weights.pop("bn3a_branch1/beta"),
@@ -90,8 +89,8 @@ def broken_packages(keras: KerasResNet, path: Path) -> dict[str, str]:
         other = KerasResNet(depths=DEPTHS, width=WIDTH)
         change(other.weights)
         other.write(path / name)
-    model = json.loads(tarfile.open(path / "good.tgz").extractfile("package/ResNet50/model.json").read())
-    group = model["weightsManifest"][0]
+    with tarfile.open(path / "good.tgz") as package:
+        group = json.load(package.extractfile("package/ResNet50/model.json"))["weightsManifest"][0]
     for name, paths, weights in (
         ("no-shard.tgz", [*group["paths"], "other.bin"], group["weights"]),
         ("short.tgz", group["paths"][:-1], group["weights"]),
@@ -101,7 +100,10 @@ def broken_packages(keras: KerasResNet, path: Path) -> dict[str, str]:
         manifest = json.dumps({"weightsManifest": [{"paths": paths, "weights": weights}]}).encode()
         keras.write(path / name, **{"ResNet50/model.json": manifest})
     return {
-        **dict.fromkeys(("cut.tgz", "text.tgz", "empty.tgz"), "not a .tgz file"),
+        "absent.tgz": "cannot be read",
+        "cut.tgz": "not a .tgz file",
+        "text.tgz": "not a .tgz file",
+        "empty.tgz": "not a .tgz file",
         "nothing.tgz": "0 files model.json",
         "two.tgz": "2 files model.json",
         "large.tgz": "other.bin",
@@ -115,7 +117,6 @@ def broken_packages(keras: KerasResNet, path: Path) -> dict[str, str]:
         "shape.tgz": "conv1.bias has shape",
         "classifier.tgz": "classifier",
         "nan.tgz": "norm1.weight holds",
-        "absent.tgz": "cannot be read",
     }
 
 
