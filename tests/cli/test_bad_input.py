@@ -46,7 +46,6 @@ BAD_INPUT = {
     "data synth corpus --statements 20": "corpus",
     "data synth out --level hard": "hard",
     "data stats model": "model",
-<<<<<<< HEAD
     "data render corpus/dev/dev.json corpus": "corpus: already exists",
     "data render corpus/dev/dev.json one.png": "to draw the scenes of an NLVR file, name a folder",
     "data render corpus/dev/dev.json good.csv/images": "good.csv/images",
@@ -62,10 +61,8 @@ BAD_INPUT = {
     "evaluate model corpus/dev/dev.json --images nowhere": "nowhere: no such folder",
     "predict model --statement circle --image shifted.png": "try --eyes",
     "predict model --statement circle --image scene.json": "scene.json: not a PNG or JPEG picture",
-=======
     "data backbone none.tgz": "none.tgz",
     "data backbone short.csv": "short.csv",
->>>>>>> backbones
 }
 
 
