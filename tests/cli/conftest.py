@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from samples import fresh_checkpoint, write_corpus, yellow_circle_examples
 from veriscene.scenes import nlvr
@@ -32,4 +33,5 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "long.csv").write_text((folder / "good.csv").read_text() + "99-0,true\n")
     write_corpus(folder / "half", [examples[0], *unlabelled[1:]], examples)
     (folder / "shifted.png").write_bytes(to_png(np.roll(pixels(examples[0].scene), 1, axis=0)))
+    Image.new("1", (11_000, 11_000)).save(folder / "bomb.png")  # so many pixels that Pillow warns
     return folder

@@ -56,6 +56,7 @@ BAD_INPUT = {
     "data decode shifted.png": "shifted.png: ",
     "data decode scene.json": "scene.json: not a PNG picture",
     "data decode none.png": "none.png",
+    "data decode bomb.png": "bomb.png: is 11000 x 11000 pixels",
     "data decode model": "model: holds no PNG files",
     "data decode shifted.png --out good.csv": "good.csv: already exists",
     "evaluate model corpus/dev/dev.json --images corpus": "corpus: holds no pictures",

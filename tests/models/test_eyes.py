@@ -150,3 +150,13 @@ def test_eyes_that_cannot_be_loaded_are_one_line(tmp_path: Path, content: bytes 
         path.write_bytes(content)
     with pytest.raises(InputError, match=r"eyes\.safetensors"):
         Eyes.load(path)
+
+
+def test_every_wall_matters_to_every_cell() -> None:
+    """Positions count from the walls, which may be far from an item."""
+    eyes, black = untrained_eyes(), torch.zeros(1, 100, 400, 3, dtype=torch.uint8)
+    corner = black.clone()
+    corner[:, -1, 99] = 255
+    with torch.inference_mode():
+        change = (eyes(corner) - eyes(black))[0].abs().amax(0)
+    assert (change > 0).all()

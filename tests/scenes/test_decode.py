@@ -131,3 +131,13 @@ def test_the_largest_square_does_not_always_fit() -> None:
     """Where the two small squares are, a medium one fits, but would leave a piece of the large one."""
     scene = with_first_box(square(20, 0), square(30, 0), square(13, 10, Size.LARGE))
     assert decode.scene(pixels(scene)) == scene
+
+
+@pytest.mark.parametrize(("x", "y"), [(40, 40), (60, 40)])
+def test_items_whose_extents_overlap_are_refused(x: int, y: int) -> None:
+    """Beside the tip of a large triangle there is room for a small square, but no scene has items that overlap."""
+    picture = pixels(with_first_box(Item(40, 40, Size.LARGE, Shape.TRIANGLE, Color.BLUE)))
+    assert (picture[y : y + 10, x : x + 10] == picture[0, 0]).all()
+    picture[y : y + 10, x : x + 10, :3] = 0
+    with pytest.raises(InputError, match=r"box 1, pixel .*: no item fits here"):
+        decode.scene(picture)

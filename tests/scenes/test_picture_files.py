@@ -82,8 +82,12 @@ def test_missing_or_ambiguous_pictures_are_one_line(tmp_path: Path) -> None:
             InputError, match=rf"no picture for 1 of the examples \(the first: '{EXAMPLES[3].identifier}'\)"
         ):
             find()
+    rendered(tmp_path / "two", "train", 2)
+    next((tmp_path / "two").rglob(f"train-{EXAMPLES[5].identifier}-0.png")).unlink()
+    with pytest.raises(InputError, match=rf"the first: '{EXAMPLES[5].identifier}'"):  # another order than the scene's
+        with_pictures(EXAMPLES, tmp_path / "two", "train")
     rendered(tmp_path / "more", "test", 1)
-    with pytest.raises(InputError, match="holds pictures of dev, test; it must hold those of one split"):
+    with pytest.raises(InputError, match="holds pictures of dev, test, train; it must hold those of one split"):
         each_picture(EXAMPLES, tmp_path, Path("mine.json"))
     rendered(tmp_path / "again", "test", 1)
     with pytest.raises(InputError, match="has the same name as"):

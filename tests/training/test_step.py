@@ -158,7 +158,8 @@ def test_the_captured_step_equals_the_plain_one(name: str, settings: TrainingCon
     settings = replace(settings, batch=16, clip=1.0)
     for captured in (False, True):
         model, corpus = made(name, examples, "cuda")
-        if name == NAME and settings.precision != "bf16":
+        has_norm = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules())
+        if has_norm and settings.precision != "bf16":
             # Weights before batch norm have directions without gradient, in which Adam follows rounding errors.
             model, corpus = model.double(), in_double(corpus)
         corpora = [corpus, shuffled(corpus)]
@@ -168,7 +169,7 @@ def test_the_captured_step_equals_the_plain_one(name: str, settings: TrainingCon
         found = []
         for number in range(12):
             # Some batches are short. Padded ones draw other random numbers for R-Drop, and change batch statistics.
-            size = 16 if number % 4 or settings.r_drop or name == NAME else 11
+            size = 16 if number % 4 or settings.r_drop or has_norm else 11
             numbers = torch.randint(1 if size < 16 else 0, len(examples), (size,), generator=generator)
             share = torch.full((size,), 1 / size)
             found.append(float(step(corpora[number % 2], numbers, share, learning_rate=1e-3 * (1 + number % 3))))
@@ -184,7 +185,9 @@ def test_the_captured_step_equals_the_plain_one(name: str, settings: TrainingCon
 
 def shuffled(corpus: Batch) -> Batch:
     """Another corpus of the same shape."""
-    items = required(corpus.items)
+    if corpus.items is None:
+        return replace(corpus, pixels=required(corpus.pixels).flip(1))
+    items = corpus.items
     keys = torch.rand(items.positions.shape, generator=torch.Generator().manual_seed(5))
     return replace(corpus, items=items.shuffled(keys.to(corpus.device)))
 

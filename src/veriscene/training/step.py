@@ -232,6 +232,7 @@ def _copy_changed(own: Tensor, new: Tensor, loaded: Tensor) -> Tensor:
 
 
 def padded(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor]:
-    """A short batch in full size: its first example, which fits its shape, is repeated with a share of zero."""
+    """A short batch in full size: its examples, which fit its shape, are repeated in turn with a share of zero, so that
+    the batch's statistics stay about the same."""
     missing = size - len(numbers)
-    return torch.cat([numbers, numbers[:1].expand(missing)]), torch.cat([share, share.new_zeros(missing)])
+    return numbers[torch.arange(size) % len(numbers)], torch.cat([share, share.new_zeros(missing)])
