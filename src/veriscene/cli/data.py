@@ -105,14 +105,17 @@ def render(
 
     if kind not in FORMATS:
         raise typer.BadParameter(f"{kind!r} is not one of {', '.join(FORMATS)}", param_hint="--format")
-    if out.suffix.removeprefix(".") in FORMATS:
+    suffix = out.suffix.removeprefix(".").lower()
+    if suffix in FORMATS:
+        if permutations != 1:
+            raise typer.BadParameter("a single picture has one order", param_hint="--permutations")
         check_absent(out)
         try:
             scene = nlvr.read_scene_file(file)
         except InputError as error:
             hint = error.allowed or "to draw the scenes of an NLVR file, name a folder"
             raise InputError(error.what, where=error.where, allowed=hint) from None
-        write_bytes(out, render_scene(scene, out.suffix.removeprefix(".")))
+        write_bytes(out, render_scene(scene, suffix))
         print(out)
         return
     examples = nlvr.read(file)
