@@ -18,6 +18,7 @@ from veriscene.models.bienc import BiENC
 from veriscene.models.imagefeat_rnn import ImageFeatRNN
 from veriscene.models.maxent import MaxEnt
 from veriscene.models.mlp import MLP
+from veriscene.models.nmn import NMN
 from veriscene.models.relation_net import RelationNet
 from veriscene.tensors.encoder import Encoder, ItemOrder
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
@@ -33,6 +34,7 @@ MODELS: dict[str, type[Model]] = {
     "bienc": BiENC,
     "biatt": BiATT,
     "biatt-pointer": BiATTPointer,
+    "nmn": NMN,
 }
 
 

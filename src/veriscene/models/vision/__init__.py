@@ -1,0 +1,1 @@
+"""What looks at pixels: backbones, their weights and their features."""
