@@ -65,8 +65,8 @@ def written(words: list[str], steps: Layout, number: int = -1) -> str:
             "decide(count_all a(except(find yellow triangle, find touching edge), find yellow triangle))",
         ),
         (
-            "There is no black triangle closely touching right wall of a box.",
-            "decide a box(count_all no(and(find black triangle, find closely touching right wall), find black triangle))",
+            "There is no circle closely touching right wall of a box.",
+            "decide a box(count_all no(and(find circle, find closely touching right wall), find circle))",
         ),
         (
             "There is a tower with only blue and yellow blocks",
