@@ -32,6 +32,7 @@ from veriscene.tensors.batch import Batch, Layouts, required
 from veriscene.tensors.encoder import Input
 from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
+SHARPNESS, THRESHOLD = 20.0, 0.3  # of an object's contrast, relative to the largest in the scene
 COUNTED = 3  # maps: what a COUNT is about, what it leaves of its second map, and what it leaves of all objects
 
 
@@ -41,7 +42,7 @@ class NMNConfig(SeeingConfig, ModelConfig):
     embedding: int = size(32)
     cell: int = size(24)
     heads: int = number(8, 1, 1024)  # maps of each step
-    spread: float = number(0.12, 0.0, 10.0)  # standard deviation of the initial queries: large ones memorise
+    spread: float = number(0.6, 0.0, 10.0)  # standard deviation of the initial queries: large ones memorise
     hidden: int = size(96)
     verdict: int = size(32)
     dropout: float = share(0.1)
@@ -78,7 +79,7 @@ class NMN(SeeingModel):
         self.dropout = nn.Dropout(dropout)
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.embed_cells = nn.Linear(self.backbone.channels, cell)
-        self.presence = nn.Linear(cell, 1)
+        self.correct = nn.Linear(cell, 1)
         self.surroundings = Surroundings(grid=GRID)
         self.describe = mlp(cell + 4 + 2, cell)
         self.level = nn.LayerNorm(cell, elementwise_affine=False)
@@ -87,7 +88,8 @@ class NMN(SeeingModel):
         self.count = mlp(COUNTED * heads * (MOST_COUNTED + 1) + embedding, verdict)
         self.decide = mlp(3 * verdict + 2 * embedding, 1)
         nn.init.normal_(self.queries.weight, std=spread)
-        nn.init.constant_(self.presence.bias, -2.0)  # most cells are empty
+        nn.init.zeros_(self.correct.weight)
+        nn.init.zeros_(self.correct.bias)
         axis = torch.linspace(-1, 1, GRID)
         coordinates = torch.stack(torch.meshgrid(axis, axis, indexing="ij"), dim=-1).flatten(0, 1)
         self.register_buffer("coordinates", coordinates, persistent=False)
@@ -108,17 +110,29 @@ class NMN(SeeingModel):
     def look(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """What is in each cell (batch, box, cell, size), and whether an object is centred there (batch, box, cell)."""
         seen = self.embed_cells(self.see(batch).flatten(3).transpose(2, 3))
-        presence = self.presence(seen).squeeze(-1).sigmoid()
+        presence = self.objects(seen)
         coordinates = self.coordinates.expand(*presence.shape, -1)
         cells = self.level(seen + self.describe(torch.cat([seen, self.surroundings(presence), coordinates], dim=-1)))
         # The same units are dropped in all cells, so that cells stay comparable.
         return cells * self.dropout(torch.ones_like(cells[:, :1, :1])), presence
 
+    def objects(self, seen: Tensor) -> Tensor:
+        """Whether an object is centred in each cell: (batch, box, cell, size) -> (batch, box, cell), in [0, 1].
+
+        Most cells are empty, so the scene's median cell is background, and what differs from it most is an object. A
+        linear correction of this guess is learned.
+        """
+        background = seen.detach().flatten(1, 2).median(dim=1).values[:, None, None]
+        contrast = (seen - background).square().sum(dim=-1)
+        contrast = contrast / contrast.detach().amax(dim=(1, 2), keepdim=True).clamp(min=1e-6)
+        correction: Tensor = self.correct(seen).squeeze(-1)
+        return (SHARPNESS * (contrast - THRESHOLD) + correction).sigmoid()
+
     def find_all(self, spans: Tensor, words: Tensor, cells: Tensor, presence: Tensor) -> Tensor:
         """FIND for every step: the objects that fit every word of its span, (batch, step, box, head, cell)."""
         batch, length = words.shape
         queries, bias = self.queries(words).view(batch, length * self.heads, -1).tensor_split([cells.size(-1)], dim=-1)
-        scores = queries @ cells.flatten(1, 2).transpose(1, 2) + bias
+        scores = queries @ cells.flatten(1, 2).transpose(1, 2) / cells.size(-1) ** 0.5 + bias
         fits = logsigmoid(scores).reshape(batch, length, -1)  # (batch, word, head * box * cell)
         found: Tensor = (spans.to(fits.dtype) @ fits).exp()
         found = found.view(batch, -1, self.heads, *presence.shape[1:]).transpose(2, 3)
