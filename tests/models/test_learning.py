@@ -1,4 +1,4 @@
-"""Every model can memorise 32 examples with random labels, with the objective of training."""
+"""Every model of items can memorise 32 examples with random labels, with the objective of training."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def balanced(seed: int):
     return batch_of(paired)
 
 
-READERS = sorted(name for name, kind in MODELS.items() if not kind.is_fitted and Input.ITEMS in kind.inputs)
+READERS = sorted(name for name, kind in MODELS.items() if not kind.is_fitted and kind.inputs == {Input.ITEMS})
 
 
 @pytest.mark.parametrize("name", READERS)

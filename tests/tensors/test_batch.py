@@ -18,7 +18,7 @@ ALL_INPUTS = frozenset(Input)
 
 
 @dataclass(frozen=True)
-class Layout(TensorStruct):
+class Graph(TensorStruct):
     depth: torch.Tensor
 
 
@@ -27,31 +27,29 @@ class LargerBatch(Batch):
     """What a future input would add: a tensor and a struct."""
 
     weights: torch.Tensor | None = None
-    layout: Layout | None = None
+    graph: Graph | None = None
 
 
 def larger_batch(count: int = 4) -> LargerBatch:
     examples = yellow_circle_examples(count)
     batch = Encoder(vocabulary_of(examples), ALL_INPUTS)(examples)
-    return LargerBatch(
-        **vars(batch), weights=torch.arange(count), layout=Layout(torch.arange(3 * count).view(count, 3))
-    )
+    return LargerBatch(**vars(batch), weights=torch.arange(count), graph=Graph(torch.arange(3 * count).view(count, 3)))
 
 
 def test_a_new_field_takes_part_in_everything():
     batch = larger_batch()
     turned = batch[torch.tensor([2, 0])]
     assert isinstance(turned, LargerBatch)
-    assert turned.weights.tolist() == [2, 0] and turned.layout.depth.tolist() == [[6, 7, 8], [0, 1, 2]]
+    assert turned.weights.tolist() == [2, 0] and turned.graph.depth.tolist() == [[6, 7, 8], [0, 1, 2]]
     assert batch[1:3].weights.tolist() == [1, 2]
     twice = batch.concatenated(batch)
-    assert twice.weights.tolist() == [0, 1, 2, 3] * 2 and len(twice.layout.depth) == 8
+    assert twice.weights.tolist() == [0, 1, 2, 3] * 2 and len(twice.graph.depth) == 8
     moved = batch.to("meta")
     assert {tensor.device.type for tensor in moved.tensors()} == {"meta"}
-    assert moved.weights.is_meta and moved.layout.depth.is_meta
-    assert len(batch.tensors()) == 9
+    assert moved.weights.is_meta and moved.graph.depth.is_meta
+    assert len(batch.tensors()) == 12
     assert replace(batch, weights=batch.weights + 1).fingerprint() != batch.fingerprint()
-    assert replace(batch, layout=Layout(batch.layout.depth + 1)).fingerprint() != batch.fingerprint()
+    assert replace(batch, graph=Graph(batch.graph.depth + 1)).fingerprint() != batch.fingerprint()
 
 
 def test_the_fingerprint_changes_with_every_value_and_shape():
@@ -69,7 +67,7 @@ def test_the_fingerprint_changes_with_every_value_and_shape():
 
 def _last_value_changed(tensor: torch.Tensor) -> torch.Tensor:
     changed = tensor.clone()
-    changed.view(-1)[-1] += 1
+    changed.view(-1)[-1] = changed.view(-1)[-1] == 0  # also for booleans
     return changed
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor, distributed
+from torch import Tensor, distributed, nn
 from torch.testing import assert_close
 from training_toys import NAME, BatchNormModel, PixelModel
 
@@ -68,10 +68,10 @@ def make_step(model: Model, corpus: Batch, settings: TrainingConfig, *, captured
 
 
 @pytest.mark.parametrize("missing", [0, 1, 5])
-def test_a_short_batch_is_padded_with_its_own_first_example_at_no_share(missing: int) -> None:
+def test_a_short_batch_is_padded_with_its_own_examples_at_no_share(missing: int) -> None:
     share = torch.full((3,), 1 / 3)
     numbers, shares = padded(torch.tensor([7, 2, 5]), share, size=3 + missing)
-    assert numbers.tolist() == [7, 2, 5] + [7] * missing
+    assert numbers.tolist() == [7, 2, 5, 7, 2, 5, 7, 2][: 3 + missing]
     assert shares.tolist() == share.tolist() + [0.0] * missing
 
 

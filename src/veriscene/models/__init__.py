@@ -21,6 +21,7 @@ from veriscene.models.cnn_rnn import CNNRNN
 from veriscene.models.imagefeat_rnn import ImageFeatRNN
 from veriscene.models.maxent import MaxEnt
 from veriscene.models.mlp import MLP
+from veriscene.models.nmn import NMN
 from veriscene.models.relation_net import RelationNet
 from veriscene.tensors.encoder import Encoder, ItemOrder
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
@@ -39,6 +40,7 @@ MODELS: dict[str, type[Model]] = {
     "cnn-rnn": CNNRNN,
     "cnn-bienc": CNNBiENC,
     "cnn-biatt": CNNBiATT,
+    "nmn": NMN,
 }
 
 

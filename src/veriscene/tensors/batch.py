@@ -26,11 +26,21 @@ class Statement(TensorStruct):
 
 
 @dataclass(frozen=True)
+class Layouts(TensorStruct):
+    """The steps of a module network (meaning/layout.py); beyond a layout's last step all are zero."""
+
+    modules: Tensor  # (batch, step), int64: Module
+    arguments: Tensor  # (batch, step, 2), int64: earlier steps; a module with one argument has it twice
+    spans: Tensor  # (batch, step, word), bool: the words that the step reads
+
+
+@dataclass(frozen=True)
 class Batch(TensorStruct):
     statement: Statement
     items: Items | None = None  # for models that read items
     pixels: Tensor | None = None  # (batch, box, height, width, RGB), uint8, for models that read pictures
     features: Tensor | None = None  # (batch, box, channel, row, column), float16: what a frozen backbone made of pixels
+    layout: Layouts | None = None  # for module networks
     labels: Tensor | None = None  # (batch,): 1.0 true, 0.0 false
 
     def __len__(self) -> int:
@@ -57,6 +67,8 @@ class Batch(TensorStruct):
         if self.items is not None:
             features, positions = self.items.features[:, :, :items], self.items.positions[:, :, :items]
             narrow = replace(narrow, items=replace(self.items, features=features, positions=positions))
+        if self.layout is not None:
+            narrow = replace(narrow, layout=replace(self.layout, spans=self.layout.spans[:, :, :words]))
         return narrow.map(lambda tensor: tensor[which])
 
 

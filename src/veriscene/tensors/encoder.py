@@ -14,12 +14,13 @@ import torch
 from torch import Tensor
 
 from veriscene.errors import InputError
+from veriscene.meaning.layout import MOST_STEPS, layout
 from veriscene.scenes import picture, raster
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
-from veriscene.tensors.batch import Batch, Statement
+from veriscene.tensors.batch import Batch, Layouts, Statement
 from veriscene.tensors.items import ITEM_FEATURES, Items, item_features
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
+from veriscene.tensors.vocabulary import PADDING, Vocabulary, tokenize
 
 
 class Input(Enum):
@@ -27,6 +28,7 @@ class Input(Enum):
 
     ITEMS = "items"
     PIXELS = "pixels"
+    LAYOUT = "layout"
 
 
 class ItemOrder(Enum):
@@ -50,6 +52,7 @@ class Encoder:
             statement=self._statement(examples),
             items=self._items(examples) if Input.ITEMS in self.inputs else None,
             pixels=_pixels(examples) if Input.PIXELS in self.inputs else None,
+            layout=_layouts(examples) if Input.LAYOUT in self.inputs else None,
             labels=None if None in truths else torch.tensor(truths, dtype=torch.float32),
         )
 
@@ -108,6 +111,22 @@ def _pixels(examples: Sequence[Example]) -> Tensor:
         with ThreadPoolExecutor() as pool:  # half of the time is spent in Pillow's decoder, which releases the GIL
             deque(pool.map(read, files), maxlen=0)
     return torch.from_numpy(pixels)
+
+
+def _layouts(examples: Sequence[Example]) -> Layouts:
+    """Statements occur with several scenes, so each is read once."""
+    sentences = {example.statement: tokenize(example.statement) for example in examples}
+    layouts = {statement: layout(words) for statement, words in sentences.items()}
+    longest = max(map(len, sentences.values()), default=1)
+    modules = np.zeros((len(examples), MOST_STEPS), dtype=np.int64)
+    arguments = np.zeros((len(examples), MOST_STEPS, 2), dtype=np.int64)
+    spans = np.zeros((len(examples), MOST_STEPS, longest), dtype=bool)
+    for row, example in enumerate(examples):
+        for number, step in enumerate(layouts[example.statement]):
+            modules[row, number] = step.module
+            arguments[row, number] = (step.arguments * 2)[:2] or 0
+            spans[row, number, list(step.words)] = True
+    return Layouts(torch.from_numpy(modules), torch.from_numpy(arguments), torch.from_numpy(spans))
 
 
 def reading_order(items: Sequence[Item], order: ItemOrder) -> Sequence[int]:

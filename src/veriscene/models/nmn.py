@@ -1,0 +1,193 @@
+"""NMN: a neural module network, whose modules are put together by the structure of the statement (meaning/layout.py).
+
+All examples of a batch run the same steps: a step computes every module and selects by the module's number, so shapes
+are static. Maps never depend on verdicts, so all FINDs run at once, then the other maps step by step, then all COUNTs.
+
+Every map exists in several heads, each with its own idea of every word. NLVR's true and false scenes hold the same
+items in other places, so no word alone correlates with the label, and a single map per phrase stays where it starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import logsigmoid
+
+from veriscene.config import ModelConfig, number, share, size
+from veriscene.meaning.layout import Module
+from veriscene.models.base import Judgement
+from veriscene.models.layers.modules import (
+    MOST_COUNTED,
+    Relate,
+    Surroundings,
+    at_least,
+    difference,
+    intersection,
+    union,
+)
+from veriscene.models.vision.base import GRID
+from veriscene.models.vision.seeing import SeeingConfig, SeeingModel
+from veriscene.tensors.batch import Batch, Layouts, required
+from veriscene.tensors.encoder import Input
+from veriscene.tensors.vocabulary import PADDING, Vocabulary
+
+SHARPNESS, THRESHOLD = 20.0, 0.3  # of an object's contrast, relative to the largest in the scene
+COUNTED = 3  # maps: what a COUNT is about, what it leaves of its second map, and what it leaves of all objects
+
+
+@dataclass(frozen=True)
+class NMNConfig(SeeingConfig, ModelConfig):
+    name: str = "nmn"
+    embedding: int = size(32)
+    cell: int = size(24)
+    heads: int = number(8, 1, 1024)  # maps of each step
+    spread: float = number(0.6, 0.0, 10.0)  # standard deviation of the initial queries: large ones memorise
+    hidden: int = size(96)
+    verdict: int = size(32)
+    dropout: float = share(0.1)
+
+
+class NMN(SeeingModel):
+    Config = NMNConfig
+    summary = "NMN: find, relate, count and decide, assembled by the statement's structure"
+    inputs = frozenset({Input.PIXELS, Input.LAYOUT})
+
+    coordinates: Tensor
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Vocabulary,
+        embedding: int,
+        cell: int,
+        heads: int,
+        spread: float,
+        hidden: int,
+        verdict: int,
+        dropout: float,
+        backbone: str,
+        end_to_end: bool,
+        backbone_rate: float,
+    ) -> None:
+        super().__init__(backbone=backbone, end_to_end=end_to_end, backbone_rate=backbone_rate)
+
+        def mlp(inputs: int, outputs: int) -> nn.Sequential:
+            return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, outputs))
+
+        self.heads = heads
+        self.dropout = nn.Dropout(dropout)
+        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
+        self.embed_cells = nn.Linear(self.backbone.channels, cell)
+        self.correct = nn.Linear(cell, 1)
+        self.surroundings = Surroundings(grid=GRID)
+        self.describe = mlp(cell + 4 + 2, cell)
+        self.level = nn.LayerNorm(cell, elementwise_affine=False)
+        self.queries = nn.Embedding(len(vocabulary), heads * (cell + 1), padding_idx=PADDING)  # and a bias
+        self.relate = Relate(size=embedding, grid=GRID)
+        self.count = mlp(COUNTED * heads * (MOST_COUNTED + 1) + embedding, verdict)
+        self.decide = mlp(3 * verdict + 2 * embedding, 1)
+        nn.init.normal_(self.queries.weight, std=spread)
+        nn.init.zeros_(self.correct.weight)
+        nn.init.zeros_(self.correct.bias)
+        axis = torch.linspace(-1, 1, GRID)
+        coordinates = torch.stack(torch.meshgrid(axis, axis, indexing="ij"), dim=-1).flatten(0, 1)
+        self.register_buffer("coordinates", coordinates, persistent=False)
+
+    def forward(self, batch: Batch) -> Judgement:
+        layout, statement = required(batch.layout), batch.statement
+        words = self.dropout(self.embed_words(statement.words))
+        cells, presence = self.look(batch)
+        phrases = mean_over(layout.spans, words)  # (batch, step, embedding)
+        maps = self.relate_all(layout, phrases, self.find_all(layout.spans, statement.words, cells, presence))
+        verdicts = self.combine(layout, self.count_all(layout, phrases, maps, presence))
+        quantity = (phrases * (layout.modules == Module.DECIDE)[..., None]).sum(dim=1)
+        # Boxes have no order (the corpus shuffles them), so pooling must be symmetric.
+        boxes = [verdicts.amax(dim=1), verdicts.mean(dim=1), verdicts.amin(dim=1)]
+        whole = mean_over(statement.mask[:, None], words)[:, 0]
+        return Judgement(logits=self.decide(torch.cat([*boxes, quantity, whole], dim=-1)).squeeze(-1))
+
+    def look(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """What is in each cell (batch, box, cell, size), and whether an object is centred there (batch, box, cell)."""
+        seen = self.embed_cells(self.see(batch).flatten(3).transpose(2, 3))
+        presence = self.objects(seen)
+        coordinates = self.coordinates.expand(*presence.shape, -1)
+        cells = self.level(seen + self.describe(torch.cat([seen, self.surroundings(presence), coordinates], dim=-1)))
+        # The same units are dropped in all cells, so that cells stay comparable.
+        return cells * self.dropout(torch.ones_like(cells[:, :1, :1])), presence
+
+    def objects(self, seen: Tensor) -> Tensor:
+        """Whether an object is centred in each cell: (batch, box, cell, size) -> (batch, box, cell), in [0, 1].
+
+        Most cells are empty, so the scene's median cell is background, and what differs from it most is an object. A
+        linear correction of this guess is learned.
+        """
+        background = seen.detach().flatten(1, 2).median(dim=1).values[:, None, None]
+        contrast = (seen - background).square().sum(dim=-1)
+        contrast = contrast / contrast.detach().amax(dim=(1, 2), keepdim=True).clamp(min=1e-6)
+        correction: Tensor = self.correct(seen).squeeze(-1)
+        return (SHARPNESS * (contrast - THRESHOLD) + correction).sigmoid()
+
+    def find_all(self, spans: Tensor, words: Tensor, cells: Tensor, presence: Tensor) -> Tensor:
+        """FIND for every step: the objects that fit every word of its span, (batch, step, box, head, cell)."""
+        batch, length = words.shape
+        queries, bias = self.queries(words).view(batch, length * self.heads, -1).tensor_split([cells.size(-1)], dim=-1)
+        scores = queries @ cells.flatten(1, 2).transpose(1, 2) / cells.size(-1) ** 0.5 + bias
+        fits = logsigmoid(scores).reshape(batch, length, -1)  # (batch, word, head * box * cell)
+        found: Tensor = (spans.to(fits.dtype) @ fits).exp()
+        found = found.view(batch, -1, self.heads, *presence.shape[1:]).transpose(2, 3)
+        return presence[:, None, :, None] * found
+
+    def relate_all(self, layout: Layouts, phrases: Tensor, found: Tensor) -> Tensor:
+        """The map of every step, (batch, step, box, head, cell); that of a step with a verdict has no meaning."""
+        maps = [found[:, 0]]
+        for step in range(1, found.size(1)):
+            a, b = arguments(layout, step, maps)
+            outcome = found[:, step]
+            for module, value in (
+                (Module.RELATE, self.relate(phrases[:, step], a)),
+                (Module.AND, intersection(a, b)),
+                (Module.OR, union(a, b)),
+                (Module.EXCEPT, difference(a, b)),
+            ):
+                chosen = (layout.modules[:, step] == module)[:, None, None, None]
+                outcome = torch.where(chosen, value, outcome)
+            maps.append(outcome)
+        return torch.stack(maps, dim=1)
+
+    def count_all(self, layout: Layouts, phrases: Tensor, maps: Tensor, presence: Tensor) -> Tensor:
+        """COUNT and COUNT_ALL for every step: the logarithm of a verdict's truth, (batch, step, box, verdict)."""
+        sizes = maps.sum(dim=-1)  # (batch, step, box, head)
+        rows = torch.arange(len(sizes), device=sizes.device)[:, None]
+        of_map, of_whole = (sizes[rows, layout.arguments[..., number]] for number in range(2))
+        of_all = presence.sum(dim=-1)[:, None, :, None]
+        counts = torch.cat([of_map, of_whole - of_map, of_all - of_map], dim=-1)
+        is_global = (layout.modules == Module.COUNT_ALL)[:, :, None, None]
+        counts = torch.where(is_global, counts.sum(dim=2, keepdim=True), counts)
+        words = phrases[:, :, None].expand(*counts.shape[:3], -1)
+        return logsigmoid(self.count(torch.cat([at_least(counts).flatten(3), counts / MOST_COUNTED, words], dim=-1)))
+
+    def combine(self, layout: Layouts, counted: Tensor) -> Tensor:
+        """The verdict that DECIDE gets, (batch, box, verdict), after every BOTH: truths multiply, so logarithms add."""
+        verdicts, final = [counted[:, 0]], counted[:, 0]
+        for step in range(1, counted.size(1)):
+            a, b = arguments(layout, step, verdicts)
+            module = layout.modules[:, step, None, None]
+            verdicts.append(torch.where(module == Module.BOTH, a + b, counted[:, step]))
+            final = torch.where(module == Module.DECIDE, a, final)
+        return final
+
+
+def arguments(layout: Layouts, step: int, outcomes: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """The two arguments of a step, for each example, among the outcomes of the steps before."""
+    earlier = torch.stack(outcomes, dim=1)
+    numbers = layout.arguments[:, step].view(-1, 2, *[1] * (earlier.dim() - 2)).expand(-1, -1, *earlier.shape[2:])
+    a, b = earlier.gather(1, numbers).unbind(dim=1)
+    return a, b
+
+
+def mean_over(spans: Tensor, words: Tensor) -> Tensor:
+    """The mean of the words of each span, zero for an empty one: (batch, step, word), (batch, word, dim)."""
+    weights = spans.to(words.dtype)
+    return weights @ words / weights.sum(dim=-1, keepdim=True).clamp(min=1)

@@ -1,0 +1,183 @@
+"""NMN: what its modules compute, and that neither padding nor the rest of a batch matters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from samples import vocabulary_of, yellow_circle_examples
+from veriscene import models
+from veriscene.meaning.layout import Module
+from veriscene.models.layers.modules import Relate, Surroundings, at_least, difference, intersection, union
+from veriscene.models.nmn import NMN, NMNConfig
+from veriscene.scenes.nlvr import Example
+from veriscene.tensors.batch import Batch, required
+from veriscene.tensors.encoder import Encoder, Input
+from veriscene.training.objective import objective
+
+GRID = 10
+BEFORE, JUST_BEFORE, EQUAL, NEAR, JUST_AFTER, AFTER, ANYWHERE = range(7)
+STATEMENTS = [
+    "There is a yellow circle",
+    "There is a box with a blue square above a black circle and only yellow or black items.",
+    "none of the items is not touching the wall",
+    "There are exactly two towers",
+]
+
+
+def examples() -> list[Example]:
+    """One of each statement, and so of each module."""
+    return [replace(e, statement=s) for e, s in zip(yellow_circle_examples(4), STATEMENTS, strict=True)]
+
+
+def batch_of(some: list[Example], vocabulary_from: list[Example] | None = None) -> Batch:
+    encoder = Encoder(vocabulary_of(vocabulary_from or some), frozenset({Input.PIXELS, Input.LAYOUT}))
+    return encoder(some)
+
+
+def small_nmn(some: list[Example]) -> NMN:
+    torch.manual_seed(0)
+    config = NMNConfig(embedding=5, cell=6, heads=3, hidden=8, verdict=4, dropout=0.0, spread=1.0)
+    model = models.build(config, vocabulary=vocabulary_of(some))
+    assert isinstance(model, NMN)
+    return model
+
+
+# ---------------------------------------------------------------- modules
+
+
+def at(*cells: tuple[int, int]) -> Tensor:
+    """A map that is 1 at these (row, column): (1, 1, cell)."""
+    grid = torch.zeros(GRID, GRID)
+    for row, column in cells:
+        grid[row, column] = 1
+    return grid.view(1, 1, -1)
+
+
+def cells_of(found: Tensor) -> set[tuple[int, int]]:
+    return {(int(row), int(column)) for row, column in found.view(GRID, GRID).nonzero()}
+
+
+def mixture(relation: int) -> Tensor:
+    return torch.nn.functional.one_hot(torch.tensor([relation]), 7).float()
+
+
+def test_maps_are_sets() -> None:
+    a, b = at((1, 1), (2, 2)), at((2, 2), (3, 3))
+    assert cells_of(intersection(a, b)) == {(2, 2)}
+    assert cells_of(union(a, b)) == {(1, 1), (2, 2), (3, 3)} and union(a, b).max() == 1
+    assert cells_of(difference(a, b)) == {(1, 1)}
+
+
+def test_counts_are_thresholded() -> None:
+    assert at_least(torch.tensor(2.0)).tolist() == [1, 1, 0, 0, 0]
+    assert at_least(torch.tensor(2.25)).tolist() == [1, 1, 0.25, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("vertical", "horizontal", "expected"),
+    [
+        (BEFORE, EQUAL, {(row, 4) for row in range(6)}),  # above
+        (JUST_BEFORE, EQUAL, {(3, 4), (4, 4), (5, 4)}),  # directly above
+        (JUST_AFTER, EQUAL, {(7, 4), (8, 4), (9, 4)}),
+        (EQUAL, AFTER, {(6, column) for column in range(5, 10)}),  # right of it
+        (NEAR, NEAR, {(row, column) for row in (5, 6, 7) for column in (3, 4, 5)}),
+        (AFTER, ANYWHERE, {(row, column) for row in (7, 8, 9) for column in range(10)}),
+    ],
+)
+def test_relate_finds_the_places_in_that_relation(
+    vertical: int, horizontal: int, expected: set[tuple[int, int]]
+) -> None:
+    related = Relate(size=2, grid=GRID).moved(mixture(vertical), mixture(horizontal), at((6, 4)))
+    assert cells_of(related) == expected and related.max() == 1
+
+
+def test_a_place_related_to_two_cells_belongs_no_more_than_fully() -> None:
+    related = Relate(size=2, grid=GRID).moved(mixture(BEFORE), mixture(EQUAL), at((6, 4), (8, 4)))
+    assert related.max() == 1 and cells_of(related) == {(row, 4) for row in range(8)}
+
+
+def test_surroundings_count_the_objects_on_each_side() -> None:
+    tower = at((2, 8), (4, 8), (6, 8), (8, 8))
+    around = Surroundings(grid=GRID)(tower).view(GRID, GRID, 4)
+    assert around[2, 8].tolist() == [0, 3, 0, 0]  # above, below, left, right: the top block
+    assert around[8, 8].tolist() == [3, 0, 0, 0]
+    assert around[4, 6].tolist() == [0, 0, 0, 1]
+
+
+def test_a_find_is_the_intersection_of_its_words() -> None:
+    some = examples()
+    model, batch = small_nmn(some).eval(), batch_of(some)
+    words = batch.statement.words
+    cells, presence = model.look(batch)
+    one, two, both, nothing = (torch.zeros(len(words), 1, words.size(1), dtype=torch.bool) for _ in range(4))
+    one[..., 2], two[..., 3], both[..., 2:4] = True, True, True
+
+    def found(spans: Tensor) -> Tensor:
+        return model.find_all(spans, words, cells, presence)
+
+    everything = presence[:, None, :, None].expand_as(found(one))
+    assert_close(found(nothing), everything)
+    assert_close(found(both) * everything, found(one) * found(two))
+
+
+# ---------------------------------------------------------------- the model
+
+
+def test_batched_equals_single() -> None:
+    some = examples()
+    model = small_nmn(some).eval()
+    together = model(batch_of(some)).logits
+    alone = [model(batch_of([example], vocabulary_from=some)).logits for example in some]
+    assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-5)
+    assert len({round(float(logit), 4) for logit in together.detach()}) == len(some)
+
+
+def test_padding_does_not_matter() -> None:
+    some = examples()
+    model, batch = small_nmn(some).eval(), batch_of(some)
+    expected = model(batch).logits
+    statement, layout = batch.statement, required(batch.layout)
+    more_words = torch.where(statement.mask, statement.words, 3)  # a word in the place of padding
+    longer = replace(statement, words=torch.cat([more_words, torch.full((len(batch), 2), 4)], dim=1))
+    spans = torch.cat([layout.spans, torch.zeros(*layout.spans.shape[:2], 2, dtype=torch.bool)], dim=2)
+    padded = replace(batch, statement=longer, layout=replace(layout, spans=spans))
+    assert_close(model(padded).logits, expected)
+    assert_close(model(padded.select(slice(None), words=batch.statement.words.size(1), items=1)).logits, expected)
+    used = int((layout.modules != Module.NOTHING).sum(dim=1).max())
+    assert used < layout.modules.size(1)
+    assert_close(model(replace(batch, layout=layout.map(lambda tensor: tensor[:, :used]))).logits, expected)
+
+
+def test_boxes_have_no_order() -> None:
+    some = examples()
+    model, batch = small_nmn(some).eval(), batch_of(some)
+    turned = replace(batch, pixels=required(batch.pixels)[:, [2, 0, 1]])
+    assert_close(model(turned).logits, model(batch).logits)
+
+
+def test_features_of_a_frozen_backbone_replace_pixels() -> None:
+    some = examples()
+    model, batch = small_nmn(some).eval(), batch_of(some)
+    with torch.no_grad():
+        features = model.backbone(required(batch.pixels).flatten(0, 1)).unflatten(0, (len(some), 3))
+    assert_close(model(replace(batch, pixels=None, features=features)).logits, model(batch).logits)
+
+
+def test_gradients_reach_every_parameter() -> None:
+    some = examples()
+    model, batch = small_nmn(some), batch_of(some)
+    objective(model(batch), required(batch.labels)).surrogate.mean().backward()
+    without = [
+        name for name, parameter in model.named_parameters() if parameter.grad is None or not parameter.grad.any()
+    ]
+    assert without == []
+
+
+def test_the_statements_of_this_file_use_every_module() -> None:
+    found = set(required(batch_of(examples()).layout).modules.flatten().tolist())
+    assert found == {int(module) for module in Module}
