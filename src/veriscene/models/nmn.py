@@ -3,8 +3,8 @@
 All examples of a batch run the same steps: a step computes every module and selects by the module's number, so shapes
 are static. Maps never depend on verdicts, so all FINDs run at once, then the other maps step by step, then all COUNTs.
 
-Every map exists in several heads, each with its own idea of every word. NLVR's true and false scenes hold the same
-items in other places, so no word alone correlates with the label, and a single map per phrase stays where it starts.
+Every map exists in several heads, each with its own idea of every word. NLVR's true and false scenes mostly hold the
+same items in other places, so words must be learned in combination, which more random maps to start from make likelier.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class NMNConfig(SeeingConfig, ModelConfig):
     embedding: int = size(32)
     cell: int = size(24)
     heads: int = number(8, 1, 1024)  # maps of each step
-    spread: float = number(0.6, 0.0, 10.0)  # standard deviation of the initial queries: large ones memorise
+    spread: float = number(0.5, 0.0, 10.0)  # standard deviation of the initial queries
     hidden: int = size(96)
     verdict: int = size(32)
-    dropout: float = share(0.1)
+    dropout: float = share(0.0)
 
 
 class NMN(SeeingModel):
@@ -83,7 +83,6 @@ class NMN(SeeingModel):
         self.correct = nn.Linear(cell, 1)
         self.surroundings = Surroundings(grid=GRID)
         self.describe = mlp(cell + 4 + 2, cell)
-        self.level = nn.LayerNorm(cell, elementwise_affine=False)
         self.queries = nn.Embedding(len(vocabulary), heads * (cell + 1), padding_idx=PADDING)  # and a bias
         self.relate = Relate(size=embedding, grid=GRID)
         self.count = mlp(COUNTED * heads * (MOST_COUNTED + 1) + embedding, verdict)
@@ -113,7 +112,7 @@ class NMN(SeeingModel):
         seen = self.embed_cells(self.see(batch).flatten(3).transpose(2, 3))
         presence = self.objects(seen)
         coordinates = self.coordinates.expand(*presence.shape, -1)
-        cells = self.level(seen + self.describe(torch.cat([seen, self.surroundings(presence), coordinates], dim=-1)))
+        cells = seen + self.describe(torch.cat([seen, self.surroundings(presence), coordinates], dim=-1))
         # The same units are dropped in all cells, so that cells stay comparable.
         return cells * self.dropout(torch.ones_like(cells[:, :1, :1])), presence
 
@@ -133,7 +132,7 @@ class NMN(SeeingModel):
         """FIND for every step: the objects that fit every word of its span, (batch, step, box, head, cell)."""
         batch, length = words.shape
         queries, bias = self.queries(words).view(batch, length * self.heads, -1).tensor_split([cells.size(-1)], dim=-1)
-        scores = queries @ cells.flatten(1, 2).transpose(1, 2) / cells.size(-1) ** 0.5 + bias
+        scores = queries @ cells.flatten(1, 2).transpose(1, 2) + bias
         fits = logsigmoid(scores).reshape(batch, length, -1)  # (batch, word, head * box * cell)
         found: Tensor = (spans.to(fits.dtype) @ fits).exp()
         found = found.view(batch, -1, self.heads, *presence.shape[1:]).transpose(2, 3)
