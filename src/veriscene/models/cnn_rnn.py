@@ -75,7 +75,11 @@ class CNNRNN(Model):
         outputs, _ = self.lang_lstm(self.embed_words(statement.words))
         # Padding comes after the words, which a forward LSTM reads first.
         h = outputs[torch.arange(len(batch), device=batch.device), statement.lengths - 1]
-        maps = small_pictures(required(batch.pixels)).to(self.mean.dtype) - self.mean
+        pixels = required(batch.pixels)
+        if self.training:  # the corpus has six pictures of a scene, with its boxes in every order
+            orders = torch.rand(pixels.shape[:2], device=pixels.device).argsort(dim=1)
+            pixels = pixels[torch.arange(len(pixels), device=pixels.device)[:, None], orders]
+        maps = small_pictures(pixels).to(self.mean.dtype) - self.mean
         for convolution in self.convolutions:
             maps = torch.relu(convolution(maps))
         picture = torch.relu(self.picture(self.dropout(maps.flatten(1))))

@@ -36,6 +36,7 @@ WARMUP_STEPS = 200
 WEIGHT_DECAY = 0.02
 EMA_DECAY = 0.998
 CLIP_NORM = 1.0
+MAGNITUDE_WEIGHT = 3.0  # of a backbone's features, whose noise has variance 1
 HELD_OUT_BATCH = 64  # scenes
 HELD_OUT_SEED = 0x5EE  # of scenes that no seed of training draws: those have a pair (seed, worker)
 SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_SAVES = 10.0, 60.0
@@ -76,6 +77,8 @@ class SeeingBackbone(nn.Module):
     """A backbone with a 1 x 1 convolution that predicts what is where.
 
     It also predicts the row and column of an item's cell: a model that reads single cells must find the position there.
+    In training, noise is added to the features, whose magnitude is penalised. So they say what is where as clearly as
+    possible, and nothing else, from which a model with few examples could tell boxes apart without understanding them.
     """
 
     def __init__(self, backbone: Backbone) -> None:
@@ -85,7 +88,9 @@ class SeeingBackbone(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         """(n, 3, 100, 100, RGB) uint8 -> (3 n, CHANNELS + 2 GRID, GRID, GRID)."""
-        heads: Tensor = self.heads(self.backbone(pixels.flatten(0, 1)))
+        features = self.backbone(pixels.flatten(0, 1))
+        self.magnitude: Tensor = features.float().square().mean()  # of the last batch, for the loss
+        heads: Tensor = self.heads(features + torch.randn_like(features) if self.training else features)
         return heads
 
 
@@ -111,10 +116,14 @@ def backbone_task() -> Task:
     backbone = BACKBONES[RENDERED_BACKBONE]()
     network = SeeingBackbone(backbone)
 
+    def loss(outputs: Tensor, classes: Tensor) -> Tensor:
+        total: Tensor = loss_with_cells(outputs, classes) + MAGNITUDE_WEIGHT * network.magnitude
+        return total
+
     def save(path: Path) -> None:
         save_weights(backbone, path, metadata={"trained": "veriscene pretrain " + RENDERED_BACKBONE})
 
-    return Task(192, 1e-3, network, rendered.clean_boxes, save, {"clean": rendered.clean_boxes}, loss_with_cells)
+    return Task(192, 1e-3, network, rendered.clean_boxes, save, {"clean": rendered.clean_boxes}, loss)
 
 
 def make_task(name: str) -> Task:

@@ -6,7 +6,8 @@ from abc import ABC
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from torch import Tensor, nn
+import torch
+from torch import Tensor
 
 from veriscene.config import choice, number
 from veriscene.models.base import Model, Order, Progress, Say, silent
@@ -14,6 +15,8 @@ from veriscene.models.vision.backbone import BACKBONES, PRETRAINED, check_weight
 from veriscene.models.vision.features import default_cache, extract
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.encoder import Input
+
+SAMPLE = 32  # examples from which the statistics of feature maps are taken
 
 
 @dataclass(frozen=True)
@@ -31,27 +34,42 @@ class SeeingModel(Model, ABC):
     inputs: ClassVar[frozenset[Input]] = frozenset({Input.PIXELS})
     order = Order.NONE
 
+    mean: Tensor
+    deviation: Tensor
+
     def __init__(self, *, backbone: str, end_to_end: bool, backbone_rate: float) -> None:
         super().__init__()
         self.backbone_name, self.backbone_rate = backbone, backbone_rate
         self.is_pretrained = backbone in PRETRAINED
         self.is_frozen = self.is_pretrained and not end_to_end
         self.backbone = BACKBONES[backbone]().requires_grad_(not self.is_frozen)
-        # "The feature map is normalized to a mean of 0 and a standard deviation of 1" (appendix A.3.2): per channel.
-        self.normalize = nn.BatchNorm2d(self.backbone.channels, affine=False)
+        self.register_buffer("mean", torch.zeros(()))
+        self.register_buffer("deviation", torch.ones(()))
 
     def see(self, batch: Batch) -> Tensor:
         """The normalized feature maps, (batch, box, channel, row, column)."""
         if batch.features is not None:
-            maps = batch.features.flatten(0, 1).to(required(self.normalize.running_mean).dtype)
+            maps = batch.features.flatten(0, 1).to(self.mean.dtype)
         else:
             maps = self.backbone(required(batch.pixels).flatten(0, 1))
-        normalized: Tensor = self.normalize(maps)
-        return normalized.view(len(batch), -1, *normalized.shape[1:])
+        return ((maps - self.mean) / self.deviation).view(len(batch), -1, *maps.shape[1:])
 
     def prepare(self, corpus: Batch) -> None:
-        if self.is_pretrained:
-            load_weights(self.backbone, self.backbone_name)
+        """Loads a pretrained backbone and takes the statistics of its maps.
+
+        "The feature map is normalized to a mean of 0 and a standard deviation of 1" (appendix A.3.2): over all channels
+        alike, so that those which say little stay small.
+        """
+        if not self.is_pretrained:
+            return
+        load_weights(self.backbone, self.backbone_name)
+        numbers = torch.linspace(0, len(corpus) - 1, min(SAMPLE, len(corpus))).long()
+        pixels = required(corpus.pixels)[numbers].flatten(0, 1)
+        with torch.inference_mode():
+            deviation, mean = torch.std_mean(self.backbone.eval()(pixels.to(self.mean.device)))
+        self.mean.copy_(mean)
+        self.deviation.copy_(deviation)
+        self.train(self.training)
 
     def extract(self, corpus: Batch, *, store: bool = False, say: Say = silent, progress: Progress = silent) -> Batch:
         if not self.is_frozen:
