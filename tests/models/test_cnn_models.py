@@ -174,7 +174,7 @@ def test_end_to_end_the_backbone_learns_more_slowly(name: str) -> None:
     model, batch = seeing(name, end_to_end=True)
     assert model.extract(batch) is batch
     groups = model.parameter_groups()
-    assert [group.get("rate", 1.0) for group in groups] == [1.0, 0.1]
+    assert [group.get("rate", 1.0) for group in groups] == [1.0, model.cell_rate, 0.1]
     assert sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
     model.train()(batch).logits.sum().backward()
     assert all(parameter.grad is not None for parameter in model.backbone.parameters())

@@ -97,7 +97,8 @@ class Model(nn.Module, ABC):
     def parameter_groups(self) -> list[dict[str, Any]]:
         """What the optimizer gets; override it to give some parameters other settings.
 
-        The optional `rate` of a group is its learning rate as a multiple of training.learning_rate.
+        A group may have a `rate`, its learning rate as a multiple of training.learning_rate, and a `decay`, likewise
+        of training.weight_decay, which AdamW multiplies by the learning rate.
         """
         return [{"params": [parameter for parameter in self.parameters() if parameter.requires_grad]}]
 

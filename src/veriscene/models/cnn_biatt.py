@@ -49,8 +49,9 @@ class CNNBiATT(SeeingModel):
         backbone: str,
         end_to_end: bool,
         backbone_rate: float,
+        cell_rate: float,
     ) -> None:
-        super().__init__(backbone=backbone, end_to_end=end_to_end, backbone_rate=backbone_rate)
+        super().__init__(backbone=backbone, end_to_end=end_to_end, backbone_rate=backbone_rate, cell_rate=cell_rate)
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.embed_cells = nn.Linear(self.backbone.channels, 2 * hidden)  # W_x, b_x
@@ -58,6 +59,9 @@ class CNNBiATT(SeeingModel):
         self.pool = make_pooling(pooling, size=2 * hidden + filters, units=hidden, hidden=mlp, dropout=dropout)
         for part in (self.embed_words, self.lang_lstm, self.embed_cells, self.matching, self.pool):
             xavier_(part, forget_bias=forget_bias)
+
+    def cell_layers(self) -> list[nn.Module]:
+        return [self.embed_cells, self.matching.cell_cnn]
 
     def forward(self, batch: Batch) -> Judgement:
         statement = batch.statement

@@ -45,8 +45,9 @@ class CNNBiENC(SeeingModel):
         backbone: str,
         end_to_end: bool,
         backbone_rate: float,
+        cell_rate: float,
     ) -> None:
-        super().__init__(backbone=backbone, end_to_end=end_to_end, backbone_rate=backbone_rate)
+        super().__init__(backbone=backbone, end_to_end=end_to_end, backbone_rate=backbone_rate, cell_rate=cell_rate)
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.embed_cells = nn.Linear(self.backbone.channels, 2 * hidden)
@@ -56,6 +57,9 @@ class CNNBiENC(SeeingModel):
         self.combine = SCORE_COMBINATIONS[pooling]
         for part in (self.embed_words, self.lang_lstm, self.embed_cells, self.cell_cnn, self.similarity):
             xavier_(part, forget_bias=forget_bias)
+
+    def cell_layers(self) -> list[nn.Module]:
+        return [self.embed_cells, self.cell_cnn]
 
     def forward(self, batch: Batch) -> Judgement:
         statement = batch.statement

@@ -70,8 +70,9 @@ class NMN(SeeingModel):
         backbone: str,
         end_to_end: bool,
         backbone_rate: float,
+        cell_rate: float,
     ) -> None:
-        super().__init__(backbone=backbone, end_to_end=end_to_end, backbone_rate=backbone_rate)
+        super().__init__(backbone=backbone, end_to_end=end_to_end, backbone_rate=backbone_rate, cell_rate=cell_rate)
 
         def mlp(inputs: int, outputs: int) -> nn.Sequential:
             return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, outputs))
@@ -93,6 +94,9 @@ class NMN(SeeingModel):
         axis = torch.linspace(-1, 1, GRID)
         coordinates = torch.stack(torch.meshgrid(axis, axis, indexing="ij"), dim=-1).flatten(0, 1)
         self.register_buffer("coordinates", coordinates, persistent=False)
+
+    def cell_layers(self) -> list[nn.Module]:
+        return [self.embed_cells]
 
     def forward(self, batch: Batch) -> Judgement:
         layout, statement = required(batch.layout), batch.statement

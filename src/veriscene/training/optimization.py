@@ -14,10 +14,12 @@ from veriscene.models.base import Model
 
 def make_optimizer(model: Model, settings: TrainingConfig, *, captured: bool) -> torch.optim.AdamW:
     """`captured`: for a step that is captured as a CUDA graph."""
+    groups = [
+        {**group, "weight_decay": settings.weight_decay * group.get("decay", 1.0)} for group in model.parameter_groups()
+    ]
     return torch.optim.AdamW(
-        model.parameter_groups(),
+        groups,
         lr=settings.learning_rate,
-        weight_decay=settings.weight_decay,
         capturable=captured,
         fused=captured or None,
     )

@@ -49,7 +49,11 @@ def extract(
     else:
         say(f"features: {len(maps):,} maps, {maps.nbytes / 1e9:,.1f} GB in {cache}")
         maps_file.read_or_write(cache / f"{_key(backbone, distinct, maps.device)}.maps", maps, computed, progress)
-    return maps[distinct.index].reshape(*pixels.shape[:2], *shape[1:])
+    features = maps[distinct.index].reshape(*pixels.shape[:2], *shape[1:])
+    del maps
+    if features.is_cuda:
+        torch.cuda.empty_cache()  # gigabytes that other processes may need
+    return features
 
 
 @dataclass(frozen=True)

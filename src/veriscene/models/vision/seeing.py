@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from veriscene.config import choice, number
 from veriscene.models.base import Model, Order, Progress, Say, silent
@@ -26,6 +26,8 @@ class SeeingConfig:
     backbone: str = choice("convolutions", BACKBONES)
     end_to_end: bool = False  # whether a pretrained backbone is trained too; else it is frozen, as in the paper
     backbone_rate: float = number(0.1, 0.0, 10.0)  # learning rate of a pretrained backbone, relative to the rest
+    # Likewise of layers on feature maps: each unit adds up thousands of inputs, so that a step of Adam takes it far.
+    cell_rate: float = number(0.1, 0.001, 10.0)
 
 
 class SeeingModel(Model, ABC):
@@ -37,9 +39,9 @@ class SeeingModel(Model, ABC):
     mean: Tensor
     deviation: Tensor
 
-    def __init__(self, *, backbone: str, end_to_end: bool, backbone_rate: float) -> None:
+    def __init__(self, *, backbone: str, end_to_end: bool, backbone_rate: float, cell_rate: float) -> None:
         super().__init__()
-        self.backbone_name, self.backbone_rate = backbone, backbone_rate
+        self.backbone_name, self.backbone_rate, self.cell_rate = backbone, backbone_rate, cell_rate
         self.is_pretrained = backbone in PRETRAINED
         self.is_frozen = self.is_pretrained and not end_to_end
         self.backbone = BACKBONES[backbone]().requires_grad_(not self.is_frozen)
@@ -89,10 +91,19 @@ class SeeingModel(Model, ABC):
             self.backbone.eval()
         return self
 
+    @abstractmethod
+    def cell_layers(self) -> list[nn.Module]:
+        """The layers that `cell_rate` is about."""
+
     def parameter_groups(self) -> list[dict[str, Any]]:
-        of_backbone = set(self.backbone.parameters())
-        own = [parameter for parameter in self.parameters() if parameter not in of_backbone]
-        if self.is_frozen:
-            return [{"params": own}]
-        rate = self.backbone_rate if self.is_pretrained else 1.0
-        return [{"params": own}, {"params": list(self.backbone.parameters()), "rate": rate}]
+        """Layers on feature maps decay as fast as the others, whatever their rate."""
+        on_cells = [parameter for layer in self.cell_layers() for parameter in layer.parameters()]
+        of_backbone = list(self.backbone.parameters())
+        grouped = {*on_cells, *of_backbone}
+        groups: list[dict[str, Any]] = [
+            {"params": [parameter for parameter in self.parameters() if parameter not in grouped]},
+            {"params": on_cells, "rate": self.cell_rate, "decay": 1 / self.cell_rate},
+        ]
+        if not self.is_frozen:
+            groups.append({"params": of_backbone, "rate": self.backbone_rate if self.is_pretrained else 1.0})
+        return groups
