@@ -15,19 +15,20 @@ import torch
 from torch import Tensor, nn
 
 from veriscene.errors import InputError
+from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import save_weights
 from veriscene.models.vision.base import Backbone
 from veriscene.models.vision.eyes import Eyes
 from veriscene.scenes.scene import Scene, parse_scene, scene_to_json
+from veriscene.tensors.items import item_features as features_of
 from veriscene.training import rendered
+from veriscene.training.describing import DescribingBackbone, item_features
 from veriscene.training.pretrain import (
     Pretrainer,
-    SeeingBackbone,
     Settings,
     Task,
     eyes_task,
-    loss_with_cells,
     make_task,
 )
 from veriscene.training.rendered import Rendered, random_scene
@@ -56,7 +57,8 @@ def tiny_task() -> Task:
         save_weights(backbone, path, metadata={})
 
     draw = rendered.clean_boxes
-    return Task(16, 3e-2, SeeingBackbone(backbone), draw, save, {"clean": draw}, loss_with_cells)
+    network = DescribingBackbone(backbone)
+    return Task(16, 3e-2, network, draw, save, {"clean": draw}, network.loss, network.exact)
 
 
 def pretrainer(task: Task, out: Path, say: Callable[[str], None] = print, **settings: float) -> Pretrainer:
@@ -144,14 +146,12 @@ def test_unknown_networks_are_one_line() -> None:
         make_task("nothing")
 
 
-def test_the_loss_of_a_backbone_knows_rows_from_columns() -> None:
-    boxes = random_scene(random.Random(1)).boxes
-    classes = torch.from_numpy(cells.targets(boxes))
-    outputs = torch.zeros(len(boxes), cells.CHANNELS + 2 * cells.GRID, cells.GRID, cells.GRID)
-    for number in range(cells.GRID):
-        outputs[:, cells.CHANNELS + number, number, :] = 50  # the row of every cell
-        outputs[:, cells.CHANNELS + cells.GRID + number, :, number] = 50  # its column
-    swapped = torch.cat([outputs[:, : cells.CHANNELS], outputs[:, -10:], outputs[:, -20:-10]], dim=1)
-    what = cells.loss(outputs[:, : cells.CHANNELS], classes)
-    assert torch.isclose(loss_with_cells(outputs, classes), what, atol=1e-4)
-    assert loss_with_cells(swapped, classes) > what + 10
+def test_a_backbone_learns_the_features_that_models_of_items_read() -> None:
+    rng = random.Random(1)
+    boxes = [box for _ in range(20) for box in random_scene(rng).boxes]
+    described = item_features(torch.from_numpy(cells.targets(boxes)))
+    for own, box in zip(described, boxes, strict=True):
+        for item in box.items:
+            row, column = (item.y + item.size.value // 2) // 10, (item.x + item.size.value // 2) // 10
+            expected = encode_positions(torch.tensor(features_of(item)), "contact")
+            assert torch.allclose(own[:, row, column], expected, atol=1e-5)

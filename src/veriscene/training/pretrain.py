@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from veriscene.errors import InputError
 from veriscene.models.vision import cells
-from veriscene.models.vision.backbone import BACKBONES, Backbone, save_weights
+from veriscene.models.vision.backbone import BACKBONES, save_weights
 from veriscene.models.vision.eyes import Eyes
 from veriscene.scenes.scene import BOXES_PER_SCENE
 from veriscene.training import rendered
+from veriscene.training.describing import DescribingBackbone
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import EMA
 from veriscene.training.progress import clock
@@ -36,7 +36,6 @@ WARMUP_STEPS = 200
 WEIGHT_DECAY = 0.02
 EMA_DECAY = 0.998
 CLIP_NORM = 1.0
-MAGNITUDE_WEIGHT = 3.0  # of a backbone's features, whose noise has variance 1
 HELD_OUT_BATCH = 64  # scenes
 HELD_OUT_SEED = 0x5EE  # of scenes that no seed of training draws: those have a pair (seed, worker)
 SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_SAVES = 10.0, 60.0
@@ -60,50 +59,18 @@ class Task:
 
     scenes: int  # per step, by default
     learning_rate: float  # the highest
-    network: nn.Module  # the pixels of `draw`, stacked -> (box, CHANNELS and perhaps more, GRID, GRID)
+    network: nn.Module  # the pixels of `draw`, stacked -> (box, channel, GRID, GRID)
     draw: Draw
     save: Callable[[Path], None]
     held_out: Mapping[str, Draw]  # pixels on which the share of exact boxes is measured, by name
     loss: Callable[[Tensor, Tensor], Tensor] = cells.loss  # of outputs and targets
+    exact: Callable[[Tensor, Tensor], Tensor] = cells.exact  # (box,): whether everything is right
 
 
 @dataclass(frozen=True)
 class Outcome:
     steps: int
     interrupted: bool
-
-
-class SeeingBackbone(nn.Module):
-    """A backbone with a 1 x 1 convolution that predicts what is where.
-
-    It also predicts the row and column of an item's cell: a model that reads single cells must find the position there.
-    In training, noise is added to the features, whose magnitude is penalised. So they say what is where as clearly as
-    possible, and nothing else, from which a model with few examples could tell boxes apart without understanding them.
-    """
-
-    def __init__(self, backbone: Backbone) -> None:
-        super().__init__()
-        self.backbone = backbone
-        self.heads = nn.Conv2d(backbone.channels, cells.CHANNELS + 2 * cells.GRID, 1)
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        """(n, 3, 100, 100, RGB) uint8 -> (3 n, CHANNELS + 2 GRID, GRID, GRID)."""
-        features = self.backbone(pixels.flatten(0, 1))
-        self.magnitude: Tensor = features.float().square().mean()  # of the last batch, for the loss
-        heads: Tensor = self.heads(features + torch.randn_like(features) if self.training else features)
-        return heads
-
-
-def loss_with_cells(outputs: Tensor, classes: Tensor) -> Tensor:
-    """The loss of what is where, and those of row and column."""
-    what, row, column = torch.split(outputs.float(), [cells.CHANNELS, cells.GRID, cells.GRID], dim=1)
-    is_absent = classes[:, 0] == cells.ABSENT
-    numbers = torch.arange(cells.GRID, device=outputs.device).expand(len(outputs), cells.GRID, -1)
-    rows, columns = (each.masked_fill(is_absent, cells.ABSENT) for each in (numbers.transpose(1, 2), numbers))
-    places = cross_entropy(row, rows, ignore_index=cells.ABSENT) + cross_entropy(
-        column, columns, ignore_index=cells.ABSENT
-    )
-    return cells.loss(what, classes) + places
 
 
 def eyes_task() -> Task:
@@ -114,16 +81,14 @@ def eyes_task() -> Task:
 
 def backbone_task() -> Task:
     backbone = BACKBONES[RENDERED_BACKBONE]()
-    network = SeeingBackbone(backbone)
-
-    def loss(outputs: Tensor, classes: Tensor) -> Tensor:
-        total: Tensor = loss_with_cells(outputs, classes) + MAGNITUDE_WEIGHT * network.magnitude
-        return total
+    network = DescribingBackbone(backbone)
 
     def save(path: Path) -> None:
         save_weights(backbone, path, metadata={"trained": "veriscene pretrain " + RENDERED_BACKBONE})
 
-    return Task(192, 1e-3, network, rendered.clean_boxes, save, {"clean": rendered.clean_boxes}, loss)
+    return Task(
+        192, 1e-3, network, rendered.clean_boxes, save, {"clean": rendered.clean_boxes}, network.loss, network.exact
+    )
 
 
 def make_task(name: str) -> Task:
@@ -205,7 +170,7 @@ class Pretrainer:
     def _exact(self, held: Sample) -> Tensor:
         pixels, classes = held
         outputs = torch.cat([self.network(some.to(self.device)) for some in torch.split(pixels, HELD_OUT_BATCH)])
-        return cells.exact(outputs[:, : cells.CHANNELS], classes.to(self.device))
+        return self.task.exact(outputs, classes.to(self.device))
 
     def _describe_exact(self) -> str:
         return "  ".join(f"{name} {share:.2%}" for name, share in self.exact().items())
