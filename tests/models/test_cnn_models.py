@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 from reference import attend, bilstm, elementwise_max, joint, keep, read_statement, score, under, weights_of
+from torch.nn.functional import interpolate
 from torch.testing import assert_close
 from toy import VOCABULARY, Toy, toy_config
 
@@ -18,7 +18,7 @@ from samples import fresh_checkpoint, small_config, vocabulary_of, yellow_circle
 from veriscene import models
 from veriscene.config import Config
 from veriscene.errors import MissingRequirement
-from veriscene.models.cnn_rnn import small_pictures
+from veriscene.models.cnn_rnn import joined, small_boxes
 from veriscene.models.vision import backbone as backbones
 from veriscene.models.vision.resnet_v1 import ResNetV1
 from veriscene.models.vision.seeing import SeeingModel
@@ -110,15 +110,11 @@ def test_a_verdict_does_not_depend_on_the_rest_of_the_batch(name: str) -> None:
     assert len({round(logit, 5) for logit in alone.tolist()}) > 1
 
 
-def test_small_pictures_are_the_corpus_pictures_resized() -> None:
-    """Averaging over boxes of 2.5 x 2.5 pixels, as Pillow's box filter does."""
+def test_small_pictures_are_the_corpus_pictures_resized_as_a_whole() -> None:
     encoded = fresh_checkpoint("cnn-rnn", EXAMPLES).encode(EXAMPLES)
-    for example, small in zip(EXAMPLES, small_pictures(required(encoded.pixels)), strict=True):
-        picture = Image.fromarray(raster.pixels(example.scene)[..., :3])
-        twice = picture.resize((800, 200), Image.Resampling.NEAREST).resize((160, 40), Image.Resampling.BOX)
-        difference = (small.permute(1, 2, 0) * 255 - torch.from_numpy(np.array(twice)).float()).abs()
-        # adaptive "area" pooling counts a pixel that two cells share in both of them
-        assert difference.mean() < 3 and small.shape == (3, 40, 160)
+    pictures = np.stack([raster.pixels(example.scene)[..., :3] for example in EXAMPLES])
+    whole = interpolate(torch.from_numpy(pictures).permute(0, 3, 1, 2).float() / 255, (40, 160), mode="area")
+    assert_close(joined(small_boxes(required(encoded.pixels))), whole)
 
 
 @pytest.fixture

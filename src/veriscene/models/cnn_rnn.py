@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate, pad
 
 from veriscene.config import ModelConfig, share, size
-from veriscene.models.base import Judgement, Model, Order
+from veriscene.models.base import Judgement, Model, Order, Progress, Say, silent
 from veriscene.models.layers.bilstm import xavier_
-from veriscene.scenes.raster import BOX_PITCH, STRIP
-from veriscene.scenes.scene import BOX_EXTENT
+from veriscene.scenes.raster import STRIP
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.encoder import Input
 from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
-HEIGHT, WIDTH = 40, 160
+HEIGHT, WIDTH, STRIP_WIDTH = 40, 160, 20  # of the small picture: pixels of the corpus's over 2.5
+CHUNK = 256
 KERNELS, STRIDES = (8, 4, 2), (4, 2, 2)
 
 
@@ -67,19 +67,25 @@ class CNNRNN(Model):
         xavier_(self)
 
     def prepare(self, corpus: Batch) -> None:
-        chunks = torch.split(required(corpus.pixels), 256)
-        self.mean = sum(small_pictures(chunk).sum(dim=0) for chunk in chunks) / len(corpus)  # type: ignore[assignment]
+        chunks = torch.split(required(corpus.pixels), CHUNK)
+        total = torch.stack([joined(small_boxes(chunk)).double().sum(dim=0) for chunk in chunks]).sum(dim=0)
+        self.mean.copy_(total / len(corpus))
+
+    def extract(self, corpus: Batch, *, store: bool = False, say: Say = silent, progress: Progress = silent) -> Batch:
+        """Small boxes in the place of pixels; they take a moment, so there is nothing to store or to say."""
+        chunks = torch.split(required(corpus.pixels), CHUNK)
+        return replace(corpus, pixels=None, features=torch.cat([small_boxes(chunk).half() for chunk in chunks]))
 
     def forward(self, batch: Batch) -> Judgement:
         statement = batch.statement
         outputs, _ = self.lang_lstm(self.embed_words(statement.words))
         # Padding comes after the words, which a forward LSTM reads first.
         h = outputs[torch.arange(len(batch), device=batch.device), statement.lengths - 1]
-        pixels = required(batch.pixels)
+        boxes = batch.features if batch.features is not None else small_boxes(required(batch.pixels))
         if self.training:  # the corpus has six pictures of a scene, with its boxes in every order
-            orders = torch.rand(pixels.shape[:2], device=pixels.device).argsort(dim=1)
-            pixels = pixels[torch.arange(len(pixels), device=pixels.device)[:, None], orders]
-        maps = small_pictures(pixels).to(self.mean.dtype) - self.mean
+            orders = torch.rand(boxes.shape[:2], device=boxes.device).argsort(dim=1)
+            boxes = boxes[torch.arange(len(boxes), device=boxes.device)[:, None], orders]
+        maps = joined(boxes.to(self.mean.dtype)) - self.mean
         for convolution in self.convolutions:
             maps = torch.relu(convolution(maps))
         picture = torch.relu(self.picture(self.dropout(maps.flatten(1))))
@@ -87,9 +93,16 @@ class CNNRNN(Model):
         return Judgement(logits=self.score(self.dropout(joint))[:, 0])
 
 
-def small_pictures(pixels: Tensor) -> Tensor:
-    """Pictures from their sub-images (batch, box, 100, 100, RGB), at 160 x 40 and in [0, 1]: (batch, RGB, 40, 160)."""
-    boxes = pixels.permute(0, 4, 2, 1, 3).float()  # (batch, RGB, height, box, width)
-    with_strips = pad(boxes, (0, BOX_PITCH - BOX_EXTENT), value=STRIP).flatten(3)
-    whole = with_strips[..., : with_strips.size(3) - (BOX_PITCH - BOX_EXTENT)]
-    return interpolate(whole / 255, (HEIGHT, WIDTH), mode="area")
+def small_boxes(pixels: Tensor) -> Tensor:
+    """Sub-images (batch, box, 100, 100, RGB) at 40 x 40 and in [0, 1]: (batch, box, RGB, 40, 40).
+
+    Boxes can be resized one by one, because their edges lie on whole pixels of the small picture.
+    """
+    boxes = pixels.flatten(0, 1).permute(0, 3, 1, 2).float() / 255
+    return interpolate(boxes, (HEIGHT, HEIGHT), mode="area").view(*pixels.shape[:2], 3, HEIGHT, HEIGHT)
+
+
+def joined(boxes: Tensor) -> Tensor:
+    """Small pictures (batch, RGB, 40, 160) from their small boxes, with the strips between them."""
+    with_strips = pad(boxes, (0, STRIP_WIDTH), value=STRIP / 255)
+    return with_strips.permute(0, 2, 3, 1, 4).flatten(3)[..., :WIDTH]
