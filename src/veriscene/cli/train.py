@@ -51,7 +51,7 @@ def train(
         several.start(config, preset=preset, data=data, folder=folder, count=seeds, accelerator=accelerator)
         _train_seeds(folder, accelerator)
         return
-    with output.progress_bar("generating the corpus") as progress:
+    with output.progress_bar("preparing the corpus") as progress:
         start = run.start(config, preset=preset, data=data, folder=out, accelerator=accelerator, progress=progress)
         with start as trainer:
             if data is None:
@@ -126,7 +126,7 @@ def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = No
 
     output.require_one_process("quickstart")
     config = load_preset("quick", output.all_changes(changes, seed))
-    with output.progress_bar("generating the corpus") as progress:
+    with output.progress_bar("preparing the corpus") as progress:
         result = run_quickstart(
             config, data=data, folder=out, accelerator=make_accelerator(), say=output.say, progress=progress
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -45,13 +44,18 @@ class Encoder:
     inputs: frozenset[Input] = frozenset({Input.ITEMS})
     order: ItemOrder = ItemOrder.RANDOM
 
-    def __call__(self, examples: Sequence[Example]) -> Batch:
-        """Examples as one batch, each encoded independently; it has labels only if every example has one."""
+    def __call__(
+        self, examples: Sequence[Example], progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> Batch:
+        """Examples as one batch, each encoded independently; it has labels only if every example has one.
+
+        `progress` is told how many of the examples' picture files were read.
+        """
         truths = [example.label for example in examples]
         return Batch(
             statement=self._statement(examples),
             items=self._items(examples) if Input.ITEMS in self.inputs else None,
-            pixels=_pixels(examples) if Input.PIXELS in self.inputs else None,
+            pixels=_pixels(examples, progress) if Input.PIXELS in self.inputs else None,
             layout=_layouts(examples) if Input.LAYOUT in self.inputs else None,
             labels=None if None in truths else torch.tensor(truths, dtype=torch.float32),
         )
@@ -88,7 +92,7 @@ class Encoder:
         return Items(per_box(features), per_box(counts), per_box(positions))
 
 
-def _pixels(examples: Sequence[Example]) -> Tensor:
+def _pixels(examples: Sequence[Example], progress: Callable[[int, int], None]) -> Tensor:
     """(batch, box, height, width, RGB), from each example's picture, or rendered if it has none. Alpha is constant in
     the corpus and left out."""
     pixels = np.empty((len(examples), BOXES_PER_SCENE, BOX_EXTENT, BOX_EXTENT, 3), np.uint8)
@@ -109,7 +113,8 @@ def _pixels(examples: Sequence[Example]) -> Tensor:
 
     if files:
         with ThreadPoolExecutor() as pool:  # half of the time is spent in Pillow's decoder, which releases the GIL
-            deque(pool.map(read, files), maxlen=0)
+            for done, _ in enumerate(pool.map(read, files), 1):
+                progress(done, len(files))
     return torch.from_numpy(pixels)
 
 

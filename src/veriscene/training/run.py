@@ -73,7 +73,7 @@ def start(
     models.check(config.model)
     folder = Path(from_main_process(accelerator, str(folder or fresh_name(preset, f"seed{config.training.seed}"))))
     check_new(folder, accelerator)
-    source = None if data is None else CorpusSource.open(config, data)
+    source = None if data is None else CorpusSource.open(config, data, progress)
     trainer = None if source is None else make_trainer(config, folder, source, accelerator, quiet=quiet)
     with created(folder, accelerator, fill=[CORPUS, RUN, LOG, TENSORBOARD]):
         if trainer is None:

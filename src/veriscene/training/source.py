@@ -16,6 +16,7 @@ from torch import Tensor
 from veriscene import corpora, models
 from veriscene.config import Config
 from veriscene.errors import InputError
+from veriscene.models.base import Progress, silent
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.picture_files import with_pictures
@@ -68,7 +69,16 @@ class Source(ABC):
 class CorpusSource(Source):
     """The examples of a corpus, in random batches, with item orders and dropped words redrawn each epoch."""
 
-    def __init__(self, config: Config, *, train: Sequence[Example], dev: Sequence[Example], supervision: str) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        train: Sequence[Example],
+        dev: Sequence[Example],
+        supervision: str,
+        progress: Progress = silent,
+    ) -> None:
+        """`progress`: of reading pictures, which takes a while."""
         statements = [example.statement for example in labelled(train, "train")]
         vocabulary = Vocabulary.of(statements, minimum_count=config.data.minimum_count)
         if len(vocabulary) == len(SPECIAL):
@@ -79,11 +89,11 @@ class CorpusSource(Source):
         self.encoder = models.encoder(config, vocabulary)
         # A random order is drawn from that of the file, whatever the order of inference.
         is_random = self.encoder.order is ItemOrder.RANDOM
-        self.train = (replace(self.encoder, order=ItemOrder.FILE) if is_random else self.encoder)(train)
+        self.train = (replace(self.encoder, order=ItemOrder.FILE) if is_random else self.encoder)(train, progress)
         self.dev = self.encoder(labelled(dev, "dev"))
 
     @classmethod
-    def open(cls, config: Config, folder: Path) -> CorpusSource:
+    def open(cls, config: Config, folder: Path, progress: Progress = silent) -> CorpusSource:
         """The train and dev splits of a corpus folder. Models of pixels see its pictures, which must then be complete;
         the pictures of a split without a folder `images` are rendered."""
         reads_pixels = Input.PIXELS in models.MODELS[config.model.name].inputs
@@ -93,7 +103,7 @@ class CorpusSource(Source):
             examples, images = nlvr.read(file), file.parent / "images"
             splits.append(with_pictures(examples, images, split) if reads_pixels and images.is_dir() else examples)
         train, dev = splits
-        return cls(config, train=train, dev=dev, supervision=corpora.supervision(folder))
+        return cls(config, train=train, dev=dev, supervision=corpora.supervision(folder), progress=progress)
 
     @cached_property
     def fingerprint(self) -> int:
