@@ -18,7 +18,9 @@ from samples import random_scene
 from strategies import scenes
 from veriscene.errors import InputError
 from veriscene.models.vision import cells
-from veriscene.models.vision.eyes import MARGIN, Eyes, _windows
+from veriscene.models.vision.eyes import MARGIN, SHIPPED, Eyes, _windows
+from veriscene.scenes import nlvr, picture
+from veriscene.scenes.picture_files import with_pictures
 from veriscene.scenes.raster import STRIP, pixels
 from veriscene.scenes.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size, parse_scene, scene_to_json
 
@@ -160,3 +162,13 @@ def test_every_wall_matters_to_every_cell() -> None:
     with torch.inference_mode():
         change = (eyes(corner) - eyes(black))[0].abs().amax(0)
     assert (change > 0).all()
+
+
+def test_the_shipped_eyes_are_small_and_see_every_box_of_the_real_dev_pictures(nlvr_folder: Path) -> None:
+    assert SHIPPED.stat().st_size <= 3_000_000
+    file = nlvr.split_file(nlvr_folder, "dev")
+    examples = with_pictures(nlvr.read(file), file.parent / "images", "dev")[::2]
+    seen = Eyes.load().boxes([picture.read(example.picture) for example in examples])
+    true = [box for example in examples for box in example.scene.boxes]
+    exact = sum(set(mine.items) == set(box.items) for mine, box in zip(seen, true, strict=True))
+    assert exact >= 0.999 * len(true)

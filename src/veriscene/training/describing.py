@@ -16,7 +16,7 @@ from veriscene.models.vision.base import Backbone
 from veriscene.scenes.scene import BOX_EXTENT
 from veriscene.tensors.items import COLORS, CORNER, ITEM_FEATURES, SHAPES, SIZE, SIZE_STEP
 
-PRESENCE_WEIGHT, FEATURE_WEIGHT = 10.0, 10.0
+PRESENCE_WEIGHT, FEATURE_WEIGHT = 10.0, 100.0
 MAGNITUDE_WEIGHT = 3.0  # of the backbone's features, to which noise of variance 1 is added
 ONE_PIXEL = 2 / BOX_EXTENT  # of a position in [-1, 1]
 
