@@ -46,7 +46,7 @@ def table(plan: Plan, records: list[Record]) -> str:
     ]
     for row, record in _rows(plan, records):
         if record is None:
-            figures = "not measured yet | - | - | - | -"
+            figures = f"{row.unmeasured} | - | - | - | -"
         else:
             consistency = f"{_figure(record, 'dev_consistency')} / {_figure(record, 'test_consistency')}"
             figures = (

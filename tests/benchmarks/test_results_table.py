@@ -38,6 +38,8 @@ def test_every_record_has_its_provenance() -> None:
         assert record["input"] in ("structured", "pixels")
         assert record["supervision"] in ("labels", "synthetic", "programs")
         assert record["command"] and record["commit"] and record["machine"]
-        _, _, preset, *options = shlex.split(record["command"])
+        _, command, preset, *options = shlex.split(record["command"])
+        if command == "evaluate":
+            continue
         changes = [value for name, value in pairwise(options) if name == "--set"]
         check_changes(changes, load_preset(preset, changes).model, corpus_given=True)
