@@ -28,7 +28,7 @@ def test_the_estimate_takes_seconds_and_changes_no_random_state(tmp_path: Path) 
 def test_the_estimate_grows_with_epochs_and_is_bounded_by_the_time_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("veriscene.training.estimate._seconds_per_step", lambda *_: 0.01)
+    monkeypatch.setattr("veriscene.training.estimate._seconds_per_step", lambda *_: (0.01, 0.0))
     corpus = write_corpus(tmp_path, yellow_circle_examples(32), yellow_circle_examples(8))
 
     def seconds(*changes: str) -> float:
@@ -38,3 +38,13 @@ def test_the_estimate_grows_with_epochs_and_is_bounded_by_the_time_limit(
     one, ten = seconds("training.epochs=1"), seconds("training.epochs=10")
     assert ten == pytest.approx(10 * one, rel=0.01)
     assert seconds("training.epochs=1000000", "training.minutes=0.5") == 30.0
+
+
+def test_what_is_computed_once_counts_once_per_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = write_corpus(tmp_path, yellow_circle_examples(32), yellow_circle_examples(8))
+    estimates = []
+    for extraction in (0.0, 8.0):
+        monkeypatch.setattr("veriscene.training.estimate._seconds_per_step", lambda *_, e=extraction: (1.0, e))
+        config = load_preset("bienc", ["training.batch=8", "training.epochs=3"])
+        estimates.append(expected_seconds(config, corpus, Accelerator(cpu=True)))
+    assert estimates[1] - estimates[0] == pytest.approx(32 + 8)  # 8 seconds for the sample of 8, of 40 examples

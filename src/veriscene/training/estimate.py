@@ -40,14 +40,15 @@ def expected_seconds(config: Config, corpus: Path, accelerator: Accelerator) -> 
         while not per_step or (per_step < QUICK and size < largest):
             size = min(8 * size, largest) if per_step else size
             sample = _sample(nlvr.split_file(corpus, "train"), size)
-            per_step = _seconds_per_step(config, sample, accelerator)
+            per_step, extraction = _seconds_per_step(config, sample, accelerator)
     per_example = per_step / size
     steps_per_epoch = math.ceil(train / settings.batch)
     steps = settings.epochs * steps_per_epoch
     scores = steps / (settings.evaluate_every or steps_per_epoch)
     seconds = steps * (per_step if on_gpu else per_example * mine)
     seconds += scores * dev / processes * per_example * SCORING_COST
-    return min(seconds, settings.minutes * 60) if settings.minutes else seconds
+    before = extraction * (train + dev) / size
+    return before + (min(seconds, settings.minutes * 60) if settings.minutes else seconds)
 
 
 def _count_lines(path: Path) -> int:
@@ -63,7 +64,8 @@ def _sample(path: Path, size: int) -> list[Example]:
     return [found[number % len(found)] for number in range(size)]
 
 
-def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Accelerator) -> float:
+def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Accelerator) -> tuple[float, float]:
+    """Of one step with the whole sample, and of what frozen parts make of it once."""
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     words = Vocabulary.of((example.statement for example in sample), minimum_count=1)
@@ -72,7 +74,9 @@ def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Ac
     model = models.build(config.model, vocabulary=words)
     model.prepare(corpus)
     model.to(accelerator.device)
-    corpus = model.extract(corpus.to(accelerator.device))
+    corpus, started = corpus.to(accelerator.device), time.monotonic()
+    corpus = model.extract(corpus)
+    extraction = time.monotonic() - started
     settings, on_gpu = replace(config.training, batch=len(sample)), accelerator.device.type == "cuda"
     optimizer = make_optimizer(model, settings, captured=on_gpu)
     step = (CapturedStep if on_gpu else PlainStep)(model, optimizer, settings, encoder.order)
@@ -80,4 +84,4 @@ def _seconds_per_step(config: Config, sample: Sequence[Example], accelerator: Ac
     for _ in range(2):  # the first one initialises libraries and captures graphs
         started = time.monotonic()
         float(step(corpus, numbers, share, learning_rate=0.0))  # waits for the device
-    return time.monotonic() - started
+    return time.monotonic() - started, extraction
