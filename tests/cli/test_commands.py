@@ -169,7 +169,8 @@ def test_a_corpus_is_generated_trained_on_listed_and_reported(tmp_path: Path) ->
     assert all(model["summary"] and model["presets"] for model in listing["models"])
     found = {checkpoint["name"]: checkpoint for checkpoint in listing["checkpoints"]}
     assert "best" in found and "runs/one" in found and "runs/other" not in found
-    assert all(0 < each["dev_accuracy"] <= 1 and each["megabytes"] >= 0 for each in found.values())
+    assert all(each["megabytes"] >= 0 for each in found.values())
+    assert all(0 < each["dev_accuracy"] <= 1 for name, each in found.items() if not name.endswith("-pixels"))
     table = veriscene("models", cwd=tmp_path).stdout
     assert all(each["name"] in table for kind in listing.values() for each in kind)
 

@@ -237,8 +237,8 @@ def as_format_1(folder: Path, name: str) -> None:
     (folder / "config.json").write_text(json.dumps(tree), encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_format_1_checkpoints_of_every_model_still_load(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [name for name, kind in MODELS.items() if kind.inputs == {Input.ITEMS}])
+def test_format_1_checkpoints_of_every_model_of_that_time_still_load(name: str, tmp_path: Path) -> None:
     saved = fresh(name)
     checkpoints.save(tmp_path / "old", saved)
     as_format_1(tmp_path / "old", name)
