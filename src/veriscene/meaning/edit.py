@@ -12,10 +12,10 @@ from veriscene.scenes.scene import BOX_EXTENT, Box, Item, Side, item_to_json
 EditKind = Literal["recolor", "reshape", "resize", "move", "remove", "add"]
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _WALLS = {
-    Side.TOP: ("at", "the top wall"),
-    Side.BOTTOM: ("on", "the floor"),
-    Side.LEFT: ("at", "the left wall"),
-    Side.RIGHT: ("at", "the right wall"),
+    Side.TOP: ("at ", "the top wall"),
+    Side.BOTTOM: ("on ", "the floor"),
+    Side.LEFT: ("at ", "the left wall"),
+    Side.RIGHT: ("at ", "the right wall"),
 }
 
 
@@ -40,7 +40,7 @@ class Edit:
             assert self.after is not None
             preposition, place = self._place(self.after)
             look = _look(self.after, self.items, with_size=not _is_tower(self.items))
-            return f"add a {look} to {where}, {preposition} {place}"
+            return f"add a {look} to {where}, {preposition}{place}"
         item = f"the {name(self.before, self.items)} in {where}"
         if self.after is None:
             return f"remove {item}"
@@ -64,31 +64,33 @@ class Edit:
         if _is_tower(self.items):
             level = after.bottom // BLOCK_STEP
             if level in (0, len(others)):
-                return "at", "the top" if level else "the bottom"
-            return "in", f"the {_ORDINALS[level]} place from the bottom"
+                return "at ", "the top" if level else "the bottom"
+            return "in ", f"the {_ORDINALS[level]} place from the bottom"
         walls = [side for side in Side if side in after.walls()]
         if self.before is None or not after.walls() <= self.before.walls():
             if len(walls) == 1:
                 return _WALLS[walls[0]]
             if walls:
-                return "in", f"the {' '.join(side.value for side in walls)} corner"
+                return "in ", f"the {' '.join(side.value for side in walls)} corner"
         for other in others:
             if after.touches(other):
-                return "just", f"{_direction(after, other)} the {name(other, self.items)}"
+                return "", f"just {_direction(after, other)} the {name(other, self.items)}"
         middle = (BOX_EXTENT - after.size.value) // 2
         return (
-            ("in", "the middle") if (after.x, after.y) == (middle, middle) else ("at", "a free place near the middle")
+            ("in ", "the middle") if (after.x, after.y) == (middle, middle) else ("at ", "a free place near the middle")
         )
 
 
 def name(item: Item, items: Sequence[Item]) -> str:
     """What to call this item of a box, so that no other can be meant: "black square", "small black square",
     "leftmost black square", "second black block from the bottom"."""
-    for with_size in (False, True):
-        look = _look(item, items, with_size=with_size)
-        alike = [other for other in items if _look(other, items, with_size=with_size) == look]
-        if len(alike) == 1:
-            return look
+    look = _look(item, items, with_size=False)
+    alike = [other for other in items if _look(other, items, with_size=False) == look]
+    if len({other.size for other in alike}) > 1:
+        look = _look(item, items, with_size=True)
+        alike = [other for other in alike if other.size is item.size]
+    if len(alike) == 1:
+        return look
     for values, value, low, high in (
         ([other.left for other in alike], item.left, "left", "right"),
         ([other.bottom for other in alike], item.bottom, "bottom", "top"),
