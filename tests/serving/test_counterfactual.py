@@ -59,7 +59,7 @@ def follow(scene: Scene, edits: tuple[Edit, ...]) -> Scene:
     return scene
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(15, 25))  # of flips with one edit, with two, and none
 def test_a_flip_has_as_few_edits_as_possible(seed: int) -> None:
     rng = random.Random(seed)
     statement = grammar.draw(rng)
@@ -129,17 +129,18 @@ def test_the_smallest_clear_change_is_preferred() -> None:
     assert without_clear is not None and without_clear.text == "paint the blue circle in box 2 black"
 
 
-@pytest.mark.parametrize("name", ["biatt-pointer", "relation-net"])
-def test_a_models_flip_is_found_again_and_flips_again(name: str) -> None:
-    judge = judge_of("torch", name)
-    for example in EXAMPLES[:3]:
-        question = Question(example.statement, example.scene)
-        found = find_flip(judge, question, most_judgements=200)
-        assert found == find_flip(judge, question, most_judgements=200)
+def test_a_models_flips_are_found_again_and_flip_again() -> None:
+    judge, rng, flips = veriscene.load("best"), random.Random(1), 0
+    for kind in drawing.SCENE_KINDS * 2:
+        question = Question("There is a box with a yellow item above a blue item.", drawing.draw_scene(rng, kind))
+        found = find_flip(judge, question, most_edits=1)
+        assert found == find_flip(judge, question, most_edits=1)
         assert found.verdict == judge(question)
         if found.flip is not None:
-            again = judge(example.statement, found.flip.scene)
+            again = judge(question.statement, found.flip.scene)
             assert again.verdict == found.flip.verdict.verdict != found.verdict.verdict
+            flips += 1
+    assert flips >= 2
 
 
 def test_the_wire_format() -> None:

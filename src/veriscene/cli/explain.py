@@ -23,8 +23,8 @@ def explain(
     ] = None,
     image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
     eyes: Eyes = False,
-    edits: Annotated[int, typer.Option(help="The most edits of the scene that are combined.")] = 2,
-    judgements: Annotated[int, typer.Option(help="The most judgements of the search.")] = 1000,
+    edits: Annotated[int, typer.Option(min=1, help="The most edits that are combined.")] = 2,
+    judgements: Annotated[int, typer.Option(min=1, help="The most judgements of the search.")] = 1000,
     svg: Annotated[
         Path | None, typer.Option(readable=False, help="New file: the scene with its order, and after the edits.")
     ] = None,

@@ -68,8 +68,8 @@ class Explanation:
         if search.flip is not None:
             return f"{_said(search.flip.verdict.probability)} if you {search.flip.text}"
         if search.complete:
-            return f"nothing would change the verdict: {search.judgements:,} judgements, all edits tried"
-        return f"nothing that would change the verdict was found within {search.judgements:,} judgements"
+            return f"none of the edits changes the verdict (judgements: {search.judgements:,})"
+        return f"nothing that would change the verdict was found (judgements: {search.judgements:,})"
 
 
 def explain(
