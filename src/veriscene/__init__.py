@@ -16,6 +16,7 @@ from veriscene.scenes.scene import Scene, parse_scene
 
 if TYPE_CHECKING:
     from veriscene.serving import load
+    from veriscene.serving.explanation import explain
     from veriscene.serving.judge import Judge, Question, Verdict
     from veriscene.serving.listing import list_checkpoints, list_models
 
@@ -26,6 +27,7 @@ __all__ = [
     "Scene",
     "Verdict",
     "__version__",
+    "explain",
     "list_checkpoints",
     "list_models",
     "load",
@@ -39,6 +41,10 @@ def __getattr__(name: str) -> Any:
         from veriscene import serving
 
         return serving.load
+    if name == "explain":
+        from veriscene.serving import explanation
+
+        return explanation.explain
     if name in ("Judge", "Question", "Verdict"):
         from veriscene.serving import judge
 

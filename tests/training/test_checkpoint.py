@@ -17,6 +17,7 @@ from torch.testing import assert_close
 from samples import fresh_checkpoint, yellow_circle_examples
 from veriscene.errors import InputError
 from veriscene.models import MODELS
+from veriscene.tensors.encoder import Input
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
 

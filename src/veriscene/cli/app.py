@@ -14,6 +14,7 @@ from veriscene.cli import judge, output
 from veriscene.cli.bench import bench
 from veriscene.cli.data import data
 from veriscene.cli.experiments import reproduce, tune
+from veriscene.cli.explain import explain
 from veriscene.cli.pretrain import pretrain
 from veriscene.cli.train import quickstart, report, train
 from veriscene.errors import InputError, message
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(quickstart, train, judge.evaluate, judge.predict, judge.score, judge.export),
+    *(quickstart, train, judge.evaluate, judge.predict, explain, judge.score, judge.export),
     *(report, judge.models, reproduce, tune, pretrain),
 )
 for command in COMMANDS:

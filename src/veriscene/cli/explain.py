@@ -1,0 +1,64 @@
+"""`veriscene explain`: why a model says what it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veriscene.cli import output
+from veriscene.cli.judge import Eyes, Model
+from veriscene.cli.output import AsJson
+from veriscene.errors import InputError
+from veriscene.files import check_absent, write_text
+
+
+def explain(
+    model: Model,
+    statement: Annotated[str, typer.Option(help="The statement to judge.")],
+    scene: Annotated[
+        Path | None, typer.Option(readable=False, help="JSON file: three boxes, or an object with `structured_rep`.")
+    ] = None,
+    image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
+    eyes: Eyes = False,
+    edits: Annotated[int, typer.Option(min=1, help="The most edits that are combined.")] = 2,
+    judgements: Annotated[int, typer.Option(min=1, help="The most judgements of the search.")] = 1000,
+    svg: Annotated[
+        Path | None, typer.Option(readable=False, help="New file: the scene with its order, and after the edits.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a verdict, the order and attention behind it, and the fewest edits of the scene that would change it.
+
+    Example: veriscene explain best --statement "There is a yellow circle." --image scene.png
+    """
+    from veriscene.scenes.nlvr import read_scene_file
+    from veriscene.scenes.picture import of_any_size
+    from veriscene.serving import load
+    from veriscene.serving.explanation import explain as explain_question
+    from veriscene.serving.judge import Question
+
+    if (scene is None) == (image is None):
+        raise typer.BadParameter("--statement goes together with --scene or --image")
+    output.require_one_process("explain")
+    if svg is not None:
+        check_absent(svg)
+    judge = load(model, eyes=eyes)
+    if scene is not None:
+        question = Question(statement, read_scene_file(scene))
+    else:
+        assert image is not None
+        question = Question(statement, picture=of_any_size(image))
+    try:
+        with output.progress_bar("judgements") as progress:
+            explained = explain_question(
+                judge, question, most_edits=edits, most_judgements=judgements, progress=progress
+            )
+    except InputError as error:
+        raise error if image is None else error.at(image) from None
+    output.warn_unknown_words(explained.search.verdict.unknown_words)
+    if svg is not None:
+        write_text(svg, explained.svg)
+    print(json.dumps(explained.to_json()) if as_json else explained.text)

@@ -1,0 +1,75 @@
+"""`veriscene explain`: readable text, one JSON object, a drawing; one clear line for invalid input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from shell import veriscene
+
+from veriscene.scenes.nlvr import read_scene_file
+from veriscene.scenes.picture import to_png
+from veriscene.scenes.raster import pixels
+from veriscene.scenes.scene import parse_scene
+
+EXPLAIN = ("explain", "best", "--statement", "There is a blue triangle.", "--scene", "scene.json")
+# The line must name what is wrong.
+BAD_INPUT = {
+    "explain nothing --statement circle --scene scene.json": "nothing",
+    "explain model --statement circle --scene none.json": "none.json",
+    "explain model --statement circle --scene corpus/dev/dev.json": "dev.json",
+    "explain model --statement ! --scene scene.json": "statement",
+    "explain model --statement circle --image shifted.png": "try --eyes",
+    "explain model --statement circle --image scene.json": "scene.json: not a PNG or JPEG picture",
+    "explain model --statement circle --scene scene.json --svg good.csv": "good.csv: already exists",
+}
+WRONG_USAGE = (
+    "explain model --statement circle",
+    "explain model --scene scene.json",
+    "explain model --statement circle --scene scene.json --image shifted.png",
+    "explain model --statement circle --scene scene.json --edits 0",
+    "explain model --statement circle --scene scene.json --judgements 0",
+)
+
+
+def test_the_verdict_the_items_read_and_what_would_change_it_in_words(place: Path, tmp_path: Path) -> None:
+    done = veriscene(*EXPLAIN, "--svg", str(tmp_path / "out.svg"), cwd=place)
+    assert done.returncode == 0, done.stderr
+    first, *boxes, last = done.stdout.splitlines()
+    assert first.startswith(("true (probability ", "false (probability "))
+    assert [line[:8] for line in boxes if "items in the order chosen: " in line] == ["  box 1:", "  box 2:", "  box 3:"]
+    assert any("attention: " in line for line in boxes)
+    assert " if you " in last and last.split()[0] != first.split()[0]
+    assert len(ElementTree.parse(tmp_path / "out.svg").getroot()) == 2
+
+
+def test_json_is_the_object_of_the_service_for_a_scene_and_for_its_picture(place: Path, tmp_path: Path) -> None:
+    scene = read_scene_file(place / "scene.json")
+    (tmp_path / "scene.png").write_bytes(to_png(pixels(scene)))
+    for source in (("--scene", "scene.json"), ("--image", str(tmp_path / "scene.png"))):
+        done = veriscene(*EXPLAIN[:4], *source, "--json", cwd=place)
+        record = json.loads(done.stdout)
+        assert record.keys() == {"verdict", "counterfactual", "searched"} and "attention" in record["verdict"]
+        assert record["counterfactual"]["verdict"]["verdict"] != record["verdict"]["verdict"]
+        assert parse_scene(record["counterfactual"]["scene"]) != scene
+
+
+def test_a_search_that_gives_up_says_so(place: Path) -> None:
+    done = veriscene(*EXPLAIN, "--judgements", "1", cwd=place)
+    assert done.stdout.splitlines()[-1] == "nothing that would change the verdict was found (judgements: 1)"
+
+
+@pytest.mark.parametrize("command", BAD_INPUT)
+def test_invalid_input_is_one_clear_line(command: str, place: Path) -> None:
+    done = veriscene(*command.split(), cwd=place)
+    assert done.returncode == 1 and done.stdout == "", done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("veriscene: ") and BAD_INPUT[command] in line
+
+
+@pytest.mark.parametrize("command", WRONG_USAGE)
+def test_wrong_usage_ends_with_status_2(command: str, place: Path) -> None:
+    done = veriscene(*command.split(), cwd=place)
+    assert done.returncode == 2 and done.stdout == "", done.stderr
