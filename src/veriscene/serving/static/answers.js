@@ -32,6 +32,7 @@ export class Answers {
       return element;
     };
     const [model, word, sure, flip] = [make("h2", "model"), make("strong", "verdict"), make("span", "sure"), make("p", "flip")];
+    const aim = make("p", "quiet");
     const mark = make("span", "mark");
     const scale = make("div", "scale", make("span", "", "false"), make("span", "track", mark), make("span", "", "true"));
     scale.ariaHidden = "true";
@@ -40,9 +41,9 @@ export class Answers {
     apply.addEventListener("click", () => this.calls.apply(number));
     show.addEventListener("click", () => this.calls.show(number));
     const root = make("article", "answer", model, make("p", "outcome", word, sure), scale,
-      make("div", "change", flip, make("div", "buttons", apply, show)));
+      make("div", "change", make("div", "", aim, flip), make("div", "buttons", apply, show)));
     root.ariaLabel = "Verdict";
-    return { root, model, word, sure, mark, flip, apply, show };
+    return { root, model, word, sure, mark, aim, flip, apply, show };
   }
 
   #update(panel, { model, verdict, explanation, problem }, isComparing, isShown) {
@@ -55,18 +56,16 @@ export class Answers {
     panel.sure.textContent = problem ?? (verdict ? `${percent(verdict.verdict ? verdict.probability : 1 - verdict.probability)} sure` : "Type a statement");
     panel.mark.style.setProperty("--at", verdict?.probability ?? 0.5);
     panel.apply.hidden = !explanation?.counterfactual;
-    panel.flip.textContent = verdict ? change(verdict, explanation) : "";
+    panel.aim.textContent = verdict ? `Smallest change that makes it ${verdict.verdict ? "false" : "true"}` : "";
+    panel.flip.textContent = verdict ? change(explanation) : "";
   }
 }
 
-function change({ verdict }, explanation) {
-  const flipped = verdict ? "False" : "True";
-  if (!explanation) return "Looking for the smallest change that flips the verdict…";
+function change(explanation) {
+  if (!explanation) return "…";
   const { counterfactual, searched } = explanation;
-  if (counterfactual) {
-    const count = counterfactual.edits.length;
-    return `${flipped} after ${count === 1 ? "one change" : `${count} changes`}: ${counterfactual.text}`;
-  }
-  return searched.complete ? "No change of up to two items flips the verdict."
-    : `No small change found in ${searched.judgements.toLocaleString("en")} tries.`;
+  if (counterfactual) return `${capital(counterfactual.text)}.`;
+  return searched.complete ? "No small change does." : `None found in ${searched.judgements.toLocaleString("en")} tries.`;
 }
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);

@@ -63,7 +63,7 @@ export function ghost({ kind, before, after }) {
   }
   if (next) {
     // A new colour is shown inside the old one.
-    const inset = kind === "recolor" ? 0.25 * next.size : 0;
+    const inset = kind === "recolor" ? 0.22 * next.size : 0;
     const inner = { ...next, x: next.x + inset, y: next.y + inset, size: next.size - 2 * inset };
     const shape = { d: outline(inner), transform: at(inner) };
     parts.push(svg("path", { ...shape, class: "edge under" }), svg("path", { ...shape, class: "edge body", "data-color": next.color }));

@@ -47,8 +47,8 @@ export class Editor {
       box.meter.value = score ?? 0;
       const read = lens.order?.[number].map((index) => items[index]);
       box.over.replaceChildren(
-        ...(read ? order(read) : []),
         ...(lens.edits ?? []).filter((edit) => edit.box === number).map(ghost),
+        ...(read ? order(read) : []),
       );
       box.reading.textContent = read ? `Reading order: ${read.map(describe).join(", then ")}.` : "";
       box.add.disabled = items.length >= (doc.kind === "tower" ? 4 : 8);

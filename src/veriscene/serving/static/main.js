@@ -5,12 +5,11 @@ import * as edits from "./edits.js";
 import { Answers, sentence } from "./answers.js";
 import { Look, Models, takePictures } from "./controls.js";
 import { Editor } from "./editor.js";
-import { decode, find, fromWire, toWire } from "./scene.js";
+import { Inquiry } from "./inquiry.js";
+import { decode, find, fromWire } from "./scene.js";
 import { Store, fromLink, newDoc, toLink } from "./store.js";
 import { Words } from "./words.js";
 
-const JUDGE_DELAY = 60; // milliseconds
-const EXPLAIN_DELAY = 400;
 const FIRST = newDoc("There is a tower with exactly two yellow blocks.",
   decode("sy2.40.80-sk2.40.59-sy2.40.38_sb2.40.80-sk2.40.59_sy2.40.80-sb2.40.59-sb2.40.38-sk2.40.17"));
 
@@ -18,26 +17,29 @@ const byId = (id) => document.getElementById(id);
 const linked = fromLink(location.hash);
 const store = new Store(linked?.doc ?? FIRST, changed);
 let models = linked?.models ?? []; // one or two names; none: the service's own choice
-let answers = []; // one for each model: {doc, verdict, explanation, problem}
 let shown = 0; // which answer is drawn on the picture
 let selected = null; // id of an item
+let attended = null; // {word: number} or {item: id}: what is pointed at
 let look = { color: "Yellow", shape: "square", size: 20 }; // of the next item
 
 const editor = new Editor(byId("boxes"), { edit, select, add, hover: (id) => attend(id === null ? null : { item: id }) });
 const words = new Words(byId("words"), { hover: (word) => attend(word === null ? null : { word }), replace: replaceWord });
 const panels = new Answers(byId("answers"), { apply: applyFlip, show: (number) => { shown = number; render(); } });
 const lookControls = new Look(chooseLook);
-const modelLists = new Models((names) => { models = names; shown = 0; forget(); });
-const requestJudgement = api.keepingUp(judgeAll, JUDGE_DELAY);
-const requestExplanation = api.afterPause(explainAll, EXPLAIN_DELAY);
+const modelLists = new Models(chooseModels);
+const inquiry = new Inquiry(() => ({ doc: store.doc, models }), answered);
 
 // ---------------------------------------------------------------- changes
 
 function changed() {
   if (selected !== null && !find(store.doc.scene, selected)) selected = null;
   render();
-  requestJudgement();
-  requestExplanation();
+  inquiry.request();
+}
+
+function answered() {
+  render();
+  speak();
 }
 
 /** Applies an edit; says why if it is refused. Returns whether it was done. */
@@ -74,6 +76,13 @@ function chooseLook(part) {
   if (selected === null || !edit((doc) => edits.restyle(doc, selected, part))) render();
 }
 
+function chooseModels(names) {
+  models = names;
+  shown = 0;
+  inquiry.restart();
+  render();
+}
+
 function replaceWord(word, by) {
   const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const statement = store.doc.statement.replace(new RegExp(`(?<!\\p{L})${escaped}(?!\\p{L})`, "giu"), by);
@@ -82,7 +91,7 @@ function replaceWord(word, by) {
 }
 
 function applyFlip(number) {
-  const { scene } = answers[number].explanation.counterfactual;
+  const { scene } = inquiry.answers[number].explanation.counterfactual;
   store.change({ ...store.doc, scene: fromWire(scene, store.doc.scene) });
   say("The change is applied.");
 }
@@ -100,70 +109,13 @@ async function load(request) {
 
 const say = (text) => { byId("message").textContent = text; };
 
-// ---------------------------------------------------------------- the service
-
-function forget() {
-  answers = [];
-  changed();
-}
-
-const current = () => (models.length ? models : [undefined]);
-const ask = (doc, model) => ({ statement: doc.statement, scene: toWire(doc.scene), ...(model && { model }) });
-/** Notes a part of a model's answer to a document, unless other models are asked by now. */
-function note(number, asked, doc, part) {
-  if (asked !== models) return;
-  const known = answers[number];
-  const isSame = known?.doc.scene === doc.scene && known.doc.statement === doc.statement;
-  answers[number] = { doc, verdict: null, explanation: null, problem: null, ...(isSame && known), ...part };
-}
-
-async function judgeAll() {
-  const [doc, asked] = [store.doc, models];
-  if (!doc.statement.trim()) return;
-  await Promise.all(current().map(async (model, number) => {
-    try {
-      note(number, asked, doc, { verdict: await api.judge(ask(doc, model)), problem: null });
-    } catch (error) {
-      note(number, asked, doc, { verdict: null, problem: error.message });
-      if (error.retryAfter) setTimeout(requestJudgement, 1000 * error.retryAfter);
-    }
-  }));
-  render();
-  if (doc === store.doc) speak();
-}
-
-async function explainAll(signal) {
-  const [doc, asked] = [store.doc, models];
-  if (!doc.statement.trim()) return;
-  await Promise.all(current().map(async (model, number) => {
-    try {
-      const { verdict, ...explanation } = await api.explain(ask(doc, model), signal);
-      if (doc === store.doc) note(number, asked, doc, { verdict, explanation, problem: null });
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      if (error.retryAfter && doc === store.doc) setTimeout(() => doc === store.doc && requestExplanation(), 1000 * error.retryAfter);
-    }
-  }));
-  if (doc !== store.doc) return;
-  render();
-  speak();
-}
-
-/** For screen readers; the same text is announced once. */
-function speak() {
-  const texts = answers.filter(({ verdict }) => verdict).map(({ verdict, explanation }, number) =>
-    `${models.length > 1 ? `${models[number]}: ` : ""}${sentence(verdict)} ${explanation?.counterfactual?.text ?? ""}`.trim());
-  const text = texts.join(" ");
-  if (byId("spoken").textContent !== text) byId("spoken").textContent = text;
-}
-
 // ---------------------------------------------------------------- what is seen
 
 /** The shown answer, if its items are still those of the scene: indices into older ones could mean other items. */
-function currentAnswer() {
-  const answer = answers[shown];
+function shownAnswer() {
+  const answer = inquiry.answers[shown];
   if (!answer?.verdict || !store.doc.statement.trim()) return null;
-  const ids = (doc) => doc.scene.map((box) => box.map(({ id }) => id).join()).join(";");
+  const ids = ({ scene }) => scene.map((box) => box.map(({ id }) => id).join()).join(";");
   return ids(answer.doc) === ids(store.doc) ? answer : null;
 }
 
@@ -171,33 +123,39 @@ function render() {
   const { doc } = store;
   const field = byId("statement");
   if (field.value !== doc.statement) field.value = doc.statement;
-  const answer = currentAnswer();
-  const isExact = answer?.doc.scene === doc.scene && answer.doc.statement === doc.statement;
+  const answer = shownAnswer();
   editor.render(doc, selected, {
     order: byId("show-order").checked ? answer?.verdict.order : null,
     perBox: answer?.verdict.per_box,
-    edits: isExact && byId("show-ghost").checked ? answer.explanation?.counterfactual?.edits : null,
+    edits: answer?.doc === doc && byId("show-ghost").checked ? answer.explanation?.counterfactual?.edits : null,
   });
-  const isSameStatement = answer?.doc.statement === doc.statement;
-  words.render(doc.statement, isSameStatement ? answer.verdict.attention?.words : null, isSameStatement ? answer.verdict.unknown_words : {});
-  const isAsked = doc.statement.trim() !== "";
-  const isKept = (one) => one && isAsked && (one.doc.scene !== doc.scene || one.doc.statement !== doc.statement);
-  panels.render(current().map((model, number) => {
-    const one = isAsked ? answers[number] : null;
-    return { model, verdict: one?.verdict, problem: one?.problem, explanation: isKept(one) ? null : one?.explanation };
+  const read = answer?.doc.statement === doc.statement ? answer.verdict : null;
+  words.render(doc.statement, read?.attention?.words, read?.unknown_words ?? {});
+  panels.render((models.length ? models : [null]).map((model, number) => {
+    const one = doc.statement.trim() ? inquiry.answers[number] : null;
+    return { model, verdict: one?.verdict, problem: one?.problem, explanation: one?.doc === doc ? one.explanation : null };
   }), shown);
   lookControls.render(selected === null ? null : find(doc.scene, selected).item, look, doc.kind);
   modelLists.render(models);
   for (const input of byId("kind").querySelectorAll("input")) input.checked = input.value === doc.kind;
   byId("undo").disabled = !store.canUndo;
   byId("redo").disabled = !store.canRedo;
+  attend(attended);
   saveLink();
 }
 
-/** Highlights what a word or an item attends to: {word: number}, {item: id} or null. */
+/** For screen readers: the verdicts, once each. */
+function speak() {
+  const name = (number) => (models.length > 1 ? `${models[number]}: ` : "");
+  const text = inquiry.answers.map(({ doc, verdict, explanation }, number) =>
+    (doc === store.doc && verdict ? `${name(number)}${sentence(verdict)} ${explanation?.counterfactual?.text ?? ""}` : "")).join(" ").trim();
+  if (text && byId("spoken").textContent !== text) byId("spoken").textContent = text;
+}
+
+/** Highlights what a word or an item, or nothing (null), attends to. */
 function attend(to) {
-  const answer = currentAnswer();
-  const attention = answer?.verdict.attention;
+  attended = to;
+  const attention = shownAnswer()?.verdict.attention;
   const { scene } = store.doc;
   let [items, spoken] = [null, null];
   if (to?.word !== undefined && attention?.words_to_items) {
@@ -235,6 +193,8 @@ byId("random-tower").addEventListener("click", () => load(() => api.getRandom("t
 byId("example").addEventListener("click", () => load(api.getExample));
 takePictures((file) => load(async () => ({ scene: await api.decodePicture(file) })));
 for (const id of ["show-order", "show-ghost"]) byId(id).addEventListener("change", render);
+// Where the verdict is scrolled away, what is said of it to screen readers is seen at the foot of the window.
+new IntersectionObserver(([{ isIntersecting }]) => byId("spoken").classList.toggle("hidden", isIntersecting)).observe(byId("answers"));
 byId("copy-link").addEventListener("click", async () => {
   const link = new URL(toLink(store.doc, models), location.href).href;
   history.replaceState(null, "", link);
@@ -251,7 +211,7 @@ addEventListener("keydown", (event) => {
 addEventListener("hashchange", () => {
   const found = fromLink(location.hash);
   if (!found) return say("This link holds no valid scene.");
-  models = found.models;
+  chooseModels(found.models);
   store.change(found.doc);
 });
 
@@ -261,7 +221,6 @@ api.getModels().then((list) => {
   modelLists.fill(list);
   const isKnown = (name) => list.some((model) => model.name === name);
   if (models.every(isKnown)) return render();
-  models = models.filter(isKnown);
   say("The link names a model that this service does not have.");
-  return forget();
+  return chooseModels(models.filter(isKnown));
 }, (error) => say(error.message));

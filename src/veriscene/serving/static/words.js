@@ -19,7 +19,8 @@ export class Words {
     this.key = key;
     this.#buttons = shown.map((word, number) => this.#button(word, number, word in unknown));
     const offers = Object.entries(unknown).map(([word, nearest]) => this.#offer(word, nearest));
-    this.place.replaceChildren(...this.#buttons, ...offers);
+    const hint = Object.assign(document.createElement("span"), { className: "hint quiet", textContent: "Point at a word or an item to see attention" });
+    this.place.replaceChildren(...this.#buttons, ...offers, ...(words && !offers.length ? [hint] : []));
   }
 
   /** Shows how much attention each word gets; `weights` in 0..1, or null for none. */
