@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import socket
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -35,9 +33,8 @@ def serve(
     """
     output.require_one_process("serve")
     try:
-        import uvicorn
-
         from veriscene.serving.app import make_app
+        from veriscene.serving.server import listen, run
     except ImportError as error:
         install = "install it with: pip install 'veriscene[serve]'"
         raise InputError(f"{error.name} is not installed", allowed=install) from None
@@ -46,31 +43,15 @@ def serve(
     from veriscene.scenes import nlvr
     from veriscene.serving import load
 
-    listener = _bind(host, port)
+    listener = listen(host, port)
     torch.set_num_threads(1)  # of each worker; two workers judge faster than one with two threads
     judges = {name: load(name, eyes=eyes) for name in models}
     examples = [] if data is None else nlvr.read(data)
     if not _is_loopback(host):
         output.say(f"warning: {host} can be reached from other machines, and there is no password")
-    config = uvicorn.Config(make_app(judges, examples=examples), log_level="warning", access_log=False)
     address, bound = listener.getsockname()[:2]
     print(f"serving {', '.join(models)} at http://{f'[{address}]' if ':' in address else address}:{bound}", flush=True)
-    with suppress(KeyboardInterrupt):  # raised again by uvicorn when it has shut down
-        uvicorn.Server(config).run(sockets=[listener])
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    """A socket that listens, so that clients can connect as soon as the address is printed."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(128)
-    except OSError as error:
-        what = f"cannot be used ({error.strerror})"
-        raise InputError(what, where=f"{host}:{port}", allowed="choose others with --host and --port") from None
-    return listener
+    run(make_app(judges, examples=examples), listener)
 
 
 def _is_loopback(host: str) -> bool:

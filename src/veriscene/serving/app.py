@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from veriscene.serving.metrics import Counted
 from veriscene.serving.service import Record, Service
 
 STATIC = Path(__file__).parent / "static"
+Answer = Callable[[Record], Coroutine[Any, Any, Any]]
 SMALL_BODY = 64 << 10  # bytes that are parsed at once; a larger text would keep other clients waiting
 
 
@@ -71,7 +72,7 @@ def make_app(
 
 def _add_questions(app: FastAPI, service: Service) -> None:
     """The routes that take a JSON object."""
-    routes: dict[str, Callable[[Record], Awaitable[Any]]] = {
+    routes: dict[str, Answer] = {
         "/api/judge": service.judge,
         "/api/judge/many": service.judge_many,
         "/api/explain": service.explain,
@@ -79,10 +80,10 @@ def _add_questions(app: FastAPI, service: Service) -> None:
         "/api/decode": service.decode,
     }
 
-    def add(path: str, answer: Callable[[Record], Awaitable[Any]]) -> None:
+    def add(path: str, answer: Answer) -> None:
         async def handle(request: Request) -> Json:
             async with asyncio.timeout(service.limits.seconds):
-                return Json(await answer(await _read(request, service)))
+                return Json(await _unless_gone(request, answer(await _read(request, service))))
 
         app.post(path, **documented(path))(handle)
 
@@ -147,6 +148,20 @@ async def _read(request: Request, service: Service) -> Record:
     if not isinstance(record, dict):
         raise not_allowed(record, "it must be a JSON object").at("body")
     return record
+
+
+async def _unless_gone(request: Request, answer: Coroutine[Any, Any, Any]) -> Any:
+    """The answer; if the client goes away first, nothing more is done for it."""
+    task = asyncio.create_task(answer)
+    gone = asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientDisconnect
+        return task.result()
+    finally:
+        task.cancel()
+        gone.cancel()
 
 
 def _parse(body: bytes) -> object:

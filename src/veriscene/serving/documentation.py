@@ -14,7 +14,13 @@ SCENE = [
     [{"x_loc": 0, "y_loc": 0, "size": 30, "type": "triangle", "color": "Black"}],
 ]
 QUESTION = {"statement": STATEMENT, "scene": SCENE}
-_VERDICT = {"probability": 0.98, "verdict": True, "per_box": None, "order": [[0], [0], [0]], "unknown_words": {}}
+_VERDICT: dict[str, Any] = {
+    "probability": 0.98,
+    "verdict": True,
+    "per_box": None,
+    "order": [[0], [0], [0]],
+    "unknown_words": {},
+}
 
 
 @dataclass(frozen=True)

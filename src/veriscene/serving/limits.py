@@ -16,6 +16,7 @@ class Limits:
     queue: int = 512  # questions that wait for a model
     workers: int = 2  # threads per model, and for other work
     jobs: int = 32  # pictures and explanations that wait
+    judgements: int = 500  # to explain a verdict
     seconds: float = 10.0  # until a request is answered
 
 

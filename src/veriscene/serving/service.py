@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import random
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,9 +18,10 @@ from veriscene.scenes import decode, picture, raster, render
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import not_allowed, parse_scene, scene_to_json
 from veriscene.serving.batching import Batcher
+from veriscene.serving.counterfactual import find_flip
 from veriscene.serving.jobs import Jobs
 from veriscene.serving.judge import Judge, Question
-from veriscene.serving.limits import Limits
+from veriscene.serving.limits import Busy, Limits
 from veriscene.serving.listing import describe
 from veriscene.serving.metrics import Metrics
 from veriscene.serving.question import parse_image
@@ -27,7 +29,6 @@ from veriscene.serving.question import parse_image
 Record = Mapping[str, Any]
 FORMATS = ("png", "svg")
 SHIPPED_EXAMPLES = 8
-DRAWING_TRIES = 100
 
 
 class Service:
@@ -101,21 +102,21 @@ class Service:
         return {"verdicts": [verdict.to_json() for verdict in verdicts]}
 
     async def explain(self, record: Record) -> dict[str, Any]:
-        from veriscene.serving.counterfactual import find_flip
-
         judge, question = self._batcher(record).judge, self._question(record)
         if question.scene is None:
             raise InputError("a picture cannot be explained", where="image", allowed="send the scene; see /api/decode")
+        abandoned = threading.Event()
 
-        def search() -> dict[str, Any]:
-            verdict, found = judge(question), find_flip(judge, question)
-            return {
-                "verdict": verdict.to_json(attention=True),
-                "counterfactual": None if found.flip is None else found.flip.to_json(),
-                "searched": {"judgements": found.judgements, "complete": found.complete},
-            }
+        def check(done: int, total: int) -> None:
+            if abandoned.is_set():
+                raise Busy("nobody waits for the answer")
 
-        return await self.jobs.run(search)
+        most = self.limits.judgements
+        try:
+            found = await self.jobs.run(lambda: find_flip(judge, question, most_judgements=most, progress=check))
+        finally:
+            abandoned.set()
+        return found.to_json()
 
     # ---------------------------------------------------------------- scenes
 
