@@ -76,6 +76,13 @@ def tower(colors: tuple[Color, ...]) -> Box:
     )
 
 
+def tower_colors(box: Box) -> tuple[Color, ...] | None:
+    """The inverse of `tower`, whatever the order of the items; None if the box is no such tower."""
+    blocks = sorted(box.items, key=lambda item: item.bottom)
+    colors = tuple(block.color for block in blocks)
+    return colors if colors and tower(colors).items == tuple(blocks) else None
+
+
 def _draw_tower(rng: random.Random, palette: Palette) -> Box:
     return tower(tuple(pick(rng, palette.colors) for _ in range(rng.randint(1, MAX_BLOCKS))))
 

@@ -159,19 +159,17 @@ def read_scene(value: object, problems: list[InputError]) -> Scene | None:
 
 def scene_to_json(scene: Scene) -> list[list[dict[str, int | str]]]:
     """The inverse of `parse_scene`."""
-    return [
-        [
-            {
-                "y_loc": item.y,
-                "size": item.size.value,
-                "type": item.shape.value,
-                "x_loc": item.x,
-                "color": item.color.value,
-            }
-            for item in box.items
-        ]
-        for box in scene.boxes
-    ]
+    return [[item_to_json(item) for item in box.items] for box in scene.boxes]
+
+
+def item_to_json(item: Item) -> dict[str, int | str]:
+    return {
+        "y_loc": item.y,
+        "size": item.size.value,
+        "type": item.shape.value,
+        "x_loc": item.x,
+        "color": item.color.value,
+    }
 
 
 def attempt(parse: Callable[[object], Parsed], value: object, where: str, problems: list[InputError]) -> Parsed | None:

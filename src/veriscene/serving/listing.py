@@ -10,7 +10,8 @@ from veriscene import files, models
 from veriscene.config import presets
 from veriscene.errors import InputError
 from veriscene.models.vision.eyes import SHIPPED as EYES
-from veriscene.serving.eyes import PIXELS
+from veriscene.serving.eyes import PIXELS, EyesJudge
+from veriscene.serving.judge import Judge, TorchJudge
 from veriscene.tensors.encoder import Input
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS
@@ -67,3 +68,13 @@ def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
             seeing = f"eyes + {config.model.name}"
             found.append(ListedCheckpoint(name + PIXELS, seeing, None, supervision, round(size, 1), folder))
     return found
+
+
+def describe(judge: Judge) -> dict[str, str | float | None]:
+    """The kind of model behind a judge, its dev accuracy and supervision, as far as they are known."""
+    if isinstance(judge, EyesJudge):
+        plain = describe(judge.judge)
+        return {"model": f"eyes + {plain['model']}", "dev_accuracy": None, "supervision": plain["supervision"]}
+    metrics = judge.checkpoint.metrics if isinstance(judge, TorchJudge) else {}
+    kind = judge.checkpoint.config.model.name if isinstance(judge, TorchJudge) else "onnx"
+    return {"model": kind, "dev_accuracy": metrics.get("dev_accuracy"), "supervision": metrics.get("supervision")}
