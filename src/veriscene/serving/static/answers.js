@@ -55,7 +55,7 @@ export class Answers {
     panel.word.textContent = verdict ? (verdict.verdict ? "True" : "False") : "…";
     panel.sure.textContent = problem ?? (verdict ? `${percent(verdict.verdict ? verdict.probability : 1 - verdict.probability)} sure` : "Type a statement");
     panel.mark.style.setProperty("--at", verdict?.probability ?? 0.5);
-    panel.apply.hidden = !explanation?.counterfactual;
+    panel.apply.classList.toggle("absent", !explanation?.counterfactual); // keeps its place: the boxes below stay put
     panel.aim.textContent = verdict ? `Smallest change that makes it ${verdict.verdict ? "false" : "true"}` : "";
     panel.flip.textContent = verdict ? change(explanation) : "";
   }

@@ -53,8 +53,9 @@ export function ghost({ kind, before, after }) {
   const next = after && itemFromWire(after);
   const parts = [];
   if (kind === "remove") {
-    const cross = `M0 0L${old.size} ${old.size}M${old.size} 0L0 ${old.size}`;
-    parts.push(svg("path", { d: cross, transform: at(old), class: "edge under" }), svg("path", { d: cross, transform: at(old), class: "edge" }));
+    const [near, far] = [0.15 * old.size, 0.85 * old.size];
+    const cross = `M${near} ${near}L${far} ${far}M${far} ${near}L${near} ${far}`;
+    for (const name of ["edge under", "edge"]) parts.push(svg("path", { d: cross, transform: at(old), class: name }));
   }
   if (kind === "move") {
     const [[x1, y1], [x2, y2]] = [middle(old), middle(next)];

@@ -21,6 +21,8 @@ export class Editor {
     stage.append(...this.#boxes.map((box) => box.figure));
     stage.addEventListener("pointerdown", (event) => this.#grab(event));
     stage.addEventListener("pointermove", (event) => this.#pull(event));
+    // A finger on an item does not scroll the page. (Chromium ignores CSS's touch-action inside an SVG.)
+    stage.addEventListener("touchstart", (event) => this.#idOf(event.target) !== null && event.preventDefault(), { passive: false });
     for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, () => this.#drop());
     stage.addEventListener("keydown", (event) => this.#press(event));
     stage.addEventListener("focusin", (event) => this.#over(event, calls.select));
@@ -33,18 +35,20 @@ export class Editor {
   /** `lens`: what the shown model says of this very scene: {order, perBox, edits}, each null if unknown. */
   render(doc, selected, lens) {
     this.doc = doc;
-    const gone = new Set(this.#elements.keys());
     const focused = this.#idOf(document.activeElement);
+    this.#removeOthers(doc.scene.flat());
     doc.scene.forEach((items, number) => {
       const box = this.#boxes[number];
-      items.forEach((item) => {
-        gone.delete(item.id);
-        this.#draw(item, number, item.id === selected);
+      items.forEach((item, index) => {
+        const element = this.#draw(item, number, item.id === selected);
+        const place = box.items.children[index];
+        if (place !== element) box.items.insertBefore(element, place ?? null);
       });
       const score = lens.perBox?.[number];
       box.score.textContent = score == null ? "" : `${Math.round(100 * score)} %`;
       box.meter.hidden = score == null;
       box.meter.value = score ?? 0;
+      box.meter.ariaValueText = box.score.textContent;
       const read = lens.order?.[number].map((index) => items[index]);
       box.over.replaceChildren(
         ...(lens.edits ?? []).filter((edit) => edit.box === number).map(ghost),
@@ -53,11 +57,7 @@ export class Editor {
       box.reading.textContent = read ? `Reading order: ${read.map(describe).join(", then ")}.` : "";
       box.add.disabled = items.length >= (doc.kind === "tower" ? 4 : 8);
     });
-    for (const id of gone) {
-      this.#elements.get(id).remove();
-      this.#elements.delete(id);
-    }
-    // An element that moved to another box has lost the focus.
+    // An element that moved to another place of the document has lost the focus.
     if (focused !== null && document.activeElement === document.body) this.focus(focused);
   }
 
@@ -72,7 +72,7 @@ export class Editor {
     const name = `Box ${number + 1}`;
     const items = svg("g");
     const over = svg("g", { class: "over", "aria-hidden": "true" });
-    const picture = svg("svg", { viewBox: `0 0 ${EXTENT} ${EXTENT}`, role: "group", "aria-label": name },
+    const picture = svg("svg", { viewBox: `0 0 ${EXTENT} ${EXTENT}`, role: "group", "aria-label": "Items" },
       svg("rect", { width: EXTENT, height: EXTENT, class: "floor" }), items, over);
     const html = (tag, properties, ...children) => {
       const element = Object.assign(document.createElement(tag), properties);
@@ -85,7 +85,7 @@ export class Editor {
     const reading = html("p", { className: "hidden" });
     add.addEventListener("click", () => this.calls.add(number));
     const caption = html("figcaption", {}, html("span", { textContent: name }), meter, score, add);
-    return { figure: html("figure", {}, picture, caption, reading), picture, items, over, score, meter, add, reading };
+    return { figure: html("figure", { ariaLabel: name }, picture, caption, reading), picture, items, over, score, meter, add, reading };
   }
 
   #draw(item, number, isSelected) {
@@ -95,8 +95,6 @@ export class Editor {
         svg("rect", { class: "frame", x: -1.5, y: -1.5, rx: 1.5 }), svg("path", { class: "body" }), svg("path", { class: "glow" }));
       this.#elements.set(item.id, element);
     }
-    const parent = this.#boxes[number].items;
-    if (element.parentNode !== parent) parent.append(element);
     const [frame, body, glow] = element.children;
     element.setAttribute("transform", at(item));
     frame.setAttribute("width", item.size + 3);
@@ -106,6 +104,16 @@ export class Editor {
     body.dataset.color = item.color;
     element.setAttribute("aria-pressed", isSelected);
     element.setAttribute("aria-label", `${describe(item)}, box ${number + 1}, ${item.x} from the left, ${item.y} from the top`);
+    return element;
+  }
+
+  #removeOthers(items) {
+    const kept = new Set(items.map(({ id }) => id));
+    for (const [id, element] of this.#elements) {
+      if (kept.has(id)) continue;
+      element.remove();
+      this.#elements.delete(id);
+    }
   }
 
   #idOf(element) {
