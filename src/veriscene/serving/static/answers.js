@@ -1,10 +1,17 @@
 // What each model says: verdict, probability, and the smallest change that flips the verdict.
 
-export const percent = (share) => `${Math.round(100 * share)} %`;
+import { capitalize } from "./scene.js";
 
-/** A verdict in one sentence, for a screen reader. */
-export const sentence = ({ verdict, probability }) =>
-  `${verdict ? "True" : "False"}, ${percent(verdict ? probability : 1 - probability)} sure.`;
+const percent = (share) => `${Math.round(100 * share)} %`;
+
+/** A verdict, and how to change it if that is known, as a screen reader says it. */
+export function spoken({ verdict, probability }, explanation) {
+  const outcome = `${verdict ? "True" : "False"}, ${sure(verdict, probability)}.`;
+  const change = explanation?.counterfactual?.text;
+  return change ? `${outcome} To make it ${verdict ? "false" : "true"}: ${change}.` : outcome;
+}
+
+const sure = (verdict, probability) => `${percent(verdict ? probability : 1 - probability)} sure`;
 
 /** Calls back: `apply(number of the answer)`, `show(number)`: draw this answer on the picture. */
 export class Answers {
@@ -53,7 +60,7 @@ export class Answers {
     panel.root.classList.toggle("waiting", !verdict);
     panel.root.classList.toggle("shown", isComparing && isShown);
     panel.word.textContent = verdict ? (verdict.verdict ? "True" : "False") : "…";
-    panel.sure.textContent = problem ?? (verdict ? `${percent(verdict.verdict ? verdict.probability : 1 - verdict.probability)} sure` : "Type a statement");
+    panel.sure.textContent = problem ?? (verdict ? sure(verdict.verdict, verdict.probability) : "Type a statement");
     panel.mark.style.setProperty("--at", verdict?.probability ?? 0.5);
     panel.apply.classList.toggle("absent", !explanation?.counterfactual); // keeps its place: the boxes below stay put
     panel.aim.textContent = verdict ? `Smallest change that makes it ${verdict.verdict ? "false" : "true"}` : "";
@@ -64,8 +71,6 @@ export class Answers {
 function change(explanation) {
   if (!explanation) return "…";
   const { counterfactual, searched } = explanation;
-  if (counterfactual) return `${capital(counterfactual.text)}.`;
+  if (counterfactual) return `${capitalize(counterfactual.text)}.`;
   return searched.complete ? "No small change does." : `None found in ${searched.judgements.toLocaleString("en")} tries.`;
 }
-
-const capital = (text) => text[0].toUpperCase() + text.slice(1);

@@ -1,6 +1,6 @@
 // The look of the selected or the next item, the choice of models, and pictures from files.
 
-import { COLORS, COLOR_NAMES, SHAPES, SIZES, SIZE_NAMES, describe } from "./scene.js";
+import { COLORS, COLOR_NAMES, SHAPES, SIZES, SIZE_NAMES, capitalize, describe } from "./scene.js";
 import { outline, svg } from "./drawing.js";
 
 const byId = (id) => document.getElementById(id);
@@ -16,7 +16,7 @@ export class Look {
 
   /** `item`: the selected one, or null: `look` is that of the next. */
   render(item, look, kind) {
-    byId("look-of").textContent = item ? `Selected: ${describe(item)}` : "Next item";
+    byId("look-of").textContent = item ? capitalize(describe(item)) : "Next item";
     byId("delete").disabled = !item;
     byId("shape").disabled = byId("size").disabled = kind === "tower";
     for (const name of ["color", "shape", "size"]) {

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { toWire } from "./scene.js";
 
-const JUDGE_DELAY = 60; // milliseconds
+const JUDGE_DELAY = 25; // milliseconds; a verdict should be seen within 100
 const EXPLAIN_DELAY = 400;
 const NOTHING = { verdict: null, explanation: null, problem: null };
 

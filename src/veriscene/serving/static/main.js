@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import * as edits from "./edits.js";
-import { Answers, sentence } from "./answers.js";
+import { Answers, spoken } from "./answers.js";
 import { Look, Models, takePictures } from "./controls.js";
 import { Editor } from "./editor.js";
 import { Inquiry } from "./inquiry.js";
@@ -148,7 +148,7 @@ function render() {
 function speak() {
   const name = (number) => (models.length > 1 ? `${models[number]}: ` : "");
   const text = inquiry.answers.map(({ doc, verdict, explanation }, number) =>
-    (doc === store.doc && verdict ? `${name(number)}${sentence(verdict)} ${explanation?.counterfactual?.text ?? ""}` : "")).join(" ").trim();
+    (doc === store.doc && verdict ? name(number) + spoken(verdict, explanation) : "")).join(" ").trim();
   if (text && byId("spoken").textContent !== text) byId("spoken").textContent = text;
 }
 
@@ -157,18 +157,19 @@ function attend(to) {
   attended = to;
   const attention = shownAnswer()?.verdict.attention;
   const { scene } = store.doc;
-  let [items, spoken] = [null, null];
+  let [itemWeights, wordWeights] = [null, null];
   if (to?.word !== undefined && attention?.words_to_items) {
     const weights = scene.flatMap((box, number) => box.map((item, index) => [item.id, attention.words_to_items[number][to.word]?.[index] ?? 0]));
     const most = Math.max(...weights.map(([, weight]) => weight), 1e-6);
-    items = new Map(weights.map(([id, weight]) => [id, weight / most]));
+    itemWeights = new Map(weights.map(([id, weight]) => [id, weight / most]));
   } else if (to?.item && attention?.items_to_words) {
     const found = find(scene, to.item);
     const weights = found ? attention.items_to_words[found.box][found.index] : [];
-    spoken = weights.map((weight) => weight / Math.max(...weights, 1e-6));
+    const share = 1 / weights.length; // Attention to words is often nearly even: what gets more than its share stands out.
+    wordWeights = weights.map((weight) => Math.max(weight - share, 0) / Math.max(Math.max(...weights) - share, 1e-6));
   }
-  editor.highlight(items);
-  words.highlight(spoken);
+  editor.highlight(itemWeights);
+  words.highlight(wordWeights);
 }
 
 // Browsers limit how often the address may change.

@@ -12,6 +12,7 @@ export const SIZE_NAMES = { 10: "small", 20: "medium", 30: "large" };
 let lastId = 0;
 export const newId = () => ++lastId;
 
+export const capitalize = (text) => text[0].toUpperCase() + text.slice(1);
 export const describe = (item) => `${SIZE_NAMES[item.size]} ${COLOR_NAMES[item.color]} ${item.shape}`;
 
 /** The box and index of an item, or null. */
