@@ -69,7 +69,7 @@ export class Answers {
 }
 
 function change(explanation) {
-  if (!explanation) return "…";
+  if (!explanation) return "Searching…";
   const { counterfactual, searched } = explanation;
   if (counterfactual) return `${capitalize(counterfactual.text)}.`;
   return searched.complete ? "No small change does." : `None found in ${searched.judgements.toLocaleString("en")} tries.`;

@@ -66,7 +66,7 @@ export function ghost({ kind, before, after }) {
     // A new colour is shown inside the old one.
     const inset = kind === "recolor" ? 0.22 * next.size : 0;
     const inner = { ...next, x: next.x + inset, y: next.y + inset, size: next.size - 2 * inset };
-    const shape = { d: outline(inner), transform: at(inner) };
+    const shape = { d: outline(inner), transform: at(inner), "fill-opacity": inset ? 1 : 0.8 };
     parts.push(svg("path", { ...shape, class: "edge under" }), svg("path", { ...shape, class: "edge body", "data-color": next.color }));
   }
   return svg("g", { class: "ghost" }, ...parts);

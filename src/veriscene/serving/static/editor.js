@@ -145,7 +145,8 @@ export class Editor {
   #pull(event) {
     if (!this.#drag) return;
     const { id, step, dx, dy } = this.#drag;
-    const current = find(this.doc.scene, id).box;
+    const current = find(this.doc.scene, id)?.box;
+    if (current === undefined) return; // the scene was replaced under the pointer
     const under = this.#boxes.findIndex(({ picture }) => {
       const { left, right, top, bottom } = picture.getBoundingClientRect();
       return event.clientX >= left && event.clientX <= right && event.clientY >= top && event.clientY <= bottom;
@@ -182,7 +183,7 @@ export class Editor {
       s: () => this.doc.kind === "scatter" && restyle({ shape: next(SHAPES, item.shape) }),
       "+": () => grow(10), "=": () => grow(10), "-": () => grow(-10),
       1: () => move(0, item.x, item.y), 2: () => move(1, item.x, item.y), 3: () => move(2, item.x, item.y),
-      insert: () => add(box),
+      a: () => add(box), insert: () => add(box),
       escape: () => this.calls.select(null),
       delete: () => this.#remove(id, box, index), backspace: () => this.#remove(id, box, index),
     };
