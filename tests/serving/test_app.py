@@ -152,7 +152,7 @@ def with_item(**changes: Any) -> dict[str, Any]:
         ("/api/judge/many", {"questions": [QUESTION] * 51}, "questions", "1 to 50"),
         ("/api/explain", {"statement": STATEMENT, "image": IMAGE}, "image", "scene"),
         ("/api/render", {"scene": SCENE, "format": "gif"}, "format", "png, svg"),
-        ("/api/decode", {"image": BLANK, "eyes": False}, MARGIN, "rendered"),
+        ("/api/decode", {"image": BLANK, "eyes": False}, MARGIN, "#808080"),
         ("/api/decode", {}, "image", "base64"),
         ("/api/judge", b'{"statement"', "body", "not JSON"),
         ("/api/judge", b"[]", "body", "JSON object"),
