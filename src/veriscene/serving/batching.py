@@ -34,9 +34,8 @@ class Batcher:
         self._waiting: deque[_Asked] = deque()
         self._changed = threading.Condition()
         self._closed = False
-        self._workers = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
-        for worker in self._workers:
-            worker.start()
+        self._workers: list[threading.Thread] = []
+        self.start(workers)
 
     def __len__(self) -> int:
         """The number of questions that wait."""
@@ -45,6 +44,12 @@ class Batcher:
     @property
     def is_ready(self) -> bool:
         return not self._closed and all(worker.is_alive() for worker in self._workers)
+
+    def start(self, workers: int) -> None:
+        """Adds so many threads."""
+        for _ in range(workers):
+            self._workers.append(threading.Thread(target=self._work, daemon=True))
+            self._workers[-1].start()
 
     def submit(self, questions: Sequence[Question]) -> list[Future[Verdict]]:
         """The verdicts to come on questions that `judge.readable` returned. All are accepted, or none: Busy."""
