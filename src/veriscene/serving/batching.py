@@ -10,6 +10,8 @@ from concurrent.futures import Future
 from veriscene.serving.judge import Judge, Question, Verdict
 from veriscene.serving.limits import Busy
 
+_Asked = tuple[Question, Future[Verdict]]
+
 
 class Batcher:
     """Judges questions in threads of its own, up to `batch` of those that wait at once.
@@ -29,12 +31,11 @@ class Batcher:
     ) -> None:
         """`observe` is called with the size of each batch."""
         self.judge, self._batch, self._queue, self._observe = judge, batch, queue, observe
-        self._waiting: deque[tuple[Question, Future[Verdict]]] = deque()
+        self._waiting: deque[_Asked] = deque()
         self._changed = threading.Condition()
         self._closed = False
-        self._workers = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
-        for worker in self._workers:
-            worker.start()
+        self._workers: list[threading.Thread] = []
+        self.start(workers)
 
     def __len__(self) -> int:
         """The number of questions that wait."""
@@ -43,6 +44,12 @@ class Batcher:
     @property
     def is_ready(self) -> bool:
         return not self._closed and all(worker.is_alive() for worker in self._workers)
+
+    def start(self, workers: int) -> None:
+        """Adds so many threads."""
+        for _ in range(workers):
+            self._workers.append(threading.Thread(target=self._work, daemon=True))
+            self._workers[-1].start()
 
     def submit(self, questions: Sequence[Question]) -> list[Future[Verdict]]:
         """The verdicts to come on questions that `judge.readable` returned. All are accepted, or none: Busy."""
@@ -70,7 +77,7 @@ class Batcher:
                 self._changed.wait_for(lambda: self._waiting or self._closed)
                 if not self._waiting:
                     return
-                taken = [self._waiting.popleft() for _ in range(min(self._batch, len(self._waiting)))]
+                taken = self._take()
                 if self._waiting:
                     self._changed.notify()
             # A client that has gone has cancelled its question.
@@ -79,7 +86,16 @@ class Batcher:
                 self._observe(len(asked))
                 self._answer(asked)
 
-    def _answer(self, asked: list[tuple[Question, Future[Verdict]]]) -> None:
+    def _take(self) -> list[_Asked]:
+        """The question that has waited longest, and those most similar to it in length, which saves padding."""
+        first = self._waiting.popleft()
+        length = len(first[0].statement)
+        similar = sorted(self._waiting, key=lambda asked: abs(len(asked[0].statement) - length))[: self._batch - 1]
+        chosen = {id(future) for _, future in similar}
+        self._waiting = deque(asked for asked in self._waiting if id(asked[1]) not in chosen)
+        return [first, *similar]
+
+    def _answer(self, asked: list[_Asked]) -> None:
         try:
             verdicts = self.judge([question for question, _ in asked])
         except Exception as error:

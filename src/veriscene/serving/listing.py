@@ -12,9 +12,10 @@ from veriscene.errors import InputError
 from veriscene.models.vision.eyes import SHIPPED as EYES
 from veriscene.serving.eyes import PIXELS, EyesJudge
 from veriscene.serving.judge import Judge, TorchJudge
+from veriscene.serving.onnx.judge import OnnxJudge
 from veriscene.tensors.encoder import Input
 from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS
+from veriscene.training.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS, Checkpoint
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,11 @@ def describe(judge: Judge) -> dict[str, str | float | None]:
     if isinstance(judge, EyesJudge):
         plain = describe(judge.judge)
         return {"model": f"eyes + {plain['model']}", "dev_accuracy": None, "supervision": plain["supervision"]}
+    known = judge.checkpoint if isinstance(judge, TorchJudge) else judge
     metrics = judge.checkpoint.metrics if isinstance(judge, TorchJudge) else {}
-    kind = judge.checkpoint.config.model.name if isinstance(judge, TorchJudge) else "onnx"
-    return {"model": kind, "dev_accuracy": metrics.get("dev_accuracy"), "supervision": metrics.get("supervision")}
+    config = known.config if isinstance(known, Checkpoint | OnnxJudge) else None
+    return {
+        "model": None if config is None else config.model.name,
+        "dev_accuracy": metrics.get("dev_accuracy"),
+        "supervision": metrics.get("supervision"),
+    }
