@@ -27,4 +27,4 @@ async () => {
     if (encode(decode(encode(doc.scene))) !== encode(doc.scene)) throw new Error("a link does not restore its scene");
   }
   return JSON.stringify(scenes);
-}
+};

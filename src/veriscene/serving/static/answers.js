@@ -38,17 +38,34 @@ export class Answers {
       element.append(...children);
       return element;
     };
-    const [model, word, sure, flip] = [make("h2", "model"), make("strong", "verdict"), make("span", "sure"), make("p", "flip")];
+    const [model, word, sure, flip] = [
+      make("h2", "model"),
+      make("strong", "verdict"),
+      make("span", "sure"),
+      make("p", "flip"),
+    ];
     const aim = make("p", "quiet");
     const mark = make("span", "mark");
-    const scale = make("div", "scale", make("span", "", "false"), make("span", "track", mark), make("span", "", "true"));
+    const scale = make(
+      "div",
+      "scale",
+      make("span", "", "false"),
+      make("span", "track", mark),
+      make("span", "", "true"),
+    );
     scale.ariaHidden = "true";
     const apply = Object.assign(make("button", "primary", "Apply"), { type: "button" });
     const show = Object.assign(make("button", "", "Show on picture"), { type: "button" });
     apply.addEventListener("click", () => this.calls.apply(number));
     show.addEventListener("click", () => this.calls.show(number));
-    const root = make("article", "answer", model, make("p", "outcome", word, sure), scale,
-      make("div", "change", make("div", "", aim, flip), make("div", "buttons", apply, show)));
+    const root = make(
+      "article",
+      "answer",
+      model,
+      make("p", "outcome", word, sure),
+      scale,
+      make("div", "change", make("div", "", aim, flip), make("div", "buttons", apply, show)),
+    );
     root.ariaLabel = "Verdict";
     return { root, model, word, sure, mark, aim, flip, apply, show };
   }
@@ -72,5 +89,7 @@ function change(explanation) {
   if (!explanation) return "Searching…";
   const { counterfactual, searched } = explanation;
   if (counterfactual) return `${capitalize(counterfactual.text)}.`;
-  return searched.complete ? "No small change does." : `None found in ${searched.judgements.toLocaleString("en")} tries.`;
+  return searched.complete
+    ? "No small change does."
+    : `None found in ${searched.judgements.toLocaleString("en")} tries.`;
 }

@@ -18,7 +18,8 @@ export const explain = (question, signal) => send("api/explain", question, signa
 export async function decodePicture(picture) {
   const bytes = new Uint8Array(await picture.arrayBuffer());
   let binary = "";
-  for (let start = 0; start < bytes.length; start += 8192) binary += String.fromCharCode(...bytes.subarray(start, start + 8192));
+  for (let start = 0; start < bytes.length; start += 8192)
+    binary += String.fromCharCode(...bytes.subarray(start, start + 8192));
   return (await send("api/decode", { image: btoa(binary) })).scene;
 }
 
@@ -33,7 +34,9 @@ async function send(path, body, signal) {
   }
   if (response.ok) return response.json();
   const { detail } = await response.json().catch(() => ({}));
-  const problem = Array.isArray(detail) ? detail.map(({ field, message }) => [field, message].filter(Boolean).join(": ")).join("; ") : detail;
+  const problem = Array.isArray(detail)
+    ? detail.map(({ field, message }) => [field, message].filter(Boolean).join(": ")).join("; ")
+    : detail;
   const retryAfter = response.status === 503 ? Number(response.headers.get("Retry-After")) || 1 : null;
   throw new ServiceError(problem || `The service answered ${response.status}.`, retryAfter);
 }

@@ -9,9 +9,27 @@ const byId = (id) => document.getElementById(id);
 export class Look {
   constructor(choose) {
     const example = { color: "Black", shape: "square", size: 20 };
-    this.#fill("color", COLORS, (value) => COLOR_NAMES[value], (value) => ({ ...example, color: value, shape: "circle" }), choose);
-    this.#fill("shape", SHAPES, (value) => value, (value) => ({ ...example, shape: value }), choose);
-    this.#fill("size", SIZES, (value) => SIZE_NAMES[value], (value) => ({ ...example, size: value }), choose);
+    this.#fill(
+      "color",
+      COLORS,
+      (value) => COLOR_NAMES[value],
+      (value) => ({ ...example, color: value, shape: "circle" }),
+      choose,
+    );
+    this.#fill(
+      "shape",
+      SHAPES,
+      (value) => value,
+      (value) => ({ ...example, shape: value }),
+      choose,
+    );
+    this.#fill(
+      "size",
+      SIZES,
+      (value) => SIZE_NAMES[value],
+      (value) => ({ ...example, size: value }),
+      choose,
+    );
   }
 
   /** `item`: the selected one, or null: `look` is that of the next. */
@@ -20,26 +38,37 @@ export class Look {
     byId("delete").disabled = !item;
     byId("shape").disabled = byId("size").disabled = kind === "tower";
     for (const name of ["color", "shape", "size"]) {
-      for (const input of byId(name).querySelectorAll("input")) input.checked = input.value === String((item ?? look)[name]);
+      for (const input of byId(name).querySelectorAll("input"))
+        input.checked = input.value === String((item ?? look)[name]);
     }
   }
 
   #fill(name, values, title, example, choose) {
-    byId(name).append(...values.map((value) => {
-      const input = Object.assign(document.createElement("input"), { type: "radio", name, value });
-      input.addEventListener("change", () => choose({ [name]: value }));
-      const item = example(value);
-      const label = document.createElement("label");
-      const place = `translate(${(30 - item.size) / 2} ${(30 - item.size) / 2})`;
-      const icon = svg("svg", { viewBox: "0 0 30 30", "aria-hidden": "true" },
-        svg("path", { d: outline(item), transform: place, class: name === "color" ? "body" : "icon", "data-color": item.color }));
-      const text = Object.assign(document.createElement("span"), { className: "hidden", textContent: title(value) });
-      const face = document.createElement("span");
-      face.append(icon, text);
-      label.append(input, face);
-      label.title = title(value);
-      return label;
-    }));
+    byId(name).append(
+      ...values.map((value) => {
+        const input = Object.assign(document.createElement("input"), { type: "radio", name, value });
+        input.addEventListener("change", () => choose({ [name]: value }));
+        const item = example(value);
+        const label = document.createElement("label");
+        const place = `translate(${(30 - item.size) / 2} ${(30 - item.size) / 2})`;
+        const icon = svg(
+          "svg",
+          { viewBox: "0 0 30 30", "aria-hidden": "true" },
+          svg("path", {
+            d: outline(item),
+            transform: place,
+            class: name === "color" ? "body" : "icon",
+            "data-color": item.color,
+          }),
+        );
+        const text = Object.assign(document.createElement("span"), { className: "hidden", textContent: title(value) });
+        const face = document.createElement("span");
+        face.append(icon, text);
+        label.append(input, face);
+        label.title = title(value);
+        return label;
+      }),
+    );
   }
 }
 
@@ -47,11 +76,13 @@ export class Look {
 export class Models {
   constructor(choose) {
     this.lists = [byId("model"), byId("other-model")];
-    for (const list of this.lists) list.addEventListener("change", () => choose(this.lists.map(({ value }) => value).filter(Boolean)));
+    for (const list of this.lists)
+      list.addEventListener("change", () => choose(this.lists.map(({ value }) => value).filter(Boolean)));
   }
 
   fill(models) {
-    const title = ({ name, dev_accuracy: accuracy }) => (accuracy == null ? name : `${name} (${(100 * accuracy).toFixed(1)} %)`);
+    const title = ({ name, dev_accuracy: accuracy }) =>
+      accuracy == null ? name : `${name} (${(100 * accuracy).toFixed(1)} %)`;
     const options = () => models.map((model) => new Option(title(model), model.name));
     this.standard = models.find((model) => model.default)?.name ?? "";
     this.lists[0].replaceChildren(...options());

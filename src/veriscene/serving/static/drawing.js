@@ -40,11 +40,14 @@ function arrow([x1, y1], [x2, y2]) {
   const [backX, backY] = [x2 - aheadX, y2 - aheadY];
   const curve = `M${x1} ${y1}Q${bowX} ${bowY} ${backX} ${backY}`;
   const head = `M${x2} ${y2}L${backX - aheadY / 2} ${backY + aheadX / 2}L${backX + aheadY / 2} ${backY - aheadX / 2}Z`;
-  return svg("g", { class: "arrow" },
+  return svg(
+    "g",
+    { class: "arrow" },
     svg("path", { d: curve, class: "curve under" }),
     svg("path", { d: head, class: "head under" }),
     svg("path", { d: curve, class: "curve" }),
-    svg("path", { d: head, class: "head" }));
+    svg("path", { d: head, class: "head" }),
+  );
 }
 
 /** The change of one item, drawn over the picture: what it becomes, where it goes, or that it goes. */
@@ -67,7 +70,10 @@ export function ghost({ kind, before, after }) {
     const inset = kind === "recolor" ? 0.22 * next.size : 0;
     const inner = { ...next, x: next.x + inset, y: next.y + inset, size: next.size - 2 * inset };
     const shape = { d: outline(inner), transform: at(inner), "fill-opacity": inset ? 1 : 0.8 };
-    parts.push(svg("path", { ...shape, class: "edge under" }), svg("path", { ...shape, class: "edge body", "data-color": next.color }));
+    parts.push(
+      svg("path", { ...shape, class: "edge under" }),
+      svg("path", { ...shape, class: "edge body", "data-color": next.color }),
+    );
   }
   return svg("g", { class: "ghost" }, ...parts);
 }

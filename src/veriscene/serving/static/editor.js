@@ -22,7 +22,9 @@ export class Editor {
     stage.addEventListener("pointerdown", (event) => this.#grab(event));
     stage.addEventListener("pointermove", (event) => this.#pull(event));
     // A finger on an item does not scroll the page. (Chromium ignores CSS's touch-action inside an SVG.)
-    stage.addEventListener("touchstart", (event) => this.#idOf(event.target) !== null && event.preventDefault(), { passive: false });
+    stage.addEventListener("touchstart", (event) => this.#idOf(event.target) !== null && event.preventDefault(), {
+      passive: false,
+    });
     for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, () => this.#drop());
     stage.addEventListener("keydown", (event) => this.#press(event));
     stage.addEventListener("focusin", (event) => this.#over(event, calls.select));
@@ -61,7 +63,9 @@ export class Editor {
     if (focused !== null && document.activeElement === document.body) this.focus(focused);
   }
 
-  focus(id) { this.#elements.get(id)?.focus({ preventScroll: true }); }
+  focus(id) {
+    this.#elements.get(id)?.focus({ preventScroll: true });
+  }
 
   /** Shows how much attention each item gets; `weights` from id to 0..1, or null for none. */
   highlight(weights) {
@@ -72,8 +76,13 @@ export class Editor {
     const name = `Box ${number + 1}`;
     const items = svg("g");
     const over = svg("g", { class: "over", "aria-hidden": "true" });
-    const picture = svg("svg", { viewBox: `0 0 ${EXTENT} ${EXTENT}`, role: "group", "aria-label": "Items" },
-      svg("rect", { width: EXTENT, height: EXTENT, class: "floor" }), items, over);
+    const picture = svg(
+      "svg",
+      { viewBox: `0 0 ${EXTENT} ${EXTENT}`, role: "group", "aria-label": "Items" },
+      svg("rect", { width: EXTENT, height: EXTENT, class: "floor" }),
+      items,
+      over,
+    );
     const html = (tag, properties, ...children) => {
       const element = Object.assign(document.createElement(tag), properties);
       element.append(...children);
@@ -81,18 +90,37 @@ export class Editor {
     };
     const score = html("span", { className: "score" });
     const meter = html("meter", { hidden: true, ariaLabel: `Score of box ${number + 1}` });
-    const add = html("button", { type: "button", className: "add", textContent: "Add", ariaLabel: `Add an item to box ${number + 1}` });
+    const add = html("button", {
+      type: "button",
+      className: "add",
+      textContent: "Add",
+      ariaLabel: `Add an item to box ${number + 1}`,
+    });
     const reading = html("p", { className: "hidden" });
     add.addEventListener("click", () => this.calls.add(number));
     const caption = html("figcaption", {}, html("span", { textContent: name }), meter, score, add);
-    return { figure: html("figure", { ariaLabel: name }, picture, caption, reading), picture, items, over, score, meter, add, reading };
+    return {
+      figure: html("figure", { ariaLabel: name }, picture, caption, reading),
+      picture,
+      items,
+      over,
+      score,
+      meter,
+      add,
+      reading,
+    };
   }
 
   #draw(item, number, isSelected) {
     let element = this.#elements.get(item.id);
     if (!element) {
-      element = svg("g", { class: "item", tabindex: 0, role: "button", "data-id": item.id, "aria-roledescription": "item" },
-        svg("rect", { class: "frame", x: -1.5, y: -1.5, rx: 1.5 }), svg("path", { class: "body" }), svg("path", { class: "glow" }));
+      element = svg(
+        "g",
+        { class: "item", tabindex: 0, role: "button", "data-id": item.id, "aria-roledescription": "item" },
+        svg("rect", { class: "frame", x: -1.5, y: -1.5, rx: 1.5 }),
+        svg("path", { class: "body" }),
+        svg("path", { class: "glow" }),
+      );
       this.#elements.set(item.id, element);
     }
     const [frame, body, glow] = element.children;
@@ -103,7 +131,10 @@ export class Editor {
     glow.setAttribute("d", outline(item));
     body.dataset.color = item.color;
     element.setAttribute("aria-pressed", isSelected);
-    element.setAttribute("aria-label", `${describe(item)}, box ${number + 1}, ${item.x} from the left, ${item.y} from the top`);
+    element.setAttribute(
+      "aria-label",
+      `${describe(item)}, box ${number + 1}, ${item.x} from the left, ${item.y} from the top`,
+    );
     return element;
   }
 
@@ -181,21 +212,30 @@ export class Editor {
     const actions = {
       c: () => restyle({ color: next(COLORS, item.color) }),
       s: () => this.doc.kind === "scatter" && restyle({ shape: next(SHAPES, item.shape) }),
-      "+": () => grow(10), "=": () => grow(10), "-": () => grow(-10),
-      1: () => move(0, item.x, item.y), 2: () => move(1, item.x, item.y), 3: () => move(2, item.x, item.y),
-      a: () => add(box), insert: () => add(box),
+      "+": () => grow(10),
+      "=": () => grow(10),
+      "-": () => grow(-10),
+      1: () => move(0, item.x, item.y),
+      2: () => move(1, item.x, item.y),
+      3: () => move(2, item.x, item.y),
+      a: () => add(box),
+      insert: () => add(box),
       escape: () => this.calls.select(null),
-      delete: () => this.#remove(id, box, index), backspace: () => this.#remove(id, box, index),
+      delete: () => this.#remove(id, box, index),
+      backspace: () => this.#remove(id, box, index),
     };
     const direction = STEPS[event.key];
-    const action = direction ? () => this.#nudge(move, item, box, direction, event.shiftKey) : actions[event.key.toLowerCase()];
+    const action = direction
+      ? () => this.#nudge(move, item, box, direction, event.shiftKey)
+      : actions[event.key.toLowerCase()];
     if (!action) return;
     event.preventDefault();
     action();
   }
 
   #nudge(move, item, box, [right, down], isFar) {
-    if (this.doc.kind === "tower") return move(Math.min(Math.max(box + right, 0), 2), item.x, item.y + down * BLOCK_STEP);
+    if (this.doc.kind === "tower")
+      return move(Math.min(Math.max(box + right, 0), 2), item.x, item.y + down * BLOCK_STEP);
     const far = isFar ? 10 : 1;
     return move(box, item.x + right * far, item.y + down * far);
   }

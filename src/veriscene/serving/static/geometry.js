@@ -46,7 +46,10 @@ export const levelAt = (y) => Math.max(0, Math.round((EXTENT - BLOCK.size - y) /
 
 /** Whether all boxes hold towers exactly as `stack` builds them. */
 export const isTowers = (scene) =>
-  scene.every((box) => box.length <= MOST_BLOCKS &&
-    stack(box).every((block, level) => ["x", "y", "size", "shape"].every((key) => block[key] === box[level][key])));
+  scene.every(
+    (box) =>
+      box.length <= MOST_BLOCKS &&
+      stack(box).every((block, level) => ["x", "y", "size", "shape"].every((key) => block[key] === box[level][key])),
+  );
 
 const clamp = (value, most) => Math.min(Math.max(value, 0), most);

@@ -53,18 +53,20 @@ export class Inquiry {
       if (now.models !== models || (known?.doc === now.doc && doc !== now.doc)) return;
       this.answers[number] = { ...NOTHING, ...(known?.doc === doc && known), doc, ...part };
     };
-    await Promise.all((models.length ? models : [undefined]).map(async (model, number) => {
-      try {
-        note(number, await ask({ statement: doc.statement, scene: toWire(doc.scene), model }));
-      } catch (error) {
-        if (!(error instanceof api.ServiceError)) {
-          if (error.name === "AbortError") return;
-          throw error;
+    await Promise.all(
+      (models.length ? models : [undefined]).map(async (model, number) => {
+        try {
+          note(number, await ask({ statement: doc.statement, scene: toWire(doc.scene), model }));
+        } catch (error) {
+          if (!(error instanceof api.ServiceError)) {
+            if (error.name === "AbortError") return;
+            throw error;
+          }
+          note(number, { problem: error.message });
+          if (error.retryAfter) setTimeout(retry, 1000 * error.retryAfter);
         }
-        note(number, { problem: error.message });
-        if (error.retryAfter) setTimeout(retry, 1000 * error.retryAfter);
-      }
-    }));
+      }),
+    );
     this.onAnswer();
   }
 }

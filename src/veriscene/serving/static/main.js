@@ -1,6 +1,7 @@
 // Connects the document, the service and what is seen.
 
 import * as api from "./api.js";
+import * as attention from "./attention.js";
 import * as edits from "./edits.js";
 import { Answers, spoken } from "./answers.js";
 import { Look, Models, takePictures } from "./controls.js";
@@ -10,8 +11,10 @@ import { decode, find, fromWire } from "./scene.js";
 import { Store, fromLink, newDoc, toLink } from "./store.js";
 import { Words } from "./words.js";
 
-const FIRST = newDoc("There is a tower with exactly two yellow blocks.",
-  decode("sy2.40.80-sk2.40.59-sy2.40.38_sb2.40.80-sk2.40.59_sy2.40.80-sb2.40.59-sb2.40.38-sk2.40.17"));
+const FIRST = newDoc(
+  "There is a tower with exactly two yellow blocks.",
+  decode("sy2.40.80-sk2.40.59-sy2.40.38_sb2.40.80-sk2.40.59_sy2.40.80-sb2.40.59-sb2.40.38-sk2.40.17"),
+);
 
 const byId = (id) => document.getElementById(id);
 const linked = fromLink(location.hash);
@@ -22,9 +25,23 @@ let selected = null; // id of an item
 let attended = null; // {word: number} or {item: id}: what is pointed at
 let look = { color: "Yellow", shape: "square", size: 20 }; // of the next item
 
-const editor = new Editor(byId("boxes"), { edit, select, add, hover: (id) => attend(id === null ? null : { item: id }) });
-const words = new Words(byId("words"), { hover: (word) => attend(word === null ? null : { word }), replace: replaceWord });
-const panels = new Answers(byId("answers"), { apply: applyFlip, show: (number) => { shown = number; render(); } });
+const editor = new Editor(byId("boxes"), {
+  edit,
+  select,
+  add,
+  hover: (id) => attend(id === null ? null : { item: id }),
+});
+const words = new Words(byId("words"), {
+  hover: (word) => attend(word === null ? null : { word }),
+  replace: replaceWord,
+});
+const panels = new Answers(byId("answers"), {
+  apply: applyFlip,
+  show: (number) => {
+    shown = number;
+    render();
+  },
+});
 const lookControls = new Look(chooseLook);
 const modelLists = new Models(chooseModels);
 const inquiry = new Inquiry(() => ({ doc: store.doc, models }), answered);
@@ -107,7 +124,9 @@ async function load(request) {
   }
 }
 
-const say = (text) => { byId("message").textContent = text; };
+const say = (text) => {
+  byId("message").textContent = text;
+};
 
 // ---------------------------------------------------------------- what is seen
 
@@ -131,10 +150,18 @@ function render() {
   });
   const read = answer?.doc.statement === doc.statement ? answer.verdict : null;
   words.render(doc.statement, read?.attention?.words, read?.unknown_words ?? {});
-  panels.render((models.length ? models : [null]).map((model, number) => {
-    const one = doc.statement.trim() ? inquiry.answers[number] : null;
-    return { model, verdict: one?.verdict, problem: one?.problem, explanation: one?.doc === doc ? one.explanation : null };
-  }), shown);
+  panels.render(
+    (models.length ? models : [null]).map((model, number) => {
+      const one = doc.statement.trim() ? inquiry.answers[number] : null;
+      return {
+        model,
+        verdict: one?.verdict,
+        problem: one?.problem,
+        explanation: one?.doc === doc ? one.explanation : null,
+      };
+    }),
+    shown,
+  );
   lookControls.render(selected === null ? null : find(doc.scene, selected).item, look, doc.kind);
   modelLists.render(models);
   for (const input of byId("kind").querySelectorAll("input")) input.checked = input.value === doc.kind;
@@ -147,29 +174,22 @@ function render() {
 /** For screen readers: the verdicts, once each. */
 function speak() {
   const name = (number) => (models.length > 1 ? `${models[number]}: ` : "");
-  const text = inquiry.answers.map(({ doc, verdict, explanation }, number) =>
-    (doc === store.doc && verdict ? name(number) + spoken(verdict, explanation) : "")).join(" ").trim();
+  const text = inquiry.answers
+    .map(({ doc, verdict, explanation }, number) =>
+      doc === store.doc && verdict ? name(number) + spoken(verdict, explanation) : "",
+    )
+    .join(" ")
+    .trim();
   if (text && byId("spoken").textContent !== text) byId("spoken").textContent = text;
 }
 
 /** Highlights what a word or an item, or nothing (null), attends to. */
 function attend(to) {
   attended = to;
-  const attention = shownAnswer()?.verdict.attention;
+  const maps = shownAnswer()?.verdict.attention;
   const { scene } = store.doc;
-  let [itemWeights, wordWeights] = [null, null];
-  if (to?.word !== undefined && attention?.words_to_items) {
-    const weights = scene.flatMap((box, number) => box.map((item, index) => [item.id, attention.words_to_items[number][to.word]?.[index] ?? 0]));
-    const most = Math.max(...weights.map(([, weight]) => weight), 1e-6);
-    itemWeights = new Map(weights.map(([id, weight]) => [id, weight / most]));
-  } else if (to?.item && attention?.items_to_words) {
-    const found = find(scene, to.item);
-    const weights = found ? attention.items_to_words[found.box][found.index] : [];
-    const share = 1 / weights.length; // Attention to words is often nearly even: what gets more than its share stands out.
-    wordWeights = weights.map((weight) => Math.max(weight - share, 0) / Math.max(Math.max(...weights) - share, 1e-6));
-  }
-  editor.highlight(itemWeights);
-  words.highlight(wordWeights);
+  editor.highlight(to?.word === undefined ? null : attention.ofItems(maps, scene, to.word));
+  words.highlight(to?.item === undefined ? null : attention.ofWords(maps, scene, to.item));
 }
 
 // Browsers limit how often the address may change.
@@ -195,11 +215,16 @@ byId("example").addEventListener("click", () => load(api.getExample));
 takePictures((file) => load(async () => ({ scene: await api.decodePicture(file) })));
 for (const id of ["show-order", "show-ghost"]) byId(id).addEventListener("change", render);
 // Where the verdict is scrolled away, what is said of it to screen readers is seen at the foot of the window.
-new IntersectionObserver(([{ isIntersecting }]) => byId("spoken").classList.toggle("hidden", isIntersecting)).observe(byId("answers"));
+new IntersectionObserver(([{ isIntersecting }]) => byId("spoken").classList.toggle("hidden", isIntersecting)).observe(
+  byId("answers"),
+);
 byId("copy-link").addEventListener("click", async () => {
   const link = new URL(toLink(store.doc, models), location.href).href;
   history.replaceState(null, "", link);
-  const isCopied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
+  const isCopied = await navigator.clipboard?.writeText(link).then(
+    () => true,
+    () => false,
+  );
   say(isCopied ? "The link is copied." : "The link is in the address bar.");
 });
 addEventListener("keydown", (event) => {
@@ -218,10 +243,13 @@ addEventListener("hashchange", () => {
 
 if (location.hash.length > 1 && !linked) say("This link holds no valid scene.");
 changed();
-api.getModels().then((list) => {
-  modelLists.fill(list);
-  const isKnown = (name) => list.some((model) => model.name === name);
-  if (models.every(isKnown)) return render();
-  say("The link names a model that this service does not have.");
-  return chooseModels(models.filter(isKnown));
-}, (error) => say(error.message));
+api.getModels().then(
+  (list) => {
+    modelLists.fill(list);
+    const isKnown = (name) => list.some((model) => model.name === name);
+    if (models.every(isKnown)) return render();
+    say("The link names a model that this service does not have.");
+    return chooseModels(models.filter(isKnown));
+  },
+  (error) => say(error.message),
+);

@@ -1,5 +1,5 @@
-// What a scene is: three boxes of items, as plain objects {id, x, y, size, shape, color}. Box and item are never changed
-// in place. `id` exists only on this page: it follows an item through edits.
+// What a scene is: three boxes of items, plain objects {id, x, y, size, shape, color} that are never changed in place.
+// `id` exists only on this page: it follows an item through edits.
 
 export const EXTENT = 100;
 export const MOST_ITEMS = 8;
@@ -42,10 +42,18 @@ export function fromWire(boxes, previous = [[], [], []]) {
 }
 
 export const itemFromWire = (wire) => ({
-  x: wire.x_loc, y: wire.y_loc, size: wire.size, shape: wire.type, color: wire.color,
+  x: wire.x_loc,
+  y: wire.y_loc,
+  size: wire.size,
+  shape: wire.type,
+  color: wire.color,
 });
 const itemToWire = (item) => ({
-  x_loc: item.x, y_loc: item.y, size: item.size, type: item.shape, color: item.color,
+  x_loc: item.x,
+  y_loc: item.y,
+  size: item.size,
+  type: item.shape,
+  color: item.color,
 });
 const signature = (item) => [item.x, item.y, item.size, item.shape, item.color].join();
 
@@ -62,7 +70,8 @@ export function encode(scene) {
 /** The inverse of `encode`; null if the text is not the code of a valid scene. */
 export function decode(text) {
   const scene = text.split("_").map((box) => box.split("-").map(decodeItem));
-  const isValid = scene.length === 3 && scene.every((box) => box.length <= MOST_ITEMS && box.every(isInside) && !overlaps(box));
+  const isValid =
+    scene.length === 3 && scene.every((box) => box.length <= MOST_ITEMS && box.every(isInside) && !overlaps(box));
   return isValid ? scene : null;
 }
 
@@ -82,5 +91,14 @@ function decodeItem(text) {
 
 const isInside = (item) => item !== null && Math.max(item.x, item.y) + item.size <= EXTENT;
 const overlaps = (box) =>
-  box.some((one, index) => box.slice(0, index).some((other) =>
-    one.x < other.x + other.size && other.x < one.x + one.size && one.y < other.y + other.size && other.y < one.y + one.size));
+  box.some((one, index) =>
+    box
+      .slice(0, index)
+      .some(
+        (other) =>
+          one.x < other.x + other.size &&
+          other.x < one.x + one.size &&
+          one.y < other.y + other.size &&
+          other.y < one.y + one.size,
+      ),
+  );

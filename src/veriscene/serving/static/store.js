@@ -27,8 +27,12 @@ export class Store {
     this.#set(doc);
   }
 
-  get canUndo() { return this.#past.length > 0; }
-  get canRedo() { return this.#future.length > 0; }
+  get canUndo() {
+    return this.#past.length > 0;
+  }
+  get canRedo() {
+    return this.#future.length > 0;
+  }
 
   undo() {
     if (!this.canUndo) return;

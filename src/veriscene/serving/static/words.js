@@ -19,7 +19,10 @@ export class Words {
     this.key = key;
     this.#buttons = shown.map((word, number) => this.#button(word, number, word in unknown));
     const offers = Object.entries(unknown).map(([word, nearest]) => this.#offer(word, nearest));
-    const hint = Object.assign(document.createElement("span"), { className: "hint quiet", textContent: "Point at a word or an item to see attention" });
+    const hint = Object.assign(document.createElement("span"), {
+      className: "hint quiet",
+      textContent: "Point at a word or an item to see attention",
+    });
     this.place.replaceChildren(...this.#buttons, ...offers, ...(words && !offers.length ? [hint] : []));
   }
 
@@ -32,7 +35,8 @@ export class Words {
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: isUnknown ? "word unknown" : "word", textContent: word });
     if (isUnknown) button.ariaLabel = `${word} (unknown word)`;
-    for (const start of ["pointerenter", "focus", "click"]) button.addEventListener(start, () => this.calls.hover(number));
+    for (const start of ["pointerenter", "focus", "click"])
+      button.addEventListener(start, () => this.calls.hover(number));
     for (const end of ["pointerleave", "blur"]) button.addEventListener(end, () => this.calls.hover(null));
     return button;
   }
