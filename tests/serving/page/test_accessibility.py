@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from browsing import Desk
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core: pip install -e '.[dev]'")
-expect = pytest.importorskip("playwright.sync_api").expect
+expect = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e '.[dev]'").expect
 
 SCENE = "&b=cy2.10.10-sk2.60.60_sb2.40.40-tk3.5.65_sk1.50.50-sb3.10.10"
 LINK = f"#s=There+is+a+black+triangle.{SCENE}"

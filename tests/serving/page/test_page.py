@@ -208,7 +208,8 @@ def test_a_busy_service_is_asked_again(open_page: Callable[..., Desk]) -> None:
     def refuse(route: Route) -> None:
         route.fulfill(status=503, headers={"Retry-After": "1"}, json={"detail": "too many requests"})
 
-    desk.page.route("**/api/judge", refuse, times=1)
+    for path in ("judge", "explain"):
+        desk.page.route(f"**/api/{path}", refuse, times=1)
     desk.statement.fill("There is a black triangle.")
     expect(desk.page.locator(".sure")).to_have_text("too many requests")
     expect(desk.page.locator(".sure")).to_have_text(re.compile("sure"))
