@@ -1,6 +1,6 @@
 # make run: the main job. make test: all tests. make test-gpu: those that need a GPU, and the main job on it.
-# make lint: style and types. Each installs what it needs, once; where nothing can be installed, NO_INSTALL=1 makes
-# run, test and test-gpu use the packages that PYTHON already has.
+# make lint: style and types. make demo: the page, at http://127.0.0.1:8000. Each installs what it needs, once; where
+# nothing can be installed, NO_INSTALL=1 makes run, demo, test and test-gpu use the packages that PYTHON already has.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,12 +12,16 @@ else
 RUN := $(BIN)/python -m
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
+INSTALLED_SERVE := $(VENV)/.installed-serve
 endif
 
-.PHONY: run test test-gpu lint format clean
+.PHONY: run demo test test-gpu lint format clean
 
 run: $(INSTALLED)
 	$(RUN) veriscene quickstart $(if $(DATA),--data "$(DATA)")
+
+demo: $(INSTALLED_SERVE)
+	$(RUN) veriscene serve best best-pixels
 
 test: $(INSTALLED_DEV)
 	$(RUN) pytest
@@ -48,6 +52,10 @@ $(BIN)/python:
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) torch
 	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.installed-serve: $(VENV)/.installed
+	$(PIP) --editable '.[serve]'
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

@@ -99,11 +99,11 @@ def _not_utf8(error: UnicodeDecodeError) -> InputError:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        keys = [key for key, _ in pairs]
-        duplicate = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"duplicate key {duplicate!r:.60}", allowed="each key may occur once")
+    record: dict[str, object] = {}
+    for key, value in pairs:
+        if key in record:
+            raise InputError(f"duplicate key {key!r:.60}", allowed="each key may occur once")
+        record[key] = value
     return record
 
 

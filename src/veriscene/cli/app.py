@@ -16,6 +16,7 @@ from veriscene.cli.data import data
 from veriscene.cli.experiments import reproduce, tune
 from veriscene.cli.explain import explain
 from veriscene.cli.pretrain import pretrain
+from veriscene.cli.serve import serve
 from veriscene.cli.train import quickstart, report, train
 from veriscene.errors import InputError, message
 
@@ -27,7 +28,7 @@ app = typer.Typer(
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(quickstart, train, judge.evaluate, judge.predict, explain, judge.score, judge.export),
-    *(report, judge.models, reproduce, tune, pretrain),
+    *(report, judge.models, reproduce, tune, pretrain, serve),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -74,6 +74,21 @@ def predict(
     print(json.dumps({"predict": result}) if as_json else measured.describe(result))
 
 
+@bench.command()
+def serve(
+    model: Annotated[str, typer.Argument(help="A shipped checkpoint, a run or an .onnx file.")] = "best",
+    clients: Annotated[int, typer.Option(min=1, max=256, help="Each waits for its answer, then asks again.")] = 32,
+    seconds: Annotated[float, typer.Option(min=0.5, help="Per side and round.")] = 5.0,
+    rounds: Annotated[int, typer.Option(min=1, help="Measurements per side, taken in turns.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """The HTTP service with many clients: batching across clients against one question at a time."""
+    measured = _load("serve")
+    with progress_bar("measuring (rounds)") as progress:
+        result = measured.bench_serve(model, clients=clients, seconds=seconds, rounds=rounds, progress=progress)
+    print(json.dumps({"serve": result}) if as_json else measured.describe(result))
+
+
 def _load(name: str) -> ModuleType:
     folder = Path(veriscene.__file__).resolve().parents[2] / "benchmarks"
     if not (folder / f"{name}.py").is_file():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from veriscene.errors import InputError
-from veriscene.models.vision.eyes import Eyes
+from veriscene.models.vision.eyes import Eyes, resized
 from veriscene.scenes import raster
 from veriscene.serving.judge import Judge, Question, Verdict
+from veriscene.tensors.batch import required
 from veriscene.tensors.encoder import Input
 
 PIXELS = "-pixels"  # NAME-pixels is the model NAME with eyes
@@ -26,9 +25,9 @@ class EyesJudge(Judge):
         self.encoder, self.order = judge.encoder, judge.order
 
     def readable(self, question: Question) -> Question:
-        if question.scene is None:
-            return question
-        return Question(question.statement, picture=np.ascontiguousarray(raster.pixels(question.scene)[..., :3]))
+        if question.picture is not None:
+            return Question(question.statement, picture=resized(question.picture))
+        return Question(question.statement, picture=resized(raster.pixels(required(question.scene))))
 
     def _judge(self, questions: list[Question]) -> list[Verdict]:
         pictures = [question.picture for question in questions if question.picture is not None]

@@ -132,7 +132,8 @@ class Judge(ABC):
             decode.check_size(question.picture)
         except InputError as error:
             place = "picture" if error.where is None else f"picture, {error.where}"
-            allowed = "try --eyes" if error.allowed is None else f"{error.allowed}, or try --eyes"
+            eyes = "try --eyes or a model NAME-pixels"
+            allowed = eyes if error.allowed is None else f"{error.allowed}, or {eyes}"
             raise InputError(error.what, where=place, allowed=allowed) from None
         return question
 

@@ -10,10 +10,12 @@ from veriscene import files, models
 from veriscene.config import presets
 from veriscene.errors import InputError
 from veriscene.models.vision.eyes import SHIPPED as EYES
-from veriscene.serving.eyes import PIXELS
+from veriscene.serving.eyes import PIXELS, EyesJudge
+from veriscene.serving.judge import Judge, TorchJudge
+from veriscene.serving.onnx.judge import OnnxJudge
 from veriscene.tensors.encoder import Input
 from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS
+from veriscene.training.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS, Checkpoint
 
 
 @dataclass(frozen=True)
@@ -67,3 +69,18 @@ def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
             seeing = f"eyes + {config.model.name}"
             found.append(ListedCheckpoint(name + PIXELS, seeing, None, supervision, round(size, 1), folder))
     return found
+
+
+def describe(judge: Judge) -> dict[str, str | float | None]:
+    """The kind of model behind a judge, its dev accuracy and supervision, as far as they are known."""
+    if isinstance(judge, EyesJudge):
+        plain = describe(judge.judge)
+        return {"model": f"eyes + {plain['model']}", "dev_accuracy": None, "supervision": plain["supervision"]}
+    known = judge.checkpoint if isinstance(judge, TorchJudge) else judge
+    metrics = judge.checkpoint.metrics if isinstance(judge, TorchJudge) else {}
+    config = known.config if isinstance(known, Checkpoint | OnnxJudge) else None
+    return {
+        "model": None if config is None else config.model.name,
+        "dev_accuracy": metrics.get("dev_accuracy"),
+        "supervision": metrics.get("supervision"),
+    }

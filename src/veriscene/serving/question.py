@@ -74,10 +74,11 @@ class Question:
             return cls.of(statement, scene)
         if scene is not None:
             raise InputError("a question has a scene and an image", allowed="give one of them")
-        return cls(statement, picture=_parse_image(record["image"]))
+        return cls(statement, picture=parse_image(record["image"]))
 
 
-def _parse_image(value: object) -> Pixels:
+def parse_image(value: object) -> Pixels:
+    """The picture in the base64 text of a PNG or JPEG file; raises InputError if there is none."""
     try:
         if not isinstance(value, str):
             raise not_allowed(value, "it must be the base64 text of a PNG or JPEG file")

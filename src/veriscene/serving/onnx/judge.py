@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from veriscene import __version__, models
+from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.models import Order
 from veriscene.serving.judge import Array, Judge, Question, Verdict
@@ -25,6 +26,8 @@ GROUP = 16  # questions per run of the graph; larger groups need more padding an
 
 class OnnxJudge(Judge):
     """Answers as a TorchJudge does, on the CPU."""
+
+    config: Config
 
     def __init__(self, model: Path | bytes, *, threads: int) -> None:
         """`model` is an exported file or its contents."""
@@ -121,7 +124,7 @@ def metadata(checkpoint: Checkpoint) -> dict[str, str]:
 
 
 def _read_metadata(judge: OnnxJudge, found: Mapping[str, str], where: str) -> None:
-    """Sets the judge's encoder and order."""
+    """Sets the judge's config, encoder and order."""
     if FORMAT_KEY not in found:
         raise InputError("not a file that `veriscene export` wrote", where=where)
     if found[FORMAT_KEY] != FORMAT:
@@ -132,7 +135,8 @@ def _read_metadata(judge: OnnxJudge, found: Mapping[str, str], where: str) -> No
         judge.order, vocabulary = Order(found["order"]), Vocabulary(tuple(words))
     except (KeyError, TypeError, ValueError, InputError):
         raise InputError("damaged", where=where, allowed="export it again") from None
-    judge.encoder = models.encoder(models.read_config(config, where=where), vocabulary)
+    judge.config = models.read_config(config, where=where)
+    judge.encoder = models.encoder(judge.config, vocabulary)
 
 
 def _size(question: Question) -> tuple[int, int]:

@@ -1,0 +1,21 @@
+# docker build -t veriscene .  &&  docker run --rm -p 127.0.0.1:8000:8000 veriscene
+FROM python:3.12-slim
+
+# torch's own index has builds for CPUs, which are a tenth of the size of those with CUDA.
+COPY constraints.txt /build/
+RUN pip install --no-cache-dir --constraint /build/constraints.txt --index-url https://download.pytorch.org/whl/cpu torch
+
+COPY pyproject.toml README.md LICENSE /build/
+COPY src /build/src
+RUN pip install --no-cache-dir --constraint /build/constraints.txt "/build[serve,onnx]" && rm -rf /build
+
+RUN useradd --create-home --uid 10001 veriscene
+USER veriscene
+WORKDIR /home/veriscene
+
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
+  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/ready', timeout=2)"]
+# An exec form: the server itself gets SIGTERM, answers what it accepted, and ends.
+ENTRYPOINT ["veriscene", "serve", "--host", "0.0.0.0"]
+CMD ["best", "best-pixels"]

@@ -1,0 +1,61 @@
+"""`veriscene serve`: the HTTP API and the page on one port."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veriscene.cli import output
+from veriscene.errors import InputError
+
+
+def serve(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="Shipped checkpoints, folders written by `veriscene train`, or .onnx files; the first is the default.",
+        ),
+    ],
+    host: Annotated[str, typer.Option(help="The address to bind to.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
+    data: Annotated[Path | None, typer.Option(readable=False, help="NLVR file whose examples the page shows.")] = None,
+    eyes: Annotated[
+        bool, typer.Option("--eyes", help="Judge by what is recognised in pictures of the scenes.")
+    ] = False,
+) -> None:
+    """Serve models over HTTP, with a page to try them on. Ctrl-C answers what was accepted, then ends.
+
+    Example: veriscene serve best best-pixels, then open http://127.0.0.1:8000
+    """
+    output.require_one_process("serve")
+    try:
+        from veriscene.serving.app import make_app
+        from veriscene.serving.server import listen, run
+    except ImportError as error:
+        install = "install it with: pip install 'veriscene[serve]'"
+        raise InputError(f"{error.name} is not installed", allowed=install) from None
+    import torch
+
+    from veriscene.scenes import nlvr
+    from veriscene.serving import load
+
+    listener = listen(host, port)
+    torch.set_num_threads(1)  # of each worker; two workers judge faster than one with two threads
+    judges = {name: load(name, eyes=eyes) for name in models}
+    examples = [] if data is None else nlvr.read(data)
+    if not _is_loopback(host):
+        output.say(f"warning: {host} can be reached from other machines, and there is no password")
+    address, bound = listener.getsockname()[:2]
+    print(f"serving {', '.join(models)} at http://{f'[{address}]' if ':' in address else address}:{bound}", flush=True)
+    run(make_app(judges, examples=examples), listener)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,24 @@
+// How much attention words and items get, scaled to 0..1 for display.
+
+import { find } from "./scene.js";
+
+const LEAST = 1e-6; // avoids a division by zero
+
+/** From id to weight: how much each item gets from a word. Null if the model tells nothing about it. */
+export function ofItems(attention, scene, word) {
+  if (!attention?.words_to_items) return null;
+  const weight = (box, index) => attention.words_to_items[box][word]?.[index] ?? 0;
+  const weights = scene.flatMap((items, box) => items.map(({ id }, index) => [id, weight(box, index)]));
+  const most = Math.max(...weights.map(([, value]) => value), LEAST);
+  return new Map(weights.map(([id, value]) => [id, value / most]));
+}
+
+/** How much each word gets from an item, beyond an equal share: attention to words is often nearly even. */
+export function ofWords(attention, scene, id) {
+  const found = find(scene, id);
+  if (!attention?.items_to_words || !found) return null;
+  const weights = attention.items_to_words[found.box][found.index];
+  const share = 1 / weights.length;
+  const most = Math.max(Math.max(...weights) - share, LEAST);
+  return weights.map((weight) => Math.max(weight - share, 0) / most);
+}
