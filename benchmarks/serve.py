@@ -102,13 +102,11 @@ def _serving(model: str, limits: Limits) -> Iterator[int]:
 
 
 def _serve(model: str, limits: Limits, listener: socket.socket) -> None:
-    import torch
-
     from veriscene.serving import load
     from veriscene.serving.app import make_app
-    from veriscene.serving.server import run
+    from veriscene.serving.server import configure_torch, run
 
-    torch.set_num_threads(1)  # as `veriscene serve` does; one at a time is faster so, too
+    configure_torch()  # one thread is faster one at a time, too
     run(make_app({model: load(model)}, settings=limits), listener)
 
 

@@ -34,17 +34,15 @@ def serve(
     output.require_one_process("serve")
     try:
         from veriscene.serving.app import make_app
-        from veriscene.serving.server import listen, run
+        from veriscene.serving.server import configure_torch, listen, run
     except ImportError as error:
         install = "install it with: pip install 'veriscene[serve]'"
         raise InputError(f"{error.name} is not installed", allowed=install) from None
-    import torch
-
     from veriscene.scenes import nlvr
     from veriscene.serving import load
 
     listener = listen(host, port)
-    torch.set_num_threads(1)  # of each worker; two workers judge faster than one with two threads
+    configure_torch()
     judges = {name: load(name, eyes=eyes) for name in models}
     examples = [] if data is None else nlvr.read(data)
     if not _is_loopback(host):

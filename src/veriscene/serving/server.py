@@ -1,10 +1,12 @@
-"""Runs the app: a socket that listens, and uvicorn."""
+"""Runs the app: torch's settings, a socket that listens, and uvicorn."""
 
 from __future__ import annotations
 
+import os
 import socket
 from contextlib import suppress
 
+import torch
 import uvicorn
 from fastapi import FastAPI
 
@@ -12,6 +14,13 @@ from veriscene.errors import InputError
 
 BACKLOG = 512
 MOST_CONNECTIONS = 512  # more are answered with 503
+
+
+def configure_torch() -> None:
+    """Settings of a process that serves; to be called before any model is loaded."""
+    # oneDNN keeps code for each of the last 1,024 shapes, more than 100 MB; batches have many shapes.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
+    torch.set_num_threads(1)  # of each worker; two workers judge faster than one with two threads
 
 
 def listen(host: str, port: int) -> socket.socket:
