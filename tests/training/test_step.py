@@ -177,7 +177,7 @@ def test_the_captured_step_equals_the_plain_one(name: str, settings: TrainingCon
         losses.append(found)
         weights.append([tensor.detach().clone() for tensor in model.state_dict().values()])
     if settings.precision == "bf16":  # different rounding may reverse the sign of an Adam step: only losses agree
-        first = 4 if has_norm else 12  # batch norm makes the difference grow
+        first = 4 if has_norm and has_convolutions else 12  # batch norm and convolutions make the difference grow
         assert losses[1][:first] == pytest.approx(losses[0][:first], abs=0.02)
         return
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)

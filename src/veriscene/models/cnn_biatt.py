@@ -3,42 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
 
-from veriscene.config import ModelConfig, choice, number, share, size
+from veriscene.config import choice, size
 from veriscene.models.base import Judgement
+from veriscene.models.cell_reading import CellReadingConfig, CellReadingModel
 from veriscene.models.layers.attention import CellMatching, Sequences
-from veriscene.models.layers.bilstm import BiLSTM, xavier_
 from veriscene.models.layers.pooling import POOLINGS, make_pooling
-from veriscene.models.vision.seeing import SeeingConfig, SeeingModel
 from veriscene.tensors.batch import Batch
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
 @dataclass(frozen=True)
-class CNNBiATTConfig(SeeingConfig, ModelConfig):
+class CNNBiATTConfig(CellReadingConfig):
     name: str = "cnn-biatt"
-    embedding: int = size(128)
-    hidden: int = size(256)
     joint: int = size(512)
-    filters: int = size(512)
     mlp: int = size(512)
-    dropout: float = share(0.3)
     pooling: str = choice("max", POOLINGS)
-    forget_bias: float = number(0.0, -10.0, 10.0)  # initial bias of the LSTMs' forget gates
 
 
-class CNNBiATT(SeeingModel):
+class CNNBiATT(CellReadingModel):
     Config = CNNBiATTConfig
     summary = "CNN-BiATT: BiATT between words and the cells of a feature map"
 
     def __init__(
         self,
         *,
-        vocabulary: Vocabulary,
-        embedding: int,
         hidden: int,
         joint: int,
         filters: int,
@@ -46,28 +38,20 @@ class CNNBiATT(SeeingModel):
         dropout: float,
         pooling: str,
         forget_bias: float,
-        backbone: str,
-        end_to_end: bool,
-        backbone_rate: float,
-        cell_rate: float,
+        **reading: Any,
     ) -> None:
-        super().__init__(backbone=backbone, end_to_end=end_to_end, backbone_rate=backbone_rate, cell_rate=cell_rate)
-        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
-        self.lang_lstm = BiLSTM(embedding, hidden, dropout)
-        self.embed_cells = nn.Linear(self.backbone.channels, 2 * hidden)  # W_x, b_x
+        """`reading`: the other settings of CellReadingModel."""
+        super().__init__(hidden=hidden, dropout=dropout, **reading)
         self.matching = CellMatching(size=2 * hidden, joint=joint, hidden=hidden, filters=filters, dropout=dropout)
         self.pool = make_pooling(pooling, size=2 * hidden + filters, units=hidden, hidden=mlp, dropout=dropout)
-        for part in (self.embed_words, self.lang_lstm, self.embed_cells, self.matching, self.pool):
-            xavier_(part, forget_bias=forget_bias)
+        self.initialize(forget_bias=forget_bias)
 
     def cell_layers(self) -> list[nn.Module]:
         return [self.embed_cells, self.matching.cell_cnn]
 
     def forward(self, batch: Batch) -> Judgement:
-        statement = batch.statement
-        h = self.lang_lstm(self.embed_words(statement.words), statement.lengths)
-        a = torch.relu(self.embed_cells(self.see(batch).flatten(3).transpose(2, 3)))  # (batch, box, cell, 2 hidden)
+        h, a = self.read_statement(batch), self.read_cells(batch)
         cells = torch.full(a.shape[:2], a.size(2), device=a.device)
-        matched = self.matching(Sequences(h, statement.lengths), Sequences(a, cells))
+        matched = self.matching(Sequences(h, batch.statement.lengths), Sequences(a, cells))
         logits, scores = self.pool(matched.vectors)
         return Judgement(logits=logits, scores=scores, alpha=matched.alpha, beta=matched.beta)

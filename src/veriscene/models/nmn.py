@@ -10,6 +10,7 @@ same items in other places, so words must be learned in combination, which more 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -67,12 +68,10 @@ class NMN(SeeingModel):
         hidden: int,
         verdict: int,
         dropout: float,
-        backbone: str,
-        end_to_end: bool,
-        backbone_rate: float,
-        cell_rate: float,
+        **seeing: Any,
     ) -> None:
-        super().__init__(backbone=backbone, end_to_end=end_to_end, backbone_rate=backbone_rate, cell_rate=cell_rate)
+        """`seeing`: the settings of SeeingModel."""
+        super().__init__(**seeing)
 
         def mlp(inputs: int, outputs: int) -> nn.Sequential:
             return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, outputs))
