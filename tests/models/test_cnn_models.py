@@ -16,7 +16,7 @@ from toy import VOCABULARY, Toy, toy_config
 
 from samples import fresh_checkpoint, small_config, vocabulary_of, yellow_circle_examples
 from veriscene import models
-from veriscene.config import Config
+from veriscene.config import Config, TrainingConfig
 from veriscene.errors import MissingRequirement
 from veriscene.models.cnn_rnn import joined, small_boxes
 from veriscene.models.vision import backbone as backbones
@@ -24,7 +24,9 @@ from veriscene.models.vision.resnet_v1 import ResNetV1
 from veriscene.models.vision.seeing import SeeingModel
 from veriscene.scenes import raster
 from veriscene.tensors.batch import Batch, Statement, required
+from veriscene.tensors.encoder import ItemOrder
 from veriscene.training.optimization import make_optimizer
+from veriscene.training.step import PlainStep
 
 SEEING = [name for name, kind in models.MODELS.items() if issubclass(kind, SeeingModel)]
 PIXELS = ["cnn-rnn", *SEEING]
@@ -174,6 +176,14 @@ def test_end_to_end_the_backbone_learns_more_slowly(name: str) -> None:
     assert sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
     model.train()(batch).logits.sum().backward()
     assert all(parameter.grad is not None for parameter in model.backbone.parameters())
+    settings = TrainingConfig(batch=len(batch), weight_decay=0.3)
+    optimizer = make_optimizer(model, settings, captured=False)
+    step, share = PlainStep(model, optimizer, settings, ItemOrder.FILE), torch.full((len(batch),), 1 / len(batch))
+    step(batch, torch.arange(len(batch)), share, learning_rate=1e-3)
+    rates = [group["lr"] for group in optimizer.param_groups]
+    assert rates == pytest.approx([1e-3, 1e-3 * model.cell_rate, 1e-4])
+    decays = [rate * group["weight_decay"] for rate, group in zip(rates, optimizer.param_groups, strict=True)]
+    assert decays == pytest.approx([3e-4, 3e-4, 3e-5])  # layers on cells decay like the rest, a backbone less
 
 
 @pytest.mark.parametrize("name", SEEING)
