@@ -206,8 +206,8 @@ def test_a_full_queue_is_503_and_accepted_questions_are_answered() -> None:
 
 
 def test_a_request_that_takes_too_long_is_503_and_is_not_judged_later() -> None:
-    held = HeldJudge()
-    with running(held, limits=Limits(seconds=0.3, workers=1)) as client, ThreadPoolExecutor(3) as pool:
+    held = HeldJudge()  # the limit also holds for the last request, which a busy machine must answer in time
+    with running(held, limits=Limits(seconds=1.5, workers=1)) as client, ThreadPoolExecutor(3) as pool:
         late = [pool.submit(client.send, "POST", "/api/judge", QUESTION)]
         assert held.asked.wait(10)
         late += [pool.submit(client.send, "POST", "/api/judge", QUESTION) for _ in range(2)]
