@@ -15,15 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from veriscene.errors import InputError
-from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import save_weights
 from veriscene.models.vision.base import Backbone
 from veriscene.models.vision.eyes import Eyes
 from veriscene.scenes.scene import Scene, parse_scene, scene_to_json
-from veriscene.tensors.items import item_features as features_of
 from veriscene.training import rendered
-from veriscene.training.describing import DescribingBackbone, item_features
+from veriscene.training.describing import DescribingBackbone
 from veriscene.training.pretrain import (
     Pretrainer,
     Settings,
@@ -144,14 +142,3 @@ def test_ctrl_c_ends_early_and_keeps_what_was_trained(tmp_path: Path, steps: int
 def test_unknown_networks_are_one_line() -> None:
     with pytest.raises(InputError, match="cannot pretrain 'nothing'; choose from eyes"):
         make_task("nothing")
-
-
-def test_a_backbone_learns_the_features_that_models_of_items_read() -> None:
-    rng = random.Random(1)
-    boxes = [box for _ in range(20) for box in random_scene(rng).boxes]
-    described = item_features(torch.from_numpy(cells.targets(boxes)))
-    for own, box in zip(described, boxes, strict=True):
-        for item in box.items:
-            row, column = (item.y + item.size.value // 2) // 10, (item.x + item.size.value // 2) // 10
-            expected = encode_positions(torch.tensor(features_of(item)), "contact")
-            assert torch.allclose(own[:, row, column], expected, atol=1e-5)

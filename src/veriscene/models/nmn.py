@@ -122,10 +122,10 @@ class NMN(SeeingModel):
     def objects(self, seen: Tensor) -> Tensor:
         """Whether an object is centred in each cell: (batch, box, cell, size) -> (batch, box, cell), in [0, 1].
 
-        Most cells are empty, so the scene's median cell is background, and what differs from it most is an object. A
+        Most cells of a box are empty, so its median cell is background, and what differs from it most is an object. A
         linear correction of this guess is learned.
         """
-        background = seen.detach().flatten(1, 2).median(dim=1).values[:, None, None]
+        background = seen.detach().median(dim=2, keepdim=True).values
         contrast = (seen - background).square().sum(dim=-1)
         contrast = contrast / contrast.detach().amax(dim=(1, 2), keepdim=True).clamp(min=1e-6)
         correction: Tensor = self.correct(seen).squeeze(-1)

@@ -1,0 +1,82 @@
+"""What a cell of the rendered backbone tells, against the geometry of items and boxes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+
+import torch
+
+from veriscene.models.layers.coordinates import encode_positions
+from veriscene.models.vision import cells
+from veriscene.scenes.scene import Box, Color, Item, Shape, Side
+from veriscene.tensors.items import item_features
+from veriscene.training.rendered import random_scene
+from veriscene.training.surroundings import BOX_TARGETS, ITEM_TARGETS, describe
+
+
+def expected_of_item(item: Item, box: Box) -> list[float]:
+    others = [other for other in box.items if other is not item]
+
+    def colors(some: Iterable[Item]) -> list[float]:
+        found = [other.color for other in some]
+        return [found.count(color) / 2 for color in Color]
+
+    above = [other for other in others if other.bottom >= item.top]
+    below = [other for other in others if other.top <= item.bottom]
+    near = [other for other in others if other.distance(item) <= 4]
+    same: list[Callable[[Item], object]] = [lambda i: i.color, lambda i: i.shape, lambda i: i.size]
+    return [
+        *encode_positions(torch.tensor(item_features(item)), "contact").tolist(),
+        *(float(side in item.walls()) for side in (Side.LEFT, Side.TOP, Side.RIGHT, Side.BOTTOM)),
+        *colors(above),
+        *colors(below),
+        *colors(other for other in others if other.right <= item.left),
+        *colors(other for other in others if other.left >= item.right),
+        *colors(other for other in above if other in near),
+        *colors(other for other in below if other in near),
+        *colors(near),
+        *([other.shape for other in near].count(shape) / 2 for shape in Shape),
+        float(item.y == min(each.y for each in box.items)),
+        float(item.y == max(each.y for each in box.items)),
+        *(sum(key(other) == key(item) for other in others) / 2 for key in same),
+    ]
+
+
+def expected_of_box(box: Box) -> list[float]:
+    def at_least(count: int, most: int, least: int = 1) -> list[float]:
+        return [float(count >= number) for number in range(least, most + 1)]
+
+    colors, shapes = [item.color for item in box.items], [item.shape for item in box.items]
+    kinds = list(zip(colors, shapes, strict=True))
+    walled = [item.color for item in box.items if item.walls()]
+    return [
+        *(value for color in Color for value in at_least(colors.count(color), 4)),
+        *(value for shape in Shape for value in at_least(shapes.count(shape), 4)),
+        *(value for color in Color for shape in Shape for value in at_least(kinds.count((color, shape)), 2)),
+        *at_least(len(box.items), 8, least=2),
+        *(walled.count(color) / 2 for color in Color),
+    ]
+
+
+def test_cells_tell_the_item_in_them_its_surroundings_and_the_counts_of_the_box() -> None:
+    rng = random.Random(1)
+    boxes = [box for _ in range(60) for box in random_scene(rng).boxes]
+    told = describe(torch.from_numpy(cells.targets(boxes)))
+    assert told.items.shape == (len(boxes), 100, ITEM_TARGETS) and told.boxes.shape == (len(boxes), BOX_TARGETS)
+    for number, box in enumerate(boxes):
+        expected = torch.zeros(100, ITEM_TARGETS)
+        for item in box.items:
+            row, column = (item.y + item.size.value // 2) // 10, (item.x + item.size.value // 2) // 10
+            assert told.present[number, 10 * row + column]
+            expected[10 * row + column] = torch.tensor(expected_of_item(item, box))
+        assert torch.allclose(told.items[number], expected, atol=1e-5)
+        assert told.present[number].sum() == len(box.items)
+        assert told.boxes[number].tolist() == expected_of_box(box)
+
+
+def test_an_item_alone_has_no_surroundings_but_walls() -> None:
+    lone = Box(random_scene(random.Random(3)).boxes[0].items[:1])
+    told = describe(torch.from_numpy(cells.targets([lone])))
+    assert told.present.sum() == 1
+    assert told.items[0, told.present[0]][0].tolist() == torch.tensor(expected_of_item(lone.items[0], lone)).tolist()
