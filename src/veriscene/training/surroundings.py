@@ -117,8 +117,8 @@ class _Items:
         )
 
     def counts(self) -> Tensor:
-        """(n, BOX_TARGETS): whether the box has at least one, two, … items of each colour, of each shape, of each colour
-        and shape, of any kind; and how many of each colour touch a wall."""
+        """(n, BOX_TARGETS): whether the box has at least one, two, … items of each colour, of each shape, of each
+        colour and shape, of any kind; and how many of each colour touch a wall."""
         exists = self.exists[..., None].float()
         both = (self.color[..., :, None] * self.shape[..., None, :]).flatten(2)
         walled = self.walls().amax(dim=-1, keepdim=True) * self.color
