@@ -32,8 +32,7 @@ class CNNBiENC(CellReadingModel):
     ) -> None:
         """`reading`: the other settings of CellReadingModel."""
         super().__init__(hidden=hidden, dropout=dropout, **reading)
-        self.cell_cnn = CellReader(2 * hidden, filters)
-        self.dropout = nn.Dropout(dropout)
+        self.cell_cnn = CellReader(2 * hidden, filters, dropout)
         self.similarity = nn.Linear(2 * hidden, filters, bias=False)
         self.combine = SCORE_COMBINATIONS[pooling]
         self.initialize(forget_bias=forget_bias)
@@ -43,6 +42,6 @@ class CNNBiENC(CellReadingModel):
 
     def forward(self, batch: Batch) -> Judgement:
         h = last_outputs(self.read_statement(batch), batch.statement.lengths)
-        g = self.dropout(self.cell_cnn(self.read_cells(batch)))
+        g = self.cell_cnn(self.read_cells(batch))
         scores = torch.einsum("bd,bjd->bj", self.similarity(h), g)
         return Judgement(logits=self.combine(scores), scores=scores)

@@ -19,6 +19,7 @@ from torch.nn.functional import logsigmoid
 from veriscene.config import ModelConfig, number, share, size
 from veriscene.meaning.layout import Module
 from veriscene.models.base import Judgement
+from veriscene.models.layers.dropout import CellDropout
 from veriscene.models.layers.modules import (
     MOST_COUNTED,
     Relate,
@@ -77,7 +78,7 @@ class NMN(SeeingModel):
             return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, outputs))
 
         self.heads = heads
-        self.dropout = nn.Dropout(dropout)
+        self.dropout, self.drop_cells = nn.Dropout(dropout), CellDropout(dropout)
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.embed_cells = nn.Linear(self.backbone.channels, cell)
         self.correct = nn.Linear(cell, 1)
@@ -116,8 +117,7 @@ class NMN(SeeingModel):
         presence = self.objects(seen)
         coordinates = self.coordinates.expand(*presence.shape, -1)
         cells = seen + self.describe(torch.cat([seen, self.surroundings(presence), coordinates], dim=-1))
-        # The same units are dropped in all cells, so that cells stay comparable.
-        return cells * self.dropout(torch.ones_like(cells[:, :1, :1])), presence
+        return self.drop_cells(cells), presence
 
     def objects(self, seen: Tensor) -> Tensor:
         """Whether an object is centred in each cell: (batch, box, cell, size) -> (batch, box, cell), in [0, 1].
