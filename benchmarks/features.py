@@ -3,7 +3,7 @@
     python benchmarks/features.py ../shared/nlvr --backbone resnet50-imagenet
 
 Scenes are rendered first, which is timed by itself. Then the maps of every split are computed as for training: each
-distinct sub-image once, on a GPU if there is one; without the cache on disk, so that nothing is read from an earlier run.
+distinct sub-image once, on a GPU if there is one. The cache on disk is not used.
 """
 
 from __future__ import annotations

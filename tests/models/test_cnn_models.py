@@ -172,7 +172,8 @@ def test_end_to_end_the_backbone_learns_more_slowly(name: str) -> None:
     model, batch = seeing(name, end_to_end=True)
     assert model.extract(batch) is batch
     groups = model.parameter_groups()
-    assert [group.get("rate", 1.0) for group in groups] == [1.0, model.cell_rate, 0.1]
+    of_layers = [model.map_rate] if name == "nmn" else [model.map_rate, model.cell_rate]
+    assert [group.get("rate", 1.0) for group in groups] == [1.0, *of_layers, 0.1]
     assert sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
     model.train()(batch).logits.sum().backward()
     assert all(parameter.grad is not None for parameter in model.backbone.parameters())
@@ -181,9 +182,11 @@ def test_end_to_end_the_backbone_learns_more_slowly(name: str) -> None:
     step, share = PlainStep(model, optimizer, settings, ItemOrder.FILE), torch.full((len(batch),), 1 / len(batch))
     step(batch, torch.arange(len(batch)), share, learning_rate=1e-3)
     rates = [group["lr"] for group in optimizer.param_groups]
-    assert rates == pytest.approx([1e-3, 1e-3 * model.cell_rate, 1e-4])
+    assert rates == pytest.approx([1e-3 * rate for rate in (1.0, *of_layers, 0.1)])
     decays = [rate * group["weight_decay"] for rate, group in zip(rates, optimizer.param_groups, strict=True)]
-    assert decays == pytest.approx([3e-4, 3e-4, 3e-5])  # layers on cells decay like the rest, a backbone less
+    assert decays == pytest.approx(
+        [3e-4] * (len(groups) - 1) + [3e-5]
+    )  # layers on maps decay like the rest, a backbone less
 
 
 @pytest.mark.parametrize("name", SEEING)

@@ -9,8 +9,10 @@ import torch
 
 from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.vision import cells
+from veriscene.models.vision.resnet_v1 import ResNetV1
 from veriscene.scenes.scene import Box, Color, Item, Shape, Side
 from veriscene.tensors.items import item_features
+from veriscene.training.describing import DescribingBackbone, together
 from veriscene.training.rendered import random_scene
 from veriscene.training.surroundings import BOX_TARGETS, ITEM_TARGETS, describe
 
@@ -80,3 +82,20 @@ def test_an_item_alone_has_no_surroundings_but_walls() -> None:
     told = describe(torch.from_numpy(cells.targets([lone])))
     assert told.present.sum() == 1
     assert told.items[0, told.present[0]][0].tolist() == torch.tensor(expected_of_item(lone.items[0], lone)).tolist()
+
+
+def test_a_map_that_holds_the_targets_is_exact_and_has_no_loss() -> None:
+    rng = random.Random(2)
+    boxes = [box for _ in range(10) for box in random_scene(rng).boxes]
+    classes = torch.from_numpy(cells.targets(boxes))
+    network = DescribingBackbone(ResNetV1(size=160, stride=16, depths=(1, 1, 1, 1), width=16))
+    targets = together(describe(classes))
+    features = network.encode(targets)
+    assert features.shape == (len(boxes), 100, network.backbone.channels) and features.min() >= 0
+    torch.testing.assert_close(network.decode(features), targets, atol=1e-4, rtol=1e-4)
+    maps = features.transpose(1, 2).unflatten(2, (10, 10))
+    assert network.loss(maps, classes) < 1e-9 and network.exact(maps, classes).all()
+    assert network.loss(torch.zeros_like(maps), classes) == 1
+    noise = torch.zeros_like(maps)
+    noise[0, :, 0, 0] = 3 * torch.randn(maps.size(1), generator=torch.Generator().manual_seed(0))
+    assert network.exact(maps + noise, classes).tolist() == [False] + [True] * (len(boxes) - 1)

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from veriscene.config import ModelConfig, number, share, size
 from veriscene.models.layers.bilstm import BiLSTM, xavier_
-from veriscene.models.layers.dropout import CellDropout
 from veriscene.models.vision.seeing import SeeingConfig, SeeingModel
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.vocabulary import PADDING, Vocabulary
@@ -35,7 +34,6 @@ class CellReadingModel(SeeingModel, ABC):
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.embed_cells = nn.Linear(self.backbone.channels, 2 * hidden)  # W_x, b_x
-        self.drop_cells = CellDropout(dropout)
 
     def read_statement(self, batch: Batch) -> Tensor:
         """h (batch, word, 2 hidden)."""
@@ -43,9 +41,8 @@ class CellReadingModel(SeeingModel, ABC):
         return h
 
     def read_cells(self, batch: Batch) -> Tensor:
-        """a_l = relu(W_x f_l + b_x), row by row, after dropout: (batch, box, cell, 2 hidden)."""
-        a: Tensor = self.drop_cells(torch.relu(self.embed_cells(self.see(batch).flatten(3).transpose(2, 3))))
-        return a
+        """a_l = relu(W_x f_l + b_x), row by row: (batch, box, cell, 2 hidden)."""
+        return torch.relu(self.embed_cells(self.see(batch).flatten(3).transpose(2, 3)))
 
     def initialize(self, *, forget_bias: float) -> None:
         """As in the appendix, for all but the backbone."""

@@ -46,8 +46,8 @@ class CNNBiATT(CellReadingModel):
         self.pool = make_pooling(pooling, size=2 * hidden + filters, units=hidden, hidden=mlp, dropout=dropout)
         self.initialize(forget_bias=forget_bias)
 
-    def cell_layers(self) -> list[nn.Module]:
-        return [self.embed_cells, self.matching.cell_cnn]
+    def layers_on_maps(self) -> tuple[nn.Module, nn.Module]:
+        return self.embed_cells, self.matching.cell_cnn
 
     def forward(self, batch: Batch) -> Judgement:
         h, a = self.read_statement(batch), self.read_cells(batch)

@@ -32,16 +32,17 @@ class CNNBiENC(CellReadingModel):
     ) -> None:
         """`reading`: the other settings of CellReadingModel."""
         super().__init__(hidden=hidden, dropout=dropout, **reading)
-        self.cell_cnn = CellReader(2 * hidden, filters, dropout)
+        self.cell_cnn = CellReader(2 * hidden, filters)
+        self.dropout = nn.Dropout(dropout)
         self.similarity = nn.Linear(2 * hidden, filters, bias=False)
         self.combine = SCORE_COMBINATIONS[pooling]
         self.initialize(forget_bias=forget_bias)
 
-    def cell_layers(self) -> list[nn.Module]:
-        return [self.embed_cells, self.cell_cnn]
+    def layers_on_maps(self) -> tuple[nn.Module, nn.Module]:
+        return self.embed_cells, self.cell_cnn
 
     def forward(self, batch: Batch) -> Judgement:
         h = last_outputs(self.read_statement(batch), batch.statement.lengths)
-        g = self.cell_cnn(self.read_cells(batch))
+        g = self.dropout(self.cell_cnn(self.read_cells(batch)))
         scores = torch.einsum("bd,bjd->bj", self.similarity(h), g)
         return Judgement(logits=self.combine(scores), scores=scores)

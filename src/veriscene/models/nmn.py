@@ -19,7 +19,6 @@ from torch.nn.functional import logsigmoid
 from veriscene.config import ModelConfig, number, share, size
 from veriscene.meaning.layout import Module
 from veriscene.models.base import Judgement
-from veriscene.models.layers.dropout import CellDropout
 from veriscene.models.layers.modules import (
     MOST_COUNTED,
     Relate,
@@ -78,7 +77,7 @@ class NMN(SeeingModel):
             return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, outputs))
 
         self.heads = heads
-        self.dropout, self.drop_cells = nn.Dropout(dropout), CellDropout(dropout)
+        self.dropout = nn.Dropout(dropout)
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.embed_cells = nn.Linear(self.backbone.channels, cell)
         self.correct = nn.Linear(cell, 1)
@@ -95,8 +94,8 @@ class NMN(SeeingModel):
         coordinates = torch.stack(torch.meshgrid(axis, axis, indexing="ij"), dim=-1).flatten(0, 1)
         self.register_buffer("coordinates", coordinates, persistent=False)
 
-    def cell_layers(self) -> list[nn.Module]:
-        return [self.embed_cells]
+    def layers_on_maps(self) -> tuple[nn.Module, None]:
+        return self.embed_cells, None
 
     def forward(self, batch: Batch) -> Judgement:
         layout, statement = required(batch.layout), batch.statement
@@ -117,7 +116,8 @@ class NMN(SeeingModel):
         presence = self.objects(seen)
         coordinates = self.coordinates.expand(*presence.shape, -1)
         cells = seen + self.describe(torch.cat([seen, self.surroundings(presence), coordinates], dim=-1))
-        return self.drop_cells(cells), presence
+        # The same units are dropped in all cells, so that cells stay comparable.
+        return cells * self.dropout(torch.ones_like(cells[:, :1, :1])), presence
 
     def objects(self, seen: Tensor) -> Tensor:
         """Whether an object is centred in each cell: (batch, box, cell, size) -> (batch, box, cell), in [0, 1].

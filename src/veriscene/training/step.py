@@ -22,6 +22,7 @@ from veriscene.tensors.encoder import ItemOrder
 from veriscene.training.objective import Loss, objective, r_drop
 
 LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are captured
+LARGE = 1 << 30  # bytes of a tensor that is not copied
 
 
 class Step(ABC):
@@ -142,13 +143,19 @@ class CapturedStep(Step):
         return loss
 
     def _load(self, corpus: Batch) -> None:
-        """A graph reads fixed memory, so every field of a new corpus is copied there."""
+        """A graph reads fixed memory, so every field of a new corpus is copied there.
+
+        Only pixels and features take gigabytes. They are usually the same tensor in every epoch and read where they
+        are; if one is replaced, graphs are captured again.
+        """
         if corpus is self.loaded:
             return
         if self.loaded is None:
-            self.corpus = corpus.map(torch.clone)
+            self.corpus = corpus.map(lambda tensor: tensor if tensor.nbytes > LARGE else tensor.clone())
         else:
-            self.corpus.map(_copy_changed, corpus, self.loaded)
+            before, self.corpus = self.corpus, self.corpus.map(_updated, corpus, self.loaded)
+            if any(own is not new for own, new in zip(before.tensors(), self.corpus.tensors(), strict=True)):
+                self.graphs.clear()
         self.lengths = corpus.statement.lengths.cpu()
         items = corpus.items
         self.counts = torch.ones_like(self.lengths) if items is None else items.counts.amax(dim=1).cpu()
@@ -226,9 +233,10 @@ class FlatGradients:
         torch.distributed.all_reduce(self.flat)
 
 
-def _copy_changed(own: Tensor, new: Tensor, loaded: Tensor) -> Tensor:
-    """Pixels and features, which take gigabytes, are usually the same tensor in every epoch."""
-    return own if new is loaded else own.copy_(new)
+def _updated(own: Tensor, new: Tensor, loaded: Tensor) -> Tensor:
+    if new is loaded:
+        return own
+    return new if own is loaded else own.copy_(new)
 
 
 def padded(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor]:

@@ -91,7 +91,7 @@ class CellMatching(Matching):
 
     def __init__(self, *, size: int, joint: int, hidden: int, filters: int, dropout: float) -> None:
         super().__init__(size=size, joint=joint, hidden=hidden, dropout=dropout)
-        self.cell_cnn = CellReader(joint, filters, dropout)
+        self.cell_cnn = CellReader(joint, filters)
 
     def read_objects(self, g_hat: Tensor, objects: Sequences) -> Tensor:
         g_bar: Tensor = self.cell_cnn(g_hat)
@@ -99,15 +99,11 @@ class CellMatching(Matching):
 
 
 class CellReader(nn.Module):
-    """Three 3 x 3 convolutions with ReLU, without padding, then the element-wise max over what is left of the map.
+    """Three 3 x 3 convolutions with ReLU, without padding, then the element-wise max over what is left of the map."""
 
-    As the LSTMs that they replace, they have dropout on their outputs: the same units in all cells of a box.
-    """
-
-    def __init__(self, size: int, filters: int, dropout: float) -> None:
+    def __init__(self, size: int, filters: int) -> None:
         super().__init__()
         self.layers = nn.ModuleList(nn.Conv2d(width, filters, 3) for width in (size, filters, filters))
-        self.dropout = nn.Dropout2d(dropout)
 
     def forward(self, cells: Tensor) -> Tensor:
         """The cells of square maps, row by row: (batch, box, cell, size) -> (batch, box, filters)."""
@@ -115,7 +111,7 @@ class CellReader(nn.Module):
         # Channels last: no copy of the map, and the layout that convolutions on a GPU prefer.
         maps = cells.reshape(-1, side, side, cells.size(3)).permute(0, 3, 1, 2)
         for layer in self.layers:
-            maps = self.dropout(torch.relu(layer(maps)))
+            maps = torch.relu(layer(maps))
         return maps.amax(dim=(2, 3)).view(*cells.shape[:2], -1)
 
 

@@ -26,8 +26,10 @@ class SeeingConfig:
     backbone: str = choice("convolutions", BACKBONES)
     end_to_end: bool = False  # whether a pretrained backbone is trained too; else it is frozen, as in the paper
     backbone_rate: float = number(0.1, 0.0, 10.0)  # learning rate of a pretrained backbone, relative to the rest
-    # Likewise of layers on feature maps: each unit adds up thousands of inputs, so that a step of Adam takes it far.
-    cell_rate: float = number(0.1, 0.001, 10.0)
+    # Likewise of the layer on the map's channels, and of convolutions on cells: their units add up thousands of
+    # inputs, so that a step of Adam, which moves every weight by about the learning rate, takes them far.
+    map_rate: float = number(0.1, 0.0001, 10.0)
+    cell_rate: float = number(0.3, 0.0001, 10.0)
 
 
 class SeeingModel(Model, ABC):
@@ -39,9 +41,12 @@ class SeeingModel(Model, ABC):
     mean: Tensor
     deviation: Tensor
 
-    def __init__(self, *, backbone: str, end_to_end: bool, backbone_rate: float, cell_rate: float) -> None:
+    def __init__(
+        self, *, backbone: str, end_to_end: bool, backbone_rate: float, map_rate: float, cell_rate: float
+    ) -> None:
         super().__init__()
-        self.backbone_name, self.backbone_rate, self.cell_rate = backbone, backbone_rate, cell_rate
+        self.backbone_name, self.backbone_rate = backbone, backbone_rate
+        self.map_rate, self.cell_rate = map_rate, cell_rate
         self.is_pretrained = backbone in PRETRAINED
         self.is_frozen = self.is_pretrained and not end_to_end
         self.backbone = BACKBONES[backbone]().requires_grad_(not self.is_frozen)
@@ -94,18 +99,20 @@ class SeeingModel(Model, ABC):
         return self
 
     @abstractmethod
-    def cell_layers(self) -> list[nn.Module]:
-        """The layers that `cell_rate` is about."""
+    def layers_on_maps(self) -> tuple[nn.Module, nn.Module | None]:
+        """The layer that `map_rate` is about, and the one that `cell_rate` is about."""
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Layers on feature maps decay as fast as the others, whatever their rate."""
-        on_cells = [parameter for layer in self.cell_layers() for parameter in layer.parameters()]
+        on_maps, on_cells = ([] if layer is None else list(layer.parameters()) for layer in self.layers_on_maps())
         of_backbone = list(self.backbone.parameters())
-        grouped = {*on_cells, *of_backbone}
+        grouped = {*on_maps, *on_cells, *of_backbone}
         groups: list[dict[str, Any]] = [
             {"params": [parameter for parameter in self.parameters() if parameter not in grouped]},
-            {"params": on_cells, "rate": self.cell_rate, "decay": 1 / self.cell_rate},
+            {"params": on_maps, "rate": self.map_rate, "decay": 1 / self.map_rate},
         ]
+        if on_cells:
+            groups.append({"params": on_cells, "rate": self.cell_rate, "decay": 1 / self.cell_rate})
         if not self.is_frozen:
             groups.append({"params": of_backbone, "rate": self.backbone_rate if self.is_pretrained else 1.0})
         return groups
