@@ -1,6 +1,7 @@
 # make run: the main job. make test: all tests. make test-gpu: those that need a GPU, and the main job on it.
-# make lint: style and types. make demo: the page, at http://127.0.0.1:8000. Each installs what it needs, once; where
-# nothing can be installed, NO_INSTALL=1 makes run, demo, test and test-gpu use the packages that PYTHON already has.
+# make lint: style and types. make docs: the documentation, in site/. make demo: the page, at http://127.0.0.1:8000.
+# Each installs what it needs, once; where nothing can be installed, NO_INSTALL=1 makes run, demo, test and test-gpu use
+# the packages that PYTHON already has.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,13 +16,16 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_SERVE := $(VENV)/.installed-serve
 endif
 
-.PHONY: run demo test test-gpu lint format clean
+.PHONY: run demo docs test test-gpu lint format clean
 
 run: $(INSTALLED)
 	$(RUN) veriscene quickstart $(if $(DATA),--data "$(DATA)")
 
 demo: $(INSTALLED_SERVE)
 	$(RUN) veriscene serve best best-pixels
+
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: $(INSTALLED_DEV)
 	$(RUN) pytest
@@ -42,7 +46,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format src tests benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("veriscene needs Python 3.11 or newer; name one with PYTHON=..." if sys.version_info < (3, 11) else 0)'

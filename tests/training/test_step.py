@@ -196,6 +196,21 @@ def shuffled(corpus: Batch) -> Batch:
 
 
 @pytest.mark.gpu
+def test_large_tensors_are_not_copied_and_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("veriscene.training.step.LARGE", 0)
+    settings, examples, losses = TrainingConfig(batch=16), some_examples(), []
+    for captured in (False, True):
+        model, corpus = made("cnn-rnn", examples, "cuda")
+        step = make_step(model.double(), corpus, settings, captured=captured)
+        numbers, share = torch.arange(16), torch.full((16,), 1 / 16)
+        seen = [corpus, corpus, shuffled(corpus), corpus]
+        losses.append([float(step(own, numbers, share, learning_rate=2**-10)) for own in seen])
+        if isinstance(step, CapturedStep):
+            assert step.corpus.pixels is corpus.pixels
+    assert losses[1] == pytest.approx(losses[0], abs=1e-6)
+
+
+@pytest.mark.gpu
 def test_capturing_changes_no_weight_no_running_statistic_no_moment_and_no_random_state() -> None:
     examples = some_examples()
     model, corpus = made(NAME, examples, "cuda")
