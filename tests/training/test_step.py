@@ -196,8 +196,7 @@ def shuffled(corpus: Batch) -> Batch:
 
 
 @pytest.mark.gpu
-def test_large_tensors_are_not_copied_and_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("veriscene.training.step.LARGE", 0)
+def test_pixels_are_not_copied_and_may_be_replaced() -> None:
     settings, examples, losses = TrainingConfig(batch=16), some_examples(), []
     for captured in (False, True):
         model, corpus = made("cnn-rnn", examples, "cuda")

@@ -22,7 +22,6 @@ from veriscene.tensors.encoder import ItemOrder
 from veriscene.training.objective import Loss, objective, r_drop
 
 LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are captured
-LARGE = 1 << 30  # bytes of a tensor that is not copied
 
 
 class Step(ABC):
@@ -145,13 +144,14 @@ class CapturedStep(Step):
     def _load(self, corpus: Batch) -> None:
         """A graph reads fixed memory, so every field of a new corpus is copied there.
 
-        Only pixels and features take gigabytes. They are usually the same tensor in every epoch and read where they
-        are; if one is replaced, graphs are captured again.
+        Pixels and features take gigabytes and are usually the same tensor in every epoch. They are read where they are;
+        if one is replaced, graphs are captured again.
         """
         if corpus is self.loaded:
             return
         if self.loaded is None:
-            self.corpus = corpus.map(lambda tensor: tensor if tensor.nbytes > LARGE else tensor.clone())
+            shared = [corpus.pixels, corpus.features]
+            self.corpus = corpus.map(lambda tensor: tensor if any(tensor is own for own in shared) else tensor.clone())
         else:
             before, self.corpus = self.corpus, self.corpus.map(_updated, corpus, self.loaded)
             if any(own is not new for own, new in zip(before.tensors(), self.corpus.tensors(), strict=True)):
