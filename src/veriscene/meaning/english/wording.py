@@ -28,7 +28,7 @@ PLURAL |= {"circle": "circles", "square": "squares", "triangle": "triangles"}
 
 @dataclass(frozen=True)
 class Voice:
-    """The random generator and the word choices of one statement, which does not mix digits and number words."""
+    """The random generator and the word choices of one statement; if `mixed`, it has digits and number words."""
 
     rng: random.Random
     kind: SceneKind
@@ -38,6 +38,7 @@ class Voice:
     digits: bool = True
     color: str = "color"
     simple: bool = False
+    mixed: bool = False
 
     def one_of(self, *options: Option) -> Option:
         return options[int(self.rng.random() * len(options))]
@@ -54,7 +55,8 @@ class Voice:
         return self.rng.random() < probability
 
     def number(self, number: int) -> str:
-        return str(number) if self.digits else NUMBER_WORDS[number]
+        digits = self.digits if not self.mixed else self.chance(0.5)
+        return str(number) if digits else NUMBER_WORDS[number]
 
 
 def agree(words: str, plural: bool) -> str:
