@@ -29,7 +29,8 @@ def draw(rng: random.Random, level: str = "full") -> Statement:
     voice = _draw_voice(rng, kind, level)
     phrase = voice.weighted(*LEVELS[level][kind])(voice)
     words = habits.rewrite(voice, phrase.words) if level == "broad" else phrase.words
-    text = sentence(words, capital=voice.chance(0.75), full_stop=voice.chance(0.55))
+    capital = voice.chance(0.75) and not words.startswith(habits.LOST_CAPITAL)
+    text = sentence(words, capital, full_stop=voice.chance(0.55))
     return Statement(text=text, kind=kind, program=parse(phrase.meaning))
 
 
@@ -51,7 +52,7 @@ def _draw_voice(rng: random.Random, kind: SceneKind, level: str) -> Voice:
     box, boxes, item = rng.choices(nouns, [weight for weight, _ in nouns])[0][1]
     color = "color" if rng.random() < 0.85 else "colour"
     voice = Voice(rng, kind, box, boxes, item, digits=rng.random() < 0.4, color=color, simple=level == "simple")
-    return replace(voice, mixed=rng.random() < MIXED) if level == "broad" else voice
+    return replace(voice, broad=True, mixed=rng.random() < MIXED) if level == "broad" else voice
 
 
 LEVELS: Mapping[str, Mapping[SceneKind, Weighted[Pattern]]] = {

@@ -28,7 +28,10 @@ PLURAL |= {"circle": "circles", "square": "squares", "triangle": "triangles"}
 
 @dataclass(frozen=True)
 class Voice:
-    """The random generator and the word choices of one statement; if `mixed`, it has digits and number words."""
+    """The random generator and the word choices of one statement.
+
+    Digits and number words are not mixed, unless by a `mixed` voice. A `broad` voice uses a wider range of numbers.
+    """
 
     rng: random.Random
     kind: SceneKind
@@ -39,6 +42,7 @@ class Voice:
     color: str = "color"
     simple: bool = False
     mixed: bool = False
+    broad: bool = False
 
     def one_of(self, *options: Option) -> Option:
         return options[int(self.rng.random() * len(options))]

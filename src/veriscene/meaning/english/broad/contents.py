@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from veriscene.meaning.english import box_contents, nouns
 from veriscene.meaning.english import quantifiers as q
 from veriscene.meaning.english import tower_contents as towers
-from veriscene.meaning.english.broad import borders, likeness, parts, stacks, tower_parts
+from veriscene.meaning.english.broad import borders, likeness, parts, stacks, tower_parts, tower_relations
 from veriscene.meaning.english.descriptions import any_box, box_where, box_without, items_are, tower_of_color
-from veriscene.meaning.english.wording import Pattern, Phrase, Things, Voice, Weighted, joined
+from veriscene.meaning.english.wording import Pattern, Phrase, Things, Voice, Weighted, both, joined
 from veriscene.meaning.scene_drawing import SceneKind
 
 FEW: Weighted[q.Quantifier] = (
@@ -27,6 +27,15 @@ def some_plural(voice: Voice) -> Phrase:
 def at_border(voice: Voice) -> Phrase:
     """As in "two circles touching the base"."""
     return q.quantified(voice, borders.things_at_border(voice, of_a_box=False), q.ITEMS_OF_BOX, q.INSIDE)
+
+
+def thing_at_border(voice: Voice) -> Phrase:
+    """As in "a small yellow square and it is not touching the wall", "only one circle and it is touching the wall"."""
+    things, place = borders.some_things(voice), voice.one_of(borders.at_border, borders.not_at_border)(voice, False)
+    found = f"exist({things.that(place).among(q.ITEMS_OF_BOX)})"
+    words, count = voice.one_of((f"a {things.singular}", ""), (f"only {voice.number(1)} {things.singular}", "== 1"))
+    counted = f"count({things.among(q.ITEMS_OF_BOX)}) == 1" if count else ""
+    return Phrase(f"{words} and it is {place.words}", both(counted, found))
 
 
 def several(voice: Voice) -> Phrase:
@@ -71,9 +80,15 @@ def number_and_end(voice: Voice) -> Phrase:
         (3, tower_parts.at_both_ends),
         (3, box_contents.holds_neighbours),
     )
-    rare: Weighted[Pattern] = ((2, tower_parts.between), (2, tower_parts.stacked), (1, tower_parts.stacked_and_end))
+    rare: Weighted[Pattern] = (
+        (2, tower_relations.between),
+        (2, tower_relations.stacked),
+        (1, tower_relations.stacked_and_end),
+    )
     end = voice.weighted(*ends, *rare, (1, towers.holds_next_to_end))(voice)
     link = voice.weighted((6, "having"), (3, "with"), (3, "and"), (2, "which has"), (1, "and has"), (1, "and with"))
+    if voice.chance(0.04):
+        return Phrase(f"{whole.words} not having {end.words}", f"{whole.meaning} and not ({end.meaning})")
     if voice.chance(0.15):
         clause = voice.weighted(*tower_parts.CLAUSES)(voice)
         return Phrase(
@@ -92,17 +107,18 @@ TOWER: Weighted[Pattern] = (
     (5, likeness.only_kinds),
     (5, parts.of_which),
     (5, parts.all_of_which),
-    (5, tower_parts.stacked),
+    (5, tower_relations.stacked),
     (4, several),
     (4, tower_parts.at_both_ends),
     (3, some_plural),
     (3, likeness.variety),
     (2, parts.divided),
     (2, likeness.alike),
+    (1, likeness.some_alike),
     (2, likeness.all_alike),
-    (2, tower_parts.between),
+    (2, tower_relations.between),
     (2, towers.holds_next_to_end),
-    (1, tower_parts.stacked_and_end),
+    (1, tower_relations.stacked_and_end),
     (1, likeness.single_look),
     (1, parts.and_others),
     (1, parts.other_kind),
@@ -138,6 +154,8 @@ SCATTER: Weighted[Pattern] = (
     (18, box_contents.holds_number),
     (9, parts.of_which),
     (8, at_border),
+    (1, thing_at_border),
+    (1, likeness.some_alike),
     (5, likeness.only_kinds),
     (4, likeness.variety),
     (4, parts.all_of_which),

@@ -15,6 +15,7 @@ SOME = r"(?:two|three|four|2|3|4)"
 HOW_MANY = r"(?:(?:exactly |only |at least )?(?:one|two|three|four|1|2|3|4))"
 THINGS = rf"(?:{COLOR} )?(?:block|item|object|circle|square|triangle)s?"
 
+LOST_CAPITAL = ("ll ", "t least ")
 # The share of statements with this wording that are written otherwise; the wording; what is written.
 Habit = tuple[float, str, str | Callable[[re.Match[str]], str]]
 HABITS: tuple[Habit, ...] = (

@@ -104,6 +104,7 @@ TOWERS: Weighted[Pattern] = (
     (2, scene_facts.equal_ends),
     (1, scene_facts.equal_pairs),
     (1, scene_facts.in_boxes),
+    (1, scene_facts.two_kinds_of_boxes),
     (1, scene_facts.as_part_of_towers),
     (1, colored_towers),
     (1, sentences.two_facts),
@@ -139,6 +140,8 @@ SCATTER: Weighted[Pattern] = (
     (1, scene_facts.sizes_listed),
     (1, scene_facts.extreme_box),
     (4, scene_facts.in_boxes),
+    (1, scene_facts.number_in_box),
+    (1, scene_facts.two_kinds_of_boxes),
 )
 
 

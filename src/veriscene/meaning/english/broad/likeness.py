@@ -30,6 +30,18 @@ def alike(voice: Voice) -> Phrase:
     return Phrase(f"{how}{voice.number(number)} {things.plural} {same}", meaning)
 
 
+def some_alike(voice: Voice) -> Phrase:
+    """As in "four items and the three are the same in shape"."""
+    look, name = _look(voice)
+    number, items = voice.rng.randint(2, 3), nouns.anything(voice).plural
+    whole = parts.total(voice, least=number + 1)
+    few = voice.one_of(f"the {voice.number(number)}", f"{voice.number(number)}", f"the {voice.number(number)} {items}")
+    same = voice.one_of(f"are the same in {name}", f"have the same {name}", f"are of the same {name}")
+    values = f"get_set_{look}s({q.ITEMS_OF_BOX})"
+    alike = f"exist(filter_obj({values}, lambda v: count(filter_{look}({q.ITEMS_OF_BOX}, v)) == {number}))"
+    return Phrase(f"{whole.words} {voice.one_of('and', 'of which')} {few} {same}", both(whole.meaning, alike))
+
+
 def all_alike(voice: Voice) -> Phrase:
     """As in "two blocks of the same color", said of all: "exactly three items that are the same in color"."""
     look, name = _look(voice)

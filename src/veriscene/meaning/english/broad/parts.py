@@ -44,7 +44,7 @@ def some_predicate(voice: Voice) -> Phrase:
     return voice.weighted(*colors, *shapes)
 
 
-def _agreed(predicate: Phrase, plural: bool) -> str:
+def agreed(predicate: Phrase, plural: bool) -> str:
     """The predicate's words; the two numbers of a noun that is not in the table of forms are separated by a bar."""
     words = agree(predicate.words, plural)
     before, bar, after = words.partition("|")
@@ -63,7 +63,7 @@ def of_which(voice: Voice) -> Phrase:
     one, few = voice.number(1), voice.number(some)
     many = f"count(filter_obj({q.ITEMS_OF_BOX}, lambda x: {predicate.meaning}))"
     exact = f"{many} >= 1" if some == 1 else f"{many} == {some}"
-    is_, are = _agreed(predicate, False), _agreed(predicate, some > 1)
+    is_, are = agreed(predicate, False), agreed(predicate, some > 1)
     forms: Weighted[tuple[str, str]] = (
         (10, (f"of which {few} {are}", exact)),
         (5, (f"of which at least {few} {are}", f"{many} >= {some}")),
@@ -76,7 +76,7 @@ def of_which(voice: Voice) -> Phrase:
         (2, (f"and {few} of the {items} {are}", exact)),
         (2, (f"and the {few} {are}", f"{many} == {some}")),
         (2, (f"but only {few} {are}", f"{many} == {some}")),
-        (1, (f"and some of the {items} {_agreed(predicate, True)}", f"{many} >= 1")),
+        (1, (f"and some of the {items} {agreed(predicate, True)}", f"{many} >= 1")),
     )
     words, part = voice.weighted(*forms)
     whole = total(voice, least=some + 1)
@@ -90,7 +90,7 @@ def all_of_which(voice: Voice) -> Phrase:
     count = voice.weighted((3, "exactly "), (3, "only "), (2, "")) + voice.number(number)
     if number == 1:
         count = voice.weighted((4, count), (1, "a single"))
-    are = _agreed(predicate, number > 1)
+    are = agreed(predicate, number > 1)
     single = [f"which {are}", f"that {are}", f"and it {are}", f"and the {voice.item} {are}"]
     plural = [f"which {are}", f"that {are}", f"and they {are}", f"all of which {are}"]
     plural += [f"and the {voice.number(number)} {are}", f"and the {voice.number(number)} {items} {are}"]

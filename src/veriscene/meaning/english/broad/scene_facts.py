@@ -5,7 +5,9 @@ from __future__ import annotations
 from veriscene.meaning.english import nouns
 from veriscene.meaning.english import quantifiers as q
 from veriscene.meaning.english.box_contents import holds_number, holds_some
-from veriscene.meaning.english.wording import Phrase, Voice, agree, both
+from veriscene.meaning.english.broad import parts
+from veriscene.meaning.english.sentences import there_is
+from veriscene.meaning.english.wording import Phrase, Things, Voice, agree, both, joined
 
 PAIRS = "combinations(all_boxes, 2)"
 FIRST, SECOND = "p[0].all_items_in_box()", "p[1].all_items_in_box()"
@@ -159,6 +161,29 @@ def in_boxes(voice: Voice) -> Phrase:
         ),
     )
     return Phrase(words, meaning)
+
+
+def number_in_box(voice: Voice) -> Phrase:
+    """As in "there are seven items in a box", "there are two objects in a grey box of which one is a circle"."""
+    whole, part = parts.total(voice), parts.some_predicate(voice)
+    box = f"in {voice.weighted((4, 'a'), (2, voice.number(1)), (1, 'the same'))} {voice.box}"
+    words, meaning = f"there are {whole.words} {box}", whole.meaning
+    if voice.chance(0.3):
+        words += f" of which {voice.number(1)} {parts.agreed(part, plural=False)}"
+        meaning = both(meaning, f"exist(filter_obj({q.ITEMS_OF_BOX}, lambda x: {part.meaning}))")
+    return Phrase(words, f"exist(filter_obj(all_boxes, lambda b: {meaning}))")
+
+
+def two_kinds_of_boxes(voice: Voice) -> Phrase:
+    """As in "there are exactly two towers with black blocks and at least one tower with blue blocks"."""
+    facts = []
+    for things in nouns.different_things(voice, 2):
+        held = f"exist({things.among(q.ITEMS_OF_BOX)})"
+        boxes = Things(f"{voice.box} with a {things.singular}", f"{voice.boxes} with {things.plural}", held, 0.6, "b")
+        facts.append(
+            q.quantified(voice, boxes, q.ALL_BOXES, ((3, q.NUMBER), (3, q.EXACTLY), (3, q.AT_LEAST), (1, q.ONLY)))
+        )
+    return there_is(joined(facts))
 
 
 def common_look(voice: Voice) -> Phrase:

@@ -6,9 +6,10 @@ Meanings are about the box `b`. In a tower, the lowest block is the one that tou
 from __future__ import annotations
 
 from veriscene.meaning.english import nouns
+from veriscene.meaning.english import quantifiers as q
 from veriscene.meaning.english.broad import likeness, parts
 from veriscene.meaning.english.broad.tower_parts import exists
-from veriscene.meaning.english.wording import Phrase, Voice, Weighted, both
+from veriscene.meaning.english.wording import Pattern, Phrase, Voice, Weighted, both
 
 AT_WALL: Weighted[str] = ((10, "touching the wall"), (1, "touching the base"), (1, "touching the bottom"))
 
@@ -17,11 +18,16 @@ def _among(found: str, color: str) -> str:
     return f"filter_obj({found}, lambda x: {nouns.COLORS[color]})"
 
 
+def some_of_color(voice: Voice) -> Phrase:
+    return q.quantified(voice, nouns.some_color(voice), q.ITEMS_OF_BOX, q.COUNTS[:3])
+
+
 def item_on_top(voice: Voice) -> Phrase:
     """As in "3 items and a black one on top", "at least 2 items and a yellow item touching the wall"."""
     color = voice.one_of(*nouns.COLORS)
     block = voice.weighted((3, f"{color} {voice.item}"), (2, f"{color} one"))
-    whole = voice.weighted((5, parts.total), (2, likeness.variety), (2, likeness.only_kinds))(voice)
+    wholes: Weighted[Pattern] = ((5, parts.total), (2, likeness.variety), (2, likeness.only_kinds), (2, some_of_color))
+    whole = voice.weighted(*wholes)(voice)
     if voice.chance(0.25):
         whole = Phrase("", "")
         block = f"{color} {voice.item}"
