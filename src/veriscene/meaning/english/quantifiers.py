@@ -14,6 +14,10 @@ ALL_ITEMS = "all_items"
 ITEMS_OF_BOX = "b.all_items_in_box()"
 ITEMS_OF_SAME_BOX = "x.box.all_items_in_box()"
 LARGEST_NUMBER, LARGEST_SIMPLE_NUMBER = 9, 2
+MOST: Mapping[SceneKind, Mapping[str, int]] = {
+    "tower": {ALL_BOXES: 3, ITEMS_OF_BOX: 4, ITEMS_OF_SAME_BOX: 4},
+    "scatter": {ALL_BOXES: 3, ITEMS_OF_BOX: 7, ITEMS_OF_SAME_BOX: 7},
+}
 LARGER = 0.2  # The share of a broad voice's numbers that are one larger than typical ones.
 
 # Typical counts. Numbers are drawn around them, so that statements are neither always true nor always false.
@@ -84,8 +88,8 @@ def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Q
     largest = LARGEST_SIMPLE_NUMBER if voice.simple else LARGEST_NUMBER
     lowest = min(max(least, math.floor(usual * 0.6)), largest)
     number = voice.rng.randint(lowest, min(max(lowest, math.ceil(usual * 1.4)), largest))
-    if voice.broad and voice.chance(LARGER):
-        number = min(number + 1, largest)
+    if voice.broad and number < MOST[voice.kind].get(where, largest) and voice.chance(LARGER):
+        number += 1
     plural = number > 1 if quantifier.plural is None else quantifier.plural
     words = quantifier.words.format(n=voice.number(number), things=things.plural if plural else things.singular)
     return Phrase(words, quantifier.meaning.format(all=things.among(where), n=number), plural=plural)
