@@ -52,7 +52,9 @@ def _draw_voice(rng: random.Random, kind: SceneKind, level: str) -> Voice:
     box, boxes, item = rng.choices(nouns, [weight for weight, _ in nouns])[0][1]
     color = "color" if rng.random() < 0.85 else "colour"
     voice = Voice(rng, kind, box, boxes, item, digits=rng.random() < 0.4, color=color, simple=level == "simple")
-    return replace(voice, broad=True, mixed=rng.random() < MIXED) if level == "broad" else voice
+    if level != "broad":
+        return voice
+    return replace(voice, broad=True, mixed=rng.random() < MIXED, digits=rng.random() < 0.36)
 
 
 LEVELS: Mapping[str, Mapping[SceneKind, Weighted[Pattern]]] = {

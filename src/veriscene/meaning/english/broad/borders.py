@@ -22,10 +22,9 @@ def _names(weighted: str) -> Weighted[str]:
 # Weight; verb; test and its placeholder; share of the items there; names. "Closely" goes with names of its own.
 Border = tuple[str, str, float, Weighted[str]]
 WALL_NAMES = (
-    "the edge 60, any edge 46, the wall 40, the side 20, the side of the box 6, an edge 6, a wall 3, the line 2"
-)
-WALL_NAMES += (
-    ", the line of the box 3, the edge of the box 3, any wall 2, a side 2, any side 2, the walls, the edges, edges"
+    "the edge 60, any edge 46, the wall 40, the side 20, the side of the box 6, an edge 6, a wall 3, the line 2, "
+    "the line of the box 3, the edge of the box 3, the edge of the square 2, any wall 2, a side 2, any side 2, "
+    "the walls, the edges, the sides, edges, the border"
 )
 BASE_NAMES = "the base 30, the bottom base 8, the bottom 4, the bottom edge 3, the bottom of the box 3, the bottom wall"
 CORNER_NAMES = (
@@ -77,7 +76,7 @@ CLOSELY: Weighted[str] = ((30, "closely touching"), (2, "nearly touching"), (2, 
 
 def at_border(voice: Voice, of_a_box: bool = True) -> Phrase:
     """As in "touching any edge", "closely touching right wall of a box", "in the corner of the box"."""
-    if voice.chance(0.32):
+    if voice.chance(0.38):
         verb, table = voice.weighted(*CLOSELY), CLOSE_TOUCHED
     else:
         verb, table = voice.weighted((30, "touching"), (1, "attached to")), TOUCHED
@@ -99,7 +98,7 @@ def not_at_border(voice: Voice, of_a_box: bool = True) -> Phrase:
 
 
 def some_border(voice: Voice, of_a_box: bool = True) -> Phrase:
-    place = voice.weighted((3, at_border), (2, not_at_border))(voice, of_a_box)
+    place = voice.weighted((7, at_border), (3, not_at_border))(voice, of_a_box)
     which = voice.weighted((12, ""), (1, "that {is} "), (1, "which {is} "))
     return replace(place, words=which + place.words)
 

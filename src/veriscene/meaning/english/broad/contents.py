@@ -24,6 +24,12 @@ def some_plural(voice: Voice) -> Phrase:
     return Phrase(things.plural, f"exist({things.among(q.ITEMS_OF_BOX)})")
 
 
+def no_things(voice: Voice) -> Phrase:
+    """As in "no blue item", "no circles"."""
+    things = nouns.some_things(voice)
+    return Phrase(f"no {voice.one_of(things.singular, things.plural)}", f"not exist({things.among(q.ITEMS_OF_BOX)})")
+
+
 def at_border(voice: Voice) -> Phrase:
     """As in "two circles touching the base"."""
     return q.quantified(voice, borders.things_at_border(voice, of_a_box=False), q.ITEMS_OF_BOX, q.INSIDE)
@@ -111,6 +117,7 @@ TOWER: Weighted[Pattern] = (
     (4, several),
     (4, tower_parts.at_both_ends),
     (3, some_plural),
+    (1, no_things),
     (3, likeness.variety),
     (2, parts.divided),
     (2, likeness.alike),
@@ -162,6 +169,7 @@ SCATTER: Weighted[Pattern] = (
     (4, parts.divided),
     (2, parts.those_are),
     (3, some_plural),
+    (1, no_things),
     (3, two_colored),
     (3, likeness.kinds_and_more),
     (2, likeness.alike),
@@ -186,7 +194,7 @@ def content(voice: Voice) -> Phrase:
 
 LINKS: Mapping[SceneKind, Weighted[str]] = {
     "tower": (
-        (64, "with"),
+        (84, "with"),
         (8, "that {has}"),
         (12, "which {has}"),
         (7, "having"),
@@ -194,7 +202,7 @@ LINKS: Mapping[SceneKind, Weighted[str]] = {
         (1, "containing"),
     ),
     "scatter": (
-        *((62, "with"), (8, "that {has}"), (10, "which {has}"), (1, "having")),
+        *((84, "with"), (8, "that {has}"), (10, "which {has}"), (1, "having")),
         *((4, "containing"), (2, "that {contains}"), (3, "which {contains}")),
     ),
 }

@@ -50,6 +50,15 @@ HABITS: tuple[Habit, ...] = (
     (0.01, r"^(there is) a\b", r"\1 as"),
     (0.1, r"\bof the same (color|colour|shape|size)\b", r"of same \1"),
     # Words.
+    (0.25, r"\bbig\b", "large"),
+    (0.08, r"\bat most\b", "no more than"),
+    (0.05, r"\bless than\b", "fewer than"),
+    (0.05, r"\bmiddle\b", "center"),
+    (0.04, rf"\b(above|on top of) a (?={COLOR} block)", r"directly \1 a "),
+    (0.03, rf"\b(above|below|under) a (?={COLOR} block)", r"right \1 a "),
+    (0.05, r"\b(boxes|towers|box|tower) without a\b", r"\1 with no"),
+    (0.05, r"\bgrey\b", "gray"),
+    (0.1, r"\btop (block|item|object)\b", r"topmost \1"),
     (0.4, r"\bbelow\b", "bellow"),
     (0.2, r"\battached\b", "attach"),
     (0.1, r"\bstacked together\b", "stack together"),
@@ -82,7 +91,7 @@ HABITS: tuple[Habit, ...] = (
     (0.006, r"\bwith\b", "wih"),
     (0.006, r"\btouching\b", "touhing"),
     (0.006, r"\bobjects\b", "objetcs"),
-    (0.006, r"^there\b", "theer"),
+    (0.003, r"^there\b", "theer"),
     (0.004, r"^there (?=is|are)", "the "),
 )
 _COMPILED = [(share, re.compile(pattern), written) for share, pattern, written in HABITS]

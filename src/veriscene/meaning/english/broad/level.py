@@ -18,14 +18,15 @@ NOUNS: Mapping[SceneKind, Weighted[tuple[str, str, str]]] = {
     "tower": (
         *((72, ("tower", "towers", "block")), (17, ("box", "boxes", "item")), (5, ("tower", "towers", "object"))),
         *((2, ("box", "boxes", "square")), (2, ("box", "boxes", "block")), (1, ("tower", "towers", "item"))),
+        (1, ("tower", "towers", "square")),
     ),
     "scatter": (
-        *((66, ("box", "boxes", "item")), (9, ("box", "boxes", "object"))),
-        *((15, ("grey box", "grey boxes", "object")), (10, ("grey square", "grey squares", "object"))),
+        *((70, ("box", "boxes", "item")), (9, ("box", "boxes", "object")), (2, ("box", "boxes", "shape"))),
+        *((12, ("grey box", "grey boxes", "object")), (8, ("grey square", "grey squares", "object"))),
     ),
 }
 OF_BOXES: Weighted[q.Quantifier] = (
-    *((50, q.A), (26, q.NUMBER), (14, q.AT_LEAST), (9, q.EXACTLY), (5, q.ONLY), (4, q.NO), (1, q.AT_MOST)),
+    *((100, q.A), (28, q.NUMBER), (14, q.AT_LEAST), (7, q.EXACTLY), (4, q.ONLY), (3, q.NO), (1, q.AT_MOST)),
     (1, q.Quantifier("not more than {n} {things}", "count({all}) <= {n}")),
 )
 OF_ITEMS: Weighted[q.Quantifier] = (
@@ -92,15 +93,16 @@ TOWERS: Weighted[Pattern] = (
     (52, there_are(described_box)),
     (13, there_are(sentences.tower_ends)),
     (9, there_are(sentences.neighbours)),
-    (6, boxes_have),
-    (5, tower_parts.the_tower_has),
+    (5, boxes_have),
+    (8, tower_parts.the_tower_has),
     (3, tower_parts.part_of_tower_is),
     (1, tower_parts.parts_of_tower_are),
     (1, tower_parts.color_of_tower_is),
     (4, there_are(nouns.some_things_alone)),
     (1, there_are(nouns.anything)),
-    (2, scene_facts.equal_sizes),
+    (1, scene_facts.equal_sizes),
     (1, scene_facts.sizes_listed),
+    (1, scene_facts.extreme_box),
     (2, scene_facts.equal_ends),
     (1, scene_facts.equal_pairs),
     (1, scene_facts.in_boxes),
@@ -118,14 +120,14 @@ STACKS: Weighted[Pattern] = (
     (6, boxes_have),
     (8, stacks.item_is),
     (4, there_are(nouns.some_things_alone)),
-    (3, scene_facts.equal_sizes),
+    (1, scene_facts.equal_sizes),
     (1, scene_facts.sizes_listed),
-    (2, scene_facts.in_boxes),
+    (1, scene_facts.in_boxes),
 )
 SCATTER: Weighted[Pattern] = (
-    (48, there_are(described_box)),
-    (34, there_are(borders.things_at_border)),
-    (10, boxes_have),
+    (60, there_are(described_box)),
+    (42, there_are(borders.things_at_border)),
+    (4, boxes_have),
     (7, there_are(nouns.some_things_alone)),
     (3, some_items_are),
     (2, borders.subject_at_border),
@@ -136,7 +138,7 @@ SCATTER: Weighted[Pattern] = (
     (1, there_are(sentences.neighbours)),
     (2, sentences.two_facts),
     (1, sentences.comparison),
-    (2, scene_facts.equal_sizes),
+    (1, scene_facts.equal_sizes),
     (1, scene_facts.sizes_listed),
     (1, scene_facts.extreme_box),
     (4, scene_facts.in_boxes),
@@ -149,4 +151,11 @@ def tower_sentence(voice: Voice) -> Phrase:
     return voice.weighted(*(TOWERS if voice.box == "tower" else STACKS))(voice)
 
 
-LEVEL: Mapping[SceneKind, Weighted[Pattern]] = {"tower": ((1, tower_sentence),), "scatter": SCATTER}
+def scatter_sentence(voice: Voice) -> Phrase:
+    """Who says "grey box" mostly says "one of the grey boxes contains …"."""
+    if voice.box != "box" and voice.chance(0.35):
+        return boxes_have(voice)
+    return voice.weighted(*SCATTER)(voice)
+
+
+LEVEL: Mapping[SceneKind, Weighted[Pattern]] = {"tower": ((1, tower_sentence),), "scatter": ((1, scatter_sentence),)}

@@ -87,7 +87,8 @@ def all_of_which(voice: Voice) -> Phrase:
     """As in "two items and they are both circles", "only one item which is black"."""
     predicate, number = some_predicate(voice), voice.weighted((6, 1), (3, 2), (2, 3), (1, 4))
     things, items = nouns.anything(voice), nouns.anything(voice).plural
-    count = voice.weighted((3, "exactly "), (3, "only "), (2, "")) + voice.number(number)
+    # "One item that is blue" may be one of many.
+    count = voice.weighted((3, "exactly "), (3, "only "), (2 * (number > 1), "")) + voice.number(number)
     if number == 1:
         count = voice.weighted((4, count), (1, "a single"))
     are = agreed(predicate, number > 1)

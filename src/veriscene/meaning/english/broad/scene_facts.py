@@ -124,11 +124,14 @@ def extreme_box(voice: Voice) -> Phrase:
     words, relation = voice.weighted((4, ("least", "<=")), (1, ("most", ">=")))
     items = nouns.anything(voice).plural
     held = voice.weighted((3, holds_some), (1, holds_number))(voice)
-    named = f"with {voice.one_of('', 'the ')}{words} number of {items}"
+    named = f"{voice.box} with {voice.one_of('', 'the ')}{words} number of {items}"
+    if voice.box == "tower":
+        named = voice.one_of("smallest", "shortest") if words == "least" else voice.one_of("tallest", "highest")
+        named += " tower"
     verb = voice.one_of("has", "contains")
     extreme = f"All(all_boxes, lambda c: count(b.all_items_in_box()) {relation} count(c.all_items_in_box()))"
     meaning = f"exist(filter_obj(all_boxes, lambda b: {both(extreme, held.meaning)}))"
-    return Phrase(f"the {voice.box} {named} {verb} {agree(held.words, plural=False)}", meaning)
+    return Phrase(f"the {named} {verb} {agree(held.words, plural=False)}", meaning)
 
 
 def in_boxes(voice: Voice) -> Phrase:

@@ -90,11 +90,12 @@ def tower_of_blocks(voice: Voice) -> Things:
     n, items = voice.number(number), "blocks" if number > 1 else "block"
     words = voice.weighted(
         (6, f"{n} {items} tower|"),
-        (2, f"{n} block tower|"),
-        (2, f"{'single' if number == 1 else n} block tower|"),
-        (2, f"tower| of {n} {items}"),
-        (3, f"tower| with {n} {items}"),
-        (2, f"tower| with exactly {n} {items}"),
+        (1, f"{n} block tower|"),
+        (1, f"{'single' if number == 1 else n} block tower|"),
+        (1, f"tower| of {n} {items}"),
+        (8, f"tower| with {n} {items}"),
+        (3, f"tower| with exactly {n} {items}"),
+        (1, f"tower| having {n} {items}"),
     )
     singular, plural = words.replace("|", ""), words.replace("|", "s")
     return Things(singular, plural, both("b.is_tower()", f"count({q.ITEMS_OF_BOX}) == {number}"), 0.25, variable="b")
