@@ -89,6 +89,12 @@ def missing_skeletons(wanted: Sequence[Statement], drawn: Sequence[Statement]) -
     return dict(sorted(missing.items(), key=lambda entry: -len(entry[1])))
 
 
+SCENES = 12
+ORDERS = list(itertools.permutations(range(3)))
+# For each permutation, where the scenes that it turns into one another stand among the six.
+TURNED = [[ORDERS.index(tuple(order[new] for new in old)) for old in ORDERS] for order in ORDERS]
+
+
 class Behaviours:
     """Compares programs by their truth on scenes, whatever their notation and whatever the names of the colours."""
 
@@ -96,15 +102,10 @@ class Behaviours:
         rng = random.Random(seed)
         self.scenes = {kind: [recolored(draw_scene(rng, kind)) for _ in range(SCENES)] for kind in SCENE_KINDS}
 
-    def of(self, statement: Statement) -> tuple[bool, ...]:
-        """Equal for programs that agree on all scenes after some permutation of the colours."""
+    def of(self, statement: Statement) -> tuple[str, tuple[bool, ...]]:
+        """Equal for programs about one kind of scene that agree on all scenes after some permutation of the colours."""
         truths = [[statement.program.holds(scene) for scene in six] for six in self.scenes[statement.kind]]
-        orders = [[ORDERS.index(tuple(order[new] for new in old)) for old in ORDERS] for order in ORDERS]
-        return min(tuple(row[index] for row in truths for index in order) for order in orders)
-
-
-SCENES = 20
-ORDERS = list(itertools.permutations(range(3)))
+        return statement.kind, min(tuple(row[index] for row in truths for index in turned) for turned in TURNED)
 
 
 def recolored(scene: Scene) -> list[Scene]:
@@ -175,7 +176,7 @@ def compare_programs(stated: Sequence[Statement], drawn: Sequence[Statement], li
         print(f"  {len(statements):3d}  {construction}\n       {statements[0].text}")
     lacking = sum(map(len, missing.values()))
     behaviours = Behaviours()
-    known = {behaviours.of(statement) for statement in drawn}
+    known = {behaviours.of(statement) for statement in {each.program.text: each for each in drawn}.values()}
     found = sum(behaviours.of(statement) in known for statement in stated)
     return {
         "statements whose construction is drawn": 1 - lacking / len(stated),

@@ -44,7 +44,7 @@ def test_constructions_differ() -> None:
 def test_behaviour_is_that_of_the_program_up_to_colors() -> None:
     behaviours = module.Behaviours()
 
-    def behaviour(text: str) -> tuple[bool, ...]:
+    def behaviour(text: str) -> tuple[str, tuple[bool, ...]]:
         return behaviours.of(Statement("", "tower", parse(text)))
 
     above = "exist(filter_obj(all_items, lambda x: is_{}(x) and exist(filter_color(get_below(x), Color.{}))))"
