@@ -64,7 +64,9 @@ def synth(
     out: Annotated[Path, typer.Argument(readable=False, help="New folder for train, dev and test in NLVR's layout.")],
     statements: Annotated[int, typer.Option(help="Number of statements, each with four scenes.")] = 10_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
-    level: Annotated[str, typer.Option(help="simple: a few kinds of statement about towers; full: all.")] = "full",
+    level: Annotated[
+        str, typer.Option(help="simple: a few kinds about towers; full: most kinds; broad: all.")
+    ] = "full",
 ) -> None:
     """Generate a corpus of statements with known meaning: for each, two scenes where it is true and two near misses."""
     from veriscene.corpora import synthetic

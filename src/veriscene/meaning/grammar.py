@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 from veriscene.errors import InputError
 from veriscene.meaning.english import sentences
+from veriscene.meaning.english.broad import habits
+from veriscene.meaning.english.broad import level as broad
 from veriscene.meaning.english.descriptions import box_with, items_are, tower_of_color
 from veriscene.meaning.english.nouns import some_things_alone
 from veriscene.meaning.english.sentences import there_are
@@ -23,13 +26,16 @@ def draw(rng: random.Random, level: str = "full") -> Statement:
     if level not in LEVELS:
         raise InputError(f"unknown level {level!r}", allowed=f"choose from {', '.join(LEVELS)}")
     kind: SceneKind = rng.choice(tuple(LEVELS[level]))
-    voice = _draw_voice(rng, kind, simple=level == "simple")
+    voice = _draw_voice(rng, kind, level)
     phrase = voice.weighted(*LEVELS[level][kind])(voice)
-    text = sentence(phrase.words, capital=voice.chance(0.75), full_stop=voice.chance(0.55))
+    words = habits.rewrite(voice, phrase.words) if level == "broad" else phrase.words
+    capital = voice.chance(0.75) and not words.startswith(habits.LOST_CAPITAL)
+    text = sentence(words, capital, full_stop=voice.chance(0.55))
     return Statement(text=text, kind=kind, program=parse(phrase.meaning))
 
 
 # What one statement calls a box, boxes and an item.
+MIXED = 0.08  # The share of "broad" statements that mix digits and number words.
 NOUNS: Mapping[SceneKind, Weighted[tuple[str, str, str]]] = {
     "tower": ((80, ("tower", "towers", "block")), (12, ("box", "boxes", "item")), (8, ("tower", "towers", "object"))),
     "scatter": (
@@ -41,11 +47,14 @@ NOUNS: Mapping[SceneKind, Weighted[tuple[str, str, str]]] = {
 }
 
 
-def _draw_voice(rng: random.Random, kind: SceneKind, simple: bool) -> Voice:
-    nouns = NOUNS[kind]
+def _draw_voice(rng: random.Random, kind: SceneKind, level: str) -> Voice:
+    nouns = broad.NOUNS[kind] if level == "broad" else NOUNS[kind]
     box, boxes, item = rng.choices(nouns, [weight for weight, _ in nouns])[0][1]
     color = "color" if rng.random() < 0.85 else "colour"
-    return Voice(rng, kind, box=box, boxes=boxes, item=item, digits=rng.random() < 0.4, color=color, simple=simple)
+    voice = Voice(rng, kind, box, boxes, item, digits=rng.random() < 0.4, color=color, simple=level == "simple")
+    if level != "broad":
+        return voice
+    return replace(voice, broad=True, mixed=rng.random() < MIXED, digits=rng.random() < 0.36)
 
 
 LEVELS: Mapping[str, Mapping[SceneKind, Weighted[Pattern]]] = {
@@ -87,4 +96,6 @@ LEVELS: Mapping[str, Mapping[SceneKind, Weighted[Pattern]]] = {
             (1, sentences.equal_numbers),
         ),
     },
+    # Beyond "full": more constructions, and the wording habits of people who write fast.
+    "broad": broad.LEVEL,
 }

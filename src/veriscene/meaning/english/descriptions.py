@@ -68,10 +68,11 @@ def tower_of_color(voice: Voice) -> Things:
     return tower.that(Phrase(f"with {held.words}", held.meaning, 0.4))
 
 
-def items_are(voice: Voice, where: str = q.ALL_ITEMS) -> Phrase:
+def items_are(voice: Voice, where: str = q.ALL_ITEMS, none_of_none: bool = False) -> Phrase:
     """As in "all the blue circles are touching the wall", about all items or those of the box `b`.
 
-    "All" of none is false, as NLVR's writers and the public programs mean it.
+    "All" of none is false, as NLVR's writers and the public programs mean it. "None of the circles", where there are
+    no circles, is as true as `none_of_none`.
     """
     form = voice.weighted((4, "all"), (2, "every"), (4, "none"), (6, "count"))
     things, attribute = _subject_and_predicate(voice, whole_scene=where == q.ALL_ITEMS)
@@ -88,6 +89,8 @@ def items_are(voice: Voice, where: str = q.ALL_ITEMS) -> Phrase:
         the = "none of the" if form == "none" else voice.one_of("all the", "all", "all of the")
         subject = f"{the} {things.plural} are"
     words = f"{subject} {agree(attribute.words, plural=form != 'every')}"
+    if form == "none" and none_of_none:
+        return Phrase(words, f"not exist({things.that(attribute).among(where)})")
     return Phrase(words, f"All({things.among(where)}, lambda x: {test})")
 
 

@@ -14,6 +14,10 @@ ALL_ITEMS = "all_items"
 ITEMS_OF_BOX = "b.all_items_in_box()"
 ITEMS_OF_SAME_BOX = "x.box.all_items_in_box()"
 LARGEST_NUMBER, LARGEST_SIMPLE_NUMBER = 9, 2
+MOST: Mapping[SceneKind, Mapping[str, int]] = {
+    "tower": {ALL_BOXES: 3, ITEMS_OF_BOX: 4, ITEMS_OF_SAME_BOX: 4},
+    "scatter": {ALL_BOXES: 3, ITEMS_OF_BOX: 7, ITEMS_OF_SAME_BOX: 7},
+}
 
 # Typical counts. Numbers are drawn around them, so that statements are neither always true nor always false.
 USUAL_COUNT: Mapping[SceneKind, Mapping[str, float]] = {
@@ -83,6 +87,17 @@ def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Q
     largest = LARGEST_SIMPLE_NUMBER if voice.simple else LARGEST_NUMBER
     lowest = min(max(least, math.floor(usual * 0.6)), largest)
     number = voice.rng.randint(lowest, min(max(lowest, math.ceil(usual * 1.4)), largest))
+    if voice.broad:
+        number = max(least, _natural_number(voice, quantifier, number, where))
     plural = number > 1 if quantifier.plural is None else quantifier.plural
     words = quantifier.words.format(n=voice.number(number), things=things.plural if plural else things.singular)
     return Phrase(words, quantifier.meaning.format(all=things.among(where), n=number), plural=plural)
+
+
+def _natural_number(voice: Voice, quantifier: Quantifier, number: int, where: str) -> int:
+    """The number or one that people prefer, as in "at least one", "only one", "one box"; sometimes the next larger."""
+    if where == ALL_BOXES:
+        return voice.weighted((55, 1), (30, 2), (4, 3))
+    if quantifier in (AT_LEAST, ONLY) and voice.chance(0.5):
+        return 1
+    return number + (number < MOST[voice.kind].get(where, LARGEST_NUMBER) and voice.chance(0.2))

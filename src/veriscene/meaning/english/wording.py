@@ -28,7 +28,10 @@ PLURAL |= {"circle": "circles", "square": "squares", "triangle": "triangles"}
 
 @dataclass(frozen=True)
 class Voice:
-    """The random generator and the word choices of one statement, which does not mix digits and number words."""
+    """The random generator and the word choices of one statement.
+
+    Digits and number words are not mixed, unless by a `mixed` voice. A `broad` voice uses a wider range of numbers.
+    """
 
     rng: random.Random
     kind: SceneKind
@@ -38,6 +41,8 @@ class Voice:
     digits: bool = True
     color: str = "color"
     simple: bool = False
+    mixed: bool = False
+    broad: bool = False
 
     def one_of(self, *options: Option) -> Option:
         return options[int(self.rng.random() * len(options))]
@@ -54,7 +59,8 @@ class Voice:
         return self.rng.random() < probability
 
     def number(self, number: int) -> str:
-        return str(number) if self.digits else NUMBER_WORDS[number]
+        digits = self.digits if not self.mixed else self.chance(0.5)
+        return str(number) if digits else NUMBER_WORDS[number]
 
 
 def agree(words: str, plural: bool) -> str:

@@ -63,7 +63,7 @@ def _syntax_tree(text: object) -> ast.expr:
     except (MemoryError, RecursionError, ValueError):
         raise _TOO_DEEP from None
     _check_depth(root)
-    for node in ast.walk(root):
+    for node in ast.walk(root) if indent else ():
         if isinstance(node, ast.expr | ast.keyword):
             node.col_offset += indent
     return root

@@ -1,0 +1,1 @@
+"""The level "broad": what NLVR's writers say beyond the level "full", and how they say it."""
