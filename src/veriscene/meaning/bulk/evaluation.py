@@ -1,0 +1,77 @@
+"""Programs on many scenes at once. Equal to `Program.holds` on each scene, many times as fast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veriscene.meaning.bulk.arrays import Array, SceneArrays
+from veriscene.meaning.bulk.compiling import compile_rows
+from veriscene.meaning.bulk.rows import Code, Rows, Unsupported
+from veriscene.meaning.language.execution import MAX_STEPS, compile_expression
+from veriscene.meaning.language.sets import Undefined
+from veriscene.meaning.program import Program
+
+MOST_ROWS = 1 << 20  # evaluated at once: it bounds memory
+
+
+@dataclass(frozen=True)
+class Truths:
+    """Of one program on n scenes."""
+
+    holds: Array  # (n,), bool
+    undefined: Array  # (n,), bool: a presupposition fails, so that neither the statement nor its negation is true
+
+
+class BulkProgram:
+    """A program, compiled for evaluation on many scenes."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._code = _compiled(program)
+
+    @property
+    def vectorised(self) -> bool:
+        """False if it uses a construct that is left to the plain evaluator."""
+        return self._code is not None
+
+    def __call__(self, scenes: SceneArrays) -> Truths:
+        """Raises InputError where `Program.holds` does: if evaluation takes too many steps."""
+        if self._code is None:
+            return _plain(self.program, scenes)
+        at_once = max(1, MOST_ROWS // (1 + self._code.cost))
+        parts = [_run(self._code, scenes[start : start + at_once]) for start in range(0, len(scenes), at_once)]
+        if len(parts) == 1:
+            return parts[0]
+        found = [np.concatenate([vars(part)[name] for part in parts] or [np.empty(0, bool)]) for name in _FIELDS]
+        return Truths(*found)
+
+
+_FIELDS = ("holds", "undefined")
+
+
+def _compiled(program: Program) -> Code | None:
+    try:
+        code = compile_rows(program.expression)
+    except Unsupported:
+        return None
+    return code if code.cost <= MAX_STEPS else None  # the plain evaluator counts the steps
+
+
+def _run(code: Code, scenes: SceneArrays) -> Truths:
+    rows = Rows(scenes)
+    holds = np.broadcast_to(code.run(rows), len(rows))
+    undefined = np.zeros(len(rows), bool) if rows.undefined is None else rows.undefined
+    return Truths(holds & ~undefined, undefined)
+
+
+def _plain(program: Program, scenes: SceneArrays) -> Truths:
+    value = compile_expression(program.expression)
+    holds, undefined = np.zeros((2, len(scenes)), bool)
+    for number, scene in enumerate(scenes.scenes()):
+        try:
+            holds[number] = value(scene)
+        except Undefined:
+            undefined[number] = True
+    return Truths(holds, undefined)
