@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -68,10 +69,8 @@ def plain(programs: Sequence[Program], scenes: Sequence[Scene]) -> np.ndarray:
     found = np.full((len(codes), len(scenes)), UNDEFINED)
     for column, scene in enumerate(scenes):
         for row, code in enumerate(codes):
-            try:
+            with suppress(Undefined):
                 found[row, column] = bool(code(scene))
-            except Undefined:
-                pass
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from veriscene.scenes.scene import (
     BOXES_PER_SCENE,
     MOST_ITEMS,
     TOUCHING,
+    Attribute,
     Box,
     Color,
     Item,
@@ -71,6 +72,17 @@ class SceneArrays:
 
     def __len__(self) -> int:
         return int(self.fields.shape[1])
+
+    def derived(self, name: Hashable, make: Callable[[SceneArrays], Array]) -> Array:
+        """What `make` returns, computed once under this name."""
+        found = self._derived.get(name)
+        if found is None:
+            found = self._derived[name] = make(self)
+        return found
+
+    @cached_property
+    def _derived(self) -> dict[Hashable, Array]:
+        return {}
 
     def __getitem__(self, which: slice | Array) -> SceneArrays:
         return SceneArrays(self.fields[:, which])
@@ -136,6 +148,15 @@ class SceneArrays:
         squares = (self.shape == _NUMBER_OF[Shape.SQUARE]) | ~self.mask
         aligned = (self.right == self.right[:, :, :1]) | ~self.mask
         return (squares & aligned).all(axis=2) & self.mask[:, :, 0]
+
+    @cached_property
+    def is_second(self) -> Array:
+        """Blocks of a tower have 20 pixels, and are one pixel apart."""
+        return self.is_tower[:, :, None] & (self.bottom == 21)
+
+    @cached_property
+    def is_third(self) -> Array:
+        return self.is_tower[:, :, None] & (self.bottom == 42)
 
     # ------------------------------------------------------------ (n, box, slot, slot): pairs of items of one box
 

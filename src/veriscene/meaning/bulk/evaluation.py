@@ -36,12 +36,16 @@ class BulkProgram:
         """False if it uses a construct that is left to the plain evaluator."""
         return self._code is not None
 
-    def __call__(self, scenes: SceneArrays) -> Truths:
-        """Raises InputError where `Program.holds` does: if evaluation takes too many steps."""
+    def __call__(self, scenes: SceneArrays, which: Array | None = None) -> Truths:
+        """On all scenes, or on those with the given numbers, in that order.
+
+        Raises InputError where `Program.holds` does: if evaluation takes too many steps.
+        """
+        which = np.arange(len(scenes)) if which is None else which
         if self._code is None:
-            return _plain(self.program, scenes)
+            return _plain(self.program, scenes[which])
         at_once = max(1, MOST_ROWS // (1 + self._code.cost))
-        parts = [_run(self._code, scenes[start : start + at_once]) for start in range(0, len(scenes), at_once)]
+        parts = [_run(self._code, scenes, which[start : start + at_once]) for start in range(0, len(which), at_once)]
         if len(parts) == 1:
             return parts[0]
         found = [np.concatenate([vars(part)[name] for part in parts] or [np.empty(0, bool)]) for name in _FIELDS]
@@ -59,8 +63,8 @@ def _compiled(program: Program) -> Code | None:
     return code if code.cost <= MAX_STEPS else None  # the plain evaluator counts the steps
 
 
-def _run(code: Code, scenes: SceneArrays) -> Truths:
-    rows = Rows(scenes)
+def _run(code: Code, scenes: SceneArrays, which: Array) -> Truths:
+    rows = Rows(scenes, which)
     holds = np.broadcast_to(code.run(rows), len(rows))
     undefined = np.zeros(len(rows), bool) if rows.undefined is None else rows.undefined
     return Truths(holds & ~undefined, undefined)

@@ -43,15 +43,17 @@ def _look(kind: Kind) -> Callable[[SceneArrays], Array]:
 def _predicates() -> dict[str, Compile]:
     def has(kind: Kind, value: Enum | None) -> Compile:
         look, number = _look(kind), number_of(value)
-        return _of_item(lambda scenes: look(scenes) == number)
+        return lambda call, codes: Code(
+            lambda rows: look(rows.scenes).reshape(-1)[codes[0].run(rows)] == number, call.type
+        )
 
     named = {name.split(".")[1].lower(): look for name, look in CONSTANTS.items() if look[0] in LOOKS}
     return {
         **{f"is_{name}": has(*look) for name, look in named.items()},
         "is_top": _of_item(lambda scenes: scenes.is_top),
         "is_bottom": _of_item(lambda scenes: scenes.is_bottom),
-        "is_second": _of_item(lambda scenes: scenes.is_tower[:, :, None] & (scenes.bottom == 21)),
-        "is_third": _of_item(lambda scenes: scenes.is_tower[:, :, None] & (scenes.bottom == 42)),
+        "is_second": _of_item(lambda scenes: scenes.is_second),
+        "is_third": _of_item(lambda scenes: scenes.is_third),
         "box": lambda call, codes: Code(lambda rows: codes[0].run(rows) // MOST_ITEMS, call.type),
         "is_tower": lambda call, codes: Code(lambda r: r.scenes.is_tower.reshape(-1)[codes[0].run(r)], call.type),
     }
@@ -79,7 +81,8 @@ def _walls(corner: bool, margin: int) -> Compile:
                 found = found & walls[number_of(side)]
             return found
 
-        return _of_item(touches)(call, codes)
+        name = ("walls", corner, margin, *sides)
+        return _of_item(lambda scenes: scenes.derived(name, touches))(call, codes)
 
     return compiled
 

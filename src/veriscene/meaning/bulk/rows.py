@@ -33,10 +33,9 @@ class Unsupported(Exception):
 class Rows:
     """Rows either are the scenes themselves, or come from outer rows: one for each member of a set, or some of them."""
 
-    def __init__(self, scenes: SceneArrays, outer: Rows | None = None, origin: Array | None = None) -> None:
-        """`origin`: for each row, the outer row that it comes from."""
-        self.scenes, self.outer = scenes, outer
-        self.origin = np.arange(len(scenes)) if origin is None else origin
+    def __init__(self, scenes: SceneArrays, origin: Array, outer: Rows | None = None) -> None:
+        """`origin`: for each row, the outer row that it comes from, or the scene that it is."""
+        self.scenes, self.origin, self.outer = scenes, origin, outer
         self.values: dict[int, Any] = {} if outer else {SCENE: self.origin}
         self.undefined: Array | None = None  # where an expression had no value; None: nowhere
 
@@ -59,12 +58,12 @@ class Rows:
 
     def members(self, depth: int, origin: Array, values: Any) -> Rows:
         """A row for each member of a set; `origin` ascends."""
-        inner = Rows(self.scenes, self, origin)
+        inner = Rows(self.scenes, origin, self)
         inner.values[depth] = values
         return inner
 
     def only(self, condition: Array) -> Rows:
-        return Rows(self.scenes, self, np.flatnonzero(condition))
+        return Rows(self.scenes, np.flatnonzero(condition), self)
 
     def mark_undefined(self, where: Array) -> None:
         self.undefined = where if self.undefined is None else self.undefined | where
