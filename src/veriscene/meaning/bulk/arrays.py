@@ -70,6 +70,9 @@ class SceneArrays:
             for boxes in per_scene
         ]
 
+    def __reduce__(self) -> tuple[type[SceneArrays], tuple[Array]]:
+        return SceneArrays, (self.fields,)  # What was derived takes many times as much space.
+
     def __len__(self) -> int:
         return int(self.fields.shape[1])
 

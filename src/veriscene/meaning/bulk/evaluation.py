@@ -36,6 +36,10 @@ class BulkProgram:
         """False if it uses a construct that is left to the plain evaluator."""
         return self._code is not None
 
+    def holds(self, scenes: SceneArrays, which: Array | None = None) -> Array:
+        """(n,): as `Program.holds`; False where a presupposition fails."""
+        return self(scenes, which).holds
+
     def __call__(self, scenes: SceneArrays, which: Array | None = None) -> Truths:
         """On all scenes, or on those with the given numbers, in that order.
 

@@ -1,0 +1,266 @@
+"""Makes a teacher's examples, as arrays. Runs in worker processes, which need no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from veriscene.meaning.bulk.arrays import Array, SceneArrays, X, Y
+from veriscene.meaning.bulk.drawing import are_towers, draw_scenes, from_floor_up
+from veriscene.meaning.bulk.evaluation import BulkProgram
+from veriscene.meaning.bulk.near_miss import find_pairs
+from veriscene.meaning.notation import parse
+from veriscene.meaning.scene_drawing import SCENE_KINDS, SceneKind
+from veriscene.scenes.scene import BOX_EXTENT
+
+STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow
+LABELLED_PER_BLOCK = 4096
+KINDS: tuple[SceneKind | None, ...] = (*SCENE_KINDS, None)
+FRESH_SCENES = 1024  # of each kind, drawn anew each epoch
+FEWEST_STARTS, STARTS_PER_PAIR = 24, 6  # of walks: most edits do not change the truth
+ROUNDS, ROUNDS_WITHOUT_CONTRAST = 4, 12  # of edits; the latter where no scene with one of the truths is known
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A statement as the maker needs it."""
+
+    number: int
+    program: str
+    kind: SceneKind | None
+    scenes: int
+
+
+@dataclass(frozen=True)
+class Made:
+    """Labelled examples."""
+
+    statements: Array  # (n,), int32: numbers of the statements
+    labels: Array  # (n,), bool
+    scenes: SceneArrays  # their items in reading order
+    positions: Array  # (n, box, slot), uint8: the place of each item before it was put into reading order
+    one_sided: tuple[int, ...] = ()  # statements of which only one truth value was found
+    near_misses: int = 0
+
+    @classmethod
+    def joined(cls, parts: Sequence[Made]) -> Made:
+        return cls(
+            statements=np.concatenate([part.statements for part in parts]),
+            labels=np.concatenate([part.labels for part in parts]),
+            scenes=SceneArrays.concatenated(part.scenes for part in parts),
+            positions=np.concatenate([part.positions for part in parts]),
+            one_sided=tuple(number for part in parts for number in part.one_sided),
+            near_misses=sum(part.near_misses for part in parts),
+        )
+
+
+def pools_of(scenes: SceneArrays) -> dict[SceneKind, SceneArrays]:
+    """The scenes by kind; towers with their blocks from the floor up."""
+    upright = from_floor_up(scenes)
+    towers = are_towers(upright)
+    return {"tower": upright[np.flatnonzero(towers)], "scatter": scenes[np.flatnonzero(~towers)]}
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The corpus's own examples, of which an epoch has `count`."""
+
+    statements: Array
+    labels: Array
+    scenes: SceneArrays
+    count: int
+
+
+@dataclass
+class Maker:
+    """`make(epoch, block)` is deterministic, so any process may make any block."""
+
+    lessons: Sequence[Lesson]
+    pools: Mapping[SceneKind, SceneArrays]
+    labelled: Labelled | None
+    seed: int
+    near_misses: float
+    generated: float
+    order: str  # of items: file | sorted | random, as ItemOrder
+    _truths: dict[int, Array] = field(default_factory=dict, init=False)  # bits: of each statement on its pool
+    _programs: dict[int, BulkProgram] = field(default_factory=dict, init=False)
+    _fresh: dict[tuple[int, SceneKind | None], SceneArrays] = field(default_factory=dict, init=False)
+    _both: SceneArrays | None = field(default=None, init=False)  # the pools, for statements about any kind of scene
+
+    def __post_init__(self) -> None:
+        alike: dict[tuple[SceneKind | None, int], list[Lesson]] = {}
+        for lesson in self.lessons:
+            alike.setdefault((lesson.kind, lesson.scenes), []).append(lesson)
+        size = STATEMENTS_PER_BLOCK
+        self._blocks = [some[at : at + size] for some in alike.values() for at in range(0, len(some), size)]
+
+    @property
+    def blocks(self) -> int:
+        labelled = self.labelled.count if self.labelled else 0
+        return len(self._blocks) + -(-labelled // LABELLED_PER_BLOCK)
+
+    @property
+    def examples(self) -> int:
+        """Of an epoch."""
+        return sum(lesson.scenes for lesson in self.lessons) + (self.labelled.count if self.labelled else 0)
+
+    def make(self, epoch: int, block: int) -> Made:
+        rng = np.random.default_rng([self.seed, epoch, block])
+        if block < len(self._blocks):
+            return self._ordered(rng, self._teach(rng, epoch, self._blocks[block]))
+        return self._ordered(rng, self._draw_labelled(epoch, block - len(self._blocks)))
+
+    # ------------------------------------------------------------ statements with programs
+
+    def _teach(self, rng: np.random.Generator, epoch: int, lessons: Sequence[Lesson]) -> Made:
+        pool, fresh = self._pool(lessons[0].kind), self._fresh_scenes(epoch, lessons[0].kind)
+        known = SceneArrays.concatenated([pool, fresh])
+        programs = [self._program(lesson) for lesson in lessons]
+        choices = [
+            _Choice(np.concatenate([self._pool_truths(lesson), program.holds(fresh)]), len(pool), self.generated)
+            for lesson, program in zip(lessons, programs, strict=True)
+        ]
+        wanted = round(lessons[0].scenes * self.near_misses / 2)
+        starts = [choice.balanced(rng, max(FEWEST_STARTS, STARTS_PER_PAIR * wanted)) for choice in choices]
+        rounds = ROUNDS if all(choice.has_both for choice in choices) else ROUNDS_WITHOUT_CONTRAST
+        pairs = find_pairs(
+            rng,
+            [program.holds for program in programs],
+            known[np.concatenate(starts)],
+            np.repeat(np.arange(len(lessons)), [len(start) for start in starts]),
+            np.concatenate([choice.truths[start] for choice, start in zip(choices, starts, strict=True)]),
+            wanted=wanted,
+            rounds=rounds,
+        )
+        everything = SceneArrays.concatenated([known, pairs.before, pairs.after])
+        which, truths, one_sided = [], [], []
+        for number, (lesson, choice) in enumerate(zip(lessons, choices, strict=True)):
+            mine = np.flatnonzero(pairs.statements == number)
+            before, after = len(known) + mine, len(known) + len(pairs.truths) + mine
+            in_pairs, labels = (
+                np.concatenate([before, after]),
+                np.concatenate([pairs.truths[mine], ~pairs.truths[mine]]),
+            )
+            drawn, drawn_labels = choice.fill(rng, lesson.scenes, in_pairs, labels)
+            which.append(drawn)
+            truths.append(drawn_labels)
+            if drawn_labels.all() or not drawn_labels.any():
+                one_sided.append(lesson.number)
+        return Made(
+            statements=np.repeat([lesson.number for lesson in lessons], [len(some) for some in which]).astype(np.int32),
+            labels=np.concatenate(truths),
+            scenes=everything[np.concatenate(which)],
+            positions=np.empty(0, np.uint8),
+            one_sided=tuple(one_sided),
+            near_misses=2 * len(pairs.truths),
+        )
+
+    def _program(self, lesson: Lesson) -> BulkProgram:
+        if lesson.number not in self._programs:
+            self._programs[lesson.number] = BulkProgram(parse(lesson.program))
+        return self._programs[lesson.number]
+
+    def _pool(self, kind: SceneKind | None) -> SceneArrays:
+        if kind is not None:
+            return self.pools[kind]
+        if self._both is None:
+            self._both = SceneArrays.concatenated(self.pools.values())
+        return self._both
+
+    def _pool_truths(self, lesson: Lesson) -> Array:
+        """(scene of the pool,): whether the statement holds. Evaluated once, as the pool stays the same."""
+        pool = self._pool(lesson.kind)
+        if lesson.number not in self._truths:
+            self._truths[lesson.number] = np.packbits(self._program(lesson).holds(pool))
+        return np.unpackbits(self._truths[lesson.number], count=len(pool)).astype(bool)
+
+    def _fresh_scenes(self, epoch: int, kind: SceneKind | None) -> SceneArrays:
+        """Scenes of this epoch; none if only those of the corpus are wanted and there are some."""
+        if not self.generated and len(self._pool(kind)):
+            return self._pool(kind)[:0]
+        key = epoch, kind
+        if key not in self._fresh:
+            kinds: Iterable[SceneKind] = SCENE_KINDS if kind is None else (kind,)
+            rng = np.random.default_rng([self.seed, epoch, 2**32, KINDS.index(kind)])
+            self._fresh = {known: scenes for known, scenes in self._fresh.items() if known[0] == epoch}
+            self._fresh[key] = SceneArrays.concatenated(draw_scenes(rng, each, FRESH_SCENES) for each in kinds)
+        return self._fresh[key]
+
+    # ------------------------------------------------------------ the corpus's own examples; reading order
+
+    def _draw_labelled(self, epoch: int, block: int) -> Made:
+        """Every example once before any of them twice."""
+        own = self.labelled
+        assert own is not None
+        rng = np.random.default_rng([self.seed, epoch, 2**33])
+        times = -(-own.count // len(own.labels))
+        order = np.concatenate([rng.permutation(len(own.labels)) for _ in range(times)])[: own.count]
+        which = order[block * LABELLED_PER_BLOCK : (block + 1) * LABELLED_PER_BLOCK]
+        return Made(own.statements[which], own.labels[which], own.scenes[which], np.empty(0, np.uint8))
+
+    def _ordered(self, rng: np.random.Generator, made: Made) -> Made:
+        scenes = made.scenes
+        if self.order == "file":
+            keys = np.broadcast_to(np.arange(scenes.mask.shape[2]), scenes.mask.shape)
+        elif self.order == "sorted":
+            keys = scenes.fields[X].astype(np.int32) * 2 * BOX_EXTENT - scenes.fields[Y]
+        else:
+            keys = rng.random(scenes.mask.shape, np.float32)
+        order = np.where(scenes.mask, keys, np.iinfo(np.int32).max).argsort(axis=2, kind="stable")
+        ordered = SceneArrays(np.take_along_axis(scenes.fields, order[None], axis=3))
+        return Made(made.statements, made.labels, ordered, order.astype(np.uint8), made.one_sided, made.near_misses)
+
+
+class _Choice:
+    """Scenes of which the truth of one statement is known: first those of the corpus, then `fresh` ones."""
+
+    def __init__(self, truths: Array, corpus: int, generated: float) -> None:
+        self.truths, self.generated = truths, generated
+        numbers = [np.flatnonzero(truths == label) for label in (False, True)]
+        self.numbers = [(some[some < corpus], some[some >= corpus]) for some in numbers]
+
+    @property
+    def has_both(self) -> bool:
+        return bool(self.truths.any() and not self.truths.all())
+
+    def draw(self, rng: np.random.Generator, label: bool, count: int) -> Array:
+        """That many scenes with this label, or none if there are none. Repeats a scene only if there are too few."""
+        old, new = self.numbers[label]
+        if not len(old) + len(new):
+            return old
+        fresh = count if not len(old) else rng.binomial(count, self.generated) if len(new) else 0
+        return np.concatenate([_sample(rng, old, count - fresh), _sample(rng, new, fresh)])
+
+    def balanced(self, rng: np.random.Generator, count: int) -> Array:
+        """Half true, half false, as far as both exist."""
+        found = [self.draw(rng, label, count // 2) for label in (False, True)]
+        return np.concatenate(found)
+
+    def fill(self, rng: np.random.Generator, count: int, paired: Array, labels: Array) -> tuple[Array, Array]:
+        """The pairs' scenes and so many others that there are `count`, half of them true as far as possible."""
+        trues = (count + int(rng.integers(2))) // 2
+        parts, part_labels = [paired], [labels]
+        for label, total in ((True, trues), (False, count - trues)):
+            missing = max(0, total - int((labels == label).sum()))
+            drawn = self.draw(rng, label, missing)
+            if not len(drawn):  # none is known but what edits led to
+                drawn = _sample(rng, paired[labels == label], missing)
+            parts.append(drawn)
+            part_labels.append(np.full(len(drawn), label))
+        which, truths = np.concatenate(parts), np.concatenate(part_labels)
+        if len(which) < count:  # it is true of all known scenes, or of none
+            label = bool(self.truths.any())
+            which = np.concatenate([which, self.draw(rng, label, count - len(which))])
+            truths = np.concatenate([truths, np.full(count - len(truths), label)])
+        return which[:count], truths[:count]
+
+
+def _sample(rng: np.random.Generator, numbers: Array, count: int) -> Array:
+    """That many of the numbers, as different as possible; none if there are none."""
+    if not len(numbers) or not count:
+        return numbers[:0]
+    if count <= len(numbers):
+        return rng.choice(numbers, count, replace=False)
+    return numbers[rng.permutation(np.arange(count) % len(numbers))]

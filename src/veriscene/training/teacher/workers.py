@@ -1,0 +1,118 @@
+"""The processes of a teacher."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+
+from veriscene.errors import InputError
+from veriscene.training.teacher.maker import Made, Maker
+
+SECONDS_TO_END = 5.0
+
+
+def usable_cores() -> int:
+    """Of this machine, for each of the training processes on it."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return int(cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
+class Workers:
+    """Processes that make blocks of examples. Each one always makes the same blocks, whose truths it remembers."""
+
+    def __init__(self, maker: Maker, count: int) -> None:
+        self.maker, self.count = maker, max(1, min(count, maker.blocks))
+        self.closed = False
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._informed: set[int] = set()  # processes that have the maker
+
+    @cached_property
+    def _introduction(self) -> bytes:
+        return pickle.dumps(replace(self.maker), protocol=5)  # without what it remembers
+
+    def make(self, epoch: int) -> Made:
+        """All examples of an epoch; raises InputError if a process failed."""
+        self._start()
+        _ = self._introduction  # before several threads need it
+        answers: list[Made | InputError | None] = [None] * self.maker.blocks
+        failed = threading.Event()
+        threads = [
+            threading.Thread(target=self._ask, args=(number, epoch, answers, failed), daemon=True)
+            for number in range(self.count)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return Made.joined(self._complete(answers))
+
+    def _start(self) -> None:
+        """At the first epoch, so that a run that is refused has started nothing."""
+        if self._processes or self.closed:
+            return
+        paths = os.pathsep.join(path for path in sys.path if path)
+        environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+        for _ in range(self.count):
+            # In a session of its own, a process does not get the Ctrl-C that is meant for the training loop.
+            process = subprocess.Popen(
+                [sys.executable, "-m", "veriscene.training.teacher.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=environment,
+                start_new_session=True,
+            )
+            self._processes.append(process)
+
+    def _ask(self, number: int, epoch: int, answers: list[Made | InputError | None], failed: threading.Event) -> None:
+        """Fills in the blocks of one process; all stop as soon as one has failed."""
+        process = self._processes[number]
+        assert process.stdin is not None and process.stdout is not None
+        for block in range(number, len(answers), self.count):
+            if failed.is_set():
+                return
+            try:
+                if number not in self._informed:
+                    process.stdin.write(self._introduction)
+                    self._informed.add(number)
+                pickle.dump((epoch, block), process.stdin)
+                process.stdin.flush()
+                answers[block] = pickle.load(process.stdout)
+            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+                failed.set()  # the process has ended: `_complete` says so
+            if isinstance(answers[block], InputError):
+                failed.set()
+
+    def _complete(self, answers: Sequence[Made | InputError | None]) -> list[Made]:
+        for answer in answers:
+            if isinstance(answer, InputError):
+                raise answer
+        found = [answer for answer in answers if isinstance(answer, Made)]
+        if len(found) < len(answers):
+            if self.closed:
+                raise InputError("the teacher was closed")
+            codes = [process.wait(SECONDS_TO_END) for process in self._processes if process.poll() is not None]
+            status = ", ".join(map(str, codes)) or "unknown"
+            what = f"a process of the teacher ended unexpectedly (exit status {status})"
+            raise InputError(what, allowed="if memory ran out, lower teacher.workers or teacher.scenes")
+        return found
+
+    def close(self) -> None:
+        """Ends the processes, whatever they are doing."""
+        self.closed = True
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    with suppress(OSError):  # what was still to be sent cannot be
+                        stream.close()
+        self._processes = []
