@@ -24,8 +24,10 @@ def main() -> None:
                 answer = maker.make(epoch, block)
             except InputError as error:
                 answer = error
-            except Exception:
-                answer = InputError(f"a teacher's process failed: {traceback.format_exc(limit=-1).strip()}")
+            except Exception as error:
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                what = f"{type(error).__name__} {str(error)!r:.200} at {place.filename}:{place.lineno}"
+                answer = InputError(f"a teacher's process failed: {what}")
             pickle.dump(answer, answers, protocol=5)
             answers.flush()
     except (EOFError, BrokenPipeError):

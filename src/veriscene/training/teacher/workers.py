@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 
 from veriscene.errors import InputError
 from veriscene.training.teacher.maker import Made, Maker
@@ -58,12 +59,12 @@ class Workers:
         """At the first epoch, so that a run that is refused has started nothing."""
         if self._processes or self.closed:
             return
-        paths = os.pathsep.join(path for path in sys.path if path)
-        environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+        paths = [str(Path(__file__).resolve().parents[3]), *filter(None, sys.path)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
         for _ in range(self.count):
             # In a session of its own, a process does not get the Ctrl-C that is meant for the training loop.
             process = subprocess.Popen(
-                [sys.executable, "-m", "veriscene.training.teacher.worker"],
+                [sys.executable, "-P", "-m", "veriscene.training.teacher.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment,
