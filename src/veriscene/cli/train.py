@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Out, Seed
+from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Out, Seed, Teacher
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from veriscene.config import Config
     from veriscene.training.base import Trainer
-
-
-_TEACHER_HELP = "JSON lines of statements with programs, for which a teacher makes scenes; may be repeated."
-Teacher = Annotated[
-    list[Path] | None, typer.Option("--teacher", metavar="FILE.jsonl", readable=False, help=_TEACHER_HELP)
-]
 
 
 def train(
