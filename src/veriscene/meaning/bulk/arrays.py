@@ -161,6 +161,12 @@ class SceneArrays:
     def is_third(self) -> Array:
         return self.is_tower[:, :, None] & (self.bottom == 42)
 
+    @cached_property
+    def items_of_box(self) -> Array:
+        """(n * box, SLOTS): whether there is an item, and in that box."""
+        own = np.eye(BOXES_PER_SCENE, dtype=bool)[None, :, :, None]
+        return (own & self.mask[:, None]).reshape(-1, SLOTS)
+
     # ------------------------------------------------------------ (n, box, slot, slot): pairs of items of one box
 
     @cached_property

@@ -15,7 +15,7 @@ from veriscene.meaning.bulk.arrays import SLOTS, Array
 from veriscene.meaning.bulk.rows import Code, Rows, Subsets, Unsupported
 from veriscene.meaning.language import expression as tree
 from veriscene.meaning.language.types import Kind, Many, Type
-from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS
+from veriscene.scenes.scene import BOXES_PER_SCENE
 
 LOOKS = (Kind.COLOR, Kind.SHAPE, Kind.SIZE)
 LOOK_VALUES = 3  # colours, shapes, sizes
@@ -61,7 +61,27 @@ def truth(value: Any) -> Any:
 
 
 def _nonzero(value: Any) -> Any:
-    return value.any(axis=1) if np.ndim(value) == 2 else np.asarray(value) != 0
+    return any_member(value) if np.ndim(value) == 2 else np.asarray(value) != 0
+
+
+def any_member(sets: Array) -> Array:
+    """(R,): whether a set has members. Eight slots are one number: numpy is slow along short axes."""
+    if sets.dtype != bool or sets.shape[1] != SLOTS:
+        return sets.any(axis=1)
+    boxes = np.ascontiguousarray(sets).view(np.uint64)
+    return (boxes[:, 0] | boxes[:, 1] | boxes[:, 2]) != 0
+
+
+def count_members(sets: Array) -> Array:
+    """(R,): how many different members a set has. The product adds up the eight bytes of a number."""
+    if sets.dtype != bool or sets.shape[1] != SLOTS:
+        return np.count_nonzero(sets, axis=1)
+    boxes = np.ascontiguousarray(sets).view(np.uint64)
+    # No byte overflows into the next one, as a scene has at most 24 items.
+    return ((boxes[:, 0] + boxes[:, 1] + boxes[:, 2]) * _EACH_BYTE >> _LAST_BYTE).astype(np.int64)
+
+
+_EACH_BYTE, _LAST_BYTE = np.uint64(0x0101010101010101), np.uint64(56)
 
 
 def one_hot(rows: Rows, numbers: Any, width: int) -> Array:
@@ -86,9 +106,7 @@ def collected(rows: Rows, type: Type, value: Any) -> Any:
 
 def box_items(rows: Rows, box: Array) -> Array:
     """(R, SLOTS): the items of each row's box."""
-    result = np.zeros((len(rows), BOXES_PER_SCENE, MOST_ITEMS), bool)
-    result[np.arange(len(rows)), box % BOXES_PER_SCENE] = rows.scenes.mask.reshape(-1, MOST_ITEMS)[box]
-    return result.reshape(len(rows), SLOTS)
+    return rows.scenes.items_of_box[box]
 
 
 def same(left: Code, right: Code, always_sets: bool = False) -> Callable[[Rows, Any, Any], Any]:
@@ -155,7 +173,7 @@ def _exist(call: tree.Call, codes: Sequence[Code]) -> Code:
         sets = as_members(rows, codes[0])
         if isinstance(sets, Subsets):
             return np.bincount(sets.origin, minlength=len(rows)) > 0
-        return sets.any(axis=1)
+        return any_member(sets)
 
     return Code(run, call.type)
 
@@ -167,7 +185,7 @@ def _count(call: tree.Call, codes: Sequence[Code]) -> Code:
         sets = as_members(rows, codes[0])
         if isinstance(sets, Subsets):
             return np.bincount(sets.origin, minlength=len(rows))
-        return np.count_nonzero(sets, axis=1)
+        return count_members(sets)
 
     return Code(run, call.type)
 
@@ -197,7 +215,7 @@ def _nth(collection: Code, index: Callable[[Rows], Any], type: Type, length: int
 
     def run(rows: Rows) -> Any:
         sets, at = as_members(rows, collection), np.broadcast_to(index(rows), len(rows))
-        total = sets.sum(axis=1)
+        total = sets.sum(axis=1) if is_look(collection.type) else count_members(sets)
         rows.mark_undefined(at >= total if length is None else total != length)
         number = ((sets.cumsum(axis=1) > at[:, None]) & (sets > 0)).argmax(axis=1)
         return number + rows.scene * _width(type) if type in (Kind.ITEM, Kind.BOX) else number

@@ -83,13 +83,15 @@ def _junction(conjunctive: bool, codes: Sequence[Code], node: Expression) -> Cod
     if any(are_sets(code.type) for code in codes):
         raise Unsupported("a set of sets as a condition")
 
+    join = np.logical_and if conjunctive else np.logical_or
+
     def run(rows: Rows) -> Any:
         value = as_result(codes[0], codes[0].run(rows))
         for code in codes[1:]:
-            undecided = truth(value) == conjunctive
-            if code.total and not code.cost:
-                value = _choose(undecided, as_result(code, code.run(rows)), value)
+            if code.total and not code.cost and node.type is Kind.TRUTH:
+                value = join(value, as_result(code, code.run(rows)))
                 continue
+            undecided = truth(value) == conjunctive
             some = rows.only(np.broadcast_to(undecided, len(rows)))
             found = as_result(code, code.run(some))
             value = np.array(np.broadcast_to(value, (len(rows), *np.shape(found)[1:])))
@@ -104,11 +106,6 @@ def _junction(conjunctive: bool, codes: Sequence[Code], node: Expression) -> Cod
         return truth(value) if node.type is Kind.TRUTH and code.type is not Kind.TRUTH else value
 
     return joined(codes, Code(run, node.type, ordered=False, distinct=False))
-
-
-def _choose(condition: Any, chosen: Any, other: Any) -> Any:
-    dimensions = max(np.ndim(chosen), np.ndim(other))
-    return np.where(np.reshape(condition, np.shape(condition) + (1,) * (dimensions - 1)), chosen, other)
 
 
 def _comparison(codes: Sequence[Code], words: Sequence[str]) -> Code:

@@ -90,8 +90,8 @@ def _walls(corner: bool, margin: int) -> Compile:
 # ---------------------------------------------------------------- relations
 
 
-def _related(pairs: Callable[[SceneArrays], Array]) -> Compile:
-    """`pairs` (n, box, slot, slot): whether the second item is related to the first. For a set, the union."""
+def _related(pairs: str) -> Compile:
+    """The items related to an item, by one of the relations of SceneArrays. For a set, the union."""
 
     def compiled(call: tree.Call, codes: Sequence[Code]) -> Code:
         (code,) = codes
@@ -99,13 +99,13 @@ def _related(pairs: Callable[[SceneArrays], Array]) -> Compile:
         def of_item(rows: Rows) -> Any:
             item = code.run(rows)
             found = np.zeros((len(rows), BOXES_PER_SCENE, MOST_ITEMS), bool)
-            box = item // MOST_ITEMS % BOXES_PER_SCENE
-            found[np.arange(len(rows)), box] = pairs(rows.scenes).reshape(-1, MOST_ITEMS)[item]
+            own_box = item // MOST_ITEMS % BOXES_PER_SCENE
+            found[np.arange(len(rows)), own_box] = getattr(rows.scenes, pairs).reshape(-1, MOST_ITEMS)[item]
             return found.reshape(len(rows), SLOTS)
 
         def of_set(rows: Rows) -> Any:
             members = as_members(rows, code).reshape(len(rows), BOXES_PER_SCENE, MOST_ITEMS, 1)
-            return (members & pairs(rows.scenes)[rows.scene]).any(axis=2).reshape(len(rows), SLOTS)
+            return (members & getattr(rows.scenes, pairs)[rows.scene]).any(axis=2).reshape(len(rows), SLOTS)
 
         if code.type is Kind.ITEM:
             return Code(of_item, call.type, most=MOST_ITEMS)
@@ -182,12 +182,12 @@ FUNCTIONS: dict[str, Compile] = {
     "is_touching_corner": _walls(corner=True, margin=0),
     "is_closely_touching_corner": _walls(corner=True, margin=CLOSE),
     "is_closely_touching_specific_corner": _walls(corner=True, margin=CLOSE),
-    "get_touching": _related(lambda scenes: scenes.touching),
-    "get_closely_touching": _related(lambda scenes: scenes.closely_touching),
-    "get_above": _related(lambda scenes: scenes.above),
-    "get_below": _related(lambda scenes: scenes.below),
-    "get_box_all_above": _related(lambda scenes: scenes.all_above),
-    "get_box_all_below": _related(lambda scenes: scenes.all_below),
+    "get_touching": _related("touching"),
+    "get_closely_touching": _related("closely_touching"),
+    "get_above": _related("above"),
+    "get_below": _related("below"),
+    "get_box_all_above": _related("all_above"),
+    "get_box_all_below": _related("all_below"),
     "is_closely_touching": _is_closely_touching,
     "get_box_exclusive": _box_without,
     "get_box_inclusive": lambda call, codes: Code(

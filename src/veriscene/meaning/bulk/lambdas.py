@@ -22,7 +22,7 @@ def _each(rows: Rows, collection: Code, depth: int) -> Members:
     sets = as_members(rows, collection)
     if isinstance(sets, Subsets):
         return rows.members(depth, sets.origin, sets.members), sets, np.arange(len(sets.origin))
-    origin, member = np.nonzero(sets)
+    origin, member = np.divmod(np.flatnonzero(sets), sets.shape[1])  # faster than np.nonzero
     values = member
     if collection.type in (Many(Kind.ITEM), Kind.BOX):
         values = rows.scene[origin] * SLOTS + member
@@ -57,8 +57,8 @@ def _filter(collection: Code, depth: int, body: Code, type: Type) -> Code:
             rows.mark_undefined(_per_row(rows, inner, inner.undefined))
         if isinstance(sets, Subsets):
             return Subsets(sets.origin[kept], sets.members[kept])
-        result = np.zeros_like(sets)
-        result[inner.origin[kept], member[kept]] = sets[inner.origin[kept], member[kept]]
+        result, where = np.zeros_like(sets), (inner.origin * sets.shape[1] + member)[kept]
+        result.reshape(-1)[where] = sets.reshape(-1)[where]
         return result
 
     flags = replace(collection, run=run, type=type)
