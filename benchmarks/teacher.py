@@ -21,7 +21,7 @@ import torch
 
 from veriscene.corpora import synthetic
 from veriscene.meaning.near_miss import labelled_scenes
-from veriscene.meaning.notation import Statement
+from veriscene.meaning.notation import Statement, parse
 from veriscene.models import load_preset
 from veriscene.scenes.nlvr import Example
 from veriscene.training.teacher.maker import Made
@@ -75,8 +75,9 @@ def bench_teacher(
 def _one_by_one(source: TeacherSource, seconds: float) -> float:
     rng, made, spent = random.Random(1), 0, 0.0
     while spent < seconds:
-        taught, started = rng.choice(source.statements), time.process_time()
-        statement = Statement(taught.text, taught.kind or "scatter", taught.program)
+        taught = rng.choice(source.statements)
+        statement = Statement(taught.text, taught.kind or "scatter", parse(taught.program))
+        started = time.process_time()
         scenes = labelled_scenes(rng, statement) or []
         examples = [Example("0-0", statement.text, scene, label) for scene, label in scenes]
         if examples:
@@ -106,7 +107,7 @@ def _several(source: TeacherSource) -> tuple[float, float]:
     """Examples per second of the second epoch, and the seconds that the first one takes."""
     times = [time.perf_counter()]
     for number in (0, 1):
-        source._encode(source.workers.make(number), torch.device("cpu"))
+        source._encode(Made.joined(source.workers.make(number)), torch.device("cpu"))
         times.append(time.perf_counter())
     return source.examples_per_epoch / (times[2] - times[1]), times[1] - times[0]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,15 @@ import pytest
 import torch
 from teacher_toys import ONE_SIDED, STATEMENTS, config, corpus, examples, programs, teacher
 
+from veriscene.config import TeacherConfig
 from veriscene.errors import InputError
-from veriscene.meaning import grammar
+from veriscene.meaning.notation import parse
 from veriscene.models import load_preset
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Box, Item, Scene, parse_scene, scene_to_json
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import ItemOrder
+from veriscene.training.teacher import statements
 from veriscene.training.teacher.maker import Made
 from veriscene.training.teacher.source import TeacherSource
 from veriscene.training.teacher.statements import draw_statements
@@ -40,7 +41,7 @@ def test_labels_are_the_values_of_the_programs_and_scenes_are_valid_and_of_their
     assert len(made.labels) == source.examples_per_epoch == 6 * 12 + 5 * 6
     for number, label, scene in zip(made.statements, made.labels, made.scenes.scenes(), strict=True):
         statement = source.statements[number]
-        assert statement.program.holds(scene) == label
+        assert parse(statement.program).holds(scene) == label
         assert parse_scene(scene_to_json(scene)) == scene
         assert statement.kind is None or (statement.kind == "tower") == scene.is_towers
 
@@ -183,16 +184,16 @@ def test_a_wrong_line_is_named_with_what_is_allowed(line: str, message: str, tmp
 
 
 def test_more_statements_than_the_grammar_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = grammar.draw(random.Random(1), "simple")
-    monkeypatch.setattr(grammar, "draw", lambda rng, level: one)
-    with pytest.raises(InputError, match=r"teacher.statements: .* fewer than 3 statements; ask for 1 or fewer"):
-        draw_statements(3, level="simple", seed=1, scenes=4, progress=lambda done, total: None)
+    monkeypatch.setattr(statements, "TRIES_PER_STATEMENT", 1)
+    monkeypatch.setattr(statements, "STATEMENTS_PER_BLOCK", 25)
+    with pytest.raises(InputError, match=r"teacher.statements: .* has fewer than 200 statements; ask for [0-9,]+ or"):
+        draw_statements(TeacherConfig(statements=200, level="simple"), 1, lambda done, total: None)
 
 
 def test_grammar_statements_differ_and_follow_from_their_seed() -> None:
-    def draw(seed: int) -> list[str]:
-        drawn = draw_statements(60, level="simple", seed=seed, scenes=4, progress=lambda done, total: None)
-        return [each.text for each in drawn]
+    def draw(seed: int, workers: int) -> list[str]:
+        settings = TeacherConfig(statements=260, seed=seed)
+        return [each.text for each in draw_statements(settings, workers, lambda done, total: None)]
 
-    assert draw(1) == draw(1) != draw(2)
-    assert len(set(draw(1))) == 60
+    assert draw(1, workers=1) == draw(1, workers=2) != draw(2, workers=2)
+    assert len(set(draw(1, workers=1))) == 260

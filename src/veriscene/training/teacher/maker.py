@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -95,6 +95,10 @@ class Maker:
             alike.setdefault((lesson.kind, lesson.scenes), []).append(lesson)
         size = STATEMENTS_PER_BLOCK
         self._blocks = [some[at : at + size] for some in alike.values() for at in range(0, len(some), size)]
+
+    def __reduce__(self) -> tuple[type[Maker], tuple[object, ...]]:
+        """Without what it remembers."""
+        return Maker, tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
     @property
     def blocks(self) -> int:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from veriscene import models
-from veriscene.config import Config
+from veriscene.config import Config, TeacherConfig
 from veriscene.errors import InputError
 from veriscene.meaning.bulk.arrays import SceneArrays
 from veriscene.models.base import Progress, silent
@@ -72,7 +72,7 @@ class TeacherSource(Source):
         self.table = replace(by_statement([replace(train[0], statement=text) for text in texts]), labels=None)
         self.lengths = self.table.statement.lengths  # stays on the CPU, where batches are drawn
         self.dev = self.encoder(labelled(dev, "dev"))
-        self.workers = Workers(self.maker, self.teacher.workers or usable_cores() - 1)
+        self.workers = Workers(self.maker, _worker_count(self.teacher))
         self._next: tuple[int, Future[Prepared]] | None = None
         if models.MODELS[config.model.name].is_fitted:
             self.train = self._encode(self._wait_for(0).made, torch.device("cpu"))
@@ -87,18 +87,14 @@ class TeacherSource(Source):
         teacher = config.teacher
         found = [each for path in programs for each in read_statements(path, scenes=teacher.scenes)]
         train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
-        found += draw_statements(
-            teacher.statements, level=teacher.level, seed=teacher.seed, scenes=teacher.grammar_scenes, progress=progress
-        )
+        found += draw_statements(teacher, _worker_count(teacher), progress)
         if not train:
             raise InputError("the train split holds no examples", where=folder)
         supervision = "programs" if programs else "synthetic"
         return cls(config, statements=found, train=train, dev=dev, supervision=supervision)
 
     def _make_maker(self, train: Sequence[Example], labelled_train: Sequence[Example]) -> Maker:
-        lessons = [
-            Lesson(number, each.program.text, each.kind, each.scenes) for number, each in enumerate(self.statements)
-        ]
+        lessons = [Lesson(number, each.program, each.kind, each.scenes) for number, each in enumerate(self.statements)]
         scenes = SceneArrays.of([example.scene for example in train])
         own = None
         if labelled_train:
@@ -170,7 +166,7 @@ class TeacherSource(Source):
 
         def run() -> None:
             try:
-                made = self.workers.make(number)
+                made = Made.joined(self.workers.make(number))
                 generator = torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)
                 lengths = self.lengths[torch.from_numpy(made.statements).long()]
                 size, window = self.settings.batch, self.settings.window
@@ -200,3 +196,7 @@ class TeacherSource(Source):
             f"{len(made.one_sided):,} of {len(self.statements):,} statements were found only true or only false,"
             f" as {first!r:.80}"
         )
+
+
+def _worker_count(teacher: TeacherConfig) -> int:
+    return teacher.workers or usable_cores() - 1

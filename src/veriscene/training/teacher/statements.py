@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+from veriscene.config import TeacherConfig
 from veriscene.errors import InputError
 from veriscene.meaning import grammar
 from veriscene.meaning.notation import parse_kind, parse_program, read_records
-from veriscene.meaning.program import Program
 from veriscene.meaning.scene_drawing import SceneKind
 from veriscene.scenes.nlvr import check_statement
+from veriscene.training.teacher.workers import Workers
 
 _NEEDS = "sentence (or statement) and program; kind (tower or scatter) may be left out"
 TRIES_PER_STATEMENT = 200
+STATEMENTS_PER_BLOCK = 250
 
 Progress = Callable[[int, int], None]
 
@@ -23,7 +27,7 @@ Progress = Callable[[int, int], None]
 @dataclass(frozen=True)
 class Taught:
     text: str
-    program: Program
+    program: str
     kind: SceneKind | None  # of the scenes that it is about; None: both
     scenes: int  # an epoch
 
@@ -41,7 +45,7 @@ def read_statements(path: Path, *, scenes: int) -> list[Taught]:
         except InputError as error:
             raise error.at(named[0]) from None
         kind = parse_kind(record["kind"]) if record.get("kind") is not None else None
-        return Taught(text, parse_program(record["program"]), kind, scenes)
+        return Taught(text, parse_program(record["program"]).text, kind, scenes)
 
     return read_records(path, parse, needs=_NEEDS)
 
@@ -50,17 +54,37 @@ def _missing(named: Sequence[str]) -> str:
     return "program" if named else "sentence"
 
 
-def draw_statements(count: int, *, level: str, seed: int, scenes: int, progress: Progress) -> list[Taught]:
-    """That many statements of the grammar with different texts; deterministic given the arguments."""
-    rng, found = random.Random(seed), dict[str, Taught]()
-    for _ in range(count * TRIES_PER_STATEMENT):
-        if len(found) == count:
-            break
-        drawn = grammar.draw(rng, level)
-        if drawn.text not in found:
-            found[drawn.text] = Taught(drawn.text, drawn.program, drawn.kind, scenes)
-            progress(len(found), count)
-    if len(found) < count:
-        what = f"the grammar's level {level!r} has fewer than {count:,} statements"
+@dataclass(frozen=True)
+class Drawing:
+    """Draws statements of the grammar in blocks, as a worker process does."""
+
+    level: str
+    seed: int
+    blocks: int
+    size: int  # of a block
+
+    def make(self, epoch: int, block: int) -> list[tuple[str, str, SceneKind]]:
+        """Texts, programs and kinds; `epoch` counts the times that this many blocks were drawn before."""
+        rng = random.Random(f"{self.seed} {epoch} {block}")
+        drawn = (grammar.draw(rng, self.level) for _ in range(self.size))
+        return [(each.text, each.program.text, each.kind) for each in drawn]
+
+
+def draw_statements(teacher: TeacherConfig, workers: int, progress: Progress) -> list[Taught]:
+    """Statements of the grammar with different texts; they depend on the settings, not on the number of workers."""
+    count, found = teacher.statements, dict[str, Taught]()
+    size = min(count, STATEMENTS_PER_BLOCK)
+    drawing = Drawing(teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
+    with closing(Workers(drawing, workers)) as processes:
+        for number in range(TRIES_PER_STATEMENT if count else 0):
+            # Starting processes takes longer than drawing a single block.
+            blocks = processes.make(number) if drawing.blocks > 1 else [drawing.make(number, 0)]
+            for text, program, kind in chain(*blocks):
+                found.setdefault(text, Taught(text, program, kind, teacher.grammar_scenes))
+            progress(min(count, len(found)), count)
+            if len(found) >= count:
+                return list(found.values())[:count]
+    if count:
+        what = f"the grammar's level {teacher.level!r} has fewer than {count:,} statements"
         raise InputError(what, where="teacher.statements", allowed=f"ask for {len(found):,} or fewer")
-    return list(found.values())
+    return []

@@ -9,12 +9,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from veriscene.errors import InputError
-from veriscene.training.teacher.maker import Made, Maker
 
 SECONDS_TO_END = 5.0
 
@@ -26,10 +25,23 @@ def usable_cores() -> int:
     return int(cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
-class Workers:
-    """Processes that make blocks of examples. Each one always makes the same blocks, whose truths it remembers."""
+Block = TypeVar("Block")
+MadeBlock = TypeVar("MadeBlock", covariant=True)
 
-    def __init__(self, maker: Maker, count: int) -> None:
+
+class Maker(Protocol[MadeBlock]):
+    """What a process runs: deterministic, and pickled without what it remembers."""
+
+    @property
+    def blocks(self) -> int: ...
+
+    def make(self, epoch: int, block: int) -> MadeBlock: ...
+
+
+class Workers(Generic[Block]):
+    """Processes that make blocks of an epoch. Each one always makes the same blocks, so that it can remember things."""
+
+    def __init__(self, maker: Maker[Block], count: int) -> None:
         self.maker, self.count = maker, max(1, min(count, maker.blocks))
         self.closed = False
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -37,13 +49,13 @@ class Workers:
 
     @cached_property
     def _introduction(self) -> bytes:
-        return pickle.dumps(replace(self.maker), protocol=5)  # without what it remembers
+        return pickle.dumps(self.maker, protocol=5)
 
-    def make(self, epoch: int) -> Made:
-        """All examples of an epoch; raises InputError if a process failed."""
+    def make(self, epoch: int) -> list[Block]:
+        """All blocks of an epoch, in order; raises InputError if a process failed."""
         self._start()
         _ = self._introduction  # before several threads need it
-        answers: list[Made | InputError | None] = [None] * self.maker.blocks
+        answers: list[Block | InputError | None] = [None] * self.maker.blocks
         failed = threading.Event()
         threads = [
             threading.Thread(target=self._ask, args=(number, epoch, answers, failed), daemon=True)
@@ -53,7 +65,7 @@ class Workers:
             thread.start()
         for thread in threads:
             thread.join()
-        return Made.joined(self._complete(answers))
+        return self._complete(answers)
 
     def _start(self) -> None:
         """At the first epoch, so that a run that is refused has started nothing."""
@@ -72,7 +84,7 @@ class Workers:
             )
             self._processes.append(process)
 
-    def _ask(self, number: int, epoch: int, answers: list[Made | InputError | None], failed: threading.Event) -> None:
+    def _ask(self, number: int, epoch: int, answers: list[Block | InputError | None], failed: threading.Event) -> None:
         """Fills in the blocks of one process; all stop as soon as one has failed."""
         process = self._processes[number]
         assert process.stdin is not None and process.stdout is not None
@@ -91,11 +103,11 @@ class Workers:
             if isinstance(answers[block], InputError):
                 failed.set()
 
-    def _complete(self, answers: Sequence[Made | InputError | None]) -> list[Made]:
+    def _complete(self, answers: Sequence[Block | InputError | None]) -> list[Block]:
         for answer in answers:
             if isinstance(answer, InputError):
                 raise answer
-        found = [answer for answer in answers if isinstance(answer, Made)]
+        found = [answer for answer in answers if answer is not None and not isinstance(answer, InputError)]
         if len(found) < len(answers):
             if self.closed:
                 raise InputError("the teacher was closed")
