@@ -15,9 +15,14 @@ from hypothesis import strategies as st
 from samples import random_scene
 from veriscene.errors import InputError
 from veriscene.meaning.bulk.arrays import SceneArrays
+from veriscene.meaning.bulk.compiling import compile_rows
 from veriscene.meaning.bulk.evaluation import BulkProgram
+from veriscene.meaning.bulk.rows import Unsupported
 from veriscene.meaning.grammar import draw
-from veriscene.meaning.language.execution import compile_expression
+from veriscene.meaning.language import execution
+from veriscene.meaning.language.execution import MAX_STEPS, compile_expression
+from veriscene.meaning.language.expression import GLOBALS
+from veriscene.meaning.language.placed import placed
 from veriscene.meaning.language.sets import Undefined
 from veriscene.meaning.notation import parse, read_programs
 from veriscene.meaning.program import Program
@@ -103,6 +108,19 @@ def test_odd_programs_and_those_of_the_grammar_have_the_same_value(seed: int) ->
     programs = [*map(parse, ODD_PROGRAMS), *(draw(rng).program for _ in range(10))]
     scenes = [random_scene(rng, most=rng.randint(1, 8)) for _ in range(12)] + [draw_scene(rng, "tower")]
     assert np.array_equal(bulk(programs, scenes), plain(programs, scenes))
+
+
+@given(st.integers(0, 2**32))
+def test_the_cost_of_a_program_bounds_the_steps_of_the_plain_evaluator(seed: int) -> None:
+    """So that a program that may take too many steps is left to it."""
+    rng = random.Random(seed)
+    scene = random_scene(rng)
+    for program in [*map(parse, ODD_PROGRAMS), *(draw(rng).program for _ in range(20))]:
+        with suppress(Unsupported, Undefined):
+            cost = compile_rows(program.expression).cost
+            frame = [MAX_STEPS, *placed(scene)]
+            execution._code(program.expression, ("remaining steps", *GLOBALS))(frame)
+            assert MAX_STEPS - frame[0] <= cost, program
 
 
 def test_too_many_steps_are_refused_as_by_the_plain_evaluator() -> None:

@@ -47,12 +47,8 @@ def _width(type: Type) -> int:
 
 def joined(codes: Sequence[Code], result: Code) -> Code:
     """`result` with the cost of its operands, each of whose members takes a step; it is total only if they are."""
-    cost = result.cost + sum(code.cost + code.most * _is_collection(code.type) for code in codes)
+    cost = result.cost + sum(code.cost + code.charge for code in codes)
     return replace(result, cost=cost, total=result.total and all(code.total for code in codes))
-
-
-def _is_collection(type: Type) -> bool:
-    return isinstance(type, Many) or type is Kind.BOX
 
 
 def truth(value: Any) -> Any:
@@ -299,8 +295,9 @@ def _combinations(call: tree.Call, codes: Sequence[Code]) -> Code:
         origin, which = np.nonzero(sets[:, chosen].all(axis=2))
         return Subsets(origin, subsets[which])
 
-    steps = len(chosen) * (1 + size.value)
-    return Code(run, call.type, cost=steps, most=steps, ordered=members.ordered)
+    count = comb(members.most, size.value)
+    cost = count * (1 + size.value)
+    return Code(run, call.type, cost=cost, most=count, member_most=size.value, ordered=members.ordered)
 
 
 def _equal(call: tree.Call, codes: Sequence[Code]) -> Code:

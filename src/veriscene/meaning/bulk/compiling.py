@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from veriscene.meaning.bulk.lambdas import QUANTIFIERS
 from veriscene.meaning.bulk.rows import Code, Rows, Unsupported
 from veriscene.meaning.language import expression as tree
 from veriscene.meaning.language.expression import Expression
-from veriscene.meaning.language.types import Kind, Many
-from veriscene.scenes.scene import BOXES_PER_SCENE
+from veriscene.meaning.language.types import Kind
+from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS
 
-Scope = tuple[str, ...]  # parameters of the lambdas around an expression, outermost first
+# The lambdas around an expression, outermost first: name of the parameter, and how many members its value may have.
+Scope = tuple[tuple[str, int], ...]
 
 _ORDERINGS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -33,6 +35,11 @@ def compile_rows(node: Expression, scope: Scope = ()) -> Code:
     """Raises Unsupported if only the plain evaluator can evaluate it."""
     if not representable(node.type):
         raise Unsupported(f"values of type {node.type}")
+    code = _compile(node, scope)
+    return replace(code, most=MOST_ITEMS) if code.type is Kind.BOX else code
+
+
+def _compile(node: Expression, scope: Scope) -> Code:
     match node:
         case tree.Call():
             return _call(node, scope)
@@ -53,12 +60,16 @@ def compile_rows(node: Expression, scope: Scope = ()) -> Code:
 
 
 def _variable(name: str, node: tree.Variable, scope: Scope) -> Code:
-    if name in scope:
-        depth = len(scope) - scope[::-1].index(name)  # Inner lambdas hide outer ones.
-        return Code(lambda rows: rows.value(depth), node.type, most=SLOTS if isinstance(node.type, Many) else 1)
+    for depth in range(len(scope), 0, -1):  # Inner lambdas hide outer ones.
+        if scope[depth - 1][0] == name:
+            return Code(_parameter(depth), node.type, most=scope[depth - 1][1])
     if name == "all_items":
         return Code(lambda rows: rows.scenes.mask.reshape(-1, SLOTS)[rows.scene], node.type, most=SLOTS)
     return Code(lambda rows: np.ones((len(rows), BOXES_PER_SCENE), bool), node.type, most=BOXES_PER_SCENE)
+
+
+def _parameter(depth: int) -> Callable[[Rows], Any]:
+    return lambda rows: rows.value(depth)
 
 
 def _call(call: tree.Call, scope: Scope) -> Code:
@@ -67,8 +78,9 @@ def _call(call: tree.Call, scope: Scope) -> Code:
         function = call.arguments[-1]
         if not isinstance(function, tree.Lambda):
             raise Unsupported("the least of some numbers")
-        body = compile_rows(function.body, (*scope, function.parameter.name))
-        return QUANTIFIERS[name](compile_rows(first, scope), len(scope) + 1, body, call.type)
+        members = compile_rows(first, scope)
+        body = compile_rows(function.body, (*scope, (function.parameter.name, members.member_most)))
+        return QUANTIFIERS[name](members, len(scope) + 1, body, call.type)
     codes = [compile_rows(argument, scope) for argument in call.arguments]
     if name in ("AND", "OR"):
         return _junction(name == "AND", codes, call)

@@ -39,7 +39,7 @@ def _run_body(inner: Rows, body: Code) -> Any:
 def _bounds(collection: Code, body: Code, result: Code) -> Code:
     if are_sets(body.type):
         raise Unsupported("a function whose value is a set of sets")
-    cost = collection.cost + collection.most * (1 + body.cost + body.most)
+    cost = collection.cost + collection.charge + collection.most * (1 + body.cost + body.charge)
     return replace(result, cost=cost, total=collection.total and body.total)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from veriscene.meaning.bulk.arrays import Array, SceneArrays
-from veriscene.meaning.language.types import Type
+from veriscene.meaning.language.types import Kind, Many, Type
 
 SCENE = 0  # the depth of the scene's number among a row's values
 
@@ -85,6 +85,14 @@ class Code:
     type: Type
     cost: int = 0  # steps that the plain evaluator takes
     most: int = 1  # members of a collection
+    member_most: int = 1  # members of a member, in a set of sets
     total: bool = True  # it has a value on every scene
     ordered: bool = True  # members have the order of their numbers, so that the first is that of the plain evaluator
     distinct: bool = True  # no member occurs twice
+
+    @property
+    def charge(self) -> int:
+        """Steps that using the value takes: one for each member, and for each member of a member."""
+        if not isinstance(self.type, Many):
+            return self.most if self.type is Kind.BOX else 0
+        return self.most * (1 + self.member_most) if isinstance(self.type.of, Many) else self.most
