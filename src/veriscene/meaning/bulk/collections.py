@@ -11,124 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from veriscene.meaning.bulk.arrays import SLOTS, Array
+from veriscene.meaning.bulk.arrays import SLOTS
 from veriscene.meaning.bulk.rows import Code, Rows, Subsets, Unsupported
+from veriscene.meaning.bulk.values import (
+    LOOKS,
+    any_member,
+    are_sets,
+    as_members,
+    count_members,
+    is_look,
+    joined,
+    membership,
+    one_hot,
+    same,
+    truth,
+    width_of,
+)
 from veriscene.meaning.language import expression as tree
 from veriscene.meaning.language.types import Kind, Many, Type
 from veriscene.scenes.scene import BOXES_PER_SCENE
 
-LOOKS = (Kind.COLOR, Kind.SHAPE, Kind.SIZE)
-LOOK_VALUES = 3  # colours, shapes, sizes
 MOST_SUBSETS = 2500  # of a set: all of three items
 
 Compile = Callable[[tree.Call, Sequence[Code]], Code]
-
-
-def representable(type: Type) -> bool:
-    if not isinstance(type, Many):
-        return isinstance(type, Kind)
-    members = (Kind.ITEM, Kind.BOX)
-    return type.of in (*members, *LOOKS) or (isinstance(type.of, Many) and type.of.of in members)
-
-
-def is_look(type: Type) -> bool:
-    """A set of colours, shapes or sizes."""
-    return isinstance(type, Many) and type.of in LOOKS
-
-
-def are_sets(type: Type) -> bool:
-    return isinstance(type, Many) and isinstance(type.of, Many)
-
-
-def _width(type: Type) -> int:
-    """How many values of a type there are in a scene."""
-    return SLOTS if type is Kind.ITEM else BOXES_PER_SCENE if type is Kind.BOX else LOOK_VALUES
-
-
-def joined(codes: Sequence[Code], result: Code) -> Code:
-    """`result` with the cost of its operands, each of whose members takes a step; it is total only if they are."""
-    cost = result.cost + sum(code.cost + code.charge for code in codes)
-    return replace(result, cost=cost, total=result.total and all(code.total for code in codes))
-
-
-def truth(value: Any) -> Any:
-    """As in Python, 0 and empty collections are false."""
-    return value if np.ndim(value) < 2 and np.asarray(value).dtype == bool else _nonzero(value)
-
-
-def _nonzero(value: Any) -> Any:
-    return any_member(value) if np.ndim(value) == 2 else np.asarray(value) != 0
-
-
-def any_member(sets: Array) -> Array:
-    """(R,): whether a set has members. Eight slots are one number: numpy is slow along short axes."""
-    if sets.dtype != bool or sets.shape[1] != SLOTS:
-        return sets.any(axis=1)
-    boxes = np.ascontiguousarray(sets).view(np.uint64)
-    return (boxes[:, 0] | boxes[:, 1] | boxes[:, 2]) != 0
-
-
-def count_members(sets: Array) -> Array:
-    """(R,): how many different members a set has. The product adds up the eight bytes of a number."""
-    if sets.dtype != bool or sets.shape[1] != SLOTS:
-        return np.count_nonzero(sets, axis=1)
-    boxes = np.ascontiguousarray(sets).view(np.uint64)
-    # No byte overflows into the next one, as a scene has at most 24 items.
-    return ((boxes[:, 0] + boxes[:, 1] + boxes[:, 2]) * _EACH_BYTE >> _LAST_BYTE).astype(np.int64)
-
-
-_EACH_BYTE, _LAST_BYTE = np.uint64(0x0101010101010101), np.uint64(56)
-
-
-def one_hot(rows: Rows, numbers: Any, width: int) -> Array:
-    result = np.zeros((len(rows), width), bool)
-    result[np.arange(len(rows)), numbers] = True
-    return result
-
-
-def as_members(rows: Rows, code: Code) -> Any:
-    """The value as a collection: a box becomes its items, a single value a set of one."""
-    value = code.run(rows)
-    return collected(rows, code.type, value)
-
-
-def collected(rows: Rows, type: Type, value: Any) -> Any:
-    if isinstance(type, Many):
-        return value
-    if type is Kind.BOX:
-        return box_items(rows, value)
-    return one_hot(rows, value % _width(type), _width(type))
-
-
-def box_items(rows: Rows, box: Array) -> Array:
-    """(R, SLOTS): the items of each row's box."""
-    return rows.scenes.items_of_box[box]
-
-
-def same(left: Code, right: Code, always_sets: bool = False) -> Callable[[Rows, Any, Any], Any]:
-    """Equality. `always_sets`: boxes are compared by their items."""
-    if are_sets(left.type):
-        raise Unsupported("sets of sets are not compared")
-    if Kind.SIDE in (left.type, right.type):
-        raise Unsupported("sides are not compared")
-    as_sets = any(isinstance(code.type, Many) for code in (left, right))
-    if as_sets or (always_sets and Kind.BOX in (left.type, right.type)):
-        kinds = left.type, right.type
-
-        def equal_sets(rows: Rows, a: Any, b: Any) -> Any:
-            one, other = (collected(rows, kind, value) > 0 for kind, value in zip(kinds, (a, b), strict=True))
-            return (one == other).all(axis=1)
-
-        return equal_sets
-    return lambda rows, a, b: np.equal(a, b)
-
-
-def membership(member: Code, members: Code) -> Callable[[Rows, Any, Any], Any]:
-    if member.type not in (Kind.ITEM, Kind.BOX, *LOOKS):
-        raise Unsupported("sets of sets")
-    width = _width(member.type)
-    kind = members.type
-    return lambda rows, a, b: collected(rows, kind, b)[np.arange(len(rows)), a % width] > 0
 
 
 def display(codes: Sequence[Code], type: Type, is_set: bool) -> Code:
@@ -136,7 +41,7 @@ def display(codes: Sequence[Code], type: Type, is_set: bool) -> Code:
     assert isinstance(type, Many)
     if isinstance(type.of, Many):
         raise Unsupported("a list of sets")
-    width, are_looks = _width(type.of), is_look(type)
+    width, are_looks = width_of(type.of), is_look(type)
 
     def run(rows: Rows) -> Any:
         members = [one_hot(rows, code.run(rows) % width, width) for code in codes]
@@ -145,9 +50,6 @@ def display(codes: Sequence[Code], type: Type, is_set: bool) -> Code:
 
     distinct = is_set or len(codes) == 1 or are_looks
     return joined(codes, Code(run, type, most=len(codes), ordered=len(codes) == 1, distinct=distinct, cost=len(codes)))
-
-
-# ---------------------------------------------------------------- functions
 
 
 def _of_sets(value: Callable[..., Any]) -> Compile:
@@ -214,7 +116,7 @@ def _nth(collection: Code, index: Callable[[Rows], Any], type: Type, length: int
         total = sets.sum(axis=1) if is_look(collection.type) else count_members(sets)
         rows.mark_undefined(at >= total if length is None else total != length)
         number = ((sets.cumsum(axis=1) > at[:, None]) & (sets > 0)).argmax(axis=1)
-        return number + rows.scene * _width(type) if type in (Kind.ITEM, Kind.BOX) else number
+        return number + rows.scene * width_of(type) if type in (Kind.ITEM, Kind.BOX) else number
 
     return Code(run, type)
 

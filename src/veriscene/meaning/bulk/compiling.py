@@ -12,9 +12,9 @@ import numpy as np
 
 from veriscene.meaning.bulk import collections, items
 from veriscene.meaning.bulk.arrays import SLOTS
-from veriscene.meaning.bulk.collections import are_sets, joined, representable, same, truth
 from veriscene.meaning.bulk.lambdas import QUANTIFIERS
 from veriscene.meaning.bulk.rows import Code, Rows, Unsupported
+from veriscene.meaning.bulk.values import are_sets, joined, membership, representable, same, truth
 from veriscene.meaning.language import expression as tree
 from veriscene.meaning.language.expression import Expression
 from veriscene.meaning.language.types import Kind
@@ -137,7 +137,7 @@ def _test(word: str, left: Code, right: Code) -> Callable[[Rows, Any, Any], Any]
     if word in _ORDERINGS:
         ordering = _ORDERINGS[word]
         return lambda rows, a, b: ordering(a, b)
-    compare = collections.membership(left, right) if word in ("in", "not in") else same(left, right)
+    compare = membership(left, right) if word in ("in", "not in") else same(left, right)
     if word in ("==", "in"):
         return compare
     return lambda rows, a, b: ~np.broadcast_to(compare(rows, a, b), len(rows))

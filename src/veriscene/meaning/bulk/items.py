@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from veriscene.meaning.bulk.arrays import SLOTS, Array, SceneArrays
-from veriscene.meaning.bulk.collections import LOOK_VALUES, LOOKS, Compile, as_members, box_items
+from veriscene.meaning.bulk.collections import Compile
 from veriscene.meaning.bulk.rows import Code, Rows, Unsupported
+from veriscene.meaning.bulk.values import LOOK_VALUES, LOOKS, as_members, box_items
 from veriscene.meaning.language import expression as tree
 from veriscene.meaning.language.placed import CLOSE
 from veriscene.meaning.language.types import CONSTANTS, Kind

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from veriscene.meaning.bulk.arrays import SLOTS, Array
-from veriscene.meaning.bulk.collections import are_sets, as_members, truth
 from veriscene.meaning.bulk.rows import Code, Rows, Subsets, Unsupported
+from veriscene.meaning.bulk.values import are_sets, as_members, truth
 from veriscene.meaning.language.types import Kind, Many, Type
 from veriscene.scenes.scene import BOXES_PER_SCENE
 

@@ -10,10 +10,11 @@ import numpy as np
 from veriscene.meaning.bulk.arrays import Array, SceneArrays, X, Y
 from veriscene.meaning.bulk.drawing import are_towers, draw_scenes, from_floor_up
 from veriscene.meaning.bulk.evaluation import BulkProgram
-from veriscene.meaning.bulk.near_miss import find_pairs
+from veriscene.meaning.bulk.near_miss import Holds, Pairs, find_pairs
 from veriscene.meaning.notation import parse
 from veriscene.meaning.scene_drawing import SCENE_KINDS, SceneKind
 from veriscene.scenes.scene import BOX_EXTENT
+from veriscene.training.teacher.choice import Choice
 
 STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow
 LABELLED_PER_BLOCK = 4096
@@ -123,41 +124,25 @@ class Maker:
         known = SceneArrays.concatenated([pool, fresh])
         programs = [self._program(lesson) for lesson in lessons]
         choices = [
-            _Choice(np.concatenate([self._pool_truths(lesson), program.holds(fresh)]), len(pool), self.generated)
+            Choice(np.concatenate([self._pool_truths(lesson), program.holds(fresh)]), len(pool), self.generated)
             for lesson, program in zip(lessons, programs, strict=True)
         ]
         wanted = round(lessons[0].scenes * self.near_misses / 2)
-        starts = [choice.balanced(rng, max(FEWEST_STARTS, STARTS_PER_PAIR * wanted)) for choice in choices]
-        rounds = ROUNDS if all(choice.has_both for choice in choices) else ROUNDS_WITHOUT_CONTRAST
-        pairs = find_pairs(
-            rng,
-            [program.holds for program in programs],
-            known[np.concatenate(starts)],
-            np.repeat(np.arange(len(lessons)), [len(start) for start in starts]),
-            np.concatenate([choice.truths[start] for choice, start in zip(choices, starts, strict=True)]),
-            wanted=wanted,
-            rounds=rounds,
-        )
-        everything = SceneArrays.concatenated([known, pairs.before, pairs.after])
-        which, truths, one_sided = [], [], []
+        pairs = _find_pairs(rng, known, [program.holds for program in programs], choices, wanted)
+        which, truths = [], []
         for number, (lesson, choice) in enumerate(zip(lessons, choices, strict=True)):
             mine = np.flatnonzero(pairs.statements == number)
-            before, after = len(known) + mine, len(known) + len(pairs.truths) + mine
-            in_pairs, labels = (
-                np.concatenate([before, after]),
-                np.concatenate([pairs.truths[mine], ~pairs.truths[mine]]),
-            )
+            in_pairs = len(known) + np.concatenate([mine, mine + len(pairs.truths)])
+            labels = np.concatenate([pairs.truths[mine], ~pairs.truths[mine]])
             drawn, drawn_labels = choice.fill(rng, lesson.scenes, in_pairs, labels)
             which.append(drawn)
             truths.append(drawn_labels)
-            if drawn_labels.all() or not drawn_labels.any():
-                one_sided.append(lesson.number)
         return Made(
             statements=np.repeat([lesson.number for lesson in lessons], [len(some) for some in which]).astype(np.int32),
             labels=np.concatenate(truths),
-            scenes=everything[np.concatenate(which)],
+            scenes=SceneArrays.concatenated([known, pairs.before, pairs.after])[np.concatenate(which)],
             positions=np.empty(0, np.uint8),
-            one_sided=tuple(one_sided),
+            one_sided=tuple(lesson.number for lesson, some in zip(lessons, truths, strict=True) if len(set(some)) == 1),
             near_misses=2 * len(pairs.truths),
         )
 
@@ -217,54 +202,17 @@ class Maker:
         return Made(made.statements, made.labels, ordered, order.astype(np.uint8), made.one_sided, made.near_misses)
 
 
-class _Choice:
-    """Scenes of which the truth of one statement is known: first those of the corpus, then `fresh` ones."""
-
-    def __init__(self, truths: Array, corpus: int, generated: float) -> None:
-        self.truths, self.generated = truths, generated
-        numbers = [np.flatnonzero(truths == label) for label in (False, True)]
-        self.numbers = [(some[some < corpus], some[some >= corpus]) for some in numbers]
-
-    @property
-    def has_both(self) -> bool:
-        return bool(self.truths.any() and not self.truths.all())
-
-    def draw(self, rng: np.random.Generator, label: bool, count: int) -> Array:
-        """That many scenes with this label, or none if there are none. Repeats a scene only if there are too few."""
-        old, new = self.numbers[label]
-        if not len(old) + len(new):
-            return old
-        fresh = count if not len(old) else rng.binomial(count, self.generated) if len(new) else 0
-        return np.concatenate([_sample(rng, old, count - fresh), _sample(rng, new, fresh)])
-
-    def balanced(self, rng: np.random.Generator, count: int) -> Array:
-        """Half true, half false, as far as both exist."""
-        found = [self.draw(rng, label, count // 2) for label in (False, True)]
-        return np.concatenate(found)
-
-    def fill(self, rng: np.random.Generator, count: int, paired: Array, labels: Array) -> tuple[Array, Array]:
-        """The pairs' scenes and so many others that there are `count`, half of them true as far as possible."""
-        trues = (count + int(rng.integers(2))) // 2
-        parts, part_labels = [paired], [labels]
-        for label, total in ((True, trues), (False, count - trues)):
-            missing = max(0, total - int((labels == label).sum()))
-            drawn = self.draw(rng, label, missing)
-            if not len(drawn):  # none is known but what edits led to
-                drawn = _sample(rng, paired[labels == label], missing)
-            parts.append(drawn)
-            part_labels.append(np.full(len(drawn), label))
-        which, truths = np.concatenate(parts), np.concatenate(part_labels)
-        if len(which) < count:  # it is true of all known scenes, or of none
-            label = bool(self.truths.any())
-            which = np.concatenate([which, self.draw(rng, label, count - len(which))])
-            truths = np.concatenate([truths, np.full(count - len(truths), label)])
-        return which[:count], truths[:count]
-
-
-def _sample(rng: np.random.Generator, numbers: Array, count: int) -> Array:
-    """That many of the numbers, as different as possible; none if there are none."""
-    if not len(numbers) or not count:
-        return numbers[:0]
-    if count <= len(numbers):
-        return rng.choice(numbers, count, replace=False)
-    return numbers[rng.permutation(np.arange(count) % len(numbers))]
+def _find_pairs(
+    rng: np.random.Generator, known: SceneArrays, holds: Sequence[Holds], choices: Sequence[Choice], wanted: int
+) -> Pairs:
+    """Up to `wanted` near misses for each statement, from as many true as false scenes."""
+    starts = [choice.balanced(rng, max(FEWEST_STARTS, STARTS_PER_PAIR * wanted)) for choice in choices]
+    return find_pairs(
+        rng,
+        holds,
+        known[np.concatenate(starts)],
+        np.repeat(np.arange(len(choices)), [len(start) for start in starts]),
+        np.concatenate([choice.truths[start] for choice, start in zip(choices, starts, strict=True)]),
+        wanted=wanted,
+        rounds=ROUNDS if all(choice.has_both for choice in choices) else ROUNDS_WITHOUT_CONTRAST,
+    )
