@@ -28,15 +28,16 @@ def changed_boxes(one: Scene, other: Scene) -> int:
 
 def test_pairs_differ_in_one_edit_that_changes_the_truth() -> None:
     rng = np.random.default_rng(1)
-    scenes, each = draw_scenes(rng, "scatter", 60), 60
+    scenes, each = draw_scenes(rng, "scatter", 300), 300
     starts = SceneArrays.concatenated([scenes] * len(PROGRAMS))
     owners = np.repeat(np.arange(len(PROGRAMS)), each)
     programs = [BulkProgram(program) for program in PROGRAMS]
     truths = np.concatenate([program.holds(scenes) for program in programs])
     holds = [program.holds for program in programs]
-    pairs = find_pairs(rng, holds, starts, owners, truths, wanted=5, rounds=8)
+    pairs = find_pairs(rng, holds, starts, owners, truths, wanted=6, rounds=12)
     counts = np.bincount(pairs.statements, minlength=len(PROGRAMS))
-    assert counts.tolist() == [5, 5, 5, 0]
+    assert counts.tolist() == [6, 6, 6, 0]
+    assert [pairs.truths[pairs.statements == number].sum() for number in range(3)] == [3, 3, 3], "from both sides"
     found = zip(pairs.statements, pairs.before.scenes(), pairs.after.scenes(), pairs.truths, strict=True)
     for statement, before, after, truth in found:
         assert PROGRAMS[statement].holds(before) == truth

@@ -37,13 +37,17 @@ def find_pairs(
     """Random walks of small edits from the starting scenes; each ends where the truth of its statement changes.
 
     `owners` and `truths` (start,): each scene's statement, in ascending order, and whether it holds. Gives each
-    statement up to `wanted` pairs within that many rounds of edits; there may be none.
+    statement up to `wanted` pairs (rounded up to an even number) within that many rounds of edits; there may be none.
+    At most half of them begin with a true scene and half with a false one, if there are starts of both kinds, so that
+    whether a scene was edited says little about its label.
     """
-    fields, found = starts.fields.copy(), np.zeros(len(statements), np.intp)
+    fields, sides = starts.fields.copy(), 2 * owners + truths
+    from_side = np.bincount(sides, minlength=2 * len(statements)).reshape(-1, 2)
+    room = np.where((from_side > 0).all(axis=1, keepdims=True), -(-wanted // 2), wanted).repeat(2, axis=1).reshape(-1)
     walking = np.arange(len(owners))
     pairs: list[tuple[Array, Array, Array]] = []  # (starts, before, after)
     for _ in range(rounds):
-        walking = walking[found[owners[walking]] < wanted]
+        walking = walking[room[sides[walking]] > 0]
         if not len(walking):
             break
         edited = edit_scenes(rng, SceneArrays(fields[:, walking]))
@@ -54,9 +58,10 @@ def find_pairs(
             if len(mine):
                 turns = mine[holds(edited, mine) != truths[walking[mine]]]
                 turned[turns] = True
-                kept = turns[: wanted - found[number]]
-                found[number] += len(kept)
-                pairs.append((walking[kept], fields[:, walking[kept]], edited.fields[:, kept]))
+                for side in (2 * number, 2 * number + 1):
+                    kept = turns[sides[walking[turns]] == side][: room[side]]
+                    room[side] -= len(kept)
+                    pairs.append((walking[kept], fields[:, walking[kept]], edited.fields[:, kept]))
         fields[:, walking] = edited.fields
         walking = walking[~turned]
     begun = np.concatenate([np.empty(0, np.intp), *(pair[0] for pair in pairs)])

@@ -21,7 +21,7 @@ LABELLED_PER_BLOCK = 4096
 KINDS: tuple[SceneKind | None, ...] = (*SCENE_KINDS, None)
 FRESH_SCENES = 1024  # of each kind, drawn anew each epoch
 FEWEST_STARTS, STARTS_PER_PAIR = 24, 6  # of walks: most edits do not change the truth
-ROUNDS, ROUNDS_WITHOUT_CONTRAST = 4, 12  # of edits; the latter where no scene with one of the truths is known
+ROUNDS, ROUNDS_WITHOUT_CONTRAST = 6, 12  # of edits; the latter where no scene with one of the truths is known
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -43,23 +42,21 @@ class Workers(Generic[Block]):
 
     def __init__(self, maker: Maker[Block], count: int) -> None:
         self.maker, self.count = maker, max(1, min(count, maker.blocks))
-        self.closed = False
+        self.closed, self._lock = False, threading.Lock()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._informed: set[int] = set()  # processes that have the maker
 
-    @cached_property
-    def _introduction(self) -> bytes:
-        return pickle.dumps(self.maker, protocol=5)
-
     def make(self, epoch: int) -> list[Block]:
         """All blocks of an epoch, in order; raises InputError if a process failed."""
-        self._start()
-        _ = self._introduction  # before several threads need it
+        processes = self._start()
+        introduction = pickle.dumps(self.maker, protocol=5) if len(self._informed) < len(processes) else b""
         answers: list[Block | InputError | None] = [None] * self.maker.blocks
         failed = threading.Event()
         threads = [
-            threading.Thread(target=self._ask, args=(number, epoch, answers, failed), daemon=True)
-            for number in range(self.count)
+            threading.Thread(
+                target=self._ask, args=(process, number, epoch, introduction, answers, failed), daemon=True
+            )
+            for number, process in enumerate(processes)
         ]
         for thread in threads:
             thread.start()
@@ -67,33 +64,32 @@ class Workers(Generic[Block]):
             thread.join()
         return self._complete(answers)
 
-    def _start(self) -> None:
+    def _start(self) -> list[subprocess.Popen[bytes]]:
         """At the first epoch, so that a run that is refused has started nothing."""
-        if self._processes or self.closed:
-            return
-        paths = [str(Path(__file__).resolve().parents[3]), *filter(None, sys.path)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
-        for _ in range(self.count):
-            # In a session of its own, a process does not get the Ctrl-C that is meant for the training loop.
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "veriscene.training.teacher.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=environment,
-                start_new_session=True,
-            )
-            self._processes.append(process)
+        with self._lock:
+            if self.closed:
+                raise InputError("the teacher was closed")
+            while len(self._processes) < self.count:
+                self._processes.append(_start_process())
+            return list(self._processes)
 
-    def _ask(self, number: int, epoch: int, answers: list[Block | InputError | None], failed: threading.Event) -> None:
+    def _ask(
+        self,
+        process: subprocess.Popen[bytes],
+        number: int,
+        epoch: int,
+        introduction: bytes,
+        answers: list[Block | InputError | None],
+        failed: threading.Event,
+    ) -> None:
         """Fills in the blocks of one process; all stop as soon as one has failed."""
-        process = self._processes[number]
         assert process.stdin is not None and process.stdout is not None
         for block in range(number, len(answers), self.count):
             if failed.is_set():
                 return
             try:
                 if number not in self._informed:
-                    process.stdin.write(self._introduction)
+                    process.stdin.write(introduction)
                     self._informed.add(number)
                 pickle.dump((epoch, block), process.stdin)
                 process.stdin.flush()
@@ -119,7 +115,8 @@ class Workers(Generic[Block]):
 
     def close(self) -> None:
         """Ends the processes, whatever they are doing."""
-        self.closed = True
+        with self._lock:
+            self.closed = True
         for process in self._processes:
             process.kill()
         for process in self._processes:
@@ -128,4 +125,14 @@ class Workers(Generic[Block]):
                 if stream is not None:
                     with suppress(OSError):  # what was still to be sent cannot be
                         stream.close()
-        self._processes = []
+
+
+def _start_process() -> subprocess.Popen[bytes]:
+    paths = [str(Path(__file__).resolve().parents[3]), *filter(None, sys.path)]
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "veriscene.training.teacher.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
+        start_new_session=True,  # it does not get the Ctrl-C that is meant for the training loop
+    )
