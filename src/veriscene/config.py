@@ -50,6 +50,9 @@ class ModelConfig:
     name: str
 
 
+LEVELS = ("simple", "full", "broad")  # of the grammar (meaning/grammar.py)
+
+
 @dataclass(frozen=True)
 class DataConfig:
     # The order in which items are read, and in which a pointer network first sees them. In inference, "random" is a
@@ -58,8 +61,23 @@ class DataConfig:
     minimum_count: int = number(3, 1, 10**6)  # words in fewer distinct statements become UNK
     word_dropout: float = share(0.0)  # the share of words that become UNK, redrawn each epoch
     statements: int = number(4000, 10, 10**6)  # of the synthetic corpus that is made when no folder is given
-    level: str = choice("full", ("simple", "full", "broad"))  # of the synthetic corpus
+    level: str = choice("full", LEVELS)  # of the synthetic corpus
     corpus_seed: int = number(1, 0, 2**31)  # of the synthetic corpus
+
+
+@dataclass(frozen=True)
+class TeacherConfig:
+    """Of a teacher, which is used if program files are given or `statements` is not 0."""
+
+    statements: int = number(0, 0, 10**6)  # drawn from the grammar
+    level: str = choice("full", LEVELS)  # of these statements
+    seed: int = number(1, 0, 2**31)  # of these statements; what an epoch holds depends on training.seed
+    scenes: int = number(64, 2, 10_000)  # an epoch, for each statement of a program file
+    grammar_scenes: int = number(32, 2, 10_000)  # an epoch, for each statement of the grammar
+    near_misses: float = number(0.34, 0.0, 1.0)  # the share of examples that come in pairs, one edit apart
+    generated: float = number(0.25, 0.0, 1.0)  # the share of scenes that are drawn anew; the others are the corpus's
+    labels: float = share(0.0)  # the share of examples that are the corpus's own, with their labels
+    workers: int = number(0, 0, 1024)  # processes that make examples; 0: one for each core but one
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,7 @@ class Config:
     model: ModelConfig
     data: DataConfig = field(default_factory=DataConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    teacher: TeacherConfig = field(default_factory=TeacherConfig)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -131,6 +150,7 @@ def from_json(tree: object, *, where: str, kinds: ModelConfigs) -> Config:
         model=read(kind, model, where=where, prefix="model."),
         data=read(DataConfig, sections.get("data", {}), where=where, prefix="data."),
         training=read(TrainingConfig, sections.get("training", {}), where=where, prefix="training."),
+        teacher=read(TeacherConfig, sections.get("teacher", {}), where=where, prefix="teacher."),
     )
 
 

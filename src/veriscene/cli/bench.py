@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 import veriscene
-from veriscene.cli.output import AsJson, DataFolder, progress_bar
+from veriscene.cli.output import AsJson, DataFolder, Teacher, progress_bar
 from veriscene.errors import InputError
 
 bench = typer.Typer(help="Measure speed against a plain PyTorch implementation.", no_args_is_help=True)
@@ -87,6 +87,26 @@ def serve(
     with progress_bar("measuring (rounds)") as progress:
         result = measured.bench_serve(model, clients=clients, seconds=seconds, rounds=rounds, progress=progress)
     print(json.dumps({"serve": result}) if as_json else measured.describe(result))
+
+
+@bench.command()
+def teacher(
+    data: DataFolder = None,
+    programs: Teacher = None,
+    statements: Annotated[int, typer.Option(min=0, max=10**6, help="Statements of the grammar.")] = 2000,
+    workers: Annotated[int, typer.Option(min=0, max=1024, help="Processes; 0: one for each core but one.")] = 0,
+    seconds: Annotated[float, typer.Option(min=1, help="How long to measure each way.")] = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """A teacher's examples: made one by one, in bulk by one core, and by worker processes."""
+    if not programs and not statements:
+        raise InputError("nothing to teach", allowed="give --teacher FILE.jsonl or --statements N")
+    measured = _load("teacher")
+    with progress_bar("drawing statements") as progress:
+        result = measured.bench_teacher(
+            data, programs or [], statements=statements, workers=workers, seconds=seconds, progress=progress
+        )
+    print(json.dumps({"teacher": result}) if as_json else measured.describe(result))
 
 
 def _load(name: str) -> ModuleType:

@@ -31,6 +31,10 @@ WORDS_SHOWN = 10
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 _DATA_HELP = "Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated."
 DataFolder = Annotated[Path | None, typer.Option("--data", readable=False, help=_DATA_HELP)]
+_TEACHER_HELP = "JSON lines of statements with programs, for which a teacher makes scenes; may be repeated."
+Teacher = Annotated[
+    list[Path] | None, typer.Option("--teacher", metavar="FILE.jsonl", readable=False, help=_TEACHER_HELP)
+]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
 ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Out, Seed
+from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Out, Seed, Teacher
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -23,6 +24,7 @@ def train(
     data: DataFolder = None,
     changes: Changes = None,
     seed: Seed = None,
+    teacher: Teacher = None,
     seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
@@ -35,27 +37,38 @@ def train(
     from veriscene.training.settings import check_changes
 
     if resume is not None:
-        if preset or data or changes or out or seed is not None or seeds is not None:
+        if preset or data or changes or out or teacher or seed is not None or seeds is not None:
             raise typer.BadParameter("--resume uses the run's own settings; give no other argument")
         _resume(resume, make_accelerator())
         return
     if preset is None:
         raise typer.BadParameter("name a PRESET (see `veriscene models`), or --resume RUN")
     config = load_preset(preset, output.all_changes(changes, seed))
-    check_changes(changes or [], config.model, corpus_given=data is not None)
+    programs, taught = teacher or [], bool(teacher or config.teacher.statements)
+    check_changes(changes or [], config.model, corpus_given=data is not None, taught=taught)
     accelerator = make_accelerator()
     if data is not None:  # before the corpus is read, which takes a while
-        _print_expected_time(config, data, accelerator, seeds=seeds or 1)
+        _print_expected_time(config, data, accelerator, programs, seeds=seeds or 1)
     if seeds is not None:
         folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{seeds}-seeds"))))
-        several.start(config, preset=preset, data=data, folder=folder, count=seeds, accelerator=accelerator)
+        several.start(
+            config, preset=preset, data=data, folder=folder, count=seeds, accelerator=accelerator, programs=programs
+        )
         _train_seeds(folder, accelerator)
         return
     with output.progress_bar("preparing the corpus") as progress:
-        start = run.start(config, preset=preset, data=data, folder=out, accelerator=accelerator, progress=progress)
+        start = run.start(
+            config,
+            preset=preset,
+            data=data,
+            folder=out,
+            accelerator=accelerator,
+            programs=programs,
+            progress=progress,
+        )
         with start as trainer:
             if data is None:
-                _print_expected_time(config, run.corpus_of(trainer.folder), accelerator)
+                _print_expected_time(config, run.corpus_of(trainer.folder), accelerator, programs)
             _train(trainer, accelerator)
 
 
@@ -81,11 +94,13 @@ def _train(trainer: Trainer, accelerator: Accelerator) -> None:
 
     source = trainer.source
     output.say(
-        f"{trainer.config.model.name} on {len(source.train):,} examples (supervision: {source.supervision}),"
+        f"{trainer.config.model.name} on {source.examples_per_epoch:,} examples (supervision: {source.supervision}),"
         f" vocabulary of {len(source.encoder.vocabulary):,} words covering {source.coverage:.1%} of the text,"
         f" device {accelerator.device}, run {trainer.folder}"
     )
     outcome = trainer.fit()
+    if source.remark:
+        output.say(source.remark)
     if outcome.interrupted:
         output.say(
             f"interrupted at step {outcome.position.step} of {outcome.steps_planned} and saved;"
@@ -108,10 +123,12 @@ def _train_seeds(folder: Path, accelerator: Accelerator) -> None:
     output.result(str(folder))
 
 
-def _print_expected_time(config: Config, corpus: Path, accelerator: Accelerator, *, seeds: int = 1) -> None:
+def _print_expected_time(
+    config: Config, corpus: Path, accelerator: Accelerator, programs: Sequence[Path], *, seeds: int = 1
+) -> None:
     from veriscene.training.estimate import expected_seconds
 
-    seconds = seeds * expected_seconds(config, corpus, accelerator)
+    seconds = seeds * expected_seconds(config, corpus, accelerator, programs=programs)
     output.say(f"expected time: about {output.expected_time(seconds, accelerator)}")
 
 

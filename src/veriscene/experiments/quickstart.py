@@ -13,6 +13,7 @@ from accelerate import Accelerator
 from veriscene import files
 from veriscene.config import Config
 from veriscene.experiments.reporting import REPORT, report_run
+from veriscene.models.base import Progress
 from veriscene.training import run
 
 
@@ -23,7 +24,7 @@ def quickstart(
     folder: Path | None,
     accelerator: Accelerator,
     say: Callable[[str], None],
-    progress: run.Progress,
+    progress: Progress,
 ) -> dict[str, Any] | None:
     """The object that the main job prints last: accuracy, examples, seconds, report; None if it was interrupted."""
     if folder is not None:

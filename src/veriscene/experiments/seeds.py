@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
@@ -28,7 +29,6 @@ from veriscene.training import run
 from veriscene.training.checkpoint import SUMMARY
 from veriscene.training.distributed import any_process, on_main_process
 from veriscene.training.run import SEEDS
-from veriscene.training.source import CorpusSource
 
 MOST = 1_000  # more is a typing error
 
@@ -43,7 +43,8 @@ class Record:
     config: Config
     seeds: list[int]
     data: Path | None
-    digest: str | None  # of the train and dev files that all seeds have in common
+    digest: str | None  # of the files that all seeds have in common: train, dev and programs
+    programs: tuple[Path, ...] = ()  # of a teacher
 
     def config_of(self, seed: int) -> Config:
         return replace(self.config, training=replace(self.config.training, seed=seed))
@@ -94,19 +95,27 @@ class Summary:
 
 
 def start(
-    config: Config, *, preset: str, data: Path | None, folder: Path, count: int, accelerator: Accelerator
+    config: Config,
+    *,
+    preset: str,
+    data: Path | None,
+    folder: Path,
+    count: int,
+    accelerator: Accelerator,
+    programs: Sequence[Path] = (),
 ) -> None:
     """Creates a folder for `count` seeds, starting with the configuration's own; not if they could not be trained."""
     if not 1 <= count <= MOST:
         raise InputError(f"--seeds {count}", allowed=f"give a number from 1 to {MOST:,}")
     seeds = list(range(config.training.seed, config.training.seed + count))
-    record = Record(preset, config, seeds, data and data.resolve(), None)
+    record = Record(preset, config, seeds, data and data.resolve(), None, tuple(path.resolve() for path in programs))
     models.read_config(record.config_of(seeds[-1]).to_json(), where=f"--seeds {count}")  # raises InputError if invalid
     models.check(config.model)
     run.check_new(folder, accelerator)
     if data is not None:
-        run.make_trainer(config, folder, CorpusSource.open(config, data), accelerator, quiet=True)
-        record = replace(record, digest=_digest(data))
+        with closing(run.open_source(config, data, programs)) as source:
+            run.make_trainer(config, folder, source, accelerator, quiet=True)
+        record = replace(record, digest=_digest(data, programs))
     with run.created(folder, accelerator, fill=[SEEDS]):
         on_main_process(accelerator, lambda: _write(folder, record))
 
@@ -144,24 +153,26 @@ def read(folder: Path) -> Record:
             raise ValueError
         data = None if record["data"] is None else Path(record["data"])
         config = models.read_config(record["config"], where=str(path))
-        return Record(str(record["preset"]), config, seeds, data, record["digest"])
+        programs = tuple(map(Path, record.get("programs", [])))
+        return Record(str(record["preset"]), config, seeds, data, record["digest"], programs)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError("damaged", where=path, allowed="start in another folder") from None
 
 
 def _write(folder: Path, record: Record) -> None:
-    tree = {**vars(record), "data": record.data and str(record.data), "config": record.config.to_json()}
+    data, programs = record.data and str(record.data), [str(path) for path in record.programs]
+    tree = {**vars(record), "data": data, "programs": programs, "config": record.config.to_json()}
     files.write_text(folder / SEEDS, json.dumps(tree, indent=1) + "\n")
 
 
-def _digest(data: Path) -> str:
-    contents = (nlvr.split_file(data, split).read_bytes() for split in ("train", "dev"))
-    return hashlib.sha256(b"".join(contents)).hexdigest()
+def _digest(data: Path, programs: Sequence[Path]) -> str:
+    paths = [*(nlvr.split_file(data, split) for split in ("train", "dev")), *programs]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 def _check_unchanged(folder: Path, record: Record) -> None:
     """A finished seed is not looked at again, so this is the only check that the next one sees the same examples."""
-    if record.data is not None and record.digest != _digest(record.data):
+    if record.data is not None and record.digest != _digest(record.data, record.programs):
         allowed = "continue with the corpus it was started on"
         raise InputError("its data has changed since", where=folder, allowed=allowed)
 
@@ -215,7 +226,15 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
         if is_main and own.is_dir() and {path.name for path in own.iterdir()} <= {run.CORPUS}:
             shutil.rmtree(own, ignore_errors=True)  # left by a crash before the run began
         config, data = record.config_of(seed), record.data
-        opened = run.start(config, preset=record.preset, data=data, folder=own, accelerator=accelerator, quiet=quiet)
+        opened = run.start(
+            config,
+            preset=record.preset,
+            data=data,
+            folder=own,
+            accelerator=accelerator,
+            programs=record.programs,
+            quiet=quiet,
+        )
     with opened as trainer:
         if not trainer.position.finished:
             say(f"{record.preset}, seed {seed} of {', '.join(map(str, record.seeds))}: run {own}")

@@ -17,10 +17,14 @@ ITEM_FEATURES = 9
 SIZE_STEP = Size.LARGE.value - Size.MEDIUM.value  # pixels per unit of the size feature, which is 0 for a medium item
 
 
+# The feature x or y for each pixel of a box.
+COORDINATES = tuple(2 * pixel / BOX_EXTENT - 1 for pixel in range(BOX_EXTENT + 1))
+
+
 def item_features(item: Item) -> tuple[float, ...]:
     return (
-        2 * item.x / BOX_EXTENT - 1,
-        2 * item.y / BOX_EXTENT - 1,
+        COORDINATES[item.x],
+        COORDINATES[item.y],
         (item.size.value - Size.MEDIUM.value) / SIZE_STEP,
         *(float(item.shape is shape) for shape in Shape),
         *(float(item.color is color) for color in Color),
@@ -37,6 +41,19 @@ class Items(TensorStruct):
     features: Tensor  # (batch, box, item, ITEM_FEATURES); zeros beyond a box's last item
     counts: Tensor  # (batch, box), int64: items in each box
     positions: Tensor  # (batch, box, item), int64: the index of each item in the scene's own list
+
+    @classmethod
+    def of_fields(cls, x: Tensor, y: Tensor, size: Tensor, shape: Tensor, color: Tensor, *, positions: Tensor) -> Items:
+        """Items that `item_features` would describe in the same way, from whole numbers (batch, box, item): pixels, and
+        the numbers of shape and colour. Items fill the first places of a box; beyond them, size is 0."""
+        is_item = size > 0
+        coordinates = torch.tensor(COORDINATES, device=x.device)
+        features = x.new_zeros((*x.shape, ITEM_FEATURES), dtype=torch.float32)
+        features[..., X], features[..., Y] = coordinates[x.long()], coordinates[y.long()]
+        features[..., SIZE] = (size.float() - Size.MEDIUM.value) / SIZE_STEP
+        for where, numbers in ((SHAPES, shape), (COLORS, color)):
+            features[..., where] = (numbers[..., None] == torch.arange(3, device=x.device)).float()
+        return cls(features * is_item[..., None], is_item.sum(dim=2), positions.long())
 
     @property
     def mask(self) -> Tensor:

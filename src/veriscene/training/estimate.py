@@ -13,7 +13,7 @@ import torch
 from accelerate import Accelerator
 
 from veriscene import files, models
-from veriscene.config import Config
+from veriscene.config import Config, TeacherConfig
 from veriscene.errors import InputError
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
@@ -27,13 +27,16 @@ QUICK = 0.2  # seconds: below, overhead dominates, and a larger batch is timed
 SCORING_COST = 0.35  # of judging an example, relative to training on it
 
 
-def expected_seconds(config: Config, corpus: Path, accelerator: Accelerator) -> float:
-    """About how long training on a corpus folder takes to its end. Reads only a sample; changes no random state."""
+def expected_seconds(config: Config, corpus: Path, accelerator: Accelerator, *, programs: Sequence[Path] = ()) -> float:
+    """About how long training on a corpus folder takes to its end, or on what a teacher makes. Reads only a sample;
+    changes no random state."""
     if models.MODELS[config.model.name].is_fitted:
         return FITTED_SECONDS
     settings, processes = config.training, int(accelerator.num_processes)
     on_gpu, mine = accelerator.device.type == "cuda", math.ceil(settings.batch / processes)
     train, dev = (_count_lines(nlvr.split_file(corpus, split)) for split in ("train", "dev"))
+    if programs or config.teacher.statements:
+        train = _count_taught(config.teacher, programs)
     largest = min(mine, train)
     size, per_step = largest if on_gpu else min(CPU_BATCH, largest), 0.0
     with torch.random.fork_rng(devices=[accelerator.device] if on_gpu else []), tf32():
@@ -49,6 +52,12 @@ def expected_seconds(config: Config, corpus: Path, accelerator: Accelerator) -> 
     seconds += scores * dev / processes * per_example * SCORING_COST
     before = extraction * (train + dev) / size
     return before + (min(seconds, settings.minutes * 60) if settings.minutes else seconds)
+
+
+def _count_taught(teacher: TeacherConfig, programs: Sequence[Path]) -> int:
+    """A teacher's examples in an epoch."""
+    taught = teacher.scenes * sum(map(_count_lines, programs)) + teacher.grammar_scenes * teacher.statements
+    return round(taught / (1 - teacher.labels))
 
 
 def _count_lines(path: Path) -> int:

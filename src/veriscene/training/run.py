@@ -11,8 +11,8 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
-from veriscene import files, models
+from veriscene import corpora, files, models
 from veriscene.config import Config
 from veriscene.corpora import synthetic
 from veriscene.errors import InputError
+from veriscene.models.base import Progress, silent
 from veriscene.scenes import nlvr
 from veriscene.training.base import Trainer
 from veriscene.training.checkpoint import BEST
@@ -31,13 +32,13 @@ from veriscene.training.distributed import from_main_process, on_main_process
 from veriscene.training.fitted import FittedTrainer
 from veriscene.training.progress import LOG, TENSORBOARD
 from veriscene.training.source import CorpusSource, Source
+from veriscene.training.teacher.source import TeacherSource
 from veriscene.training.trainer import StepTrainer
 
 RUN = "run.json"
 SEEDS = "seeds.json"  # of a folder of several runs
 CORPUS = "corpus"
 FORMAT = 2  # of run.json
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Record:
     preset: str
     config: Config
     data: Path | None  # the corpus folder that was given; None: a synthetic corpus in the run folder
+    programs: tuple[Path, ...]  # the files that were given to a teacher
     supervision: str
     command: str
     commit: str | None
@@ -62,10 +64,11 @@ def start(
     data: Path | None,
     folder: Path | None,
     accelerator: Accelerator,
-    progress: Progress = lambda done, total: None,
+    programs: Sequence[Path] = (),
+    progress: Progress = silent,
     quiet: bool = False,
 ) -> Iterator[Trainer]:
-    """A trainer in a new run folder, on the corpus in `data` or on a synthetic one.
+    """A trainer in a new run folder, on the corpus in `data` or on a synthetic one, or on what a teacher makes.
 
     On failure before anything was saved, removes what it created, so the command can be repeated.
     """
@@ -73,16 +76,17 @@ def start(
     models.check(config.model)
     folder = Path(from_main_process(accelerator, str(folder or fresh_name(preset, f"seed{config.training.seed}"))))
     check_new(folder, accelerator)
-    source = None if data is None else CorpusSource.open(config, data, progress)
+    source = None if data is None else open_source(config, data, programs, progress)
     trainer = None if source is None else make_trainer(config, folder, source, accelerator, quiet=quiet)
     with created(folder, accelerator, fill=[CORPUS, RUN, LOG, TENSORBOARD]):
         if trainer is None:
             on_main_process(accelerator, lambda: _make_corpus(folder, config, progress))
-            source = CorpusSource.open(config, folder / CORPUS)
+            source = open_source(config, folder / CORPUS, programs, progress)
             trainer = make_trainer(config, folder, source, accelerator, quiet=quiet)
-        record = _new_record(config, preset, data, trainer.source.supervision, accelerator)
+        record = _new_record(config, preset, data, programs, trainer.source.supervision, accelerator)
         on_main_process(accelerator, lambda: _write(folder, record))
-        yield trainer
+        with closing(trainer.source):
+            yield trainer
 
 
 @contextmanager
@@ -90,10 +94,18 @@ def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> It
     """The trainer of an earlier run, exactly where it stopped."""
     record = read(folder)
     with locked(folder, accelerator):
-        source = CorpusSource.open(record.config, corpus_of(folder))
-        trainer = make_trainer(record.config, folder, source, accelerator, quiet=quiet)
-        trainer.resume()
-        yield trainer
+        source = open_source(record.config, corpus_of(folder), record.programs)
+        with closing(source):
+            trainer = make_trainer(record.config, folder, source, accelerator, quiet=quiet)
+            trainer.resume()
+            yield trainer
+
+
+def open_source(config: Config, corpus: Path, programs: Sequence[Path], progress: Progress = silent) -> Source:
+    """A teacher, if it has statements to teach; otherwise the corpus."""
+    if programs or config.teacher.statements:
+        return TeacherSource.open(config, corpus, programs, progress)
+    return CorpusSource.open(config, corpus, progress)
 
 
 def make_trainer(
@@ -116,30 +128,43 @@ def read(folder: Path) -> Record:
         if record.get("format") != FORMAT:
             raise InputError("started by another version of veriscene", where=path, allowed="start a new run")
         source = record["source"]
+        programs = tuple(map(Path, source["programs"])) if source["kind"] == "teacher" else ()
+        source = source["corpus"] if source["kind"] == "teacher" else source
         data = Path(source["folder"]) if source["kind"] == "corpus" else None
         config = models.read_config(record["config"], where=str(path))
         facts = {key: str(record[key]) for key in ("preset", "supervision", "command", "started", "machine")}
-        return Record(config=config, data=data, commit=record["commit"], **facts)
+        return Record(config=config, data=data, programs=programs, commit=record["commit"], **facts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError("damaged", where=path, allowed="start a new run") from None
 
 
 def _write(folder: Path, record: Record) -> None:
-    data = record.config.data
+    data, teacher = record.config.data, record.config.teacher
     source: dict[str, Any] = {"kind": "corpus", "folder": str(record.data and record.data.resolve())}
     if record.data is None:
         source = {"kind": "synthetic", "statements": data.statements, "level": data.level, "seed": data.corpus_seed}
+    if record.programs or teacher.statements:
+        # What it makes of them is determined by the configuration's section `teacher` and by the seed.
+        source = {"kind": "teacher", "programs": [str(path.resolve()) for path in record.programs], "corpus": source}
     tree = {**vars(record), "format": FORMAT, "source": source, "config": record.config.to_json()}
-    del tree["data"]
+    del tree["data"], tree["programs"]
     files.write_text(folder / RUN, json.dumps(tree, indent=1) + "\n")
 
 
-def _new_record(config: Config, preset: str, data: Path | None, supervision: str, accelerator: Accelerator) -> Record:
+def _new_record(
+    config: Config,
+    preset: str,
+    data: Path | None,
+    programs: Sequence[Path],
+    supervision: str,
+    accelerator: Accelerator,
+) -> Record:
     device = torch.cuda.get_device_name() if accelerator.device.type == "cuda" else platform.machine()
     return Record(
         preset=preset,
         config=config,
         data=data,
+        programs=tuple(programs),
         supervision=supervision,
         command=shlex.join(["veriscene", *sys.argv[1:]]),
         commit=_commit(),
@@ -180,8 +205,9 @@ def scored_split(folder: Path) -> tuple[str, Path]:
 
     The test split of a real corpus is for final figures only.
     """
-    split = "test" if read(folder).supervision == "synthetic" else "dev"
-    return split, nlvr.split_file(corpus_of(folder), split)
+    corpus = corpus_of(folder)
+    split = "test" if corpora.supervision(corpus) == "synthetic" else "dev"
+    return split, nlvr.split_file(corpus, split)
 
 
 @contextmanager

@@ -14,14 +14,17 @@ SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corp
 ALWAYS = ("model.name", "training.seed", "data.minimum_count")
 
 
-def has_effect(model: ModelConfig, key: str, *, corpus_given: bool) -> bool:
-    """Whether `section.key` can change what such a model becomes, on a given corpus or on a synthetic one."""
+def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool = False) -> bool:
+    """Whether `section.key` can change what such a model becomes, on a given corpus or on a synthetic one, and with or
+    without a teacher."""
     kind = models.MODELS[model.name]
     section, _, name = key.partition(".")
     if key in ALWAYS:
         return True
     if key in SYNTHETIC:
         return not corpus_given
+    if section == "teacher":
+        return taught or name == "statements"
     if section == "model":
         return name in {field.name for field in fields(model)}
     if key == "data.order":
@@ -36,14 +39,18 @@ def with_effect(changes: Iterable[str], model: ModelConfig, *, corpus_given: boo
     return [change for change in changes if has_effect(model, _key(change), corpus_given=corpus_given)]
 
 
-def check_changes(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool) -> None:
+def check_changes(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> None:
     """Raises InputError for a change without effect."""
     models.check(model)
     for change in changes:
         key = _key(change)
-        if not has_effect(model, key, corpus_given=corpus_given):
+        if not has_effect(model, key, corpus_given=corpus_given, taught=taught):
+            where = f"--set {change}"
+            if key.startswith("teacher."):
+                allowed = "give program files with --teacher, or set teacher.statements"
+                raise InputError(f"{key} has no effect without a teacher", where=where, allowed=allowed)
             on = "a corpus given with --data" if key in SYNTHETIC else model.name
-            raise InputError(f"{key} has no effect on {on}", where=f"--set {change}")
+            raise InputError(f"{key} has no effect on {on}", where=where)
 
 
 def _key(change: str) -> str:

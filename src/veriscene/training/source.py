@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from veriscene import corpora, models
-from veriscene.config import Config
+from veriscene.config import Config, DataConfig
 from veriscene.errors import InputError
 from veriscene.models.base import Progress, silent
 from veriscene.scenes import nlvr
@@ -43,11 +43,16 @@ class Source(ABC):
     coverage: float  # the share of the train statements' words that the vocabulary contains
     train: Batch  # what models are prepared or fitted on: the whole corpus, or a sample of what a teacher makes
     dev: Batch
+    remark: str = ""  # what the user should know about the examples, as soon as the first epoch was made
 
     @property
     @abstractmethod
     def fingerprint(self) -> int:
         """Changes with any word, item or label of the train or dev examples."""
+
+    @property
+    def examples_per_epoch(self) -> int:
+        return len(self.train)
 
     @property
     @abstractmethod
@@ -65,6 +70,9 @@ class Source(ABC):
         """Moves the examples, of which epochs are made, to a device."""
         self.transform(lambda examples: examples.to(device))
 
+    def close(self) -> None:  # noqa: B027 (most sources have nothing to end)
+        """Ends what makes examples in the background; no epoch is asked for afterwards."""
+
 
 class CorpusSource(Source):
     """The examples of a corpus, in random batches, with item orders and dropped words redrawn each epoch."""
@@ -80,10 +88,7 @@ class CorpusSource(Source):
     ) -> None:
         """`progress`: of reading pictures, which takes a while."""
         statements = [example.statement for example in labelled(train, "train")]
-        vocabulary = Vocabulary.of(statements, minimum_count=config.data.minimum_count)
-        if len(vocabulary) == len(SPECIAL):
-            what = f"no word occurs in {config.data.minimum_count} distinct train statements, so none would be learned"
-            raise InputError(what, allowed="lower data.minimum_count or add statements")
+        vocabulary = vocabulary_of(statements, config.data)
         self.settings, self.data, self.supervision = config.training, config.data, supervision
         self.coverage = vocabulary.coverage(statements)
         self.encoder = models.encoder(config, vocabulary)
@@ -122,6 +127,15 @@ class CorpusSource(Source):
             keys = torch.rand(corpus.items.features.shape[:3], generator=generator)
             corpus = replace(corpus, items=corpus.items.shuffled(keys.to(corpus.device, torch.float64)))
         return Epoch(corpus, steps)
+
+
+def vocabulary_of(statements: Sequence[str], data: DataConfig) -> Vocabulary:
+    """The words to learn; raises InputError if there are none."""
+    vocabulary = Vocabulary.of(statements, minimum_count=data.minimum_count)
+    if len(vocabulary) == len(SPECIAL):
+        what = f"no word occurs in {data.minimum_count} distinct train statements, so none would be learned"
+        raise InputError(what, allowed="lower data.minimum_count or add statements")
+    return vocabulary
 
 
 def batches(lengths: Tensor, *, size: int, window: int, generator: torch.Generator) -> list[Tensor]:

@@ -1,0 +1,155 @@
+"""Speed of a teacher: scenes made one by one, in bulk by one core, and by several worker processes, side by side.
+
+    veriscene bench teacher [--data DIR] [--teacher FILE.jsonl] [--statements 2000] [--workers N] [--json]
+
+All three include near misses, labels and encoding, and leave out the first epoch, in which a teacher evaluates its
+programs on the corpus. "One by one" is `meaning.near_miss` with the plain evaluator, and `Encoder`.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from veriscene.corpora import synthetic
+from veriscene.meaning.near_miss import labelled_scenes
+from veriscene.meaning.notation import Statement, parse
+from veriscene.models import load_preset
+from veriscene.scenes.nlvr import Example
+from veriscene.training.teacher.maker import Made
+from veriscene.training.teacher.source import TeacherSource
+from veriscene.training.teacher.workers import usable_cores
+
+EVALUATED_SCENES = 1024
+
+Progress = Callable[[int, int], None]
+
+
+def bench_teacher(
+    data: Path | None,
+    programs: Sequence[Path],
+    *,
+    statements: int,
+    workers: int,
+    seconds: float = 10.0,
+    progress: Progress = lambda done, total: None,
+) -> dict[str, Any]:
+    """Examples per second of each way. The first two count processor time, so other load does not change them."""
+    count = workers or max(1, usable_cores() - 1)
+    config = load_preset("biatt", [f"teacher.statements={statements}", f"teacher.workers={count}"])
+    with tempfile.TemporaryDirectory() as folder:
+        if data is None:
+            synthetic.write(folder, synthetic.build(400, seed=1))
+        source = TeacherSource.open(config, data or Path(folder), programs, progress)
+    with closing(source):
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            one_by_one, in_bulk = _one_by_one(source, seconds), _in_bulk(source, seconds)
+            several, waited = _several(source)
+        finally:
+            torch.set_num_threads(before)
+        return {
+            "statements": len(source.statements),
+            "examples_per_epoch": source.examples_per_epoch,
+            "near_misses": source.teacher.near_misses,
+            "one_by_one": one_by_one,
+            "in_bulk": in_bulk,
+            "ratio": in_bulk / one_by_one,
+            "workers": source.workers.count,
+            "cores": usable_cores(),
+            "with_workers": several,
+            "seconds_for_first_epoch": waited,
+            **_evaluation(source, seconds),
+        }
+
+
+def _one_by_one(source: TeacherSource, seconds: float) -> float:
+    rng, made, spent = random.Random(1), 0, 0.0
+    while spent < seconds:
+        taught = rng.choice(source.statements)
+        statement = Statement(taught.text, taught.kind or "scatter", parse(taught.program))
+        started = time.process_time()
+        scenes = labelled_scenes(rng, statement) or []
+        examples = [Example("0-0", statement.text, scene, label) for scene, label in scenes]
+        if examples:
+            source.encoder(examples)
+        spent += time.process_time() - started
+        made += len(examples)
+    return made / spent
+
+
+def _in_bulk(source: TeacherSource, seconds: float) -> float:
+    """Blocks from all parts of an epoch."""
+    made, spent, few = 0, 0.0, max(1, min(8, source.maker.blocks))
+    blocks = np.linspace(0, source.maker.blocks - 1, few).astype(int).tolist()
+    for epoch in range(1000):
+        started = time.process_time()
+        found = Made.joined([source.maker.make(epoch, block) for block in blocks])
+        source._encode(found, torch.device("cpu"))
+        if epoch:
+            spent += time.process_time() - started
+            made += len(found.labels)
+        if spent > seconds:
+            break
+    return made / spent
+
+
+def _several(source: TeacherSource) -> tuple[float, float]:
+    """Examples per second of the second epoch, and the seconds that the first one takes."""
+    times = [time.perf_counter()]
+    for number in (0, 1):
+        source._encode(Made.joined(source.workers.make(number)), torch.device("cpu"))
+        times.append(time.perf_counter())
+    return source.examples_per_epoch / (times[2] - times[1]), times[1] - times[0]
+
+
+def _evaluation(source: TeacherSource, seconds: float) -> dict[str, float]:
+    """Evaluations of a program on a scene per second: of the plain evaluator and in bulk."""
+    lessons = random.Random(1).sample(list(source.maker.lessons), min(200, len(source.maker.lessons)))
+    bulk = plain = 0
+    bulk_seconds = plain_seconds = 0.0
+    for lesson in lessons:
+        pool, program = source.maker._pool(lesson.kind), source.maker._program(lesson)
+        which = np.arange(min(EVALUATED_SCENES, len(pool)))
+        started = time.process_time()
+        program.holds(pool, which)
+        bulk, bulk_seconds = bulk + len(which), bulk_seconds + time.process_time() - started
+    scenes = {kind: pool[:40].scenes() for kind, pool in source.maker.pools.items()}
+    for kind, some in scenes.items():
+        programs = [source.maker._program(lesson).program for lesson in lessons if lesson.kind == kind]
+        for scene in some:
+            started = time.process_time()
+            for program in programs:
+                program.holds(scene)
+            plain, plain_seconds = plain + len(programs), plain_seconds + time.process_time() - started
+            if plain_seconds > seconds:
+                break
+    vectorised = np.mean([source.maker._program(lesson).vectorised for lesson in lessons])
+    speeds = {"plain_evaluations": plain / plain_seconds, "bulk_evaluations": bulk / bulk_seconds}
+    return {**speeds, "evaluation_ratio": speeds["bulk_evaluations"] / speeds["plain_evaluations"],
+            "vectorised": float(vectorised)}  # fmt: skip
+
+
+def describe(result: dict[str, Any]) -> str:
+    return "\n".join(
+        [
+            f"a teacher of {result['statements']:,} statements, {result['examples_per_epoch']:,} examples an epoch,"
+            f" {result['near_misses']:.0%} near misses",
+            f"  one by one, one core   {result['one_by_one']:>10,.0f} examples/s",
+            f"  in bulk, one core      {result['in_bulk']:>10,.0f} examples/s   ratio {result['ratio']:.1f}",
+            f"  {result['workers']:>3} workers, {result['cores']:>3} cores {result['with_workers']:>10,.0f} examples/s"
+            f"   (the first epoch: {result['seconds_for_first_epoch']:.1f} s)",
+            f"  programs on scenes: plain {result['plain_evaluations']:,.0f}/s, in bulk"
+            f" {result['bulk_evaluations']:,.0f}/s, ratio {result['evaluation_ratio']:.1f};"
+            f" {result['vectorised']:.1%} of the programs are vectorised",
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Many scenes at once, as numpy arrays: evaluating programs, drawing scenes, small edits, near misses."""

@@ -1,0 +1,202 @@
+"""A teacher as a source of training examples."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from veriscene import models
+from veriscene.config import Config, TeacherConfig
+from veriscene.errors import InputError
+from veriscene.meaning.bulk.arrays import SceneArrays
+from veriscene.models.base import Progress, silent
+from veriscene.scenes import nlvr
+from veriscene.scenes.nlvr import Example
+from veriscene.tensors.augmentation import drop_words
+from veriscene.tensors.batch import Batch
+from veriscene.tensors.encoder import Input
+from veriscene.tensors.items import Items
+from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
+from veriscene.training.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
+from veriscene.training.teacher.statements import Taught, draw_statements, read_statements
+from veriscene.training.teacher.workers import Workers, usable_cores
+
+SAMPLE_BLOCKS = 4  # on which models are prepared
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An epoch before it is on the device."""
+
+    made: Made
+    steps: list[Tensor]
+    generator: torch.Generator  # for what remains to be drawn
+
+
+class TeacherSource(Source):
+    """New labelled scenes for each statement in each epoch; while one trains, worker processes make the next."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        statements: Sequence[Taught],
+        train: Sequence[Example],
+        dev: Sequence[Example],
+        supervision: str,
+    ) -> None:
+        """`train`: whose scenes are used, and its labels if `teacher.labels` is not 0."""
+        if Input.PIXELS in models.MODELS[config.model.name].inputs:
+            what = f"a teacher makes scenes, not pictures, and {config.model.name} reads pixels"
+            raise InputError(what, allowed="choose a model of items, as biatt")
+        self.settings, self.data, self.teacher = config.training, config.data, config.teacher
+        self.supervision, self.statements = supervision, statements
+        labelled_train = labelled(train, "train") if self.teacher.labels else []
+        texts = [*(each.text for each in statements), *(example.statement for example in labelled_train)]
+        vocabulary = vocabulary_of(texts, config.data)
+        self.coverage = vocabulary.coverage(texts)
+        self.encoder = models.encoder(config, vocabulary)
+        self.maker = self._make_maker(train, labelled_train)
+        # Everything but scenes depends on the statement alone, so it is encoded once.
+        by_statement = replace(self.encoder, inputs=self.encoder.inputs - {Input.ITEMS})
+        self.table = replace(by_statement([replace(train[0], statement=text) for text in texts]), labels=None)
+        self.lengths = self.table.statement.lengths  # stays on the CPU, where batches are drawn
+        self.dev = self.encoder(labelled(dev, "dev"))
+        self.workers = Workers(self.maker, _worker_count(self.teacher))
+        self._next: tuple[int, Future[Prepared]] | None = None
+        if models.MODELS[config.model.name].is_fitted:
+            self.train = self._encode(self._wait_for(0).made, torch.device("cpu"))
+        else:
+            few = np.linspace(0, self.maker.blocks - 1, SAMPLE_BLOCKS).astype(int)
+            sample = Made.joined([self.maker.make(0, block) for block in dict.fromkeys(few.tolist())])
+            self.train = self._encode(sample, torch.device("cpu"))
+
+    @classmethod
+    def open(cls, config: Config, folder: Path, programs: Sequence[Path], progress: Progress = silent) -> TeacherSource:
+        """Statements from program files and the grammar, scenes and dev examples from a corpus folder."""
+        teacher = config.teacher
+        found = [each for path in programs for each in read_statements(path, scenes=teacher.scenes)]
+        train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
+        found += draw_statements(teacher, _worker_count(teacher), progress)
+        if not train:
+            raise InputError("the train split holds no examples", where=folder)
+        supervision = "programs" if programs else "synthetic"
+        return cls(config, statements=found, train=train, dev=dev, supervision=supervision)
+
+    def _make_maker(self, train: Sequence[Example], labelled_train: Sequence[Example]) -> Maker:
+        lessons = [Lesson(number, each.program, each.kind, each.scenes) for number, each in enumerate(self.statements)]
+        scenes = SceneArrays.of([example.scene for example in train])
+        own = None
+        if labelled_train:
+            taught = sum(lesson.scenes for lesson in lessons)
+            own = Labelled(
+                statements=(len(lessons) + np.arange(len(train))).astype(np.int32),
+                labels=np.array([bool(example.label) for example in labelled_train]),
+                scenes=scenes,
+                count=round(taught * self.teacher.labels / (1 - self.teacher.labels)),
+            )
+        return Maker(
+            lessons=lessons,
+            pools=pools_of(scenes),
+            labelled=own,
+            seed=self.settings.seed,
+            near_misses=self.teacher.near_misses,
+            generated=self.teacher.generated,
+            order=self.encoder.order.value,
+        )
+
+    # ------------------------------------------------------------ the contract of a source
+
+    @cached_property
+    def fingerprint(self) -> int:
+        """Of all that determines the examples of each epoch, but the seed."""
+        checksum = zlib.crc32(f"{self.table.fingerprint()} {self.dev.fingerprint()}".encode())
+        settings = {key: value for key, value in asdict(self.teacher).items() if key != "workers"}
+        checksum = zlib.crc32(repr(settings).encode(), checksum)
+        for lesson in self.maker.lessons:
+            checksum = zlib.crc32(f"{lesson.kind} {lesson.program}".encode(), checksum)
+        for pool in self.maker.pools.values():
+            checksum = zlib.crc32(pool.fields.tobytes(), checksum)
+        return zlib.crc32(self.maker.labelled.labels.tobytes(), checksum) if self.maker.labelled else checksum
+
+    @property
+    def examples_per_epoch(self) -> int:
+        return self.maker.examples
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return ceil(self.examples_per_epoch / self.settings.batch)
+
+    def epoch(self, number: int) -> Epoch:
+        prepared = self._wait_for(number)
+        if number + 1 < self.settings.epochs:
+            self._prepare(number + 1)
+        corpus = self._encode(prepared.made, self.train.device)
+        return Epoch(drop_words(corpus, self.data.word_dropout, prepared.generator), prepared.steps)
+
+    def close(self) -> None:
+        self.workers.close()
+
+    # ------------------------------------------------------------ preparing an epoch while another one trains
+
+    def _wait_for(self, number: int) -> Prepared:
+        if self._next is None or self._next[0] != number:
+            self._prepare(number)
+        assert self._next is not None
+        prepared = self._next[1].result()
+        self.remark = self._remark(prepared.made)
+        return prepared
+
+    def _prepare(self, number: int) -> None:
+        """In the background. The thread is a daemon, so that it keeps no process from ending."""
+        if self._next is not None:
+            self._next[1].exception()  # the workers make one epoch at a time
+        future: Future[Prepared] = Future()
+        self._next = number, future
+
+        def run() -> None:
+            try:
+                made = Made.joined(self.workers.make(number))
+                generator = torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)
+                lengths = self.lengths[torch.from_numpy(made.statements).long()]
+                size, window = self.settings.batch, self.settings.window
+                steps = batches(lengths, size=size, window=window, generator=generator)
+                future.set_result(Prepared(made, steps, generator))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+
+    def _encode(self, made: Made, device: torch.device) -> Batch:
+        if self.table.device != device:
+            self.table = self.table.to(device)
+        which = torch.from_numpy(made.statements).to(device).long()
+        corpus = self.table.map(lambda tensor: tensor[which])
+        items = None
+        if Input.ITEMS in self.encoder.inputs:
+            fields = torch.from_numpy(made.scenes.fields).to(device)
+            items = Items.of_fields(*fields, positions=torch.from_numpy(made.positions).to(device))
+        return replace(corpus, items=items, labels=torch.from_numpy(made.labels).to(device).float())
+
+    def _remark(self, made: Made) -> str:
+        if not made.one_sided:
+            return ""
+        first = self.statements[made.one_sided[0]].text
+        return (
+            f"{len(made.one_sided):,} of {len(self.statements):,} statements were found only true or only false,"
+            f" as {first!r:.80}"
+        )
+
+
+def _worker_count(teacher: TeacherConfig) -> int:
+    return teacher.workers or usable_cores() - 1

@@ -1,0 +1,90 @@
+"""What a teacher teaches: statements with programs, from files and from the grammar."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from veriscene.config import TeacherConfig
+from veriscene.errors import InputError
+from veriscene.meaning import grammar
+from veriscene.meaning.notation import parse_kind, parse_program, read_records
+from veriscene.meaning.scene_drawing import SceneKind
+from veriscene.scenes.nlvr import check_statement
+from veriscene.training.teacher.workers import Workers
+
+_NEEDS = "sentence (or statement) and program; kind (tower or scatter) may be left out"
+TRIES_PER_STATEMENT = 200
+STATEMENTS_PER_BLOCK = 250
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Taught:
+    text: str
+    program: str
+    kind: SceneKind | None  # of the scenes that it is about; None: both
+    scenes: int  # an epoch
+
+
+def read_statements(path: Path, *, scenes: int) -> list[Taught]:
+    """The statements of a JSON lines file, in order; raises InputError with the number of the first invalid line."""
+
+    def parse(record: dict[str, object]) -> Taught:
+        named = [name for name in ("sentence", "statement") if name in record]
+        if len(named) != 1 or "program" not in record:
+            what = "has both sentence and statement" if len(named) == 2 else f"{_missing(named)} is missing"
+            raise InputError(what, allowed=f"each line needs {_NEEDS}")
+        try:
+            text = check_statement(record[named[0]])
+        except InputError as error:
+            raise error.at(named[0]) from None
+        kind = parse_kind(record["kind"]) if record.get("kind") is not None else None
+        return Taught(text, parse_program(record["program"]).text, kind, scenes)
+
+    return read_records(path, parse, needs=_NEEDS)
+
+
+def _missing(named: Sequence[str]) -> str:
+    return "program" if named else "sentence"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Draws statements of the grammar in blocks, as a worker process does."""
+
+    level: str
+    seed: int
+    blocks: int
+    size: int  # of a block
+
+    def make(self, epoch: int, block: int) -> list[tuple[str, str, SceneKind]]:
+        """Texts, programs and kinds; `epoch` counts the times that this many blocks were drawn before."""
+        rng = random.Random(f"{self.seed} {epoch} {block}")
+        drawn = (grammar.draw(rng, self.level) for _ in range(self.size))
+        return [(each.text, each.program.text, each.kind) for each in drawn]
+
+
+def draw_statements(teacher: TeacherConfig, workers: int, progress: Progress) -> list[Taught]:
+    """Statements of the grammar with different texts; they depend on the settings, not on the number of workers."""
+    count, found = teacher.statements, dict[str, Taught]()
+    size = min(count, STATEMENTS_PER_BLOCK)
+    drawing = Drawing(teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
+    with closing(Workers(drawing, workers)) as processes:
+        for number in range(TRIES_PER_STATEMENT if count else 0):
+            # Starting processes takes longer than drawing a single block.
+            blocks = processes.make(number) if drawing.blocks > 1 else [drawing.make(number, 0)]
+            for text, program, kind in chain(*blocks):
+                found.setdefault(text, Taught(text, program, kind, teacher.grammar_scenes))
+            progress(min(count, len(found)), count)
+            if len(found) >= count:
+                return list(found.values())[:count]
+    if count:
+        what = f"the grammar's level {teacher.level!r} has fewer than {count:,} statements"
+        raise InputError(what, where="teacher.statements", allowed=f"ask for {len(found):,} or fewer")
+    return []

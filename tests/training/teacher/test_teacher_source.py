@@ -1,0 +1,199 @@
+"""What a teacher makes: true labels, balanced, new in each epoch, and as the encoder would encode it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from teacher_toys import ONE_SIDED, STATEMENTS, config, corpus, examples, programs, teacher
+
+from veriscene.config import TeacherConfig
+from veriscene.errors import InputError
+from veriscene.meaning.notation import parse
+from veriscene.models import load_preset
+from veriscene.scenes.nlvr import Example
+from veriscene.scenes.scene import Box, Item, Scene, parse_scene, scene_to_json
+from veriscene.tensors.batch import Batch
+from veriscene.tensors.encoder import ItemOrder
+from veriscene.training.teacher import statements
+from veriscene.training.teacher.maker import Made
+from veriscene.training.teacher.source import TeacherSource
+from veriscene.training.teacher.statements import draw_statements
+
+GRAMMAR = "teacher.statements=5"
+
+
+def everything(source: TeacherSource, epoch: int) -> Made:
+    return Made.joined([source.maker.make(epoch, block) for block in range(source.maker.blocks)])
+
+
+def same(one: Batch, other: Batch) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one.tensors(), other.tensors(), strict=True))
+
+
+def test_labels_are_the_values_of_the_programs_and_scenes_are_valid_and_of_their_kind(tmp_path: Path) -> None:
+    source = teacher(tmp_path, GRAMMAR)
+    made = everything(source, 3)
+    assert len(made.labels) == source.examples_per_epoch == 6 * 12 + 5 * 6
+    for number, label, scene in zip(made.statements, made.labels, made.scenes.scenes(), strict=True):
+        statement = source.statements[number]
+        assert parse(statement.program).holds(scene) == label
+        assert parse_scene(scene_to_json(scene)) == scene
+        assert statement.kind is None or (statement.kind == "tower") == scene.is_towers
+
+
+def test_half_of_each_statements_examples_are_true_unless_only_one_truth_value_is_found(tmp_path: Path) -> None:
+    source = teacher(tmp_path)
+    made = everything(source, 0)
+    assert sorted(made.one_sided) == list(ONE_SIDED)
+    trues = [int(made.labels[made.statements == number].sum()) for number in range(len(STATEMENTS))]
+    assert trues == [6, 6, 6, 6, 12, 0]
+    kinds = {scene.is_towers for n, scene in zip(made.statements, made.scenes.scenes(), strict=True) if n == 2}
+    assert kinds == {True, False}, "a statement without a kind is about both"
+    assert made.near_misses > 0
+
+
+def test_the_shares_of_near_misses_and_of_generated_scenes_can_be_set(tmp_path: Path) -> None:
+    def content(scene: Scene) -> tuple[frozenset[Item], ...]:
+        return tuple(frozenset(box.items) for box in scene.boxes)
+
+    known = {content(example.scene) for example in examples(80, seed=1)}
+
+    def share_of_corpus(near_misses: float, generated: float) -> float:
+        changes = f"teacher.near_misses={near_misses}", f"teacher.generated={generated}", "teacher.scenes=40"
+        made = everything(teacher(tmp_path, *changes), 0)
+        assert bool(made.near_misses) is bool(near_misses)
+        scenes = zip(made.statements, made.scenes.scenes(), strict=True)
+        return float(np.mean([content(scene) in known for number, scene in scenes if number not in ONE_SIDED]))
+
+    assert share_of_corpus(near_misses=0.0, generated=0.0) == 1
+    assert share_of_corpus(near_misses=0.0, generated=1.0) == 0
+    assert 0.3 < share_of_corpus(near_misses=0.0, generated=0.5) < 0.7
+    assert share_of_corpus(near_misses=1.0, generated=0.0) <= 0.6, "one scene of each pair is edited"
+
+
+@pytest.mark.parametrize("order", ["file", "sorted", "random"])
+def test_tensors_are_those_that_the_encoder_makes_of_the_same_examples(order: str, tmp_path: Path) -> None:
+    source = teacher(tmp_path, GRAMMAR, f"data.order={order}", "teacher.labels=0.2")
+    made = everything(source, 1)
+    texts = [each.text for each in source.statements] + [example.statement for example in examples(80, seed=1)]
+
+    def example(number: int) -> Example:
+        boxes = []
+        for box, positions in zip(scenes[number].boxes, made.positions[number], strict=True):
+            placed = dict(zip(positions.tolist(), box.items, strict=False))  # as before reading order
+            boxes.append(Box(tuple(placed[at] for at in sorted(placed))))
+        first, second, third = boxes
+        return Example("0-0", texts[made.statements[number]], Scene((first, second, third)), bool(made.labels[number]))
+
+    scenes = made.scenes.scenes()
+    found = source._encode(made, torch.device("cpu"))
+    given = [example(number) for number in range(len(scenes))]
+    expected = replace(source.encoder, order=ItemOrder.FILE if order == "random" else source.encoder.order)(given)
+    assert found.items is not None and expected.items is not None
+    if order == "random":
+        order_of = found.items.positions[:, :, : expected.items.features.size(2)]
+        assert not torch.equal(order_of, expected.items.positions), "items are shuffled"
+        expected = replace(expected, items=expected.items.reordered(order_of))
+    words, items = expected.statement.words.size(1), expected.items.features.size(2)
+    assert same(found.select(slice(None), words=words, items=items), expected)
+    assert not found.items.features[:, :, items:].any()
+
+
+def test_an_epoch_follows_from_seed_and_number_whatever_the_number_of_workers(tmp_path: Path) -> None:
+    epochs = {}
+    for workers in (1, 3):
+        with closing(teacher(tmp_path / str(workers), GRAMMAR, f"teacher.workers={workers}")) as source:
+            epochs[workers] = [source.epoch(number) for number in (0, 1, 4)]
+    for one, other in zip(epochs[1], epochs[3], strict=True):
+        assert same(one.corpus, other.corpus)
+        assert all(torch.equal(a, b) for a, b in zip(one.steps, other.steps, strict=True))
+    first, second, _ = epochs[1]
+    assert not same(first.corpus, second.corpus), "examples are new in each epoch"
+    shapes = [[tensor.shape for tensor in epoch.corpus.tensors()] for epoch in epochs[1]]
+    assert shapes[0] == shapes[1] == shapes[2]
+    assert len(first.steps) == len(second.steps) == source.steps_per_epoch
+    assert sorted(torch.cat(first.steps).tolist()) == list(range(source.examples_per_epoch))
+    with closing(teacher(tmp_path / "other", GRAMMAR, "training.seed=2")) as source:
+        assert not same(source.epoch(0).corpus, first.corpus)
+
+
+def test_the_corpus_own_examples_are_mixed_in_with_their_labels(tmp_path: Path) -> None:
+    source = teacher(tmp_path, "teacher.labels=0.6")
+    made = everything(source, 0)
+    own = np.flatnonzero(made.statements >= len(STATEMENTS))
+    assert len(own) == round(72 * 0.6 / 0.4) and len(own) > 80
+    train = examples(80, seed=1)
+    for at in own:
+        scene, example = made.scenes[at : at + 1].scenes()[0], train[made.statements[at] - len(STATEMENTS)]
+        assert made.labels[at] == example.label
+        assert [set(box.items) for box in scene.boxes] == [set(box.items) for box in example.scene.boxes]
+    times = np.bincount(made.statements[own] - len(STATEMENTS), minlength=80)
+    assert set(times.tolist()) == {1, 2}, "every example once before any of them twice"
+    assert "block" in source.encoder.vocabulary.words
+    assert "block" not in teacher(tmp_path).encoder.vocabulary.words
+
+
+def test_supervision_and_fingerprint_are_those_of_what_is_taught(tmp_path: Path) -> None:
+    changes = [[], [GRAMMAR], ["teacher.near_misses=0.5"], ["teacher.labels=0.5"], [GRAMMAR, "teacher.seed=2"]]
+    found = [teacher(tmp_path, *some).fingerprint for some in changes]
+    assert len(set(found)) == len(found)
+    assert teacher(tmp_path, "teacher.workers=1").fingerprint == found[0]
+    assert teacher(tmp_path).supervision == "programs"
+    for labels in ("0.0", "0.3"):
+        taught = teacher(tmp_path, GRAMMAR, f"teacher.labels={labels}", with_programs=False)
+        assert taught.supervision == "synthetic"
+
+
+def test_models_that_are_fitted_get_a_whole_epoch(tmp_path: Path) -> None:
+    settings = load_preset("maxent", ["data.minimum_count=1", "teacher.scenes=12", "teacher.workers=1"])
+    files = [programs(tmp_path / "programs.jsonl")]
+    with closing(TeacherSource.open(settings, corpus(tmp_path / "corpus"), files)) as source:
+        assert len(source.train) == source.examples_per_epoch
+
+
+def test_models_of_pixels_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="reads pixels; choose a model of items"):
+        TeacherSource.open(load_preset("cnn-rnn"), corpus(tmp_path), [programs(tmp_path / "programs.jsonl")])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"program": "exist(all_items)"}', "sentence is missing; each line needs sentence"),
+        ('{"sentence": "A box"}', "program is missing; each line needs sentence"),
+        ('{"sentence": "a", "statement": "b", "program": "1 == 1"}', "both sentence and statement"),
+        ('{"sentence": "A box", "program": "exit()"}', "program: "),
+        ('{"sentence": "A box", "program": 7}', "program: 7 is not allowed; it must be text"),
+        ('{"sentence": "...", "program": "1 == 1"}', "sentence: '...' is not allowed"),
+        ('{"statement": "A box", "program": "1 == 1", "kind": "castle"}', "unknown kind 'castle'; choose from tower"),
+        ("[]", "not a JSON object; each line needs"),
+    ],
+)
+def test_a_wrong_line_is_named_with_what_is_allowed(line: str, message: str, tmp_path: Path) -> None:
+    path = programs(tmp_path / "programs.jsonl")
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(InputError) as error:
+        TeacherSource.open(config(), corpus(tmp_path / "corpus"), [path])
+    assert str(error.value).startswith(f"{path}:{len(STATEMENTS) + 1}: ")
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_more_statements_than_the_grammar_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statements, "TRIES_PER_STATEMENT", 1)
+    monkeypatch.setattr(statements, "STATEMENTS_PER_BLOCK", 25)
+    with pytest.raises(InputError, match=r"teacher.statements: .* has fewer than 200 statements; ask for [0-9,]+ or"):
+        draw_statements(TeacherConfig(statements=200, level="simple"), 1, lambda done, total: None)
+
+
+def test_grammar_statements_differ_and_follow_from_their_seed() -> None:
+    def draw(seed: int, workers: int) -> list[str]:
+        settings = TeacherConfig(statements=260, seed=seed)
+        return [each.text for each in draw_statements(settings, workers, lambda done, total: None)]
+
+    assert draw(1, workers=1) == draw(1, workers=2) != draw(2, workers=2)
+    assert len(set(draw(1, workers=1))) == 260
