@@ -74,13 +74,14 @@ class Spatial(Model):
         self.embed_items = nn.Sequential(nn.Linear(features, size), nn.ReLU(), nn.Linear(size, size))
         related = relations != "none"
         self.pairs = Pairs(relations) if related and layers else None
-        self.layers = nn.ModuleList(
-            ItemLayer(size=size, joint=joint, dropout=dropout, relations=related) for _ in range(layers)
-        )
+        item_layers = [ItemLayer(size=size, joint=joint, dropout=dropout, relations=related) for _ in range(layers)]
+        self.layers = nn.ModuleList(item_layers)
         self.norm = nn.LayerNorm(size, elementwise_affine=False)
         self.matching = ItemSetMatching(size=size, joint=joint, hidden=hidden, dropout=dropout)
         self.pool = make_pooling(pooling, size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout)
         xavier_(self, forget_bias=forget_bias)
+        for layer in item_layers:
+            layer.start_as_identity_()
 
     def forward(self, batch: Batch) -> Judgement:
         items = required(batch.items)
@@ -108,4 +109,4 @@ class Spatial(Model):
         if self.walls:
             features = torch.cat([features, wall_features(items.features)], dim=-1)
         g: Tensor = self.embed_items(features).flatten(1, 2)
-        return g
+        return g.to(features.dtype)  # under autocast too, layers add to it in full precision

@@ -77,20 +77,30 @@ class Asking(nn.Module):
 
 
 class ItemLayer(nn.Module):
-    """g += relating(g); g += asking(g, h); g += W relu(W' g): each reads normalised states and has dropout."""
+    """g += asking(g, h); g += relating(g, e); g += W relu(W' g). Each reads normalised states and has dropout."""
 
     def __init__(self, *, size: int, joint: int, dropout: float, relations: bool) -> None:
         super().__init__()
         self.relating = Relating(size) if relations else None
         self.asking = Asking(size)
-        self.thinking = nn.Sequential(nn.Linear(size, joint), nn.ReLU(), nn.Linear(joint, size))
+        self.first = nn.Linear(size, joint)
+        self.last = nn.Linear(joint, size)
         self.norm = nn.LayerNorm(size, elementwise_affine=False)
         self.dropout = nn.Dropout(dropout)
 
+    def start_as_identity_(self) -> None:
+        """Sets the last matrix of each summand to zero. Else what an item is drowns at first in sums over all items."""
+        ends = [self.asking.out.weight, self.last.weight]
+        if self.relating is not None:
+            ends.append(self.relating.out.weight)
+        for weight in ends:
+            nn.init.zeros_(weight)
+
     def forward(self, g: Tensor, words: Sequences, pairs: tuple[Tensor, Tensor] | None) -> Tensor:
         """g (batch, item, size), of all items of a scene."""
+        words = words._replace(states=self.norm(words.states))
+        g = g + self.dropout(self.asking(self.norm(g), words))
         if self.relating is not None and pairs is not None:
             g = g + self.dropout(self.relating(self.norm(g), pairs))
-        g = g + self.dropout(self.asking(self.norm(g), words))
-        thought: Tensor = self.dropout(self.thinking(self.norm(g)))
-        return g + thought
+        result: Tensor = g + self.dropout(self.last(torch.relu(self.first(self.norm(g)))))
+        return result
