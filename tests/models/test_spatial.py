@@ -18,10 +18,11 @@ CLOSE = {"atol": 1e-9, "rtol": 1e-9}
 SWITCHES = [
     {"letters": False},
     {"walls": False},
+    {"neighbours": False},
     {"relations": "none"},
     {"relations": "box"},
     {"layers": 0},
-    {"letters": False, "walls": False, "relations": "none", "layers": 1},
+    {"letters": False, "walls": False, "neighbours": False, "relations": "none", "layers": 1},
 ]
 
 
@@ -70,7 +71,7 @@ def test_letters_tell_unknown_words_apart_exactly_if_the_model_reads_them(letter
 
 @pytest.mark.parametrize("relations", ["none", "box", "scene"])
 def test_an_item_sees_others_as_far_as_its_relations_reach(relations):
-    model, batch = spatial(relations=relations), batch_of(mixed_toys(), more_items=1)
+    model, batch = spatial(relations=relations, neighbours=False), batch_of(mixed_toys(), more_items=1)
 
     def states(moved_box: int) -> torch.Tensor:
         """What the items of box 1 of the first example are after the layers, if an item of some box has moved."""

@@ -15,7 +15,13 @@ from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
 from veriscene.models.layers.attention import ItemSetMatching, Sequences
 from veriscene.models.layers.bilstm import BiLSTM, xavier_
 from veriscene.models.layers.coordinates import COORDINATES, encode_positions
-from veriscene.models.layers.geometry import WALL_FEATURES, wall_features
+from veriscene.models.layers.geometry import (
+    NEIGHBOUR_FEATURES,
+    WALL_FEATURES,
+    neighbour_features,
+    pair_features,
+    wall_features,
+)
 from veriscene.models.layers.pooling import POOLINGS, make_pooling
 from veriscene.models.layers.relations import RELATIONS, ItemLayer, Pairs
 from veriscene.models.layers.spelling import SpellingCNN
@@ -38,6 +44,7 @@ class SpatialConfig(RecurrentConfig):
     coordinates: str = choice("contact", COORDINATES)
     letters: bool = True  # whether a word's letters add to its vector
     walls: bool = True  # whether items have features of the walls that they touch
+    neighbours: bool = True  # whether items have counts of what touches them, is above them, ...
     relations: str = choice("scene", RELATIONS)
     layers: int = number(3, 0, 16)  # in which items look at one another and at the statement
 
@@ -62,15 +69,17 @@ class Spatial(Model):
         coordinates: str,
         letters: bool,
         walls: bool,
+        neighbours: bool,
         relations: str,
         layers: int,
     ) -> None:
         super().__init__()
-        size, self.coordinates, self.walls = 2 * hidden, coordinates, walls
+        size = 2 * hidden
+        self.coordinates, self.walls, self.neighbours = coordinates, walls, neighbours
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.spelling = SpellingCNN(embedding) if letters else None
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
-        features = ITEM_FEATURES + (WALL_FEATURES if walls else 0)
+        features = ITEM_FEATURES + walls * WALL_FEATURES + neighbours * NEIGHBOUR_FEATURES
         self.embed_items = nn.Sequential(nn.Linear(features, size), nn.ReLU(), nn.Linear(size, size))
         related = relations != "none"
         self.pairs = Pairs(relations) if related and layers else None
@@ -87,7 +96,7 @@ class Spatial(Model):
         items = required(batch.items)
         words, (g, pairs) = concurrently(
             lambda: self.read_statement(batch.statement),
-            lambda: (self.read_items(items), None if self.pairs is None else self.pairs(items)),
+            lambda: self.read_items(items),
         )
         for layer in self.layers:
             g = layer(g, words, pairs)
@@ -103,10 +112,14 @@ class Spatial(Model):
             vectors = vectors + self.spelling(required(statement.characters))
         return Sequences(self.lang_lstm(vectors, statement.lengths), statement.lengths)
 
-    def read_items(self, items: Items) -> Tensor:
-        """g (batch, item, 2 hidden), the items of all boxes one after another."""
-        features = encode_positions(items.features, self.coordinates)
+    def read_items(self, items: Items) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
+        """g (batch, item, 2 hidden), the items of all boxes one after another, and what `Pairs` makes of them."""
+        pairs = pair_features(items.features)
+        features = [encode_positions(items.features, self.coordinates)]
         if self.walls:
-            features = torch.cat([features, wall_features(items.features)], dim=-1)
-        g: Tensor = self.embed_items(features).flatten(1, 2)
-        return g.to(features.dtype)  # under autocast too, layers add to it in full precision
+            features.append(wall_features(items.features))
+        if self.neighbours:
+            features.append(neighbour_features(items, pairs))
+        g: Tensor = self.embed_items(torch.cat(features, dim=-1)).flatten(1, 2)
+        # Under autocast too, layers add to g in full precision.
+        return g.to(pairs.dtype), None if self.pairs is None else self.pairs(items, pairs)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from veriscene.models.layers.attention import Sequences, masked_softmax
-from veriscene.models.layers.geometry import PAIR_FEATURES, pair_features
+from veriscene.models.layers.geometry import PAIR_FEATURES
 from veriscene.scenes.scene import MOST_ITEMS
 from veriscene.tensors.items import Items
 
@@ -25,12 +25,12 @@ class Pairs(nn.Module):
         self.within_boxes = relations == "box"
         self.embed = nn.Linear(PAIR_FEATURES, EDGE)
 
-    def forward(self, items: Items) -> tuple[Tensor, Tensor]:
-        """Vectors (batch, i, j, EDGE), and whether i looks at j (batch, i, j)."""
+    def forward(self, items: Items, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Of pair features (batch, i, j, …): vectors (batch, i, j, EDGE), and whether i looks at j (batch, i, j)."""
         mask = items.mask.flatten(1)[:, None]  # (batch, 1, j)
         box = torch.arange(mask.size(-1), device=mask.device) // items.features.size(2)
         allowed = (box[:, None] == box) & mask if self.within_boxes else mask.expand(-1, mask.size(-1), -1)
-        return torch.relu(self.embed(pair_features(items.features))), allowed
+        return torch.relu(self.embed(features)), allowed
 
 
 class Relating(nn.Module):
