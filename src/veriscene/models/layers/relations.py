@@ -15,6 +15,9 @@ from veriscene.tensors.items import Items
 RELATIONS = ("none", "box", "scene")  # whether items look at no others, at those of their box, or at all
 HEADS, WIDTH = 8, 32  # of each attention
 EDGE = 32  # size of a pair's vector
+# The weight of what a layer adds. Adam moves all of a matrix's entries at once, so that without it the sums of a layer
+# outgrow what an item is within a few steps, and simple properties are learned late.
+PACE = 0.1
 
 
 class Pairs(nn.Module):
@@ -99,8 +102,8 @@ class ItemLayer(nn.Module):
     def forward(self, g: Tensor, words: Sequences, pairs: tuple[Tensor, Tensor] | None) -> Tensor:
         """g (batch, item, size), of all items of a scene."""
         words = words._replace(states=self.norm(words.states))
-        g = g + self.dropout(self.asking(self.norm(g), words))
+        g = g + PACE * self.dropout(self.asking(self.norm(g), words))
         if self.relating is not None and pairs is not None:
-            g = g + self.dropout(self.relating(self.norm(g), pairs))
-        result: Tensor = g + self.dropout(self.last(torch.relu(self.first(self.norm(g)))))
+            g = g + PACE * self.dropout(self.relating(self.norm(g), pairs))
+        result: Tensor = g + PACE * self.dropout(self.last(torch.relu(self.first(self.norm(g)))))
         return result
