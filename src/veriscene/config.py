@@ -60,6 +60,7 @@ class DataConfig:
     order: str = choice("random", ("random", "file", "sorted"))
     minimum_count: int = number(3, 1, 10**6)  # words in fewer distinct statements become UNK
     word_dropout: float = share(0.0)  # the share of words that become UNK, redrawn each epoch
+    typing_noise: float = share(0.0)  # the share of words with a typing error, redrawn each epoch
     statements: int = number(4000, 10, 10**6)  # of the synthetic corpus that is made when no folder is given
     level: str = choice("full", LEVELS)  # of the synthetic corpus
     corpus_seed: int = number(1, 0, 2**31)  # of the synthetic corpus

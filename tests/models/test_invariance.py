@@ -62,7 +62,7 @@ def test_batched_equals_single(name, pooling):
             assert_close(values_of(judgement, row, examples[number]), alone[number], **CLOSE)
 
 
-@pytest.mark.parametrize("name", ["biatt", "biatt-pointer", "bidaf"])
+@pytest.mark.parametrize("name", ["biatt", "biatt-pointer", "bidaf", "spatial"])
 def test_attention_is_a_distribution_that_is_exactly_zero_on_padding(name):
     batch = batch_of(mixed_toys(seed=4), more_words=3, more_items=2)
     judgement = toy_model(name, seed=5).eval()(batch)

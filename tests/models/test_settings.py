@@ -113,7 +113,8 @@ from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 28),) * 2)  # a quarter of the largest layer
 for name, kind in models.MODELS.items():
-    largest = {f.name: 16_384 for f in fields(kind.Config) if f.type == "int"}
+    widths = (f for f in fields(kind.Config) if f.type == "int" and f.metadata["allowed"][1](16_384))
+    largest = {f.name: 16_384 for f in widths}
     for attempt in (models.check, lambda config: models.build(config, vocabulary=Vocabulary(SPECIAL))):
         try:
             attempt(kind.Config(**largest))

@@ -16,14 +16,16 @@ from veriscene.models import MODELS, Model
 from veriscene.models.layers.pooling import POOLINGS, SCORE_COMBINATIONS
 from veriscene.tensors.batch import Batch, Statement
 from veriscene.tensors.items import ITEM_FEATURES, Items
+from veriscene.tensors.letters import spell
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
 VOCABULARY = Vocabulary((*SPECIAL, *"abcdefghi"))
+SPELLING = spell(["", "x", *(letter * length for length, letter in enumerate("abcdefghi", 1))])  # of any length
 SIZES = {"embedding": 5, "hidden": 4, "item": 3, "joint": 7, "mlp": 6}
 # Models of boxes, with every pooling that they have.
 KINDS = (
     *(("bienc", pooling) for pooling in SCORE_COMBINATIONS),
-    *((name, pooling) for name in ("biatt", "relation-net", "bidaf") for pooling in POOLINGS),
+    *((name, pooling) for name in ("biatt", "relation-net", "bidaf", "spatial") for pooling in POOLINGS),
     ("biatt-pointer", "max"),
     ("biatt-pointer", "joint"),
 )
@@ -72,7 +74,11 @@ def batch_of(examples: Sequence[Toy], *, more_words: int = 0, more_items: int = 
         for box, own in enumerate(example.boxes):
             features[row, box, : len(own)] = own
     return Batch(
-        statement=Statement(torch.from_numpy(words), torch.tensor([len(example.words) for example in examples])),
+        statement=Statement(
+            words=torch.from_numpy(words),
+            lengths=torch.tensor([len(example.words) for example in examples]),
+            characters=SPELLING[torch.from_numpy(words)],
+        ),
         items=Items(
             features=torch.from_numpy(features),
             counts=torch.tensor([example.counts for example in examples]),

@@ -44,7 +44,7 @@ def assert_same(verdict: Verdict, expected: Verdict, *, probability: float = 1e-
                 assert np.shape(box) == np.shape(same) and np.allclose(box, same, rtol=0, atol=attention)
 
 
-@pytest.mark.parametrize("name", [name for name, kind in models.MODELS.items() if kind.inputs == {Input.ITEMS}])
+@pytest.mark.parametrize("name", [name for name, kind in models.MODELS.items() if Input.ITEMS in kind.inputs])
 def test_torch_and_onnx_agree(name: str) -> None:
     reference, judge = judge_of("torch", name), judge_of("onnx", name)
     for verdict, expected in zip(judge(QUESTIONS), reference(QUESTIONS), strict=True):
@@ -64,7 +64,7 @@ def judge(backend: str) -> Judge:
     return judge_of(backend, "biatt-pointer")
 
 
-@pytest.mark.parametrize("name", ["biatt-pointer", "bidaf", "relation-net"])
+@pytest.mark.parametrize("name", ["biatt-pointer", "bidaf", "relation-net", "spatial"])
 def test_all_ways_to_ask_give_the_same_verdict(backend: str, name: str) -> None:
     judge = judge_of(backend, name)
     alone = [judge(statement, scene) for statement, scene in QUESTIONS]
@@ -90,7 +90,7 @@ def test_every_map_of_a_model_is_returned(name: str) -> None:
         assert verdict.order_is_chosen == (kind.order is models.Order.CHOSEN)
         if verdict.order is not None:
             assert [sorted(order) for order in verdict.order] == [list(range(count)) for count in counts]
-        assert (verdict.attention is not None) == (name in ("bidaf", "biatt", "biatt-pointer", "cnn-biatt"))
+        assert (verdict.attention is not None) == (name in ("bidaf", "biatt", "biatt-pointer", "cnn-biatt", "spatial"))
         if verdict.attention is None:
             continue
         words, maps = tokenize(example.statement), verdict.attention
@@ -101,7 +101,7 @@ def test_every_map_of_a_model_is_returned(name: str) -> None:
             assert np.allclose(np.sum(rows, axis=1), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["biatt", "biatt-pointer", "bidaf", "mlp"])
+@pytest.mark.parametrize("name", ["biatt", "biatt-pointer", "bidaf", "mlp", "spatial"])
 def test_permuting_the_items_of_a_box_permutes_order_and_attention(backend: str, name: str) -> None:
     judge, rng = judge_of(backend, name), random.Random(5)
     scene = random_scene(rng)

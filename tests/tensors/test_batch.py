@@ -13,7 +13,7 @@ from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import Encoder, Input, ItemOrder
 from veriscene.tensors.struct import TensorStruct
 
-ENCODE = Encoder(VOCABULARY, order=ItemOrder.FILE)
+ENCODE = Encoder(VOCABULARY, frozenset({Input.ITEMS, Input.CHARACTERS}), order=ItemOrder.FILE)
 ALL_INPUTS = frozenset(Input)
 
 
@@ -47,7 +47,7 @@ def test_a_new_field_takes_part_in_everything():
     moved = batch.to("meta")
     assert {tensor.device.type for tensor in moved.tensors()} == {"meta"}
     assert moved.weights.is_meta and moved.graph.depth.is_meta
-    assert len(batch.tensors()) == 12
+    assert len(batch.tensors()) == 13
     assert replace(batch, weights=batch.weights + 1).fingerprint() != batch.fingerprint()
     assert replace(batch, graph=Graph(batch.graph.depth + 1)).fingerprint() != batch.fingerprint()
 
@@ -109,3 +109,4 @@ def test_a_batch_has_exactly_the_inputs_of_its_encoder(inputs):
     for batch in (corpus, corpus[:2], corpus[torch.tensor([3])].concatenated(corpus[torch.tensor([3])])):
         assert (batch.items is not None) == (Input.ITEMS in inputs)
         assert (batch.pixels is not None) == (Input.PIXELS in inputs)
+        assert (batch.statement.characters is not None) == (Input.CHARACTERS in inputs)

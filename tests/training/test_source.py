@@ -69,6 +69,15 @@ def test_item_orders_are_those_of_the_configuration_and_only_random_ones_change(
     assert torch.equal(first.sort(dim=2).values, expected.sort(dim=2).values)
 
 
+def test_typing_errors_follow_from_the_seed_and_are_redrawn_each_epoch() -> None:
+    examples = yellow_circle_examples(40)
+    noisy, plain = (source(examples, examples, minimum_count=1, typing_noise=share) for share in (0.2, 0.0))
+    first, again, second = (noisy.epoch(number).corpus.statement.fingerprint() for number in (0, 0, 1))
+    assert first == again != second
+    assert plain.epoch(0).corpus.statement.fingerprint() == plain.train.statement.fingerprint()
+    assert noisy.train.fingerprint() == plain.train.fingerprint() and noisy.dev.fingerprint() == plain.dev.fingerprint()
+
+
 def test_the_fingerprint_changes_with_any_split_and_is_not_zero_for_equal_ones() -> None:
     examples = yellow_circle_examples(16)
     flipped = [replace(examples[0], label=not examples[0].label), *examples[1:]]

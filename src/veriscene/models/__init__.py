@@ -23,6 +23,7 @@ from veriscene.models.maxent import MaxEnt
 from veriscene.models.mlp import MLP
 from veriscene.models.nmn import NMN
 from veriscene.models.relation_net import RelationNet
+from veriscene.models.spatial import Spatial
 from veriscene.tensors.encoder import Encoder, ItemOrder
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
@@ -41,6 +42,7 @@ MODELS: dict[str, type[Model]] = {
     "cnn-bienc": CNNBiENC,
     "cnn-biatt": CNNBiATT,
     "nmn": NMN,
+    "spatial": Spatial,
 }
 
 

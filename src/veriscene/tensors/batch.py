@@ -18,11 +18,17 @@ Part = TypeVar("Part")
 class Statement(TensorStruct):
     words: Tensor  # (batch, word), int64; PADDING beyond a statement's end
     lengths: Tensor  # (batch,), int64
+    characters: Tensor | None = None  # (batch, word, MOST_LETTERS), uint8, for models that read letters; 0: no letter
 
     @property
     def mask(self) -> Tensor:
         """(batch, word): whether there is a word."""
         return torch.arange(self.words.size(1), device=self.words.device) < self.lengths[:, None]
+
+    def narrowed(self, words: int) -> Statement:
+        """Without the places beyond that many words."""
+        characters = None if self.characters is None else self.characters[:, :words]
+        return replace(self, words=self.words[:, :words], characters=characters)
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,7 @@ class Batch(TensorStruct):
 
         Narrowing comes first, because it is a view and makes the copies smaller.
         """
-        statement = replace(self.statement, words=self.statement.words[:, :words])
-        narrow = replace(self, statement=statement)
+        narrow = replace(self, statement=self.statement.narrowed(words))
         if self.items is not None:
             features, positions = self.items.features[:, :, :items], self.items.positions[:, :, :items]
             narrow = replace(narrow, items=replace(self.items, features=features, positions=positions))

@@ -19,6 +19,7 @@ from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
 from veriscene.tensors.batch import Batch, Layouts, Statement
 from veriscene.tensors.items import ITEM_FEATURES, Items, item_features
+from veriscene.tensors.letters import MOST_LETTERS, spell
 from veriscene.tensors.vocabulary import PADDING, Vocabulary, tokenize
 
 
@@ -28,6 +29,7 @@ class Input(Enum):
     ITEMS = "items"
     PIXELS = "pixels"
     LAYOUT = "layout"
+    CHARACTERS = "characters"  # of the statement's words
 
 
 class ItemOrder(Enum):
@@ -69,7 +71,8 @@ class Encoder:
         for row, sentence in zip(words, sentences, strict=True):
             row[: len(sentence)] = sentence
         lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
-        return Statement(torch.from_numpy(words), torch.from_numpy(lengths))
+        characters = _characters(examples, words.shape[1]) if Input.CHARACTERS in self.inputs else None
+        return Statement(torch.from_numpy(words), torch.from_numpy(lengths), characters)
 
     def _items(self, examples: Sequence[Example]) -> Items:
         boxes = [box.items for example in examples for box in example.scene.boxes]
@@ -116,6 +119,16 @@ def _pixels(examples: Sequence[Example], progress: Callable[[int, int], None]) -
             for done, _ in enumerate(pool.map(read, files), 1):
                 progress(done, len(files))
     return torch.from_numpy(pixels)
+
+
+def _characters(examples: Sequence[Example], longest: int) -> Tensor:
+    """(batch, word, letter). Statements occur with several scenes, so each is spelt once."""
+    sentences = {example.statement: tokenize(example.statement) for example in examples}
+    row_of = {statement: row for row, statement in enumerate(sentences)}
+    rows = torch.zeros(len(sentences), longest, MOST_LETTERS, dtype=torch.uint8)
+    for row, words in zip(rows, sentences.values(), strict=True):
+        row[: len(words)] = spell(words)
+    return rows[[row_of[example.statement] for example in examples]]
 
 
 def _layouts(examples: Sequence[Example]) -> Layouts:

@@ -23,6 +23,7 @@ from veriscene.scenes.picture_files import with_pictures
 from veriscene.tensors.augmentation import drop_words
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import Encoder, Input, ItemOrder
+from veriscene.tensors.typing_errors import mistype_words
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
 
@@ -75,7 +76,7 @@ class Source(ABC):
 
 
 class CorpusSource(Source):
-    """The examples of a corpus, in random batches, with item orders and dropped words redrawn each epoch."""
+    """The examples of a corpus, in random batches; orders, typing errors and dropped words are redrawn each epoch."""
 
     def __init__(
         self,
@@ -122,7 +123,8 @@ class CorpusSource(Source):
         settings, generator = self.settings, torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)
         lengths = self.train.statement.lengths.cpu()
         steps = batches(lengths, size=settings.batch, window=settings.window, generator=generator)
-        corpus = drop_words(self.train, self.data.word_dropout, generator)
+        corpus = mistype_words(self.train, self.data.typing_noise, self.encoder.vocabulary, generator)
+        corpus = drop_words(corpus, self.data.word_dropout, generator)
         if self.encoder.order is ItemOrder.RANDOM and corpus.items is not None:
             keys = torch.rand(corpus.items.features.shape[:3], generator=generator)
             corpus = replace(corpus, items=corpus.items.shuffled(keys.to(corpus.device, torch.float64)))

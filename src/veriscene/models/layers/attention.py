@@ -86,6 +86,21 @@ class ItemMatching(Matching):
         return element_max(g_bar, objects.mask)  # 13
 
 
+class ItemSetMatching(Matching):
+    """The objects are items without an order: ḡ has maxima over them, and counts, which are sums of gates."""
+
+    def __init__(self, *, size: int, joint: int, hidden: int, dropout: float) -> None:
+        super().__init__(size=size, joint=joint, hidden=hidden, dropout=dropout)
+        self.read_items = nn.Linear(joint, 2 * hidden)
+        self.dropout = nn.Dropout(dropout)
+
+    def read_objects(self, g_hat: Tensor, objects: Sequences) -> Tensor:
+        most, gates = self.read_items(g_hat).chunk(2, dim=-1)
+        counts = (torch.sigmoid(gates) * objects.mask[..., None]).sum(dim=-2)
+        g_bar: Tensor = self.dropout(torch.cat([element_max(torch.tanh(most), objects.mask), counts], dim=-1))
+        return g_bar
+
+
 class CellMatching(Matching):
     """The objects are the cells of a feature map, which convolutions read (appendix A.1)."""
 

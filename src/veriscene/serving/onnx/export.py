@@ -21,8 +21,9 @@ from veriscene.serving.onnx.judge import graph_inputs, metadata, open_session
 from veriscene.serving.onnx.traced import traced_graph
 from veriscene.serving.onnx.written import WRITERS, written_graph
 from veriscene.tensors.batch import Batch, Statement, required
-from veriscene.tensors.encoder import Input
+from veriscene.tensors.encoder import Encoder, Input
 from veriscene.tensors.items import Items, item_features
+from veriscene.tensors.letters import CODES, MOST_LETTERS
 from veriscene.training.checkpoint import Checkpoint
 
 TOLERANCE = 1e-4
@@ -38,12 +39,12 @@ def export(checkpoint: Checkpoint, path: Path) -> None:
     model = deepcopy(checkpoint.model).cpu().eval()
     _check_exportable(model, checkpoint.config.model.name)
     contents = _graph(checkpoint, model)
-    _verify(model, contents, words=len(checkpoint.encoder.vocabulary))
+    _verify(model, contents, checkpoint.encoder)
     files.write_bytes(path, contents)
 
 
 def _check_exportable(model: Model, name: str) -> None:
-    if model.inputs != frozenset({Input.ITEMS}):
+    if Input.ITEMS not in model.inputs or not model.inputs <= {Input.ITEMS, Input.CHARACTERS}:
         raise InputError(f"{name} cannot be exported", allowed="only models that read items can")
     weights: dict[str, Tensor] = model.state_dict()
     for key, tensor in weights.items():
@@ -64,7 +65,7 @@ def _graph(checkpoint: Checkpoint, model: Model) -> bytes:
     if type(model) in WRITERS:
         graph = written_graph(model)
     else:
-        example = random_batch(*_TRACED_SHAPE, words_known=len(checkpoint.encoder.vocabulary), rng=random.Random(0))
+        example = random_batch(*_TRACED_SHAPE, checkpoint.encoder, rng=random.Random(0))
         try:
             graph = traced_graph(model, example)
         except Exception as error:  # the exporter's exceptions have no common base class
@@ -76,11 +77,11 @@ def _graph(checkpoint: Checkpoint, model: Model) -> bytes:
     return contents
 
 
-def _verify(model: Model, contents: bytes, *, words: int) -> None:
+def _verify(model: Model, contents: bytes, encoder: Encoder) -> None:
     session, rng = open_session(contents, threads=1), random.Random(1)
     names = [output.name for output in session.get_outputs()]
     for shape in _SHAPES:
-        batch = random_batch(*shape, words_known=words, rng=rng)
+        batch = random_batch(*shape, encoder, rng=rng)
         with torch.inference_mode():
             judged = {name: tensor for name, tensor in vars(model(batch)).items() if name in FIELDS}
         expected = {name: tensor for name, tensor in judged.items() if tensor is not None}
@@ -101,18 +102,25 @@ def _is_real(batch: Batch, name: str) -> Tensor:
     return {"alpha": pairs, "beta": pairs.mT}.get(name, torch.tensor(True))
 
 
-def random_batch(size: int, words: int, items: int, *, words_known: int, rng: random.Random) -> Batch:
+def random_batch(size: int, words: int, items: int, encoder: Encoder, *, rng: random.Random) -> Batch:
     """Random statements and items. The first statement and the first box have the greatest length, others any."""
+    words_known = len(encoder.vocabulary)
     lengths = [words, *(rng.randint(1, words) for _ in range(size - 1))]
     counts = [items, *(rng.randint(1, items) for _ in range(size * BOXES_PER_SCENE - 1))]
     boxes = (size, BOXES_PER_SCENE)
     features = torch.tensor([[item_features(_random_item(rng)) for _ in range(items)] for _ in counts])
     numbers = torch.tensor([[rng.randrange(words_known) for _ in range(words)] for _ in lengths])
+    spelt = torch.tensor([[_random_codes(rng) for _ in range(words)] for _ in lengths], dtype=torch.uint8)
     positions = torch.arange(items).expand(*boxes, -1)
     return Batch(
-        Statement(numbers, torch.tensor(lengths)),
+        Statement(numbers, torch.tensor(lengths), spelt if Input.CHARACTERS in encoder.inputs else None),
         Items(features.view(*boxes, items, -1), torch.tensor(counts).view(boxes), positions),
     )
+
+
+def _random_codes(rng: random.Random) -> list[int]:
+    length = rng.randint(1, MOST_LETTERS)
+    return [rng.randrange(1, CODES) for _ in range(length)] + [0] * (MOST_LETTERS - length)
 
 
 def _random_item(rng: random.Random) -> Item:

@@ -81,8 +81,9 @@ def graph_inputs(batch: Batch) -> dict[str, Array]:
         "lengths": statement.lengths,
         "features": items.features,
         "counts": items.counts,
+        "characters": statement.characters,
     }
-    return {name: tensor.numpy() for name, tensor in tensors.items()}
+    return {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None}
 
 
 def open_session(model: Path | bytes, *, threads: int) -> Any:

@@ -36,19 +36,22 @@ def traced_graph(model: Model, example: Batch) -> Any:
 
     Every dimension of the example must be at least 2: the exporter takes 1 for a constant.
     """
-    items, adapter = required(example.items), _Adapter(model)
+    items, characters, adapter = required(example.items), example.statement.characters, _Adapter(model)
     with torch.no_grad():
         judged = vars(model(example))
-    inputs = (example.statement.words, example.statement.lengths, items.features, items.counts)
+    inputs = [example.statement.words, example.statement.lengths, items.features, items.counts]
     batch, word, item = Dim("batch"), Dim("word", max=MAX_WORDS), Dim("item", max=MOST_ITEMS)
-    shapes = ({0: batch, 1: word}, {0: batch}, {0: batch, 2: item}, {0: batch})
+    shapes = [{0: batch, 1: word}, {0: batch}, {0: batch, 2: item}, {0: batch}]
+    names = ["words", "lengths", "features", "counts"]
+    if characters is not None:
+        inputs, shapes, names = [*inputs, characters], [*shapes, {0: batch, 1: word}], [*names, "characters"]
     with _quiet(), _lstm_node_for_loops(), torch.no_grad():
-        program = torch.export.export(adapter, inputs, dynamic_shapes=shapes, strict=False)
+        program = torch.export.export(adapter, tuple(inputs), dynamic_shapes=tuple(shapes), strict=False)
         exported = torch.onnx.export(
             program,
             dynamo=True,
             opset_version=OPSET,
-            input_names=["words", "lengths", "features", "counts"],
+            input_names=names,
             output_names=[name for name in FIELDS if judged[name] is not None],
             verbose=False,
         )
@@ -66,10 +69,12 @@ class _Adapter(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, words: Tensor, lengths: Tensor, features: Tensor, counts: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        self, words: Tensor, lengths: Tensor, features: Tensor, counts: Tensor, characters: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
         positions = torch.arange(features.size(2)).expand(features.shape[:3])
         with _Replacements():
-            judged = vars(self.model(Batch(Statement(words, lengths), Items(features, counts, positions))))
+            judged = vars(self.model(Batch(Statement(words, lengths, characters), Items(features, counts, positions))))
         return tuple(judged[name] for name in FIELDS if judged[name] is not None)
 
 

@@ -1,0 +1,109 @@
+"""Items that look at one another and at the statement, in layers."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from veriscene.models.layers.attention import Sequences, masked_softmax
+from veriscene.models.layers.geometry import PAIR_FEATURES
+from veriscene.scenes.scene import MOST_ITEMS
+from veriscene.tensors.items import Items
+
+RELATIONS = ("none", "box", "scene")  # whether items look at no others, at those of their box, or at all
+HEADS, WIDTH = 8, 32  # of each attention
+EDGE = 32  # size of a pair's vector
+# The weight of what a layer adds. In one small trial a task was learned after 120 steps with it, not after 200 without
+# (docs/models.md); probably because the sums of a layer outgrow what an item is within a few steps.
+PACE = 0.1
+
+
+class Pairs(nn.Module):
+    """e_ij = relu(W p_ij + b), of the features p_ij of each pair of items of a scene."""
+
+    def __init__(self, relations: str) -> None:
+        super().__init__()
+        self.within_boxes = relations == "box"
+        self.embed = nn.Linear(PAIR_FEATURES, EDGE)
+
+    def forward(self, items: Items, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Of pair features (batch, i, j, …): vectors (batch, i, j, EDGE), and whether i looks at j (batch, i, j)."""
+        mask = items.mask.flatten(1)[:, None]  # (batch, 1, j)
+        box = torch.arange(mask.size(-1), device=mask.device) // items.features.size(2)
+        allowed = (box[:, None] == box) & mask if self.within_boxes else mask.expand(-1, mask.size(-1), -1)
+        return torch.relu(self.embed(features)), allowed
+
+
+class Relating(nn.Module):
+    """o_i = W Σ_j a_ij [v_j; e_ij], with gates a_ij = σ(q_i k_j / √d + w e_ij - log 8) in each head.
+
+    Gates and not a softmax, because counts are sums. The constant lets the gates of a full box begin with a sum of
+    about one.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.queries_keys_values = nn.Linear(size, 3 * HEADS * WIDTH)
+        self.bias = nn.Linear(EDGE, HEADS)
+        self.out = nn.Linear(HEADS * (WIDTH + EDGE), size)
+
+    def forward(self, g: Tensor, pairs: tuple[Tensor, Tensor]) -> Tensor:
+        """g (batch, item, size) -> (batch, item, size)."""
+        e, allowed = pairs
+        q, k, v = (part.unflatten(-1, (HEADS, WIDTH)) for part in self.queries_keys_values(g).chunk(3, dim=-1))
+        scores = torch.einsum("bihd,bjhd->bihj", q, k) / math.sqrt(WIDTH) + self.bias(e).mT
+        gates = torch.sigmoid(scores - math.log(MOST_ITEMS)) * allowed[:, :, None]
+        seen = [torch.einsum("bihj,bjhd->bihd", gates, v), gates @ e]
+        out: Tensor = self.out(torch.cat(seen, dim=-1).flatten(2))
+        return out
+
+
+class Asking(nn.Module):
+    """Items attend to words: o_i = W Σ_t softmax_t(q_i k_t / √d) v_t in each head."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.queries = nn.Linear(size, HEADS * WIDTH)
+        self.keys_values = nn.Linear(size, 2 * HEADS * WIDTH)
+        self.out = nn.Linear(HEADS * WIDTH, size)
+
+    def forward(self, g: Tensor, words: Sequences) -> Tensor:
+        """g (batch, item, size), words h (batch, word, size) -> (batch, item, size)."""
+        q = self.queries(g).unflatten(-1, (HEADS, WIDTH))
+        k, v = (part.unflatten(-1, (HEADS, WIDTH)) for part in self.keys_values(words.states).chunk(2, dim=-1))
+        scores = torch.einsum("bihd,bthd->bhit", q, k) / math.sqrt(WIDTH)
+        weights = masked_softmax(scores, words.mask[:, None, None])
+        out: Tensor = self.out(torch.einsum("bhit,bthd->bihd", weights, v).flatten(2))
+        return out
+
+
+class ItemLayer(nn.Module):
+    """g += asking(g, h); g += relating(g, e); g += W relu(W' g). Each reads normalised states and has dropout."""
+
+    def __init__(self, *, size: int, joint: int, dropout: float, relations: bool) -> None:
+        super().__init__()
+        self.relating = Relating(size) if relations else None
+        self.asking = Asking(size)
+        self.first = nn.Linear(size, joint)
+        self.last = nn.Linear(joint, size)
+        self.norm = nn.LayerNorm(size, elementwise_affine=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def start_as_identity_(self) -> None:
+        """Sets the last matrix of each summand to zero. Else what an item is drowns at first in sums over all items."""
+        ends = [self.asking.out.weight, self.last.weight]
+        if self.relating is not None:
+            ends.append(self.relating.out.weight)
+        for weight in ends:
+            nn.init.zeros_(weight)
+
+    def forward(self, g: Tensor, words: Sequences, pairs: tuple[Tensor, Tensor] | None) -> Tensor:
+        """g (batch, item, size), of all items of a scene."""
+        words = words._replace(states=self.norm(words.states))
+        g = g + PACE * self.dropout(self.asking(self.norm(g), words))
+        if self.relating is not None and pairs is not None:
+            g = g + PACE * self.dropout(self.relating(self.norm(g), pairs))
+        result: Tensor = g + PACE * self.dropout(self.last(torch.relu(self.first(self.norm(g)))))
+        return result

@@ -1,0 +1,125 @@
+"""Spatial: BiATT's matching, with words that have letters, and items that see walls and one another.
+
+It is not in the paper. docs/models.md has its equations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from veriscene.config import choice, number, share, size
+from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
+from veriscene.models.layers.attention import ItemSetMatching, Sequences
+from veriscene.models.layers.bilstm import BiLSTM, xavier_
+from veriscene.models.layers.coordinates import COORDINATES, encode_positions
+from veriscene.models.layers.geometry import (
+    NEIGHBOUR_FEATURES,
+    WALL_FEATURES,
+    neighbour_features,
+    pair_features,
+    wall_features,
+)
+from veriscene.models.layers.pooling import POOLINGS, make_pooling
+from veriscene.models.layers.relations import RELATIONS, ItemLayer, Pairs
+from veriscene.models.layers.spelling import SpellingCNN
+from veriscene.models.layers.streams import concurrently
+from veriscene.tensors.batch import Batch, Statement, required
+from veriscene.tensors.encoder import Input
+from veriscene.tensors.items import ITEM_FEATURES, Items
+from veriscene.tensors.vocabulary import PADDING, Vocabulary
+
+
+@dataclass(frozen=True)
+class SpatialConfig(RecurrentConfig):
+    name: str = "spatial"
+    hidden: int = size(192)
+    joint: int = size(384)
+    mlp: int = size(384)
+    dropout: float = share(0.2)
+    pooling: str = choice("joint", POOLINGS)
+    forget_bias: float = number(1.0, -10.0, 10.0)
+    coordinates: str = choice("contact", COORDINATES)
+    letters: bool = True  # whether a word's letters add to its vector
+    walls: bool = True  # whether items have features of the walls that they touch
+    neighbours: bool = True  # whether items have counts of what touches them, is above them, ...
+    relations: str = choice("scene", RELATIONS)
+    layers: int = number(3, 0, 16)  # in which items look at one another and at the statement
+
+
+class Spatial(Model):
+    Config = SpatialConfig
+    summary = "Spatial: BiATT's matching after letters, walls and relations between items (not in the paper)"
+    inputs = frozenset({Input.ITEMS, Input.CHARACTERS})
+    order = Order.NONE
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Vocabulary,
+        embedding: int,
+        hidden: int,
+        joint: int,
+        mlp: int,
+        dropout: float,
+        pooling: str,
+        forget_bias: float,
+        coordinates: str,
+        letters: bool,
+        walls: bool,
+        neighbours: bool,
+        relations: str,
+        layers: int,
+    ) -> None:
+        super().__init__()
+        size = 2 * hidden
+        self.coordinates, self.walls, self.neighbours = coordinates, walls, neighbours
+        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
+        self.spelling = SpellingCNN(embedding) if letters else None
+        self.lang_lstm = BiLSTM(embedding, hidden, dropout)
+        features = ITEM_FEATURES + walls * WALL_FEATURES + neighbours * NEIGHBOUR_FEATURES
+        self.embed_items = nn.Sequential(nn.Linear(features, size), nn.ReLU(), nn.Linear(size, size))
+        related = relations != "none"
+        self.pairs = Pairs(relations) if related and layers else None
+        item_layers = [ItemLayer(size=size, joint=joint, dropout=dropout, relations=related) for _ in range(layers)]
+        self.layers = nn.ModuleList(item_layers)
+        self.norm = nn.LayerNorm(size, elementwise_affine=False)
+        self.matching = ItemSetMatching(size=size, joint=joint, hidden=hidden, dropout=dropout)
+        self.pool = make_pooling(pooling, size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout)
+        xavier_(self, forget_bias=forget_bias)
+        for layer in item_layers:
+            layer.start_as_identity_()
+
+    def forward(self, batch: Batch) -> Judgement:
+        items = required(batch.items)
+        words, (g, pairs) = concurrently(
+            lambda: self.read_statement(batch.statement),
+            lambda: self.read_items(items),
+        )
+        for layer in self.layers:
+            g = layer(g, words, pairs)
+        g = self.norm(g).view(*items.features.shape[:3], -1)
+        matched = self.matching(words, Sequences(g, items.counts))
+        logits, scores = self.pool(matched.vectors)
+        return Judgement(logits=logits, scores=scores, alpha=matched.alpha, beta=matched.beta)
+
+    def read_statement(self, statement: Statement) -> Sequences:
+        """h (batch, word, 2 hidden)."""
+        vectors = self.embed_words(statement.words)
+        if self.spelling is not None:
+            vectors = vectors + self.spelling(required(statement.characters))
+        return Sequences(self.lang_lstm(vectors, statement.lengths), statement.lengths)
+
+    def read_items(self, items: Items) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
+        """g (batch, item, 2 hidden), the items of all boxes one after another, and what `Pairs` makes of them."""
+        pairs = pair_features(items.features)
+        features = [encode_positions(items.features, self.coordinates)]
+        if self.walls:
+            features.append(wall_features(items.features))
+        if self.neighbours:
+            features.append(neighbour_features(items, pairs))
+        g: Tensor = self.embed_items(torch.cat(features, dim=-1)).flatten(1, 2)
+        # Under autocast too, layers add to g in full precision.
+        return g.to(pairs.dtype), None if self.pairs is None else self.pairs(items, pairs)

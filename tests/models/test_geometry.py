@@ -1,0 +1,98 @@
+"""Features of walls and pairs: what the scene's own geometry says, pixel by pixel."""
+
+from dataclasses import replace
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from samples import random_scene
+from veriscene.models.layers.geometry import (
+    FEW,
+    NEIGHBOUR_FEATURES,
+    PAIR_FEATURES,
+    WALL_FEATURES,
+    neighbour_features,
+    pair_features,
+    wall_features,
+)
+from veriscene.scenes.nlvr import Example
+from veriscene.scenes.scene import BOX_EXTENT, Box, Color, Item, Shape, Side, Size
+from veriscene.tensors.encoder import Encoder, ItemOrder
+from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
+
+ENCODE = Encoder(Vocabulary(SPECIAL), order=ItemOrder.FILE)
+WALLS = (Side.LEFT, Side.RIGHT, Side.BOTTOM, Side.TOP)
+SCENES = st.randoms(use_true_random=False).map(random_scene)
+
+
+def expected_walls(item: Item) -> list[float]:
+    gaps = (item.left, BOX_EXTENT - item.right, item.bottom, BOX_EXTENT - item.top)
+    features = [gap / BOX_EXTENT for gap in gaps]
+    for margin in (0, 4):
+        touched = item.walls(margin)
+        features += [*(float(side in touched) for side in WALLS), float(bool(touched)), float(len(touched) == 2)]
+    return features
+
+
+def expected_pair(i: Item, j: Item, *, same_box: bool) -> list[float]:
+    gaps = (i.left - j.right, j.left - i.right, i.bottom - j.top, j.bottom - i.top)
+    within = [
+        *(gap / BOX_EXTENT for gap in gaps),
+        *(float(gap >= 0) for gap in gaps),
+        float(min(map(abs, gaps)) <= 4),
+        float(i.touches(j)),
+        float(i.touches(j, margin=4)),
+        float(max(gaps[:2]) < 0),
+        float(max(gaps[2:]) < 0),
+    ]
+    if i is j or not same_box:
+        within = [0.0] * len(within)
+    looks = [float(i.color is j.color), float(i.shape is j.shape), float(i.size is j.size)]
+    return [*within, *looks, (i.size.value - j.size.value) / BOX_EXTENT, float(same_box), float(i is j)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(SCENES)
+def test_features_are_those_of_the_scene(scene):
+    features = ENCODE([Example("1-1", "a", scene)]).items.features
+    walls, pairs, fullest = wall_features(features)[0], pair_features(features)[0], features.size(2)
+    assert walls.shape[-1] == WALL_FEATURES and pairs.shape[-1] == PAIR_FEATURES
+    placed = [
+        (box * fullest + k, box, item) for box, whole in enumerate(scene.boxes) for k, item in enumerate(whole.items)
+    ]
+    for row, box, i in placed:
+        assert_close(walls[box, row % fullest], torch.tensor(expected_walls(i)), atol=1e-5, rtol=0)
+        for column, other_box, j in placed:
+            expected = torch.tensor(expected_pair(i, j, same_box=box == other_box))
+            assert_close(pairs[row, column], expected, atol=1e-5, rtol=0)
+
+
+def expected_neighbours(i: Item, box: Box) -> list[float]:
+    others = [j for j in box.items if j is not i]
+    sides = [
+        [j for j in others if j.right <= i.left],
+        [j for j in others if j.left >= i.right],
+        [j for j in others if j.top <= i.bottom],
+        [j for j in others if j.bottom >= i.top],
+    ]
+    close = [j for j in others if i.touches(j, margin=4)]
+    groups = [*sides, *([j for j in side if j in close] for side in sides), [j for j in others if i.touches(j)], close]
+    looks = [*Color, *Shape, *Size]
+    return [
+        sum(look in (j.color, j.shape, j.size) for j in group) / FEW for group in (*groups, box.items) for look in looks
+    ]
+
+
+@settings(deadline=None, max_examples=30)
+@given(SCENES)
+def test_neighbours_are_counted_whatever_the_padding_holds(scene):
+    items = ENCODE([Example("1-1", "a", scene)]).items
+    noise = torch.randint(0, 2, items.features.shape).float()
+    items = replace(items, features=torch.where(items.mask[..., None], items.features, noise))
+    found = neighbour_features(items, pair_features(items.features))[0]
+    assert found.shape[-1] == NEIGHBOUR_FEATURES
+    for box, whole in enumerate(scene.boxes):
+        for place, item in enumerate(whole.items):
+            assert_close(found[box, place], torch.tensor(expected_neighbours(item, whole)), atol=1e-5, rtol=0)
