@@ -76,7 +76,7 @@ def test_presets_load_and_survive_json(preset: str) -> None:
         ("training.sharpness=0.1", ["unknown setting training.sharpness", "training.ema"]),
         ("model.name=bert", ["unknown model 'bert'", *NAMES]),
         ("model.name=[1]", ["unknown model [1]", *NAMES]),
-        ("nonsense.key=1", ["unknown section nonsense", "data, model, training"]),
+        ("nonsense.key=1", ["unknown section nonsense", "data, model, teacher, training"]),
         ("training.batch", ["--set training.batch", "section.key=value"]),
         ("batch=3", ["--set batch=3", "section.key=value"]),
     ],

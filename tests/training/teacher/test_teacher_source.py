@@ -197,3 +197,12 @@ def test_grammar_statements_differ_and_follow_from_their_seed() -> None:
 
     assert draw(1, workers=1) == draw(1, workers=2) != draw(2, workers=2)
     assert len(set(draw(1, workers=1))) == 260
+
+
+def test_statements_get_new_typing_errors_in_each_epoch(tmp_path: Path) -> None:
+    with closing(teacher(tmp_path, "data.typing_noise=0.4", "training.epochs=9")) as source:
+        epochs = [source.epoch(number).corpus.statement.words for number in range(2)]
+    plain = source._encode(everything(source, 0), torch.device("cpu")).statement.words
+    changed = [float((words == 1).float().mean()) for words in (plain, *epochs)]
+    assert changed[0] == 0 and min(changed[1:]) > 0.05
+    assert not torch.equal(*epochs)

@@ -26,6 +26,7 @@ from veriscene.tensors.augmentation import drop_words
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import Input
 from veriscene.tensors.items import Items
+from veriscene.tensors.typing_errors import mistype_words
 from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
 from veriscene.training.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
 from veriscene.training.teacher.statements import Taught, draw_statements, read_statements
@@ -142,6 +143,7 @@ class TeacherSource(Source):
         if number + 1 < self.settings.epochs:
             self._prepare(number + 1)
         corpus = self._encode(prepared.made, self.train.device)
+        corpus = mistype_words(corpus, self.data.typing_noise, self.encoder.vocabulary, prepared.generator)
         return Epoch(drop_words(corpus, self.data.word_dropout, prepared.generator), prepared.steps)
 
     def close(self) -> None:
