@@ -1,6 +1,6 @@
 """How long a frozen backbone takes for the feature maps of a whole corpus.
 
-    python benchmarks/features.py ../shared/nlvr --backbone resnet50-imagenet
+    python benchmarks/extraction.py ../shared/nlvr --backbone resnet50-imagenet
 
 Scenes are rendered first, which is timed by itself. Then the maps of every split are computed as for training: each
 distinct sub-image once, on a GPU if there is one. The cache on disk is not used.

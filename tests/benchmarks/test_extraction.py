@@ -1,4 +1,4 @@
-"""benchmarks/features.py on a small corpus."""
+"""benchmarks/extraction.py on a small corpus."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ from veriscene.scenes import nlvr
 def test_every_sub_image_of_the_three_splits_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for split in ("train", "dev", "test"):
         nlvr.write(tmp_path / split / f"{split}.json", yellow_circle_examples(2))
-    script("features").main([str(tmp_path), "--backbone", "convolutions"])
+    script("extraction").main([str(tmp_path), "--backbone", "convolutions"])
     assert "for 18 sub-images" in capsys.readouterr().out
