@@ -7,9 +7,9 @@ from itertools import pairwise
 from math import hypot
 
 from veriscene.scenes.raster import BOX_PITCH, RGB, WIDTH, pixels
-from veriscene.scenes.scene import BOX_EXTENT, Item, Scene, Shape
+from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, Color, Item, Scene, Shape, Size
 
-__all__ = ["FILL", "arrow", "center", "pixels", "svg"]
+__all__ = ["FILL", "arrow", "center", "definitions", "pixels", "short_svg", "svg"]
 
 HEAD = 7.0  # length of an arrow head, in pixels of the scene
 BOW = 0.6  # distance of a curve's control point from the straight line, relative to the arrow's length
@@ -36,16 +36,44 @@ def svg(scene: Scene, order: Sequence[Sequence[int]] | None = None, *, scale: fl
     return "".join(parts)
 
 
-def _shape(item: Item) -> str:
-    size, fill = item.size.value, FILL[item.color]
+def definitions() -> str:
+    """What the pictures of `short_svg` refer to: an invisible SVG element, once per page."""
+    kinds = [Item(0, 0, size, shape, color) for size in Size for shape in Shape for color in Color]
+    boxes = (f"M{number * BOX_PITCH} 0h{BOX_EXTENT}v{BOX_EXTENT}h-{BOX_EXTENT}z" for number in range(BOXES_PER_SCENE))
+    return (
+        '<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>'
+        f'<path id="boxes" d="{"".join(boxes)}" fill="#d3d3d3"/>{"".join(_shape(kind, _name(kind)) for kind in kinds)}'
+        "</defs></svg>"
+    )
+
+
+def short_svg(scene: Scene, order: Sequence[Sequence[int]] | None = None) -> str:
+    """As `svg`, in fewer characters, for an HTML page that holds many and, once, `definitions`."""
+    parts = [f'<svg viewBox="0 0 {WIDTH} {BOX_EXTENT}" role="img" aria-label="scene">']
+    parts.append('<use href="#boxes"/>')
+    for number, box in enumerate(scene.boxes):
+        left = number * BOX_PITCH
+        parts.extend(f'<use href="#{_name(item)}" x="{left + item.x}" y="{item.y}"/>' for item in box.items)
+        if order is not None:
+            arrows = "".join(_arrows([box.items[index] for index in order[number]]))
+            parts.append(f'<g transform="translate({left} 0)">{arrows}</g>')
+    return "".join(parts) + "</svg>"
+
+
+def _name(item: Item) -> str:
+    return f"{item.color.name.lower()}-{item.shape.value}-{item.size.value}"
+
+
+def _shape(item: Item, name: str = "") -> str:
+    size, fill = item.size.value, f'fill="{FILL[item.color]}"' + (f' id="{name}"' if name else "")
     if item.shape is Shape.SQUARE:
-        return f'<rect x="{item.x}" y="{item.y}" width="{size}" height="{size}" fill="{fill}"/>'
+        return f'<rect x="{item.x}" y="{item.y}" width="{size}" height="{size}" {fill}/>'
     if item.shape is Shape.CIRCLE:
         radius = size / 2
-        return f'<circle cx="{item.x + radius:g}" cy="{item.y + radius:g}" r="{radius:g}" fill="{fill}"/>'
+        return f'<circle cx="{item.x + radius:g}" cy="{item.y + radius:g}" r="{radius:g}" {fill}/>'
     base = item.y + size
     points = f"{item.x + size / 2:g},{item.y} {item.x},{base} {item.x + size},{base}"
-    return f'<polygon points="{points}" fill="{fill}"/>'
+    return f'<polygon points="{points}" {fill}/>'
 
 
 def center(item: Item) -> Point:
