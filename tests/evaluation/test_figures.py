@@ -178,3 +178,10 @@ def test_spread_takes_different_members_in_order(count: int) -> None:
     members = list(range(20))
     found = spread(members, count)
     assert len(found) == min(count, 20) and found == sorted(set(found)) and found[0] == 0
+
+
+def test_a_very_long_word_leaves_room_for_the_maps(sheets: list[Sheet]) -> None:
+    figures.attention([judged(statement="There is a " + "very" * 60 + "long word.")], model="m")
+    cells = [p for p in sheets[0].axes.patches if isinstance(p, Rectangle) and p.get_linewidth() == 0.3]
+    assert min(cell.get_width() for cell in cells) > 0.05
+    assert max(cell.get_x() + cell.get_width() for cell in cells) <= figures.TEXT_WIDTH

@@ -138,7 +138,7 @@ def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = No
 def report(
     run: Annotated[Path, typer.Argument(readable=False, help="A folder written by `veriscene train`.")],
     against: Annotated[
-        Path | None, typer.Argument(readable=False, metavar="[RUN]", help="A run on the same corpus, to compare with.")
+        Path | None, typer.Argument(readable=False, metavar="OTHER", help="A run on the same corpus, to compare with.")
     ] = None,
     programs: Annotated[
         Path | None,

@@ -16,13 +16,14 @@ from veriscene.evaluation.judged import Judged
 from veriscene.evaluation.sheet import LEADING, MARGIN, POINT, SMALL, Sheet, shape, text_width
 from veriscene.scenes.raster import BOX_PITCH, WIDTH
 from veriscene.scenes.render import center
-from veriscene.scenes.scene import Color, Item
+from veriscene.scenes.scene import Color, Item, Shape, Size
 
 COLUMN, TEXT_WIDTH = 3.3, 7.0
 GAP = 0.15  # between examples
 QUIET, RULE = "#555555", "#b5b5b5"
 HEAT = colormaps["Blues"]
 ROW = SMALL * LEADING * POINT  # the height of a heat map's row
+LONGEST_WORD = 20  # characters beside a heat map
 WIDEST_CELL, BOX_GAP, MAP_GAP = 0.24, 0.08, 0.3
 ALPHA, BETA = "words to items (each row sums to 1)", "items to words (each column sums to 1)"
 
@@ -85,12 +86,7 @@ def _attention(sheet: Sheet, judged: Judged, model: str) -> None:
     read = _columns(judged)
     for number, box in enumerate(scene.boxes):
         for place, index in enumerate(read[number], 1):
-            x, y = center(box.items[index])
-            scale, ink = width / WIDTH, "white" if box.items[index].color is Color.BLACK else "black"
-            # A triangle is widest at its base.
-            low = box.items[index].size.value / 6 if box.items[index].shape.value == "triangle" else 0
-            at = MARGIN + (number * BOX_PITCH + x) * scale, top + (y + low) * scale
-            sheet.text(*at, str(place), size=_digit(box.items[index]), color=ink, align="center")
+            _number(sheet, box.items[index], place, x=MARGIN, y=top, box=number, scale=width / WIDTH)
     bottom, left = sheet.y, sheet.width / 2 + 0.15
     sheet.y = top
     sheet.paragraph(judged.example.statement, x=left, width=sheet.width - MARGIN - left)
@@ -105,12 +101,19 @@ def _columns(judged: Judged) -> list[Sequence[int]]:
     return list(listed if judged.order is None else judged.order)
 
 
-def _digit(item: Item) -> float:
-    return 4.5 if item.size.value == 10 else SMALL
+def _number(sheet: Sheet, item: Item, number: int, *, x: float, y: float, box: int, scale: float) -> None:
+    """A number on an item of a scene drawn at (x, y)."""
+    right, down = center(item)
+    if item.shape is Shape.TRIANGLE:  # there is more room near its base
+        down += item.size.value / 6
+    size, color = 4.5 if item.size is Size.SMALL else SMALL, "white" if item.color is Color.BLACK else "black"
+    at = x + (box * BOX_PITCH + right) * scale, y + down * scale
+    sheet.text(*at, str(number), size=size, color=color, align="center")
 
 
 def _maps(sheet: Sheet, judged: Judged, read: Sequence[Sequence[int]]) -> None:
-    words, maps = list(judged.words or ()), []
+    words = [word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…" for word in judged.words or ()]
+    maps = []
     if judged.words_to_items is not None:
         maps.append((ALPHA, judged.words_to_items, False))
     if judged.items_to_words is not None:
@@ -123,7 +126,8 @@ def _maps(sheet: Sheet, judged: Judged, read: Sequence[Sequence[int]]) -> None:
     for row, word in enumerate(words):
         sheet.text(x - 0.04, top + (row + 0.5) * ROW, word, size=SMALL, align="right")
     for title, weights, is_transposed in maps:
-        sheet.text(x, sheet.y + ROW / 2, title, size=SMALL, color=QUIET)
+        left = x
+        sheet.text(left, sheet.y + ROW / 2, title, size=SMALL, color=QUIET)
         for number, box in enumerate(judged.example.scene.boxes):
             for place, index in enumerate(read[number]):
                 for row in range(len(words)):
@@ -132,7 +136,8 @@ def _maps(sheet: Sheet, judged: Judged, read: Sequence[Sequence[int]]) -> None:
                     sheet.patch(Rectangle(at, cell, ROW, fc=HEAT(weight), ec=RULE, lw=0.3))
                 _icon(sheet, box.items[index], place + 1, x=x + place * cell, y=top + len(words) * ROW, width=cell)
             x += len(read[number]) * cell + BOX_GAP
-        x += MAP_GAP - BOX_GAP
+        # Where boxes have few items, the title is wider than the map.
+        x = max(x - BOX_GAP, left + text_width(title, SMALL)) + MAP_GAP
     sheet.y = top + len(words) * ROW + cell + ROW
 
 
