@@ -64,7 +64,9 @@ def draw_attention(
 
     judged = _judge(model, _examples(file, identifiers))
     if any(each.words_to_items is None and each.items_to_words is None for each in judged):
-        raise InputError("has no attention to the scene's items", where=model, allowed="use biatt or biatt-pointer")
+        raise InputError(
+            "has no attention to the scene's items", where=model, allowed="use biatt-pointer, biatt or bidaf"
+        )
     shown = judged if identifiers else _some(typical(judged, count), count, "that it judges right", file)
     _write(out, "attention", drawing.attention(shown, model=_name(model)))
 

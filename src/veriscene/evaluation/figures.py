@@ -53,7 +53,8 @@ def errors(judged: Sequence[Judged], *, model: str) -> dict[str, bytes]:
 
 
 def attention(judged: Sequence[Judged], *, model: str) -> dict[str, bytes]:
-    """Heat maps of words x items, per box and direction; items are numbered in the order in which they were read."""
+    """Heat maps of words x items, per box and direction; items are numbered in the order that the model chose, or as
+    listed."""
     sheet = Sheet(TEXT_WIDTH)
     for each in _in_turn(sheet, judged):
         _attention(sheet, each, model)
