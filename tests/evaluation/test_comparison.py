@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import product
 
 import pytest
 
 from samples import random_scene
 from veriscene.errors import InputError
-from veriscene.evaluation.comparison import difference
+from veriscene.evaluation.comparison import McNemar, difference, mcnemar
 from veriscene.scenes.nlvr import Example
 
 SCENE = random_scene(random.Random(0))
@@ -74,3 +75,26 @@ def test_every_example_needs_a_verdict() -> None:
     some = examples(3)
     with pytest.raises(InputError, match="no prediction"):
         difference(some, [judged(some, 1, 0)], [judged(some[:2], 1, 0)])
+
+
+@pytest.mark.parametrize("only_first", range(7))
+@pytest.mark.parametrize("only_second", range(5))
+def test_mcnemar_is_the_share_of_all_coin_tosses_that_are_at_least_as_uneven(only_first: int, only_second: int) -> None:
+    tosses = list(product((0, 1), repeat=only_first + only_second))
+    gap = abs(only_first - only_second)
+    uneven = [toss for toss in tosses if abs(2 * sum(toss) - len(toss)) >= gap]
+    assert McNemar(3, only_first, only_second, 2).p == pytest.approx(len(uneven) / len(tosses))
+
+
+def test_mcnemar_agrees_with_scipy_and_counts_what_both_models_get_right() -> None:
+    stats = pytest.importorskip("scipy.stats", reason="an independent implementation: pip install -e '.[dev]'")
+    some = examples(1200)
+    for share in (0.70, 0.73, 0.60, 0.05):
+        one, other = judged(some, 0.72, 1), judged(some, share, 2)
+        found = mcnemar(some, one, other)
+        counts = (found.both, found.only_first, found.only_second, found.neither)
+        pairs = [(one[e.identifier], other[e.identifier]) for e in some]
+        assert counts == tuple(pairs.count(pair) for pair in product((True, False), repeat=2))
+        exact = stats.binomtest(found.only_first, found.only_first + found.only_second).pvalue
+        assert found.p == pytest.approx(exact, rel=1e-9)
+    assert mcnemar(some, one, one).p == 1.0

@@ -15,6 +15,7 @@ from veriscene.cli.bench import bench
 from veriscene.cli.data import data
 from veriscene.cli.experiments import reproduce, tune
 from veriscene.cli.explain import explain
+from veriscene.cli.figures import figures
 from veriscene.cli.pretrain import pretrain
 from veriscene.cli.serve import serve
 from veriscene.cli.train import quickstart, report, train
@@ -34,6 +35,7 @@ for command in COMMANDS:
     app.command()(command)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
+app.add_typer(figures, name="figures")
 
 
 @app.callback(invoke_without_command=True)

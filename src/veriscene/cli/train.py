@@ -154,11 +154,26 @@ def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = No
 
 def report(
     run: Annotated[Path, typer.Argument(readable=False, help="A folder written by `veriscene train`.")],
-    out: Annotated[Path | None, typer.Option(readable=False, help="File to write. Default: RUN/report.html.")] = None,
+    against: Annotated[
+        Path | None, typer.Argument(readable=False, metavar="OTHER", help="A run on the same corpus, to compare with.")
+    ] = None,
+    programs: Annotated[
+        Path | None,
+        typer.Option(readable=False, help="JSON lines: sentence, kind, program. Is label, program or model at fault?"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(readable=False, help="File to write. Default: report.html (two runs: comparison.html) in RUN."),
+    ] = None,
 ) -> None:
-    """Write one self-contained HTML page about a run: learning curve, scores, judged examples."""
+    """Write one self-contained HTML page about a run or two: scores, learning curve, calibration, every mistake.
+
+    A run on a real corpus is scored on dev, never on test.
+
+    Example: veriscene report runs/biatt runs/bienc --programs programs/dev.jsonl --out comparison.html
+    """
     from veriscene.experiments.reporting import report_run
     from veriscene.training.distributed import make_accelerator
 
     output.require_one_process("report")
-    print(report_run(run, make_accelerator(), out=out).report)
+    print(report_run(run, make_accelerator(), against=against, programs=programs, out=out).report)

@@ -1,7 +1,8 @@
-"""Is one model better than another? The difference between two models' accuracies, with its interval."""
+"""Is one model better than another? The difference between two models' accuracies, its interval, and McNemar's test."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,33 @@ class Difference:
     @property
     def is_decided(self) -> bool:
         return self.interval[0] > 0 or self.interval[1] < 0
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """How often two models are right on the same examples, and McNemar's exact test of whether they are equally good.
+
+    The test takes examples as independent. Those of one statement tend to be right or wrong together, so `p` tends
+    to be too small where statements have several examples; the interval of `difference` accounts for that.
+    """
+
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+
+    @property
+    def p(self) -> float:
+        """Two-sided: how likely coins would split the examples that only one model gets right at least as unevenly."""
+        tosses, fewer = self.only_first + self.only_second, min(self.only_first, self.only_second)
+        tail = sum(math.comb(tosses, heads) for heads in range(fewer + 1))  # exact: whole numbers
+        return min(1.0, float(2 * tail / 2**tosses))
+
+
+def mcnemar(examples: Sequence[Example], first: Verdicts, second: Verdicts) -> McNemar:
+    one, other = correct(examples, first), correct(examples, second)
+    pairs = ((one & other), (one & ~other), (~one & other), (~one & ~other))
+    return McNemar(*(int(pair.sum()) for pair in pairs))
 
 
 def difference(

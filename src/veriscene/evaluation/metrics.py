@@ -50,6 +50,11 @@ def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> list
     return slices
 
 
+def phenomena(example: Example) -> list[str]:
+    """The kind of picture, and the kinds of words in the statement: names of slices of `breakdown`."""
+    return [name for (group, name), includes in _SLICES.items() if group != "length" and includes(example)]
+
+
 def correct(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> np.ndarray:
     """(example,): whether each verdict is correct; raises InputError as `check_complete` does."""
     check_complete(examples, verdicts)

@@ -1,48 +1,84 @@
-"""Scores a finished run and writes its report: `veriscene report`, and the last part of `quickstart`."""
+"""Scores finished runs and writes their report: `veriscene report`, and the last part of `quickstart`."""
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from accelerate import Accelerator
 
-from veriscene import files
-from veriscene.evaluation import metrics, report
+from veriscene import __version__, files
+from veriscene.errors import InputError
+from veriscene.evaluation import metrics
+from veriscene.evaluation.faults import by_sentence
+from veriscene.evaluation.judged import Judged, first_per_statement, mistakes, typical
+from veriscene.evaluation.report import ReportedRun, majority, page
 from veriscene.experiments.settings import flat
+from veriscene.meaning.notation import read_programs
 from veriscene.scenes import nlvr
-from veriscene.serving.evaluate import probabilities
+from veriscene.scenes.nlvr import Example
+from veriscene.serving.evaluate import judged, probabilities
 from veriscene.serving.judge import TorchJudge
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run as runs
-from veriscene.training.checkpoint import Checkpoint
 from veriscene.training.progress import read_log
 
-REPORT = "report.html"
+REPORT, COMPARISON = "report.html", "comparison.html"
+SHOWN = 6  # most confident mistakes, and examples judged right
 # How the verdict follows from the box scores, by pooling; other poolings give boxes no scores.
 _CAPTIONS = {"max": "the verdict is the highest of them", "mean": "the verdict is the mean of their log-odds"}
 
 
 @dataclass(frozen=True)
-class ReportedRun:
-    scores: metrics.Scores
+class Report:
+    scores: metrics.Scores  # of the first run
     majority: float  # the accuracy of always giving the more frequent answer
     report: Path
 
 
-def report_run(run: Path, accelerator: Accelerator, *, out: Path | None = None) -> ReportedRun:
-    """Scores the run's best checkpoint on the split that may be shown, and writes report.html into the run."""
-    run = checkpoints.best_run(run)
+def report_run(
+    run: Path,
+    accelerator: Accelerator,
+    *,
+    against: Path | None = None,
+    programs: Path | None = None,
+    out: Path | None = None,
+) -> Report:
+    """Scores the best checkpoint of a run, and of the run to compare with, on the split that may be shown.
+
+    Writes report.html (comparison.html for two runs) into the first run, or the file `out`. `programs` are those of
+    the split's statements: they tell whether a mistake is the model's.
+    """
+    folders = [checkpoints.best_run(folder) for folder in (run, against) if folder is not None]
+    meanings = None if programs is None else by_sentence(read_programs(programs))
+    splits = [runs.scored_split(folder) for folder in folders]
+    examples = nlvr.read(splits[0][1])
+    if len(folders) == 2 and nlvr.read(splits[1][1]) != examples:
+        what = f"is scored on other examples ({splits[1][1]}) than {folders[0]} ({splits[0][1]})"
+        raise InputError(what, where=folders[1], allowed="compare runs on the same corpus")
+    names = [folder.name for folder in folders]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in folders]
+    shown = [_reported(folder, name, examples, accelerator) for folder, name in zip(folders, names, strict=True)]
+    split, path = splits[0]
+    text = page(f"veriscene: {' and '.join(names)}", f"{split} split, {path.name}", shown, meanings)
+    target = out or folders[0] / (REPORT if against is None else COMPARISON)
+    files.write_text(target, text)
+    return Report(metrics.score(examples, shown[0].verdicts), majority(examples), target)
+
+
+def _reported(run: Path, name: str, examples: list[Example], accelerator: Accelerator) -> ReportedRun:
     checkpoint = checkpoints.load(run, device=accelerator.device)
-    record, settings = runs.read(run), flat(checkpoint.config)
-    split, path = runs.scored_split(run)
-    examples = nlvr.read(path)
-    by_identifier = probabilities(TorchJudge(checkpoint), examples, accelerator)
-    verdicts = {identifier: p > 0.5 for identifier, p in by_identifier.items()}
-    scores = metrics.score(examples, verdicts)
-    true = sum(example.label is True for example in examples) / len(examples)
-    majority = max(true, 1 - true)
+    record, settings, judge = runs.read(run), flat(checkpoint.config), TorchJudge(checkpoint)
+    probability = probabilities(judge, examples, accelerator)
+    every = [Judged(example, probability[example.identifier]) for example in examples]
+    worst = first_per_statement(mistakes(every), lambda each: each.example.statement)[:SHOWN]
+    # Judged again, with order and box scores, which would take much memory for all examples.
+    wrong, right = (judged(judge, [each.example for each in some]) for some in (worst, typical(every, SHOWN)))
     facts = [
+        ("model", checkpoint.config.model.name),
         ("preset", record.preset),
         ("supervision", record.supervision),
         ("seed", str(record.config.training.seed)),
@@ -50,27 +86,8 @@ def report_run(run: Path, accelerator: Accelerator, *, out: Path | None = None) 
         ("commit", record.commit or "unknown"),
         ("started", record.started),
         ("machine", record.machine),
+        ("report made with", f"veriscene {__version__}, torch {torch.__version__}, Python {platform.python_version()}"),
     ]
-    text = report.page(
-        title=f"veriscene: {checkpoint.config.model.name}",
-        subtitle=f"{run.name}: {split} split, {path.name}",
-        facts=facts,
-        settings=settings,
-        log=read_log(run),
-        scores=scores,
-        majority=majority,
-        slices=metrics.breakdown(examples, verdicts),
-        shown=_shown(checkpoint, report.choose_examples(examples, by_identifier)),
-        box_caption=_CAPTIONS.get(settings.get("model.pooling", "")),
+    return ReportedRun(
+        name, facts, settings, read_log(run), every, wrong, right, _CAPTIONS.get(settings.get("model.pooling", ""))
     )
-    target = out or run / REPORT
-    files.write_text(target, text)
-    return ReportedRun(scores, majority, target)
-
-
-def _shown(checkpoint: Checkpoint, examples: list[nlvr.Example]) -> list[report.Shown]:
-    verdicts = TorchJudge(checkpoint).stream((example.statement, example.scene) for example in examples)
-    return [
-        report.Shown(example, verdict.probability, verdict.per_box, verdict.order if verdict.order_is_chosen else None)
-        for example, verdict in zip(examples, verdicts, strict=True)
-    ]

@@ -8,10 +8,13 @@ from pathlib import Path
 from accelerate import Accelerator
 
 from veriscene.errors import InputError
+from veriscene.evaluation.judged import Judged
 from veriscene.models.base import INFERENCE_BATCH
 from veriscene.scenes import picture
 from veriscene.scenes.nlvr import Example
-from veriscene.serving.judge import Judge, Question
+from veriscene.serving.eyes import EyesJudge
+from veriscene.serving.judge import Judge, Question, Verdict
+from veriscene.tensors.encoder import Input
 from veriscene.training.distributed import gathered
 
 
@@ -40,6 +43,27 @@ def probabilities(
     if len(judged) != len(examples) or len(by_number) != len(examples):
         raise InputError(f"{len(judged)} judgements for {len(examples)} examples; each must be judged exactly once")
     return {example.identifier: by_number[number] for number, example in enumerate(examples)}
+
+
+def judged(judge: Judge, examples: Sequence[Example]) -> list[Judged]:
+    """The examples, in their order, with verdict and, where the model reads the scene's items, attention and the order
+    that it chose. What eyes see are other items, and a feature map has none."""
+    reads_items = Input.ITEMS in judge.encoder.inputs and not isinstance(judge, EyesJudge)
+    verdicts = judge.stream(_question(judge, example) for example in examples)
+    return [_judged(example, verdict, reads_items) for example, verdict in zip(examples, verdicts, strict=True)]
+
+
+def _judged(example: Example, verdict: Verdict, reads_items: bool) -> Judged:
+    attention = verdict.attention if reads_items else None
+    return Judged(
+        example=example,
+        probability=verdict.probability,
+        per_box=verdict.per_box,
+        order=verdict.order if reads_items and verdict.order_is_chosen else None,
+        words=None if attention is None else attention.words,
+        words_to_items=None if attention is None else attention.words_to_items,
+        items_to_words=None if attention is None else attention.items_to_words,
+    )
 
 
 def _question(judge: Judge, example: Example) -> Question:

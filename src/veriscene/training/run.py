@@ -169,7 +169,8 @@ def _new_record(
         command=shlex.join(["veriscene", *sys.argv[1:]]),
         commit=_commit(),
         started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        machine=f"{device}, {accelerator.num_processes} process{'es' if accelerator.num_processes > 1 else ''}",
+        machine=f"{device}, {accelerator.num_processes} process{'es' if accelerator.num_processes > 1 else ''},"
+        f" torch {torch.__version__}, Python {platform.python_version()}",
     )
 
 
