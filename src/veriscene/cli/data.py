@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from veriscene.cli.backbone import backbone
+from veriscene.cli.exchange import export, import_
 from veriscene.cli.output import AsJson, progress_bar
 from veriscene.errors import InputError
 from veriscene.files import check_absent, created, write_bytes, write_text
@@ -16,6 +17,8 @@ from veriscene.scenes import nlvr
 
 data = typer.Typer(help="Download, generate, check and describe corpora; draw and read pictures.", no_args_is_help=True)
 data.command()(backbone)
+data.command("import")(import_)
+data.command()(export)
 
 Files = Annotated[list[Path], typer.Argument(readable=False, metavar="FILE…", help="NLVR files or corpus folders.")]
 
