@@ -16,15 +16,13 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from accelerate import Accelerator
-
 from veriscene import files
-from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.evaluation.metrics import Scores
 from veriscene.scenes import nlvr
-from veriscene.serving.evaluate import probabilities
+from veriscene.serving.card import model_card
+from veriscene.serving.evaluate import evaluate
 from veriscene.serving.judge import TorchJudge
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
@@ -64,66 +62,37 @@ def ship(folder: Path, name: str, *, commit: str, machine: str, alias: str | Non
     kept = {key: whole.metrics[key] for key in ("step", "supervision") if key in whole.metrics}
     figures = {
         **kept,
+        "corpus": "NLVR",
         "dev_accuracy": dev.accuracy,
         "dev_consistency": dev.consistency,
+        "dev_interval": list(dev.interval),
         **_recorded_test_scores(own, record.data),
         "commit": commit,
         "machine": machine,
     }
-    card = model_card(name, record.preset, whole.config, figures)
     whole = replace(whole, metrics=figures)
+    card = model_card(whole, name=name, scores={})
     checkpoints.save(shipped / name, whole, lambda new: files.write_text(new / CARD, card), half=True)
     if alias:
         files.write_text(shipped / ALIASES, json.dumps({**aliases, alias: name}, indent=1) + "\n")
     return shipped / name
 
 
-def model_card(name: str, preset: str, config: Config, figures: dict[str, object]) -> str:
-    """What to know before using the weights."""
-    takes_max = config.to_json()["model"].get("pooling") == "max"
-    boxes = 'It takes the box that fits best, so statements like "exactly two boxes have a tower of …" are beyond it.\n'
-
-    def share(key: str) -> str:
-        return f"{100 * value:.1f}" if isinstance(value := figures.get(key), float) else "not measured"
-
-    return f"""# {name}
-
-Decides whether an English statement is true of a scene of three boxes with coloured items, as in the Cornell NLVR
-corpus (structured representations). The model is the package's `{config.model.name}`. Its weights are stored in half
-precision and used in single precision.
-
-    veriscene predict {name} --statement "There is a yellow circle." --scene scene.json
-
-| NLVR | accuracy, % | consistency, % |
-| --- | --- | --- |
-| dev (optimistic: step and seed were chosen on it) | {share("dev_accuracy")} | {share("dev_consistency")} |
-| public test (evaluated once, before shipping) | {share("test_accuracy")} | {share("test_consistency")} |
-
-Trained with `veriscene train {preset} --data NLVR --seed {config.training.seed}` and the settings in config.json,
-at commit {figures["commit"]}, on {figures["machine"]};
-supervision: {figures.get("supervision", "unknown")}; the weights of step {figures.get("step", "unknown")}.
-
-## Intended use and limits
-
-For research on grounded language, for teaching, and as a baseline. It knows only the words, shapes, colours and sizes
-of NLVR. Unknown words are listed with each verdict, but the model ignores what they mean.
-{boxes if takes_max else ""}The table above says how often it is wrong. It was trained on crowd-sourced English about
-drawings; do not use it for decisions that affect people.
-"""
-
-
 def scores_of(checkpoint: Checkpoint, examples: list[nlvr.Example]) -> Scores:
-    judged = probabilities(TorchJudge(checkpoint), examples, Accelerator(cpu=True))
-    return metrics.score(examples, {identifier: p > 0.5 for identifier, p in judged.items()})
+    return evaluate(TorchJudge(checkpoint), examples)
 
 
-def _recorded_test_scores(own: Path, data: Path) -> dict[str, float]:
+def _recorded_test_scores(own: Path, data: Path) -> dict[str, object]:
     """Scores of the verdicts that `veriscene reproduce` recorded; the model is not run on test here."""
     if not (own / "test.csv").is_file():
         return {}
     examples = nlvr.read(nlvr.split_file(data, "test"))
     scores = metrics.score(examples, nlvr.read_predictions(own / "test.csv"))
-    return {"test_accuracy": scores.accuracy, "test_consistency": scores.consistency}
+    return {
+        "test_accuracy": scores.accuracy,
+        "test_consistency": scores.consistency,
+        "test_interval": list(scores.interval),
+    }
 
 
 def main() -> None:

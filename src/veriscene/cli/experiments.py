@@ -29,6 +29,8 @@ def reproduce(
     """Train and score the rows of a table with several seeds each, and print it next to the published figures.
 
     Repeating the command continues where it stopped. The test split is scored once per row, when its seeds are trained.
+
+    Example: veriscene reproduce table1 --data nlvr --row BiATT-Pointer
     """
     from veriscene.experiments.plans import PLANS
     from veriscene.experiments.reproduce import Reproduction, planned
@@ -88,6 +90,8 @@ def tune(
 
     The same command continues an earlier search until it has --trials finished trials. A trial past its first half is
     stopped if it is worse than the median of the others at that point. Ctrl-C stops all trials; finished ones count.
+
+    Example: veriscene tune biatt-pointer --data nlvr --trials 40 --space training.learning_rate=1e-4:1e-2:log
     """
     try:
         import optuna  # noqa: F401

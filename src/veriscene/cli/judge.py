@@ -22,14 +22,21 @@ if TYPE_CHECKING:
     from veriscene.serving.judge import Judge, Verdict
 
 Model = Annotated[
-    str, typer.Argument(help="A folder written by `veriscene train`, a shipped checkpoint's name, or an .onnx file.")
+    str,
+    typer.Argument(
+        help="A folder written by `veriscene train`, a shipped checkpoint's name, an .onnx file, or owner/name on the"
+        " Hugging Face hub."
+    ),
 ]
 Eyes = Annotated[bool, typer.Option("--eyes", help="Judge by what is recognised in the pictures, however distorted.")]
 Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
 
 
 def models(as_json: AsJson = False) -> None:
-    """List the models that can be trained, and shipped checkpoints and runs with dev accuracy and size."""
+    """List the models that can be trained, and shipped checkpoints and runs with dev accuracy and size.
+
+    Example: veriscene models --json
+    """
     from veriscene.serving.listing import list_checkpoints, list_models
 
     kinds, checkpoints = list_models(), list_checkpoints()
@@ -61,6 +68,8 @@ def evaluate(
     """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled NLVR file.
 
     With --images, every picture of an example counts, as in the official scripts.
+
+    Example: veriscene evaluate best nlvr/dev/dev.json --predictions dev.csv
     """
     from veriscene.scenes import nlvr
     from veriscene.scenes.picture_files import each_picture, written_name
@@ -112,7 +121,10 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score the predictions of any system, as the official scripts do. Predictions by file name have one line for each
-    picture of an example."""
+    picture of an example.
+
+    Example: veriscene score nlvr/dev/dev.json dev.csv
+    """
     from veriscene.evaluation import metrics
     from veriscene.scenes import nlvr
     from veriscene.scenes.picture_files import per_picture
@@ -218,7 +230,10 @@ def export(
     ],
     out: Annotated[Path, typer.Argument(readable=False, help="The .onnx file to write.")],
 ) -> None:
-    """Write a model as one self-contained ONNX file, verified against torch. `predict` and `evaluate` accept it."""
+    """Write a model as one self-contained ONNX file, verified against torch. `predict` and `evaluate` accept it.
+
+    Example: veriscene export best best.onnx
+    """
     from veriscene.serving.onnx.export import export as write_onnx
     from veriscene.training import checkpoint as checkpoints
 

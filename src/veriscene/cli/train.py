@@ -29,7 +29,10 @@ def train(
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
 ) -> None:
-    """Train a model. Ctrl-C finishes the step, saves, and prints the command to resume."""
+    """Train a model. Ctrl-C finishes the step, saves, and prints the command to resume.
+
+    Example: veriscene train biatt-pointer --data nlvr --set training.epochs=10 --out runs/first
+    """
     from veriscene.experiments import seeds as several
     from veriscene.models import load_preset
     from veriscene.training import run
@@ -136,6 +139,8 @@ def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = No
     """Generate a corpus, train a small BiATT-Pointer, evaluate it on unseen statements, write a report.
 
     Takes a few minutes on a CPU. The last line on standard output is a JSON object.
+
+    Example: veriscene quickstart --seed 2
     """
     from veriscene.experiments.quickstart import quickstart as run_quickstart
     from veriscene.models import load_preset

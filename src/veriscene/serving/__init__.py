@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
-
-from veriscene.errors import InputError
 from veriscene.models.vision.eyes import Eyes
 from veriscene.serving.eyes import PIXELS, EyesJudge
 from veriscene.serving.judge import Judge, TorchJudge
-from veriscene.training import checkpoint as checkpoints
 
 ONNX = ".onnx"  # the suffix by which exported files are recognised
 
 
 def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge:
-    """A judge from the name of a shipped checkpoint, a folder that `veriscene train` wrote, or an .onnx file that
-    `veriscene export` wrote (CPU only). With `eyes`, or if the name ends with -pixels, it judges what eyes see."""
+    """A judge from the name of a shipped checkpoint, a folder that `veriscene train` wrote, `owner/name` on the Hugging
+    Face hub, or an .onnx file that `veriscene export` wrote (CPU only).
+
+    With `eyes`, or if the name ends with -pixels, it judges what eyes see.
+    """
     plain = str(model).removesuffix(PIXELS)
     has_eyes = plain != str(model) and not Path(model).exists()
     if eyes or has_eyes:
@@ -26,9 +25,4 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
         from veriscene.serving.onnx.judge import OnnxJudge
 
         return OnnxJudge.load(model, device=device)
-    try:
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        what = f"cannot be used here ({next(iter(str(error).splitlines()), 'unknown')})"
-        raise InputError(what, where=f"device {device!r}", allowed="use cpu, or cuda on a machine with a GPU") from None
-    return TorchJudge(checkpoints.load(model, device=device))
+    return TorchJudge.load(model, device=device)

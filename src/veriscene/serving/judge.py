@@ -1,15 +1,20 @@
 """Is this statement true of this scene? One interface for the command line, Python, ONNX and a service.
 
 Question.from_json and Verdict.to_json define the wire format.
+
+    >>> judge = veriscene.load("best")
+    >>> judge("There is a yellow circle.", scene).probability  # one question: a Verdict
+    >>> [verdict.verdict for verdict in judge(nlvr.read("dev.json"))]  # a list: a list of verdicts
+    >>> for verdict in judge(lines_to_come()): ...  # a generator: verdicts as it goes, in bounded memory
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any, overload
+from pathlib import Path
+from typing import Any, TypeGuard, cast, overload
 
 import numpy as np
 import torch
@@ -21,11 +26,16 @@ from veriscene.scenes import decode
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.raster import Pixels
 from veriscene.scenes.scene import BOXES_PER_SCENE, Box, Scene
+from veriscene.serving.hub import HubMixin
 from veriscene.serving.question import Question as Question
+from veriscene.serving.verdict import Attention, Verdict
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import Encoder, Input
 from veriscene.tensors.vocabulary import tokenize
+from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
+
+__all__ = ["AnyQuestion", "Array", "Attention", "Judge", "Question", "TorchJudge", "Verdict"]
 
 STREAM_BATCH = 64
 FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what a verdict is made of
@@ -33,75 +43,55 @@ Array = NDArray[Any]
 _NO_SCENE = Scene((Box(()), Box(()), Box(())))  # of a question about a picture, which a model of pixels does not read
 
 
-@dataclass(frozen=True)
-class Attention:
-    """Rows sum to one. Items stand in the order of the scene, boxes outermost. None: the model has no such map."""
-
-    words: list[str]
-    words_to_items: list[list[list[float]]] | None  # [box][word][item]: alpha of equation 4
-    items_to_words: list[list[list[float]]] | None  # [box][item][word]: beta of equation 7
+Shown = Scene | list[Any] | Pixels  # a scene, NLVR's `structured_rep`, or a picture (height, width, RGB)
+AnyQuestion = Question | Example | tuple[str, Shown]
 
 
-@dataclass(frozen=True)
-class Verdict:
-    probability: float  # that the statement is true of the scene
-    per_box: list[float] | None  # box scores as probabilities; None unless the verdict is the max or mean of box scores
-    order: list[list[int]] | None  # per box, the items' indices as the model read them; None if order does not matter
-    attention: Attention | None  # None for models without attention
-    unknown_words: dict[str, list[str]]  # words that the model does not know, each with the nearest that it knows
-    order_is_chosen: bool = False  # by a pointer network; else the items were read as they came
+class Judge(HubMixin, ABC):
+    """Answers questions. Can be pickled. Raises InputError if a question is malformed.
 
-    @property
-    def verdict(self) -> bool:
-        return self.probability > 0.5
-
-    def to_json(self, *, attention: bool = False) -> dict[str, Any]:
-        record: dict[str, Any] = {
-            "probability": self.probability,
-            "verdict": self.verdict,
-            "per_box": self.per_box,
-            "order": self.order,
-            "unknown_words": self.unknown_words,
-        }
-        if attention and self.attention is not None:
-            record["attention"] = asdict(self.attention)
-        return record
-
-
-AnyQuestion = Question | tuple[str, Scene | list[Any] | Pixels]
-
-
-class Judge(ABC):
-    """Answers questions. Can be pickled. Raises InputError if a question is malformed."""
+    A question is a Question, an Example (whose label is ignored) or a pair (statement, scene).
+    """
 
     encoder: Encoder
     order: Order  # of the model
 
     @overload
-    def __call__(self, statement: str, scene: Scene | list[Any] | Pixels) -> Verdict: ...
+    def __call__(self, statement: str, scene: Shown) -> Verdict: ...
     @overload
-    def __call__(self, statement: Question) -> Verdict: ...
+    def __call__(self, statement: AnyQuestion) -> Verdict: ...
     @overload
     def __call__(self, statement: Sequence[AnyQuestion]) -> list[Verdict]: ...
+    @overload
+    def __call__(self, statement: Iterator[AnyQuestion]) -> Iterator[Verdict]: ...
     def __call__(
-        self, statement: str | Question | Sequence[AnyQuestion], scene: Scene | list[Any] | Pixels | None = None
-    ) -> Verdict | list[Verdict]:
-        """judge(statement, scene), judge(question), or judge([question, (statement, scene), …]).
+        self,
+        statement: str | AnyQuestion | Sequence[AnyQuestion] | Iterator[AnyQuestion],
+        scene: Shown | None = None,
+    ) -> Verdict | list[Verdict] | Iterator[Verdict]:
+        """judge(statement, scene) or judge(question): its verdict. judge([question, …]): the list of verdicts.
+        judge(generator): the verdicts as they come, which is `stream`.
 
-        In place of a scene, a picture (height, width, RGB) may be given.
+            judge("There is a yellow circle.", scene)
+            judge([("There is a yellow circle.", scene), ("There is a tower.", pixels)])
+            judge(nlvr.read("dev.json"))
         """
-        if isinstance(statement, Question):
-            return self._judge([self.readable(statement)])[0]
         if isinstance(statement, str) or scene is not None:
             return self._judge([self.readable(Question.of(statement, scene))])[0]
-        if isinstance(statement, Sequence) and not isinstance(statement, str):
-            return list(self.stream(statement))
+        if isinstance(statement, Question | Example) or (isinstance(statement, tuple) and _is_pair(statement)):
+            return self._judge([self._question(statement)])[0]
+        if isinstance(statement, Sequence):
+            return list(self.stream(cast(Sequence[AnyQuestion], statement)))
+        if isinstance(statement, Iterator):
+            return self.stream(statement)
         raise _not_a_question(statement)
 
     def stream(self, questions: Iterable[AnyQuestion], *, batch: int = STREAM_BATCH) -> Iterator[Verdict]:
         """One verdict for each question, in order; takes `batch` questions at a time, never all at once.
 
         A malformed question raises InputError after the verdicts on those before it.
+
+            for verdict in judge.stream(map(Question.from_json, records), batch=256): ...
         """
         if batch < 1:
             raise InputError(f"batch={batch}", allowed="it must be at least 1")
@@ -109,7 +99,7 @@ class Judge(ABC):
         while malformed is None:
             chunk: list[Question] = []
             try:
-                chunk.extend(self._question(question, number) for number, question in islice(waiting, batch))
+                chunk.extend(self._numbered_question(question, number) for number, question in islice(waiting, batch))
             except InputError as error:
                 malformed = error
             if not chunk:
@@ -141,16 +131,24 @@ class Judge(ABC):
     def _judge(self, questions: list[Question]) -> list[Verdict]:
         """The verdicts on questions that `readable` returned."""
 
-    def _question(self, question: AnyQuestion, number: int) -> Question:
+    @classmethod
+    def _of_checkpoint(cls, folder: str | Path, *, device: str) -> Judge:
+        return TorchJudge.load(folder, device=device)
+
+    def _question(self, question: AnyQuestion) -> Question:
         if isinstance(question, Question):
             return self.readable(question)
-        where = f"question {number}"
-        if not isinstance(question, Sequence) or isinstance(question, str) or len(question) != 2:
-            raise _not_a_question(question).at(where)
+        if isinstance(question, Example):
+            return self.readable(Question.about(question))
+        if not _is_pair(question):
+            raise _not_a_question(question)
+        return self.readable(Question.of(*question))
+
+    def _numbered_question(self, question: AnyQuestion, number: int) -> Question:
         try:
-            return self.readable(Question.of(*question))
+            return self._question(question)
         except InputError as error:
-            raise error.at(where) from None
+            raise error if isinstance(question, Question) else error.at(f"question {number}") from None
 
     def _encode(self, questions: list[Question]) -> Batch:
         return self.encoder(
@@ -210,12 +208,33 @@ class TorchJudge(Judge):
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.checkpoint, self.encoder, self.order = checkpoint, checkpoint.encoder, checkpoint.model.order
 
+    @classmethod
+    def load(cls, name_or_folder: str | Path, *, device: str = "cpu") -> TorchJudge:
+        """From the name of a shipped checkpoint, a folder that holds one, or `owner/name` on the Hugging Face hub."""
+        try:
+            torch.empty(1, device=device)
+        except (RuntimeError, AssertionError) as error:
+            what = f"cannot be used here ({next(iter(str(error).splitlines()), 'unknown')})"
+            allowed = "use cpu, or cuda on a machine with a GPU"
+            raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
+        return cls(checkpoints.load(name_or_folder, device=device))
+
+    def _saved(self) -> Checkpoint:
+        return self.checkpoint
+
     def _judge(self, questions: list[Question]) -> list[Verdict]:
         batch = self._encode(questions)
         with torch.inference_mode():
             judgement = self.checkpoint.model.eval()(batch.to(self.checkpoint.device))
         judged = {name: tensor for name, tensor in vars(judgement).items() if name in FIELDS and tensor is not None}
         return self._verdicts(questions, batch, {name: tensor.cpu().numpy() for name, tensor in judged.items()})
+
+
+def _is_pair(value: object) -> TypeGuard[tuple[str, Shown]]:
+    """Whether it is a statement and something else, which `Question.of` checks; two questions are not a pair."""
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        return False
+    return not isinstance(value[0], Question | Example | Sequence) or isinstance(value[0], str)
 
 
 def _not_a_question(value: object) -> InputError:

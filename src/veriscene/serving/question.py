@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from veriscene.errors import InputError
 from veriscene.scenes import picture
-from veriscene.scenes.nlvr import check_statement
+from veriscene.scenes.nlvr import Example, check_statement
 from veriscene.scenes.raster import Pixels
 from veriscene.scenes.scene import Scene, not_allowed, parse_scene
 
@@ -61,6 +62,13 @@ class Question:
             _check_statement(statement)  # so that errors come in the order of the arguments
             scene = parse_scene(scene)
         return cls(statement, scene)
+
+    @classmethod
+    def about(cls, example: Example) -> Question:
+        """Whether the example's statement is true of its picture, if it has one, else of its scene."""
+        if isinstance(example.picture, Path):
+            return cls(example.statement, picture=picture.of_any_size(example.picture))
+        return cls(example.statement, example.scene if example.picture is None else None, example.picture)
 
     @classmethod
     def from_json(cls, record: object) -> Question:

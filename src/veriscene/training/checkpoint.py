@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from veriscene import __version__, files, models
+from veriscene import __version__, files, hub, models
 from veriscene.config import Config, DataConfig, TrainingConfig
 from veriscene.errors import InputError
 from veriscene.models import Model
@@ -27,6 +27,7 @@ from veriscene.tensors.vocabulary import Vocabulary
 
 FORMAT = 2
 WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "vocabulary.json", "metrics.json"
+FILES = (WEIGHTS, CONFIG, VOCABULARY, METRICS)
 BEST = "best"
 ALIASES = "aliases.json"  # of the checkpoints that ship with the package
 SUMMARY = "summary.json"  # of a folder of seeds; names the run of the best one
@@ -72,7 +73,8 @@ def save(
 
 
 def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> Checkpoint:
-    """The checkpoint in a folder (its best one, its best seed), or the one of that name that ships with the package."""
+    """The checkpoint in a folder (its best one, its best seed), the one of that name that ships with the package, or
+    `owner/name` on the Hugging Face hub."""
     folder = find(name_or_folder)
     config, renamed_format = _load_config(folder)
     vocabulary = _load_vocabulary(folder / VOCABULARY)
@@ -95,12 +97,15 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
 
 
 def find(name_or_folder: str | Path) -> Path:
-    """The folder that holds the files of a checkpoint; InputError says what is missing."""
+    """The folder that holds the files of a checkpoint, which are downloaded if it is on the hub; InputError says what
+    is missing."""
     folder = Path(name_or_folder)
     shipped = shipped_checkpoints()
     if not folder.is_dir():
         if str(name_or_folder) in shipped:
             return shipped[str(name_or_folder)]
+        if hub.is_repository(name_or_folder):
+            return find(hub.download(str(name_or_folder), FILES))
         known = f"one of {', '.join(sorted(shipped))}, or " if shipped else ""
         raise InputError("no such model", where=folder, allowed=f"give {known}a folder that `veriscene train` wrote")
     folder = best_run(folder)
