@@ -79,9 +79,14 @@ def test_an_interrupted_save_is_not_mistaken_for_a_model(tmp_path: Path, monkeyp
 
 def test_judges_without_a_checkpoint_cannot_be_saved(tmp_path: Path) -> None:
     onnx, seeing = judge_of("onnx", "biatt-pointer"), veriscene.load("best-pixels")
+    judge_of("torch", "biatt").save_pretrained(tmp_path / "saved")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for judge in (onnx, seeing):
         with pytest.raises(InputError, match=r"Judge cannot be saved; save the judge of a checkpoint"):
             judge.save_pretrained(tmp_path / "saved")
+    with pytest.raises(InputError, match=r"README\.md: is a file; name a folder"):
+        judge_of("torch", "biatt").save_pretrained(tmp_path / "saved" / CARD)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 # ---------------------------------------------------------------- the hub

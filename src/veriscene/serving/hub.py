@@ -59,6 +59,16 @@ class HubMixin(ModelHubMixin):
     def _of_checkpoint(cls, folder: str | Path, *, device: str) -> Judge:
         raise NotImplementedError
 
+    def save_pretrained(self, save_directory: str | Path, **options: Any) -> str | None:
+        """Writes the checkpoint to a folder, with a card unless it has a README.md; other files stay as they are.
+
+        The options are huggingface_hub's; model_card_kwargs are those of `generate_model_card`.
+        """
+        self._saved()  # the mixin removes config.json before it asks for what is to be saved
+        if Path(save_directory).is_file():
+            raise InputError("is a file", where=save_directory, allowed="name a folder")
+        return super().save_pretrained(save_directory, **options)
+
     def push_to_hub(self, repo_id: str, **options: Any) -> str:
         """Saves the judge to a repository on the hub, whose name the model card then has; needs `hf auth login`.
 
