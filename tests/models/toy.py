@@ -15,6 +15,7 @@ from veriscene.config import ModelConfig
 from veriscene.models import MODELS, Model
 from veriscene.models.layers.pooling import POOLINGS, SCORE_COMBINATIONS
 from veriscene.tensors.batch import Batch, Statement
+from veriscene.tensors.encoder import Input
 from veriscene.tensors.items import ITEM_FEATURES, Items
 from veriscene.tensors.letters import spell
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
@@ -23,11 +24,22 @@ VOCABULARY = Vocabulary((*SPECIAL, *"abcdefghi"))
 SPELLING = spell(["", "x", *(letter * length for length, letter in enumerate("abcdefghi", 1))])  # of any length
 SIZES = {"embedding": 5, "hidden": 4, "item": 3, "joint": 7, "mlp": 6}
 # Models of boxes, with every pooling that they have.
-KINDS = (
+POOLED = (
     *(("bienc", pooling) for pooling in SCORE_COMBINATIONS),
     *((name, pooling) for name in ("biatt", "relation-net", "bidaf", "spatial") for pooling in POOLINGS),
     ("biatt-pointer", "max"),
     ("biatt-pointer", "joint"),
+)
+# Those that see boxes or items in fixed places, which padding and permutations of these tests are not about.
+SLOTTED = {"maxent", "mlp", "imagefeat-rnn"}
+# A model that is added is tested by default.
+KINDS = (
+    *POOLED,
+    *(
+        (name, "max")
+        for name, kind in MODELS.items()
+        if Input.ITEMS in kind.inputs and name not in SLOTTED | {name for name, _ in POOLED}
+    ),
 )
 
 
@@ -97,8 +109,12 @@ def toy_config(name: str, *, sizes: dict[str, int] = SIZES, **changes: Any) -> M
 def toy_model(
     name: str, pooling: str = "max", *, dropout: float = 0.0, coordinates: str = "corner", seed: int = 0
 ) -> Model:
-    """A model in float64 whose parameters, biases included, are all random and large enough to matter."""
-    config = toy_config(name, dropout=dropout, pooling=pooling, coordinates=coordinates)
+    """A model in float64 whose parameters, biases included, are all random and large enough to matter.
+
+    Settings that the model does not have are left out.
+    """
+    own, settings = vars(MODELS[name].Config()), {"dropout": dropout, "pooling": pooling, "coordinates": coordinates}
+    config = toy_config(name, **{key: value for key, value in settings.items() if key in own})
     model = models.build(config, vocabulary=VOCABULARY).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

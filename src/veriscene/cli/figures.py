@@ -20,7 +20,9 @@ T = TypeVar("T")
 MOST = 12  # examples in a figure: more do not fit on a page
 
 figures = typer.Typer(
-    help="Draw the figures of a paper as PDF and SVG, for a page of two columns.", no_args_is_help=True
+    help="Draw the figures of a paper as PDF and SVG, for a page of two columns.",
+    epilog="Example: veriscene figures order best nlvr/dev/dev.json --out figures",
+    no_args_is_help=True,
 )
 OutFolder = Annotated[Path, typer.Option("--out", readable=False, help="Folder of the files. Replaces earlier ones.")]
 Count = Annotated[int, typer.Option("--count", min=1, max=MOST, help="How many examples.")]
