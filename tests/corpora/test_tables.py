@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from samples import write_corpus, yellow_circle_examples
 from strategies import examples
-from veriscene.corpora.export import export, row
+from veriscene.corpora.tables import export, row
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.scenes import nlvr, picture, render
 from veriscene.scenes.nlvr import Example

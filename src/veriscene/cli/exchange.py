@@ -80,7 +80,7 @@ def export(
 
     Example: veriscene data export nlvr nlvr.parquet --images
     """
-    from veriscene.corpora.export import export as write_table
+    from veriscene.corpora.tables import export as write_table
 
     kind = kind or out.suffix.removeprefix(".")
     with progress_bar("examples") as progress:
