@@ -96,14 +96,14 @@ def test_workers_draw_different_scenes() -> None:
 def test_the_loss_falls_and_the_weights_of_the_backbone_alone_are_written(tmp_path: Path) -> None:
     task, lines = tiny_task(), list[str]()
     out = tmp_path / "new" / "backbone.safetensors"
-    trainer = pretrainer(task, out, lines.append, steps=40)
+    trainer = pretrainer(task, out, lines.append, steps=160)
     batch = rendered.sample(task.draw, 16, random.Random(5), np.random.default_rng(5))
     before = task.loss(task.network(batch[0]), batch[1]).item()
     outcome = trainer.run()
     after = task.loss(task.network(batch[0]), batch[1]).item()
-    assert after < 0.92 * before  # patches by themselves cannot tell counts and surroundings
-    assert outcome.steps == 40 and not outcome.interrupted
-    assert "step     40" in lines[-1] and "exact boxes: clean" in lines[-1]
+    assert after < 0.85 * before
+    assert outcome.steps == 160 and not outcome.interrupted
+    assert "step    160" in lines[-1] and "exact boxes: clean" in lines[-1]
     assert [path.name for path in out.parent.iterdir()] == ["backbone.safetensors"]
     from safetensors.torch import load_file
 
