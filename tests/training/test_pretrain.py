@@ -16,13 +16,14 @@ from torch import Tensor, nn
 
 from veriscene.errors import InputError
 from veriscene.models.vision import cells
-from veriscene.models.vision.backbone import save_weights
+from veriscene.models.vision.backbone import BACKBONES, save_weights
 from veriscene.models.vision.base import Backbone
 from veriscene.models.vision.eyes import Eyes
 from veriscene.scenes.scene import Scene, parse_scene, scene_to_json
 from veriscene.training import rendered
 from veriscene.training.describing import DescribingBackbone
 from veriscene.training.pretrain import (
+    RENDERED_BACKBONE,
     Pretrainer,
     Settings,
     Task,
@@ -142,3 +143,19 @@ def test_ctrl_c_ends_early_and_keeps_what_was_trained(tmp_path: Path, steps: int
 def test_unknown_networks_are_one_line() -> None:
     with pytest.raises(InputError, match="cannot pretrain 'nothing'; choose from eyes"):
         make_task("nothing")
+
+
+def test_a_backbone_is_trained_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BACKBONES, RENDERED_BACKBONE, TinyBackbone)
+    weights = TinyBackbone()
+    file = tmp_path / "weights.safetensors"
+    save_weights(weights, file, metadata={})
+    network = make_task(RENDERED_BACKBONE, file).network
+    assert isinstance(network, DescribingBackbone)
+    torch.testing.assert_close(network.backbone.state_dict(), weights.state_dict(), rtol=1e-3, atol=1e-4)
+    monkeypatch.setattr(TinyBackbone, "channels", 12)
+    with pytest.raises(InputError, match="does not fit") as error:
+        make_task(RENDERED_BACKBONE, file)
+    assert str(error.value).startswith(f"{file}: ")
+    with pytest.raises(InputError, match="eyes cannot be trained further"):
+        make_task("eyes", file)

@@ -35,6 +35,8 @@ _TEACHER_HELP = "JSON lines of statements with programs, for which a teacher mak
 Teacher = Annotated[
     list[Path] | None, typer.Option("--teacher", metavar="FILE.jsonl", readable=False, help=_TEACHER_HELP)
 ]
+_INITIAL_HELP = "Start from this model's weights and vocabulary; of a folder of seeds, from the same seed's."
+Initial = Annotated[str | None, typer.Option("--init", metavar="MODEL", help=_INITIAL_HELP)]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
 ]

@@ -24,6 +24,10 @@ def pretrain(
     steps: Annotated[int | None, typer.Option(min=1, help="Train for this many steps instead.")] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Scenes per step. Default: 384; backbone: 192.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of weights and scenes.")] = 0,
+    initial: Annotated[
+        Path | None,
+        typer.Option("--init", readable=False, help="Train this backbone's weights further; use another --seed."),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=0, max=256, help="Processes that draw scenes. Default: one per core.")
     ] = None,
@@ -41,7 +45,7 @@ def pretrain(
 
     output.require_one_process("pretrain")
     torch.manual_seed(seed)
-    task = make_task(name)
+    task = make_task(name, initial)
     if out is None:
         out = weights_path(RENDERED_BACKBONE) if name == RENDERED_BACKBONE else Path("eyes.safetensors")
     if out.is_dir():

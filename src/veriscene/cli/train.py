@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Out, Seed, Teacher
+from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Teacher
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -25,6 +25,7 @@ def train(
     changes: Changes = None,
     seed: Seed = None,
     teacher: Teacher = None,
+    initial: Initial = None,
     seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
@@ -40,7 +41,7 @@ def train(
     from veriscene.training.settings import check_changes
 
     if resume is not None:
-        if preset or data or changes or out or teacher or seed is not None or seeds is not None:
+        if preset or data or changes or out or teacher or initial or seed is not None or seeds is not None:
             raise typer.BadParameter("--resume uses the run's own settings; give no other argument")
         _resume(resume, make_accelerator())
         return
@@ -55,7 +56,14 @@ def train(
     if seeds is not None:
         folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{seeds}-seeds"))))
         several.start(
-            config, preset=preset, data=data, folder=folder, count=seeds, accelerator=accelerator, programs=programs
+            config,
+            preset=preset,
+            data=data,
+            folder=folder,
+            count=seeds,
+            accelerator=accelerator,
+            programs=programs,
+            initial=initial,
         )
         _train_seeds(folder, accelerator)
         return
@@ -67,6 +75,7 @@ def train(
             folder=out,
             accelerator=accelerator,
             programs=programs,
+            initial=initial,
             progress=progress,
         )
         with start as trainer:

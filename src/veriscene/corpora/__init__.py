@@ -9,7 +9,7 @@ from veriscene.errors import InputError
 from veriscene.files import parse_json, read_text
 
 DESCRIPTION = "corpus.json"  # in a corpus folder: how the corpus was made
-SUPERVISION = ("labels", "synthetic", "programs")
+SUPERVISION = ("labels", "synthetic", "programs")  # from weak to strong
 
 
 def supervision(folder: str | Path) -> str:

@@ -6,6 +6,7 @@ row, when all its seeds are trained; seeds that are added later are judged by th
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -63,6 +64,8 @@ class Reproduction:
         """Raises InputError if a row cannot be trained, continued as it was started, or compared with the others."""
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is not a folder", where=self.folder, allowed="name another with --out")
+        for row in rows:
+            self._check_initial(row, rows)
         configurations = {row.name: self.configuration(row) for row in rows}
         for row in planned(self.plan):
             own, config = self.folder / row.folder, configurations.get(row.name)
@@ -70,6 +73,15 @@ class Reproduction:
                 seeds.check_same(own, self.data, config)
             elif config is not None:
                 files.check_empty(own, hint="name another folder with --out")
+
+    def _check_initial(self, row: Row, rows: Sequence[Row]) -> None:
+        before = self._initial(row)
+        if before and before.name not in {other.name for other in rows} and not self.is_done(before):
+            allowed = f"train that row first, or with it: --row {shlex.quote(before.name)}"
+            raise InputError(f"{row.name} starts from the models of {before.name}", where=self.folder, allowed=allowed)
+
+    def _initial(self, row: Row) -> Row | None:
+        return next((other for other in planned(self.plan) if other.name == row.initial), None)
 
     def check_test_split(self) -> None:
         """Raises InputError if the test split could not be scored: before the training, not after hours."""
@@ -96,7 +108,16 @@ class Reproduction:
         own, config, accelerator = self.folder / row.folder, self.configuration(row), self.accelerator
         (is_begun,) = any_process(accelerator, accelerator.is_main_process and seeds.is_folder_of_seeds(own))
         if not is_begun:
-            seeds.start(config, preset=row.preset, data=self.data, folder=own, count=row.seeds, accelerator=accelerator)
+            before = self._initial(row)
+            seeds.start(
+                config,
+                preset=row.preset,
+                data=self.data,
+                folder=own,
+                count=row.seeds,
+                accelerator=accelerator,
+                initial=None if before is None else self.folder / before.folder,
+            )
         seeds.check_same(own, self.data, config)
         on_main_process(accelerator, lambda: seeds.extend(own, row.seeds))
         if not self.is_done(row) and seeds.train(own, accelerator=accelerator, say=say) is None:
@@ -135,7 +156,9 @@ class Reproduction:
         record = seeds.read(own)
         usual = flat(models.load_preset(record.preset))
         changes = as_changes({key: value for key, value in flat(record.config).items() if usual.get(key) != value})
-        command = train_command(record.preset, "NLVR", changes, record.config, "--seeds", str(len(record.seeds)))
+        before = self._initial(row)
+        options = ["--seeds", str(len(record.seeds)), *(["--init", before.folder] if before else [])]
+        command = train_command(record.preset, "NLVR", changes, record.config, *options)
         return Result(row, scores["dev"], scores.get("test"), seeds.supervision(own), command)
 
     def _examples(self, splits: Sequence[str]) -> list[nlvr.Example]:

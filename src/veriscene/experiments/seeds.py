@@ -9,7 +9,6 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
@@ -45,9 +44,14 @@ class Record:
     data: Path | None
     digest: str | None  # of the files that all seeds have in common: train, dev and programs
     programs: tuple[Path, ...] = ()  # of a teacher
+    initial: str | None = None  # the model to start from; of a folder of seeds, that of the same seed
 
     def config_of(self, seed: int) -> Config:
         return replace(self.config, training=replace(self.config.training, seed=seed))
+
+    def initial_of(self, seed: int) -> str | Path | None:
+        own = Path(self.initial, f"seed{seed}") if self.initial else None
+        return own if own and own.is_dir() else self.initial
 
 
 @dataclass(frozen=True)
@@ -103,18 +107,27 @@ def start(
     count: int,
     accelerator: Accelerator,
     programs: Sequence[Path] = (),
+    initial: str | Path | None = None,
 ) -> None:
     """Creates a folder for `count` seeds, starting with the configuration's own; not if they could not be trained."""
     if not 1 <= count <= MOST:
         raise InputError(f"--seeds {count}", allowed=f"give a number from 1 to {MOST:,}")
     seeds = list(range(config.training.seed, config.training.seed + count))
-    record = Record(preset, config, seeds, data and data.resolve(), None, tuple(path.resolve() for path in programs))
+    record = Record(
+        preset,
+        config,
+        seeds,
+        data and data.resolve(),
+        None,
+        tuple(path.resolve() for path in programs),
+        run.absolute(initial),
+    )
     models.read_config(record.config_of(seeds[-1]).to_json(), where=f"--seeds {count}")  # raises InputError if invalid
     models.check(config.model)
     run.check_new(folder, accelerator)
     if data is not None:
-        with closing(run.open_source(config, data, programs)) as source:
-            run.make_trainer(config, folder, source, accelerator, quiet=True)
+        first = record.initial_of(seeds[0])
+        run.check_trainable(config, data, programs=programs, initial=first, accelerator=accelerator)
         record = replace(record, digest=_digest(data, programs))
     with run.created(folder, accelerator, fill=[SEEDS]):
         on_main_process(accelerator, lambda: _write(folder, record))
@@ -154,7 +167,8 @@ def read(folder: Path) -> Record:
         data = None if record["data"] is None else Path(record["data"])
         config = models.read_config(record["config"], where=str(path))
         programs = tuple(map(Path, record.get("programs", [])))
-        return Record(str(record["preset"]), config, seeds, data, record["digest"], programs)
+        initial = record.get("initial")
+        return Record(str(record["preset"]), config, seeds, data, record["digest"], programs, initial)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError("damaged", where=path, allowed="start in another folder") from None
 
@@ -233,6 +247,7 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
             folder=own,
             accelerator=accelerator,
             programs=record.programs,
+            initial=record.initial_of(seed),
             quiet=quiet,
         )
     with opened as trainer:

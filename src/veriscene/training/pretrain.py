@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from veriscene.errors import InputError
 from veriscene.models.vision import cells
-from veriscene.models.vision.backbone import BACKBONES, save_weights
+from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights
 from veriscene.models.vision.eyes import Eyes
 from veriscene.scenes.scene import BOXES_PER_SCENE
 from veriscene.training import rendered
@@ -79,8 +79,13 @@ def eyes_task() -> Task:
     return Task(384, 2e-3, eyes, rendered.distorted_picture, eyes.save, held_out)
 
 
-def backbone_task() -> Task:
+def backbone_task(initial: Path | None = None) -> Task:
     backbone = BACKBONES[RENDERED_BACKBONE]()
+    if initial is not None:
+        try:
+            fill(backbone, read_weights(initial))
+        except InputError as error:
+            raise error if error.where else error.at(initial) from None
     network = DescribingBackbone(backbone)
 
     def save(path: Path) -> None:
@@ -91,11 +96,15 @@ def backbone_task() -> Task:
     )
 
 
-def make_task(name: str) -> Task:
-    """The task of that name, with fresh weights from torch's global generator."""
+def make_task(name: str, initial: Path | None = None) -> Task:
+    """The task of that name, with the weights in `initial` or with fresh ones from torch's global generator."""
     if name not in NAMES:
         raise InputError(f"cannot pretrain {name!r:.60}", allowed=f"choose from {', '.join(NAMES)}")
-    return eyes_task() if name == "eyes" else backbone_task()
+    if name != "eyes":
+        return backbone_task(initial)
+    if initial is not None:  # their file has no batch normalisation any more
+        raise InputError("eyes cannot be trained further", where=initial, allowed="train new ones, for longer")
+    return eyes_task()
 
 
 def learning_rate_share(step: int, done: float) -> float:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,10 @@ from veriscene.errors import InputError
 from veriscene.models.base import Progress, silent
 from veriscene.scenes import nlvr
 from veriscene.training.base import Trainer
-from veriscene.training.checkpoint import BEST
+from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.distributed import from_main_process, on_main_process
 from veriscene.training.fitted import FittedTrainer
+from veriscene.training.initial import load_initial, supervision_of_both
 from veriscene.training.progress import LOG, TENSORBOARD
 from veriscene.training.source import CorpusSource, Source
 from veriscene.training.teacher.source import TeacherSource
@@ -49,6 +51,7 @@ class Record:
     config: Config
     data: Path | None  # the corpus folder that was given; None: a synthetic corpus in the run folder
     programs: tuple[Path, ...]  # the files that were given to a teacher
+    initial: str | None  # the model that the run started from: a folder or a name
     supervision: str
     command: str
     commit: str | None
@@ -65,10 +68,13 @@ def start(
     folder: Path | None,
     accelerator: Accelerator,
     programs: Sequence[Path] = (),
+    initial: str | Path | None = None,
     progress: Progress = silent,
     quiet: bool = False,
 ) -> Iterator[Trainer]:
     """A trainer in a new run folder, on the corpus in `data` or on a synthetic one, or on what a teacher makes.
+
+    `initial`: a model whose vocabulary and weights it starts from.
 
     On failure before anything was saved, removes what it created, so the command can be repeated.
     """
@@ -76,14 +82,22 @@ def start(
     models.check(config.model)
     folder = Path(from_main_process(accelerator, str(folder or fresh_name(preset, f"seed{config.training.seed}"))))
     check_new(folder, accelerator)
-    source = None if data is None else open_source(config, data, programs, progress)
-    trainer = None if source is None else make_trainer(config, folder, source, accelerator, quiet=quiet)
+    open_on = partial(
+        _open,
+        config,
+        folder,
+        programs=programs,
+        initial=initial,
+        accelerator=accelerator,
+        progress=progress,
+        quiet=quiet,
+    )
+    trainer = None if data is None else open_on(data)
     with created(folder, accelerator, fill=[CORPUS, RUN, LOG, TENSORBOARD]):
         if trainer is None:
             on_main_process(accelerator, lambda: _make_corpus(folder, config, progress))
-            source = open_source(config, folder / CORPUS, programs, progress)
-            trainer = make_trainer(config, folder, source, accelerator, quiet=quiet)
-        record = _new_record(config, preset, data, programs, trainer.source.supervision, accelerator)
+            trainer = open_on(folder / CORPUS)
+        record = _new_record(config, preset, data, programs, initial, trainer.source.supervision, accelerator)
         on_main_process(accelerator, lambda: _write(folder, record))
         with closing(trainer.source):
             yield trainer
@@ -94,26 +108,76 @@ def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> It
     """The trainer of an earlier run, exactly where it stopped."""
     record = read(folder)
     with locked(folder, accelerator):
-        source = open_source(record.config, corpus_of(folder), record.programs)
-        with closing(source):
-            trainer = make_trainer(record.config, folder, source, accelerator, quiet=quiet)
+        trainer = _open(
+            record.config,
+            folder,
+            corpus_of(folder),
+            programs=record.programs,
+            initial=record.initial,
+            accelerator=accelerator,
+            quiet=quiet,
+        )
+        with closing(trainer.source):
             trainer.resume()
             yield trainer
 
 
-def open_source(config: Config, corpus: Path, programs: Sequence[Path], progress: Progress = silent) -> Source:
+def check_trainable(
+    config: Config, data: Path, *, programs: Sequence[Path], initial: str | Path | None, accelerator: Accelerator
+) -> None:
+    """Raises InputError if `start` would."""
+    nowhere = Path()  # no trainer writes before it trains
+    trainer = _open(config, nowhere, data, programs=programs, initial=initial, accelerator=accelerator, quiet=True)
+    trainer.source.close()
+
+
+def _open(
+    config: Config,
+    folder: Path,
+    corpus: Path,
+    *,
+    programs: Sequence[Path],
+    initial: str | Path | None,
+    accelerator: Accelerator,
+    progress: Progress = silent,
+    quiet: bool,
+) -> Trainer:
+    start = load_initial(initial, config.model)
+    source = open_source(config, corpus, programs, start, progress)
+    return make_trainer(config, folder, source, accelerator, initial=start, quiet=quiet)
+
+
+def open_source(
+    config: Config,
+    corpus: Path,
+    programs: Sequence[Path],
+    initial: Checkpoint | None = None,
+    progress: Progress = silent,
+) -> Source:
     """A teacher, if it has statements to teach; otherwise the corpus."""
+    vocabulary = None if initial is None else initial.encoder.vocabulary
+    source: Source
     if programs or config.teacher.statements:
-        return TeacherSource.open(config, corpus, programs, progress)
-    return CorpusSource.open(config, corpus, progress)
+        source = TeacherSource.open(config, corpus, programs, progress, vocabulary=vocabulary)
+    else:
+        source = CorpusSource.open(config, corpus, progress, vocabulary=vocabulary)
+    source.supervision = supervision_of_both(source.supervision, initial)
+    return source
 
 
 def make_trainer(
-    config: Config, folder: Path, source: Source, accelerator: Accelerator, *, quiet: bool = False
+    config: Config,
+    folder: Path,
+    source: Source,
+    accelerator: Accelerator,
+    *,
+    initial: Checkpoint | None = None,
+    quiet: bool = False,
 ) -> Trainer:
     """InputError if such a model cannot be trained on the source; touches no file of `folder`."""
-    kind = FittedTrainer if models.MODELS[config.model.name].is_fitted else StepTrainer
-    return kind(config, folder, source, accelerator=accelerator, quiet=quiet)
+    if models.MODELS[config.model.name].is_fitted:
+        return FittedTrainer(config, folder, source, accelerator=accelerator, quiet=quiet)
+    return StepTrainer(config, folder, source, accelerator=accelerator, initial=initial, quiet=quiet)
 
 
 # ---------------------------------------------------------------- run.json
@@ -133,7 +197,8 @@ def read(folder: Path) -> Record:
         data = Path(source["folder"]) if source["kind"] == "corpus" else None
         config = models.read_config(record["config"], where=str(path))
         facts = {key: str(record[key]) for key in ("preset", "supervision", "command", "started", "machine")}
-        return Record(config=config, data=data, programs=programs, commit=record["commit"], **facts)
+        initial = record.get("initial")
+        return Record(config=config, data=data, programs=programs, initial=initial, commit=record["commit"], **facts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError("damaged", where=path, allowed="start a new run") from None
 
@@ -156,6 +221,7 @@ def _new_record(
     preset: str,
     data: Path | None,
     programs: Sequence[Path],
+    initial: str | Path | None,
     supervision: str,
     accelerator: Accelerator,
 ) -> Record:
@@ -165,6 +231,7 @@ def _new_record(
         config=config,
         data=data,
         programs=tuple(programs),
+        initial=absolute(initial),
         supervision=supervision,
         command=shlex.join(["veriscene", *sys.argv[1:]]),
         commit=_commit(),
@@ -172,6 +239,13 @@ def _new_record(
         machine=f"{device}, {accelerator.num_processes} process{'es' if accelerator.num_processes > 1 else ''},"
         f" torch {torch.__version__}, Python {platform.python_version()}",
     )
+
+
+def absolute(model: str | Path | None) -> str | None:
+    """A model's folder, wherever the run is resumed from; names stay names."""
+    if model is None:
+        return None
+    return str(Path(model).resolve()) if Path(model).is_dir() else str(model)
 
 
 def _commit() -> str | None:

@@ -85,11 +85,12 @@ class CorpusSource(Source):
         train: Sequence[Example],
         dev: Sequence[Example],
         supervision: str,
+        vocabulary: Vocabulary | None = None,
         progress: Progress = silent,
     ) -> None:
-        """`progress`: of reading pictures, which takes a while."""
+        """`vocabulary`: None for that of the train statements. `progress`: of reading pictures, which takes a while."""
         statements = [example.statement for example in labelled(train, "train")]
-        vocabulary = vocabulary_of(statements, config.data)
+        vocabulary = vocabulary or vocabulary_of(statements, config.data)
         self.settings, self.data, self.supervision = config.training, config.data, supervision
         self.coverage = vocabulary.coverage(statements)
         self.encoder = models.encoder(config, vocabulary)
@@ -99,7 +100,9 @@ class CorpusSource(Source):
         self.dev = self.encoder(labelled(dev, "dev"))
 
     @classmethod
-    def open(cls, config: Config, folder: Path, progress: Progress = silent) -> CorpusSource:
+    def open(
+        cls, config: Config, folder: Path, progress: Progress = silent, *, vocabulary: Vocabulary | None = None
+    ) -> CorpusSource:
         """The train and dev splits of a corpus folder. Models of pixels see its pictures, which must then be complete;
         the pictures of a split without a folder `images` are rendered."""
         reads_pixels = Input.PIXELS in models.MODELS[config.model.name].inputs
@@ -109,7 +112,8 @@ class CorpusSource(Source):
             examples, images = nlvr.read(file), file.parent / "images"
             splits.append(with_pictures(examples, images, split) if reads_pixels and images.is_dir() else examples)
         train, dev = splits
-        return cls(config, train=train, dev=dev, supervision=corpora.supervision(folder), progress=progress)
+        supervision = corpora.supervision(folder)
+        return cls(config, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary, progress=progress)
 
     @cached_property
     def fingerprint(self) -> int:

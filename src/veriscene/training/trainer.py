@@ -22,6 +22,7 @@ from veriscene.tensors.batch import Batch
 from veriscene.training.base import Outcome, StopAfter, Trainer
 from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.distributed import any_process, broadcast, on_main_process, summed
+from veriscene.training.initial import copy_weights
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import learning_rate, tf32
 from veriscene.training.progress import Display, LogLine, RunLog, read_log
@@ -40,7 +41,14 @@ class StepTrainer(Trainer):
     """Training by gradient steps."""
 
     def __init__(
-        self, config: Config, folder: Path, source: Source, *, accelerator: Accelerator, quiet: bool = False
+        self,
+        config: Config,
+        folder: Path,
+        source: Source,
+        *,
+        accelerator: Accelerator,
+        initial: Checkpoint | None = None,
+        quiet: bool = False,
     ) -> None:
         super().__init__(config, folder, source, accelerator=accelerator, quiet=quiet)
         settings = config.training
@@ -48,7 +56,10 @@ class StepTrainer(Trainer):
             torch.set_num_threads(settings.threads)
         torch.manual_seed(settings.seed)
         model = models.build(config.model, vocabulary=source.encoder.vocabulary)
-        model.prepare(source.train)
+        if initial is None:
+            model.prepare(source.train)
+        else:
+            copy_weights(initial, model)
         source.to(accelerator.device)
         model.to(accelerator.device)
         broadcast(accelerator, model.state_dict().values())

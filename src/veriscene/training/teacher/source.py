@@ -27,6 +27,7 @@ from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import Input
 from veriscene.tensors.items import Items
 from veriscene.tensors.typing_errors import mistype_words
+from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
 from veriscene.training.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
 from veriscene.training.teacher.statements import Taught, draw_statements, read_statements
@@ -55,8 +56,10 @@ class TeacherSource(Source):
         train: Sequence[Example],
         dev: Sequence[Example],
         supervision: str,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
-        """`train`: whose scenes are used, and its labels if `teacher.labels` is not 0."""
+        """`train`: whose scenes are used, and its labels if `teacher.labels` is not 0. `vocabulary`: None for that of
+        the statements."""
         if Input.PIXELS in models.MODELS[config.model.name].inputs:
             what = f"a teacher makes scenes, not pictures, and {config.model.name} reads pixels"
             raise InputError(what, allowed="choose a model of items, as biatt")
@@ -64,7 +67,7 @@ class TeacherSource(Source):
         self.supervision, self.statements = supervision, statements
         labelled_train = labelled(train, "train") if self.teacher.labels else []
         texts = [*(each.text for each in statements), *(example.statement for example in labelled_train)]
-        vocabulary = vocabulary_of(texts, config.data)
+        vocabulary = vocabulary or vocabulary_of(texts, config.data)
         self.coverage = vocabulary.coverage(texts)
         self.encoder = models.encoder(config, vocabulary)
         self.maker = self._make_maker(train, labelled_train)
@@ -83,7 +86,15 @@ class TeacherSource(Source):
             self.train = self._encode(sample, torch.device("cpu"))
 
     @classmethod
-    def open(cls, config: Config, folder: Path, programs: Sequence[Path], progress: Progress = silent) -> TeacherSource:
+    def open(
+        cls,
+        config: Config,
+        folder: Path,
+        programs: Sequence[Path],
+        progress: Progress = silent,
+        *,
+        vocabulary: Vocabulary | None = None,
+    ) -> TeacherSource:
         """Statements from program files and the grammar, scenes and dev examples from a corpus folder."""
         teacher = config.teacher
         found = [each for path in programs for each in read_statements(path, scenes=teacher.scenes)]
@@ -92,7 +103,7 @@ class TeacherSource(Source):
         if not train:
             raise InputError("the train split holds no examples", where=folder)
         supervision = "programs" if programs else "synthetic"
-        return cls(config, statements=found, train=train, dev=dev, supervision=supervision)
+        return cls(config, statements=found, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary)
 
     def _make_maker(self, train: Sequence[Example], labelled_train: Sequence[Example]) -> Maker:
         lessons = [Lesson(number, each.program, each.kind, each.scenes) for number, each in enumerate(self.statements)]
