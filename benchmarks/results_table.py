@@ -15,16 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from veriscene.experiments.plans import ABLATIONS, TABLE1, Plan, Row
+from veriscene.experiments.plans import ABLATIONS, MEASURED_AS, TABLE1, Plan, Row
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {"README.md": ("summary",), "docs/results.md": ("table1", "ablations")}
 END = "<!-- end of results -->"
-# These ablation rows are the presets themselves, so the runs of Table 1 are their measurement.
-MEASURED_AS = {
-    "BiATT, pooling max, order random": "BiATT",
-    "BiATT-Pointer, pooling max, order learned": "BiATT-Pointer",
-}
 Record = dict[str, Any]  # one object of results.json
 
 

@@ -12,14 +12,19 @@ import typer
 
 from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed
+from veriscene.cli.paper import reproduce_paper
 from veriscene.errors import InputError
 from veriscene.experiments.tuning import DEFAULT_SPACE, SPACE_FORMS
 
 
 def reproduce(
-    plan: Annotated[str, typer.Argument(help="table1: the rows of Table 1. ablations: poolings, orders.")],
+    plan: Annotated[
+        str, typer.Argument(help="table1: the rows of Table 1. ablations: poolings, orders. paper: both, and figures.")
+    ],
     data: Annotated[Path, typer.Option(readable=False, help="The NLVR corpus: train, dev and public test.")],
-    out: Annotated[Path | None, typer.Option(readable=False, help="Folder of all runs. Default: runs/PLAN.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(readable=False, help="Folder of all runs. Default: runs/PLAN; for paper: runs.")
+    ] = None,
     rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
     seeds: Annotated[int, typer.Option(min=3, help="Seeds per row; rows trained with fewer get the missing ones.")] = 3,
     changes: Changes = None,
@@ -29,16 +34,21 @@ def reproduce(
     """Train and score the rows of a table with several seeds each, and print it next to the published figures.
 
     Repeating the command continues where it stopped. The test split is scored once per row, when its seeds are trained.
+    The plan paper uses what the others have trained in the same place, draws the figures, and writes one page,
+    paper.html, anew after every row: the paper's tables and figures next to ours.
 
-    Example: veriscene reproduce table1 --data nlvr --row BiATT-Pointer
+    Examples: veriscene reproduce table1 --data nlvr --row BiATT-Pointer, or veriscene reproduce paper --data nlvr
     """
+    if plan == "paper":
+        reproduce_paper(data, out or Path("runs"), rows or [], seeds, changes or [], dry_run=dry_run, as_json=as_json)
+        return
     from veriscene.experiments.plans import PLANS
     from veriscene.experiments.reproduce import Reproduction, planned
     from veriscene.training.distributed import make_accelerator
     from veriscene.training.progress import clock
 
     if plan not in PLANS:
-        raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join(PLANS)}")
+        raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join([*PLANS, 'paper'])}")
     todo = planned(PLANS[plan], rows or [], seeds=seeds)
     folder, accelerator = out or Path("runs") / plan, make_accelerator()
     work = Reproduction(PLANS[plan], changes or [], data, folder, accelerator)

@@ -10,7 +10,8 @@ import typer
 
 from veriscene.cli import output
 from veriscene.cli.judge import Examples, Model
-from veriscene.errors import InputError, MissingRequirement
+from veriscene.errors import InputError
+from veriscene.evaluation import require_matplotlib
 
 if TYPE_CHECKING:
     from veriscene.evaluation.judged import Judged
@@ -130,11 +131,7 @@ def draw_errors(
 
 def _check_installed() -> None:
     output.require_one_process("figures")
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError as error:
-        what, how = f"matplotlib is missing ({error})", "pip install 'veriscene[plot]'"
-        raise MissingRequirement(what, allowed=how) from None
+    require_matplotlib()
 
 
 def _examples(file: Path, identifiers: str | None) -> list[Example]:

@@ -7,8 +7,8 @@ row, when all its seeds are trained; seeds that are added later are judged by th
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from accelerate import Accelerator
@@ -46,6 +46,11 @@ class Reproduction:
     data: Path
     folder: Path
     accelerator: Accelerator
+    elsewhere: Mapping[str, Path] = field(default_factory=dict)  # folders of rows that another plan trains, by name
+
+    def own(self, row: Row) -> Path:
+        """The row's folder of seeds."""
+        return self.elsewhere.get(row.name, self.folder / row.folder)
 
     def configuration(self, row: Row) -> Config:
         return configure(row.preset, [*row.changes, *self.changes])
@@ -68,7 +73,7 @@ class Reproduction:
             self._check_initial(row, rows)
         configurations = {row.name: self.configuration(row) for row in rows}
         for row in planned(self.plan):
-            own, config = self.folder / row.folder, configurations.get(row.name)
+            own, config = self.own(row), configurations.get(row.name)
             if seeds.is_folder_of_seeds(own):
                 seeds.check_same(own, self.data, config)
             elif config is not None:
@@ -96,16 +101,16 @@ class Reproduction:
         for row in rows:
             if not self.is_done(row):
                 seconds = expected_seconds(self.configuration(row), self.data, self.accelerator)
-                left[row.name] = seconds * seeds.left(self.folder / row.folder, row.seeds)
+                left[row.name] = seconds * seeds.left(self.own(row), row.seeds)
                 on_estimate(row.name, left[row.name])
         return left
 
     def is_done(self, row: Row) -> bool:
-        return seeds.is_summarised(self.folder / row.folder, row.seeds)
+        return seeds.is_summarised(self.own(row), row.seeds)
 
     def run_row(self, row: Row, say: Callable[[str], None]) -> Result | None:
         """The row's result, trained now or earlier; None if it was interrupted."""
-        own, config, accelerator = self.folder / row.folder, self.configuration(row), self.accelerator
+        own, config, accelerator = self.own(row), self.configuration(row), self.accelerator
         (is_begun,) = any_process(accelerator, accelerator.is_main_process and seeds.is_folder_of_seeds(own))
         if not is_begun:
             before = self._initial(row)
@@ -116,7 +121,7 @@ class Reproduction:
                 folder=own,
                 count=row.seeds,
                 accelerator=accelerator,
-                initial=None if before is None else self.folder / before.folder,
+                initial=None if before is None else self.own(before),
             )
         seeds.check_same(own, self.data, config)
         on_main_process(accelerator, lambda: seeds.extend(own, row.seeds))
@@ -127,7 +132,7 @@ class Reproduction:
     def table(self) -> Table:
         """All finished rows, those of earlier calls included, and the plan's pairs of them."""
         results = [self._result(row) for row in planned(self.plan) if self.is_done(row)]
-        folders = {result.row.name: self.folder / result.row.folder for result in results}
+        folders = {result.row.name: self.own(result.row) for result in results}
         pairs = [pair for pair in self.plan.compared if folders.keys() >= set(pair)]
         judged: dict[str, tuple[str, ...]] = {split: (split,) for split in self.splits}
         if len(judged) > 1:
@@ -151,7 +156,7 @@ class Reproduction:
 
     def _result(self, row: Row) -> Result:
         """Of a row that is done. Its command follows its own folder: earlier calls may have had other settings."""
-        own = self.folder / row.folder
+        own = self.own(row)
         scores = {split: seeds.judge(own, split, accelerator=self.accelerator) for split in self.splits}
         record = seeds.read(own)
         usual = flat(models.load_preset(record.preset))

@@ -37,13 +37,7 @@ def expected_seconds(config: Config, corpus: Path, accelerator: Accelerator, *, 
     train, dev = (_count_lines(nlvr.split_file(corpus, split)) for split in ("train", "dev"))
     if programs or config.teacher.statements:
         train = _count_taught(config.teacher, programs)
-    largest = min(mine, train)
-    size, per_step = largest if on_gpu else min(CPU_BATCH, largest), 0.0
-    with torch.random.fork_rng(devices=[accelerator.device] if on_gpu else []), tf32():
-        while not per_step or (per_step < QUICK and size < largest):
-            size = min(8 * size, largest) if per_step else size
-            sample = _sample(nlvr.split_file(corpus, "train"), size)
-            per_step, extraction = _seconds_per_step(config, sample, accelerator)
+    size, per_step, extraction = _timed(config, corpus, accelerator, largest=min(mine, train))
     per_example = per_step / size
     steps_per_epoch = math.ceil(train / settings.batch)
     steps = settings.epochs * steps_per_epoch
@@ -52,6 +46,26 @@ def expected_seconds(config: Config, corpus: Path, accelerator: Accelerator, *, 
     seconds += scores * dev / processes * per_example * SCORING_COST
     before = extraction * (train + dev) / size
     return before + (min(seconds, settings.minutes * 60) if settings.minutes else seconds)
+
+
+def expected_judging_seconds(config: Config, corpus: Path, split: str, accelerator: Accelerator) -> float:
+    """About how long a model that is trained in steps takes to judge a split. Reads only a sample; changes no random
+    state."""
+    count = _count_lines(nlvr.split_file(corpus, split))
+    size, per_step, extraction = _timed(config, corpus, accelerator, largest=min(config.training.batch, count))
+    return count / size * (per_step * SCORING_COST + extraction) / int(accelerator.num_processes)
+
+
+def _timed(config: Config, corpus: Path, accelerator: Accelerator, *, largest: int) -> tuple[int, float, float]:
+    """A batch of at most `largest` examples, the seconds of a step with it, and of what frozen parts make of it."""
+    on_gpu = accelerator.device.type == "cuda"
+    size, per_step = largest if on_gpu else min(CPU_BATCH, largest), 0.0
+    with torch.random.fork_rng(devices=[accelerator.device] if on_gpu else []), tf32():
+        while not per_step or (per_step < QUICK and size < largest):
+            size = min(8 * size, largest) if per_step else size
+            sample = _sample(nlvr.split_file(corpus, "train"), size)
+            per_step, extraction = _seconds_per_step(config, sample, accelerator)
+    return size, per_step, extraction
 
 
 def _count_taught(teacher: TeacherConfig, programs: Sequence[Path]) -> int:

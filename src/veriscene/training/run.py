@@ -225,7 +225,6 @@ def _new_record(
     supervision: str,
     accelerator: Accelerator,
 ) -> Record:
-    device = torch.cuda.get_device_name() if accelerator.device.type == "cuda" else platform.machine()
     return Record(
         preset=preset,
         config=config,
@@ -234,10 +233,9 @@ def _new_record(
         initial=absolute(initial),
         supervision=supervision,
         command=shlex.join(["veriscene", *sys.argv[1:]]),
-        commit=_commit(),
+        commit=commit(),
         started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        machine=f"{device}, {accelerator.num_processes} process{'es' if accelerator.num_processes > 1 else ''},"
-        f" torch {torch.__version__}, Python {platform.python_version()}",
+        machine=machine(accelerator),
     )
 
 
@@ -248,7 +246,14 @@ def absolute(model: str | Path | None) -> str | None:
     return str(Path(model).resolve()) if Path(model).is_dir() else str(model)
 
 
-def _commit() -> str | None:
+def machine(accelerator: Accelerator) -> str:
+    """What this command runs on."""
+    device = torch.cuda.get_device_name() if accelerator.device.type == "cuda" else platform.machine()
+    processes = f"{accelerator.num_processes} process{'es' if accelerator.num_processes > 1 else ''}"
+    return f"{device}, {processes}, torch {torch.__version__}, Python {platform.python_version()}"
+
+
+def commit() -> str | None:
     """The commit of the repository that this package runs from; None where it was installed from elsewhere."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -14,7 +14,7 @@ from veriscene.evaluation.faults import Fault, Programs, WrongStatement, wrong_s
 from veriscene.evaluation.judged import Judged
 from veriscene.evaluation.metrics import Scores
 from veriscene.evaluation.report import charts, pictures
-from veriscene.evaluation.report.style import STYLE
+from veriscene.evaluation.report.document import document, facts
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.render import definitions
 from veriscene.training.progress import LogLine
@@ -55,15 +55,13 @@ def page(title: str, subtitle: str, runs: Sequence[ReportedRun], programs: Progr
         ("How it was made", _origin(runs)),
     ]
     body = "".join(f"<h2>{escape(heading)}</h2>{content}\n" for heading, content in sections if content)
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width,initial-scale=1"/>
-<title>{escape(title)}</title><style>{STYLE}</style></head><body>{definitions()}
+    content = f"""{definitions()}
 <h1>{escape(title)}</h1><p class="quiet">{escape(subtitle)}</p>
 {_each(runs, lambda run: _scores(metrics.score(examples, run.verdicts)))}
 <p class="quiet">Always giving the more frequent label: {majority(examples):.1%}. Intervals are clustered by statement,
 since the examples of a statement tend to be right or wrong together.</p>
-{body}</body></html>
-"""
+{body}"""
+    return document(title, content)
 
 
 def majority(examples: Sequence[Example]) -> float:
@@ -150,15 +148,15 @@ def _faults(wrong: Sequence[WrongStatement], runs: Sequence[ReportedRun], progra
 def _origin(runs: Sequence[ReportedRun]) -> str:
     parts = []
     for run in runs:
-        settings = f"<details><summary>Configuration</summary>{_facts(run.settings.items())}</details>"
-        parts.append((run, _facts(run.facts) + settings))
+        settings = f"<details><summary>Configuration</summary>{facts(run.settings.items())}</details>"
+        parts.append((run, facts(run.facts) + settings))
     if len(runs) == 1:
         return parts[0][1]
     one, other = (run.settings for run in runs)
     keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
     changed = [(key, f"{one.get(key, '–')} / {other.get(key, '–')}") for key in keys]
     same = "<p>Their configurations are the same.</p>"
-    return _side_by_side(parts) + (f"<h3>Settings that differ</h3>{_facts(changed)}" if changed else same)
+    return _side_by_side(parts) + (f"<h3>Settings that differ</h3>{facts(changed)}" if changed else same)
 
 
 # ---------------------------------------------------------------- parts
@@ -182,8 +180,3 @@ def _of(run: ReportedRun, runs: Sequence[ReportedRun]) -> str:
 
 def _pictures(shown: Sequence[Judged], run: ReportedRun) -> str:
     return pictures.examples(shown, run.box_caption) if shown else ""
-
-
-def _facts(rows: Iterable[tuple[str, object]]) -> str:
-    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
-    return f'<div class="wide"><table class="facts">{cells}</table></div>'

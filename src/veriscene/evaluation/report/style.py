@@ -18,14 +18,15 @@ h3{margin:0 0 .5rem;font-size:.9375rem;font-weight:600}p{margin:.5rem 0}
 svg{display:block;width:100%;height:auto}.chart{max-width:30rem}.square{max-width:20rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 td,th{padding:.3rem 1rem .3rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-th{font-weight:600}td.n,th.n{text-align:right;white-space:nowrap}td small{display:block;color:var(--quiet)}
+th{font-weight:600}td.n,th.n{text-align:right;white-space:nowrap}
+td small,th small{display:block;color:var(--quiet);font-weight:400}
 .facts th{font-weight:400;color:var(--quiet);white-space:nowrap}
 tr.group th{padding-top:.9rem}
 summary{cursor:pointer;width:fit-content;margin:.75rem 0}
 code{font-size:.8125rem;color:var(--quiet)}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(22rem,100%),1fr));gap:1.25rem}
 .card{background:var(--card);border:1px solid var(--line);border-radius:1.1rem;padding:1rem 1.25rem;min-width:0}
-.card>svg{margin:.6rem 0}.card svg g[transform]{filter:drop-shadow(0 0 .8px #fff) drop-shadow(0 0 .8px #fff)}
+.card>svg{margin:.6rem 0}.card>svg g[transform]{filter:drop-shadow(0 0 .8px #fff) drop-shadow(0 0 .8px #fff)}
 .card p{margin:.35rem 0}
 .big{font-size:2.25rem;font-weight:680;letter-spacing:-.03em;line-height:1.15}
 .quiet,.tags{color:var(--quiet);font-size:.875rem}.tags span{background:var(--control);border-radius:.45rem;

