@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
-import subprocess
 from dataclasses import replace
-from html import escape
 from math import hypot
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from pytest import approx
 
+from narrow_screen import BROWSER, width_on_a_phone
 from samples import random_scene, yellow_circle_examples
 from veriscene.evaluation import metrics
 from veriscene.evaluation.calibration import expected_calibration_error, reliability
@@ -215,19 +213,8 @@ def test_the_report_shares_the_colours_of_the_served_page() -> None:
     assert len(own) > 10 and set(own) - set(page_colours) == {(n, c) for n, c in own if n == "second"}
 
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_400_pixel_screen_needs_no_horizontal_scrolling(count: int, tmp_path: Path) -> None:
-    # In a frame, since a browser window has a minimum width.
     html = page("t", "s", [run(), run("another-run-" * 8, seed=2)][:count], {})
-    opened = escape(html.replace("<details>", "<details open='open'>"))
-    frame = f'<iframe style="width:400px;border:0" srcdoc="{opened}"></iframe>'
-    measure = "document.title = 'width ' + document.querySelector('iframe').contentDocument.documentElement.scrollWidth"
-    (tmp_path / "frame.html").write_text(f"<body>{frame}<script>onload = () => {{ {measure} }}</script>")
-    command = [str(BROWSER), "--headless", "--no-sandbox", f"--user-data-dir={tmp_path}", "--dump-dom"]
-    shown = subprocess.run([*command, f"file://{tmp_path}/frame.html"], capture_output=True, text=True, timeout=60)
-    width = re.search(r"<title>width (\d+)", shown.stdout)
-    assert width is not None and int(width[1]) <= 400
+    assert width_on_a_phone(html, tmp_path) <= 400

@@ -40,7 +40,9 @@ def reproduce_paper(
         output.say(f"{name}: its time is known when its backbone is trained")
     left = paper.expected_seconds_left(lambda part, seconds: output.say(f"{part:<45} about {clock(seconds)}"))
     total = output.expected_time(sum(left.values()), accelerator)
-    output.say(f"{len(left)} part{'' if len(left) == 1 else 's'} to do in {folder}, about {total}; the page: {folder / PAGE}")
+    output.say(
+        f"{len(left)} part{'' if len(left) == 1 else 's'} to do in {folder}, about {total}; the page: {folder / PAGE}"
+    )
     if dry_run:
         return
     try:

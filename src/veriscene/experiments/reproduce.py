@@ -7,8 +7,9 @@ row, when all its seeds are trained; seeds that are added later are judged by th
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from accelerate import Accelerator
@@ -16,7 +17,7 @@ from accelerate import Accelerator
 from veriscene import files, models
 from veriscene.config import Config
 from veriscene.errors import InputError, MissingRequirement
-from veriscene.evaluation.comparison import Difference, difference
+from veriscene.evaluation.comparison import difference
 from veriscene.experiments import seeds
 from veriscene.experiments.plans import Plan, Row
 from veriscene.experiments.settings import as_changes, configure, flat, train_command
@@ -129,21 +130,30 @@ class Reproduction:
             return None
         return self._result(row)
 
-    def table(self) -> Table:
-        """All finished rows, those of earlier calls included, and the plan's pairs of them."""
-        results = [self._result(row) for row in planned(self.plan) if self.is_done(row)]
+    def table(self, before: Table | None = None, *, changed: Collection[str] = ()) -> Table:
+        """All finished rows, those of earlier calls included, and the plan's pairs of them.
+
+        What an earlier table says is taken from there, except of rows that have `changed` since: reading verdicts and
+        resampling them takes seconds per row.
+        """
+        same = {r.row.name: r for r in (before.results if before else ()) if r.row.name not in changed}
+        results = [same.get(row.name) or self._result(row) for row in planned(self.plan) if self.is_done(row)]
         folders = {result.row.name: self.own(result.row) for result in results}
+        compared = {
+            (c.first, c.second): c for c in (before.compared if before else ()) if same.keys() >= {c.first, c.second}
+        }
         pairs = [pair for pair in self.plan.compared if folders.keys() >= set(pair)]
+        return Table(self.plan, results, [compared.get(pair) or self._compared(pair, folders) for pair in pairs])
+
+    def _compared(self, pair: tuple[str, str], folders: Mapping[str, Path]) -> Compared:
         judged: dict[str, tuple[str, ...]] = {split: (split,) for split in self.splits}
         if len(judged) > 1:
             judged["both"] = self.splits
-        gaps: dict[tuple[str, str], dict[str, Difference]] = {pair: {} for pair in pairs}
+        gaps = {}
         for name, splits in judged.items():
-            examples = self._examples(splits)
-            for first, second in pairs:
-                both = (_verdicts(folders[row], splits) for row in (first, second))
-                gaps[first, second][name] = difference(examples, *both)
-        return Table(self.plan, results, [Compared(*pair, gaps[pair]) for pair in pairs])
+            both = (_verdicts(folders[row], splits) for row in pair)
+            gaps[name] = difference(self._named_examples(splits), *both)
+        return Compared(*pair, gaps)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -157,7 +167,7 @@ class Reproduction:
     def _result(self, row: Row) -> Result:
         """Of a row that is done. Its command follows its own folder: earlier calls may have had other settings."""
         own = self.own(row)
-        scores = {split: seeds.judge(own, split, accelerator=self.accelerator) for split in self.splits}
+        scores = {s: seeds.judge(own, s, accelerator=self.accelerator, examples=e) for s, e in self._examples.items()}
         record = seeds.read(own)
         usual = flat(models.load_preset(record.preset))
         changes = as_changes({key: value for key, value in flat(record.config).items() if usual.get(key) != value})
@@ -166,12 +176,17 @@ class Reproduction:
         command = train_command(record.preset, "NLVR", changes, record.config, *options)
         return Result(row, scores["dev"], scores.get("test"), seeds.supervision(own), command)
 
-    def _examples(self, splits: Sequence[str]) -> list[nlvr.Example]:
+    @cached_property
+    def _examples(self) -> dict[str, list[nlvr.Example]]:
+        """By split."""
+        return {split: nlvr.read(nlvr.split_file(self.data, split)) for split in self.splits}
+
+    def _named_examples(self, splits: Sequence[str]) -> list[nlvr.Example]:
         """Of all these splits; the split is part of the identifier, since splits may share identifiers."""
         return [
             replace(example, identifier=f"{split} {example.identifier}")
             for split in splits
-            for example in nlvr.read(nlvr.split_file(self.data, split))
+            for example in self._examples[split]
         ]
 
 

@@ -21,6 +21,7 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.scenes import nlvr
+from veriscene.scenes.nlvr import Example
 from veriscene.serving import load
 from veriscene.serving.evaluate import probabilities
 from veriscene.training import checkpoint as checkpoints
@@ -263,9 +264,12 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
     return True
 
 
-def judge(folder: Path, split: str, *, accelerator: Accelerator) -> Summary:
-    """Every seed's scores on a split of its corpus. Verdicts are kept next to the weights and not computed again."""
-    scored = ((seed, _judge(folder / f"seed{seed}", split, accelerator)) for seed in read(folder).seeds)
+def judge(folder: Path, split: str, *, accelerator: Accelerator, examples: Sequence[Example] | None = None) -> Summary:
+    """Every seed's scores on a split of its corpus. Verdicts are kept next to the weights and not computed again.
+
+    `examples` are those of the split, if the caller has read them.
+    """
+    scored = ((seed, _judge(folder / f"seed{seed}", split, accelerator, examples)) for seed in read(folder).seeds)
     return Summary(tuple(Score(seed, of_it.accuracy, of_it.consistency) for seed, of_it in scored))
 
 
@@ -279,8 +283,11 @@ def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
     return [nlvr.read_predictions(folder / f"seed{seed}" / f"{split}.csv") for seed in read(folder).seeds]
 
 
-def _judge(own: Path, split: str, accelerator: Accelerator) -> metrics.Scores:
-    examples = nlvr.read(nlvr.split_file(run.corpus_of(own), split))
+def _judge(
+    own: Path, split: str, accelerator: Accelerator, examples: Sequence[Example] | None = None
+) -> metrics.Scores:
+    if examples is None:
+        examples = nlvr.read(nlvr.split_file(run.corpus_of(own), split))
     kept = own / f"{split}.csv"
     if not kept.exists():
         judged = probabilities(load(own, device=str(accelerator.device)), examples, accelerator)

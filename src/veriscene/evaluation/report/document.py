@@ -12,7 +12,7 @@ def document(title: str, body: str, *, style: str = "") -> str:
     """A page that loads nothing, as HTML that is also well-formed XML if `body` is; `style` adds rules of its own."""
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width,initial-scale=1"/>
-<title>{escape(title)}</title><style>{STYLE}{style}</style></head><body>{body}</body></html>
+<title>{escape(title)}</title><style>{STYLE}{style}</style></head><body><main>{body}</main></body></html>
 """
 
 

@@ -86,7 +86,7 @@ def _rows(table: Table, shown: Shown) -> str:
         lines += f'<tr class="group"><th scope="colgroup" colspan="8">{_INPUTS[kind]}</th></tr>'
         lines += "".join(_row(row, results.get(row.name), _published(row, shown)) for row in rows)
     absent = [(row.name, shown.absent[row.name]) for row in table.plan.rows if row.name not in results]
-    return f'<div class="wide"><table class="rows">{lines}</table></div>{_reasons(absent)}'
+    return _scrollable(table.plan.title, lines) + _reasons(absent)
 
 
 def _row(row: Row, result: Result | None, paper: Row) -> str:
@@ -128,18 +128,18 @@ def _differences(table: Table, shown: Shown) -> str:
     second += '<th scope="col" class="n">here</th>' if "both" in names else ""
     head = f'<tr><th scope="col" rowspan="2">first minus second</th>{first}</tr><tr>{second}</tr>'
     lines = "".join(_difference(pair, shown) for pair in table.compared)
-    return f"""<div class="wide"><table class="rows">{head}{lines}</table></div>{
-        _note('''In points. Small: 95 % intervals, by a
-bootstrap over statements and seeds. Bold: the interval excludes zero.''')
-    }"""
+    note = (
+        "In points. Small: 95 % intervals, by a bootstrap over statements and seeds. Bold: the interval excludes zero."
+    )
+    return _scrollable(f"Differences between rows: {table.plan.title}", head + lines) + _note(note)
 
 
 def _difference(pair: Compared, shown: Shown) -> str:
     rows = {row.name: row for table in (shown.table1, shown.ablations) for row in table.plan.rows}
-    both = [_published(rows[name], shown).published for name in (pair.first, pair.second)]
+    first, second = (_published(rows[name], shown).published for name in (pair.first, pair.second))
     theirs = ["–", "–"]
-    if both[0] is not None and both[1] is not None:
-        theirs = [f"{first - second:+.1f}" for first, second in zip(*both, strict=True)]
+    if first is not None and second is not None:
+        theirs = [f"{one - other:+.1f}" for one, other in zip(first, second, strict=True)]
     cells = ""
     for name, gap in pair.differences.items():
         cells += "" if name == "both" else f'<td class="n">{theirs.pop(0)}</td>'
@@ -151,6 +151,12 @@ def _gap(gap: Difference) -> str:
     low, high = (100 * bound for bound in gap.interval)
     mean = f"{100 * gap.mean:+.1f}"
     return f"{f'<strong>{mean}</strong>' if gap.is_decided else mean}<small>{low:+.1f} to {high:+.1f}</small>"
+
+
+def _scrollable(label: str, lines: str) -> str:
+    """A table that is scrolled by itself, also with the keyboard."""
+    region = f'class="wide" role="region" tabindex="0" aria-label="{escape(label)}"'
+    return f'<div {region}><table class="rows">{lines}</table></div>'
 
 
 def _reasons(absent: Iterable[tuple[str, str]]) -> str:
@@ -174,7 +180,7 @@ def _figure(figure: PublishedFigure, shown: Shown) -> str:
     drawn = ""
     for name in figure.ours:
         if name in shown.figures:
-            drawn += f'<div class="figure {name}">{shown.figures[name]}</div>'
+            drawn += f'<div class="figure {name}" tabindex="0">{shown.figures[name]}</div>'
         else:
             drawn += f"<p><strong>{escape(name)}</strong>: {_commands(shown.undrawn[name])}</p>"
     ours = f'<div class="card"><h3>Here</h3><p>{escape(figure.here)}</p>{drawn}</div>'

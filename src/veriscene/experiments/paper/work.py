@@ -62,6 +62,8 @@ class Paper:
 
     def check(self) -> None:
         """Raises InputError if a row cannot be trained, continued or compared with the others."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError("is not a folder", where=self.folder, allowed="name another with --out")
         for work in self.works.values():
             work.check([row for its, row in self.todo if its is work and row.name not in self.waiting])
             work.check_test_split()
@@ -83,7 +85,7 @@ class Paper:
     def run(self, say: Say) -> bool:
         """Trains, scores and draws what is missing; False if it was interrupted. The page is written at once, with what
         earlier calls have left, and again after every row."""
-        self._refresh(self.works)
+        self._refresh()
         for work, row in self.todo:
             if row.name in self.waiting and not self._make_backbone(say):
                 return False
@@ -93,8 +95,7 @@ class Paper:
                 return False
             if not was_done:
                 say(f"{row.name}: dev {result.dev}")
-                same = [name for name, each in self.works.items() if work.own(row) in map(each.own, each.plan.rows)]
-                self._refresh(same)
+                self._refresh(work.own(row))
         return True
 
     def to_json(self) -> dict[str, Any]:
@@ -137,10 +138,11 @@ class Paper:
         needed = [rows[name] for name in stale if name in after]
         return sum(expected_judging_seconds(work.configuration(r), self.data, "dev", self.accelerator) for r in needed)
 
-    def _refresh(self, names: Collection[str]) -> None:
-        """The tables of these plans, the figures that are outdated, and the page."""
-        for name in names:
-            self.tables[name] = self.works[name].table()
+    def _refresh(self, trained: Path | None = None) -> None:
+        """The tables, where they tell of the row in `trained`, the figures that are outdated, and the page."""
+        for name, work in self.works.items():
+            changed = [row.name for row in work.plan.rows if work.own(row) == trained]
+            self.tables[name] = work.table(self.tables.get(name), changed=changed)
             on_main_process(self.accelerator, partial(self.tables[name].write, self.folder / name, name))
         if outdated := self.drawer.outdated(self._trained()):
             with suppress(MissingRequirement):  # the page says so
