@@ -280,3 +280,21 @@ def test_a_backbone_is_in_place_only_when_its_training_is_complete(
     assert backbone.make(tmp_path, gpu, print) is not is_interrupted
     assert weights_path(backbone.NAME).is_file() is not is_interrupted
     assert not list(tmp_path.glob("*.safetensors"))
+
+
+@pytest.mark.parametrize("is_made", [False, True])
+def test_rows_wait_for_a_backbone_that_is_made_first(
+    is_made: bool, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = MissingRequirement("the weights are missing", where=weights_path(backbone.NAME))
+    monkeypatch.setattr(work.Reproduction, "lacking", lambda _, rows: {rows[0].name: reason})  # MaxEnt
+    monkeypatch.setattr(backbone, "can_be_made", lambda *_: True)
+    made: list[Path] = []
+    monkeypatch.setattr(backbone, "make", lambda folder, *_: (made.append(folder), is_made)[1])
+    options = ("--row", "MaxEnt", "--out", str(tmp_path / "other"))
+    planned = call(*options, "--dry-run")
+    assert f"{backbone.NAME:<45} about 10:00" in planned.stderr and not made
+    ended = call(*options)
+    assert made == [tmp_path / "other"] and ended.exit_code == (0 if is_made else 130)
+    assert (tmp_path / "other" / "table1" / "maxent" / "summary.json").is_file() is is_made
+    assert (tmp_path / "other" / work.PAGE).is_file()

@@ -44,6 +44,8 @@ class Drawer:
     def outdated(self, trained: Sequence[str]) -> list[Figure]:
         """Those whose rows are trained, and that were not drawn since."""
         ready = [figure for figure in FIGURES if set(figure.rows) <= set(trained)]
+        if not ready:
+            return []
         main = self.accelerator.is_main_process
         flags = any_process(self.accelerator, *(main and not self._is_current(figure) for figure in ready))
         return [figure for figure, is_outdated in zip(ready, flags, strict=True) if is_outdated]

@@ -48,15 +48,18 @@ class Paper:
     ) -> None:
         """`names` are rows of either plan, those to train; without any, all that can be trained here."""
         self.data, self.folder, self.accelerator, self.command = data, folder, accelerator, command
-        one, other = (Reproduction(plan, changes, data, folder / name, accelerator) for name, plan in PLANS.items())
-        self.works = dict(zip(PLANS, (one, replace(other, elsewhere=_trained_elsewhere(other, one))), strict=True))
+        table1, ablations = (
+            Reproduction(PLANS[name], changes, data, folder / name, accelerator) for name in ("table1", "ablations")
+        )
+        ablations = replace(ablations, elsewhere=_trained_elsewhere(ablations, table1))
+        self.works = {"table1": table1, "ablations": ablations}
         rows = [row for work in self.works.values() for row in work.plan.rows]
         asked = planned(Plan("paper", tuple(rows)), names, seeds=seeds)
         lacking = {name: why for work in self.works.values() for name, why in work.lacking(work.plan.rows).items()}
         self.waiting = {name for name, why in lacking.items() if backbone.can_be_made(why, accelerator)}
         self.lacking = {name: why for name, why in lacking.items() if name not in self.waiting}
         self.todo = list(self._trainings([row for row in asked if names or row.name not in self.lacking]))
-        models = {row.name: one.own(row) for row in one.plan.rows}
+        models = {row.name: table1.own(row) for row in table1.plan.rows}
         self.drawer = Drawer(folder / "figures", models, nlvr.read(nlvr.split_file(data, "dev")), accelerator)
         self.tables: dict[str, Table] = {}
 
@@ -140,6 +143,7 @@ class Paper:
 
     def _refresh(self, trained: Path | None = None) -> None:
         """The tables, where they tell of the row in `trained`, the figures that are outdated, and the page."""
+        self.accelerator.wait_for_everyone()  # all processes must find the same rows done
         for name, work in self.works.items():
             changed = [row.name for row in work.plan.rows if work.own(row) == trained]
             self.tables[name] = work.table(self.tables.get(name), changed=changed)
