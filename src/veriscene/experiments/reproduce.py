@@ -70,8 +70,7 @@ class Reproduction:
         """Raises InputError if a row cannot be trained, continued as it was started, or compared with the others."""
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is not a folder", where=self.folder, allowed="name another with --out")
-        for row in rows:
-            self._check_initial(row, rows)
+        self.check_initial(rows)
         configurations = {row.name: self.configuration(row) for row in rows}
         for row in planned(self.plan):
             own, config = self.own(row), configurations.get(row.name)
@@ -80,11 +79,14 @@ class Reproduction:
             elif config is not None:
                 files.check_empty(own, hint="name another folder with --out")
 
-    def _check_initial(self, row: Row, rows: Sequence[Row]) -> None:
-        before = self._initial(row)
-        if before and before.name not in {other.name for other in rows} and not self.is_done(before):
-            allowed = f"train that row first, or with it: --row {shlex.quote(before.name)}"
-            raise InputError(f"{row.name} starts from the models of {before.name}", where=self.folder, allowed=allowed)
+    def check_initial(self, rows: Sequence[Row]) -> None:
+        """Raises InputError if a row starts from the models of another that is neither trained nor among the rows."""
+        for row in rows:
+            before = self._initial(row)
+            if before and before.name not in {other.name for other in rows} and not self.is_done(before):
+                what = f"{row.name} starts from the models of {before.name}"
+                allowed = f"train that row first, or with it: --row {shlex.quote(before.name)}"
+                raise InputError(what, where=self.folder, allowed=allowed)
 
     def _initial(self, row: Row) -> Row | None:
         return next((other for other in planned(self.plan) if other.name == row.initial), None)

@@ -68,7 +68,9 @@ class Paper:
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is not a folder", where=self.folder, allowed="name another with --out")
         for work in self.works.values():
-            work.check([row for its, row in self.todo if its is work and row.name not in self.waiting])
+            rows = [row for its, row in self.todo if its is work]
+            work.check_initial(rows)
+            work.check([row for row in rows if row.name not in self.waiting])
             work.check_test_split()
 
     def expected_seconds_left(self, on_estimate: Callable[[str, float], None]) -> dict[str, float]:
