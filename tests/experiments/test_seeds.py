@@ -107,6 +107,23 @@ def test_after_ctrl_c_training_continues_where_it_stopped(
     assert trained == [6, 5, 6]  # the finished seed was not trained again
 
 
+def test_ctrl_c_in_the_last_step_of_a_seed_starts_no_other(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain_learn = StepTrainer._learn
+
+    def learn_with_ctrl_c(self: StepTrainer, *arguments: Any) -> None:
+        if self.position.step == self.total_steps - 1:
+            signal.raise_signal(signal.SIGINT)
+        plain_learn(self, *arguments)
+
+    monkeypatch.setattr(StepTrainer, "_learn", learn_with_ctrl_c)
+    assert train(tmp_path / "two", corpus) is None
+    assert [seeds.left(tmp_path / "two", 2), (tmp_path / "two" / "seed6").exists()] == [1, False]
+    monkeypatch.undo()
+    assert train(tmp_path / "two", corpus) is not None
+
+
 def test_verdicts_of_deleted_weights_are_not_kept(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

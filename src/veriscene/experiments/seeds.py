@@ -251,6 +251,7 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
             initial=record.initial_of(seed),
             quiet=quiet,
         )
+    asked_to_stop = False
     with opened as trainer:
         if not trainer.position.finished:
             say(f"{record.preset}, seed {seed} of {', '.join(map(str, record.seeds))}: run {own}")
@@ -258,10 +259,12 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
                 for split in ("dev", "test"):
                     (own / f"{split}.csv").unlink(missing_ok=True)
             accelerator.wait_for_everyone()
-            if trainer.fit().interrupted:
+            outcome = trainer.fit()
+            if outcome.interrupted:
                 return False
+            asked_to_stop = outcome.asked_to_stop
     _judge(own, "dev", accelerator)
-    return True
+    return not asked_to_stop
 
 
 def judge(folder: Path, split: str, *, accelerator: Accelerator, examples: Sequence[Example] | None = None) -> Summary:

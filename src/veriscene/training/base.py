@@ -23,8 +23,9 @@ StopAfter = Callable[[LogLine], bool]
 @dataclass(frozen=True)
 class Outcome:
     position: Position
-    interrupted: bool
+    interrupted: bool  # before its end
     steps_planned: int
+    asked_to_stop: bool = False  # perhaps in its last step: nothing more should be trained
 
 
 class Trainer(ABC):

@@ -113,7 +113,7 @@ class StepTrainer(Trainer):
         with closing(log) if log else nullcontext(), self.display, interruptible() as asked_to_stop, tf32():
             interrupted = self._loop(asked_to_stop.is_set, log, stop_after)
         stopped_early = interrupted and not self.position.finished
-        return Outcome(self.position, interrupted=stopped_early, steps_planned=self.total_steps)
+        return Outcome(self.position, stopped_early, self.total_steps, asked_to_stop=interrupted)
 
     # ------------------------------------------------------------ the loop
 
