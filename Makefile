@@ -11,6 +11,8 @@ ifdef NO_INSTALL
 RUN := PYTHONPATH=src $(PYTHON) -m
 else
 RUN := $(BIN)/python -m
+# Tests of one file stay together, for they share what is expensive to make.
+IN_PARALLEL := -n logical --maxprocesses 4 --dist loadfile
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_SERVE := $(VENV)/.installed-serve
@@ -28,7 +30,7 @@ docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: $(INSTALLED_DEV)
-	$(RUN) pytest
+	$(RUN) pytest $(IN_PARALLEL)
 
 # Only files with such tests are imported: others may need packages that NO_INSTALL=1 does not find.
 test-gpu: $(INSTALLED_DEV)

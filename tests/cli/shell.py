@@ -14,7 +14,12 @@ from veriscene.cli import main
 VERISCENE = (sys.executable, "-m", "veriscene")
 # Processes forked from one that has imported everything start in no time; importing torch takes two seconds.
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["accelerate", "veriscene.cli.app", "veriscene.experiments.reproduce", "sklearn"])
+_SERVER.set_forkserver_preload(  # of these, what cannot be imported is left out
+    [
+        *("accelerate", "matplotlib.pyplot", "pydantic.main", "sklearn", "torch._dynamo", "torch.utils.tensorboard"),
+        *("veriscene.cli.app", "veriscene.experiments.reproduce", "veriscene.serving.onnx.export"),
+    ]
+)
 
 
 def veriscene(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:

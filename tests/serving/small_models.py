@@ -23,8 +23,8 @@ from veriscene.serving.onnx.judge import OnnxJudge
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.checkpoint import Checkpoint
 
-# All different, so no two can be mixed up.
-SIZES = {"embedding": 4, "hidden": 3, "item": 5, "joint": 6, "mlp": 7, "filters": 8}
+# All different, so no two can be mixed up; layers are exported one by one, and two show what more would.
+SIZES = {"embedding": 4, "hidden": 3, "item": 5, "joint": 6, "mlp": 7, "filters": 8, "layers": 2}
 _FOLDER = tempfile.TemporaryDirectory(prefix="veriscene-test-")  # removed when the tests end
 STATEMENT = "There is a yellow circle."
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -300,10 +299,10 @@ def learn(name: str, device: str, *, captured: bool, rank: int = 0, world: int =
     return losses, [tensor.detach().cpu() for tensor in model.state_dict().values()]
 
 
-def one_of_two(rank: int, port: int, name: str, device: str, captured: bool, folder: str) -> None:
+def one_of_two(rank: int, name: str, device: str, captured: bool, folder: str) -> None:
     torch.set_num_threads(1)
-    address = f"tcp://127.0.0.1:{port}"
-    distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=2)
+    meeting = f"file://{folder}/meeting-{captured}"  # a file, since a port found free may be taken by another test
+    distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
     try:
         result = learn(name, device, captured=captured, rank=rank, world=2)
         torch.save(result, Path(folder) / f"{rank}.pt")
@@ -312,10 +311,7 @@ def one_of_two(rank: int, port: int, name: str, device: str, captured: bool, fol
 
 
 def in_two_processes(name: str, device: str, folder: Path, *, captured: bool) -> tuple[list[float], list[Tensor]]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    torch.multiprocessing.spawn(one_of_two, (port, name, device, captured, str(folder)), nprocs=2)
+    torch.multiprocessing.spawn(one_of_two, (name, device, captured, str(folder)), nprocs=2)
     (losses, weights), (others, other_weights) = (torch.load(folder / f"{rank}.pt") for rank in (0, 1))
     for one, other in zip(weights, other_weights, strict=True):
         assert torch.equal(one, other)  # processes never drift apart

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from typing import Any
 
 import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from veriscene import config as configuration
 from veriscene.config import Config, ModelConfig
@@ -69,12 +72,22 @@ def check(config: ModelConfig) -> None:
 
 def check_size(config: ModelConfig, vocabulary: Vocabulary) -> Model:
     """The model on the meta device, which has shapes but no memory; InputError if it has too many weights."""
-    with torch.device("meta"):
+    with torch.device("meta"), _NoNormalValues():
         model = _construct(config, vocabulary)
     widths = [f"model.{key}={value}" for key, value in asdict(config).items() if type(value) is int]
     weights = sum(tensor.numel() for tensor in model.state_dict().values())  # buffers included
     check_weights(weights, what=config.name, allowed=f"lower {' or '.join(widths) or 'the vocabulary'}")
     return model
+
+
+class _NoNormalValues(TorchFunctionMode):
+    """Tensors on the meta device have no values; there, `normal_` imports torch's compiler, which takes seconds."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if function in (nn.init.normal_, Tensor.normal_):
+            return [*args, *given.values()][0]
+        return function(*args, **given)
 
 
 def _construct(config: ModelConfig, vocabulary: Vocabulary) -> Model:

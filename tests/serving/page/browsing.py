@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from veriscene.scenes.scene import Color, Item, Shape, Size
 
-expect.set_options(timeout=20_000)  # an explanation takes seconds on a busy machine
+expect.set_options(timeout=60_000)  # explanations take many seconds on a busy machine
 
 SIZES = {"small": Size.SMALL, "medium": Size.MEDIUM, "large": Size.LARGE}
 COLORS = {"yellow": Color.YELLOW, "black": Color.BLACK, "blue": Color.BLUE}

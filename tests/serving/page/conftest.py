@@ -51,7 +51,7 @@ def origin() -> Iterator[str]:
     torch.set_num_threads(threads)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open, no other test can use asyncio
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("the page's tests need Chromium: apt-get install chromium")
