@@ -19,7 +19,11 @@ from veriscene.experiments.tuning import DEFAULT_SPACE, SPACE_FORMS
 
 def reproduce(
     plan: Annotated[
-        str, typer.Argument(help="table1: the rows of Table 1. ablations: poolings, orders. paper: both, and figures.")
+        str,
+        typer.Argument(
+            help="table1: the rows of Table 1. ablations: poolings, orders. paper: both, and figures."
+            " orders: does a learned order help a model that the grammar teaches?"
+        ),
     ],
     data: Annotated[Path, typer.Option(readable=False, help="The NLVR corpus: train, dev and public test.")],
     out: Annotated[

@@ -85,4 +85,23 @@ ABLATIONS = Plan(
     ),
 )
 
-PLANS = {"table1": TABLE1, "ablations": ABLATIONS}
+
+def _taught(pooling: str, order: str) -> Row:
+    changes = (f"model.pooling={pooling}", f"data.order={order}")
+    if order == "learned":
+        return Row(f"BiATT-Pointer, taught, pooling {pooling}", "biatt-pointer-synthetic", changes=changes[:1], seeds=6)
+    return Row(f"BiATT, taught, pooling {pooling}, order {order}", "biatt-synthetic", changes=changes, seeds=6)
+
+
+# The paper's central claim, with as many examples as a teacher can make, so that seeds differ little.
+TAUGHT_ORDERS = Plan(
+    "Does order help?",
+    tuple(_taught(pooling, order) for pooling in ("max", "joint") for order in ("random", *ORDERS, "learned")),
+    compared=tuple(
+        (_taught(pooling, "learned").name, _taught(pooling, order).name)
+        for pooling in ("max", "joint")
+        for order in ("random", *ORDERS)
+    ),
+)
+
+PLANS = {"table1": TABLE1, "ablations": ABLATIONS, "orders": TAUGHT_ORDERS}
