@@ -25,8 +25,8 @@ from veriscene.serving.card import model_card
 from veriscene.serving.evaluate import evaluate
 from veriscene.serving.judge import TorchJudge
 from veriscene.training import checkpoint as checkpoints
-from veriscene.training import run
 from veriscene.training.checkpoint import ALIASES, WEIGHTS, Checkpoint
+from veriscene.training.run_record import read_record
 
 SHIPPED = Path(__file__).resolve().parent.parent / "src" / "veriscene" / "checkpoints"
 CARD = "MODEL_CARD.md"
@@ -37,7 +37,7 @@ TOLERATED = 0.002  # loss of dev accuracy by half precision
 def ship(folder: Path, name: str, *, commit: str, machine: str, alias: str | None, shipped: Path = SHIPPED) -> Path:
     """Returns the folder of the checkpoint that ships from now on."""
     own = checkpoints.best_run(folder)
-    record = run.read(own)
+    record = read_record(own)
     if record.data is None:
         raise InputError("trained on a synthetic corpus", where=own, allowed="ship a model trained on a real one")
     if alias and (shipped / alias).exists():

@@ -12,8 +12,8 @@ import pytest
 from shell import VERISCENE, settings, veriscene
 
 from samples import write_corpus, yellow_circle_examples
-from veriscene.training import run
 from veriscene.training.progress import read_log
+from veriscene.training.run_record import read_record
 
 SMALL = settings(
     *("model.embedding=4", "model.hidden=4", "model.item=4", "data.minimum_count=1", "training.batch=16"),
@@ -45,7 +45,7 @@ def test_a_users_own_file_and_the_grammar_are_taught(data: Path) -> None:
     assert "44 examples (supervision: programs)" in taught.stderr
     record = json.loads((data.parent / "run" / "run.json").read_text())
     assert record["source"]["programs"] == [str(data.parent / "own.jsonl")]
-    assert run.read(data.parent / "run").config.teacher.statements == 9
+    assert read_record(data.parent / "run").config.teacher.statements == 9
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from veriscene.scenes import nlvr
 from veriscene.serving.evaluate import judged
 from veriscene.serving.judge import TorchJudge
 from veriscene.training import checkpoint as checkpoints
-from veriscene.training import run as runs
+from veriscene.training.run_record import FORMAT, RUN
 
 EXAMPLES = yellow_circle_examples(30)
 
@@ -30,8 +30,8 @@ def make_run(folder: Path, corpus: Path, model: str = "biatt-pointer") -> Path:
     facts = dict.fromkeys(("preset", "command", "commit", "started", "machine"), "unknown")
     source = {"kind": "corpus", "folder": str(corpus)}
     config = checkpoint.config.to_json()
-    record = {**facts, "format": runs.FORMAT, "supervision": "labels", "config": config, "source": source}
-    (folder / runs.RUN).write_text(json.dumps(record))
+    record = {**facts, "format": FORMAT, "supervision": "labels", "config": config, "source": source}
+    (folder / RUN).write_text(json.dumps(record))
     return folder
 
 

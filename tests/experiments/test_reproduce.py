@@ -20,7 +20,7 @@ from veriscene.evaluation import metrics
 from veriscene.evaluation.comparison import Difference
 from veriscene.experiments import plans, seeds
 from veriscene.experiments.reproduce import Reproduction, planned
-from veriscene.experiments.seeds import Score, Summary
+from veriscene.experiments.summary import Score, Summary
 from veriscene.experiments.table import Compared, Result, Table
 from veriscene.models import load_preset
 from veriscene.models.layers.pooling import POOLINGS

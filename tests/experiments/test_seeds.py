@@ -17,6 +17,7 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.experiments import seeds
+from veriscene.experiments.summary import Summary
 from veriscene.models import load_preset
 from veriscene.scenes import nlvr
 from veriscene.training import checkpoint as checkpoints
@@ -45,7 +46,7 @@ def tiny(*changes: str) -> Config:
     return load_preset("bienc", [*TINY, "model.item=4", *changes])
 
 
-def train(folder: Path, corpus: Path, count: int = 2) -> seeds.Summary | None:
+def train(folder: Path, corpus: Path, count: int = 2) -> Summary | None:
     if not seeds.is_folder_of_seeds(folder):
         config = tiny("training.seed=5")
         seeds.start(config, preset="bienc", data=corpus, folder=folder, count=count, accelerator=Accelerator())

@@ -20,6 +20,7 @@ from veriscene.models import Model, load_preset
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
 from veriscene.training.base import Trainer
+from veriscene.training.run_record import read_record
 from veriscene.training.trainer import StepTrainer
 
 SIZES = ["model.embedding=4", "model.hidden=4", "model.item=4"]
@@ -69,7 +70,7 @@ def test_a_run_starts_with_the_weights_and_vocabulary_of_the_model(tmp_path: Pat
     with start(data, tmp_path / "second", "training.seed=2", initial=first) as trainer:
         assert trainer.source.encoder.vocabulary == initial.encoder.vocabulary
         assert_same_weights(model_of(trainer), initial.model)
-    record = run.read(tmp_path / "second")
+    record = read_record(tmp_path / "second")
     assert record.initial == str(first) and record.supervision == "synthetic"  # though the corpus has labels
     with run.resume(tmp_path / "second", accelerator=Accelerator(), quiet=True) as trainer:
         assert_same_weights(model_of(trainer), initial.model)  # nothing was saved yet
@@ -140,4 +141,4 @@ def test_a_row_that_starts_from_another_needs_it(tmp_path: Path) -> None:
         assert result is not None
     work.check([after])
     assert "--init bienc" in result.command
-    assert run.read(tmp_path / "out" / after.folder / "seed2").initial == str(tmp_path / "out" / "bienc" / "seed2")
+    assert read_record(tmp_path / "out" / after.folder / "seed2").initial == str(tmp_path / "out" / "bienc" / "seed2")

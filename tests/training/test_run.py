@@ -23,11 +23,13 @@ from veriscene.config import Config
 from veriscene.corpora import synthetic
 from veriscene.errors import InputError
 from veriscene.experiments import seeds
+from veriscene.experiments.summary import Summary
 from veriscene.models import load_preset
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run, trainer
 from veriscene.training.base import Trainer
 from veriscene.training.progress import read_log
+from veriscene.training.run_record import read_record
 from veriscene.training.trainer import StepTrainer
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=16", "training.evaluate_every=4"]
@@ -56,7 +58,7 @@ def open_and_close(opened: AbstractContextManager[Trainer]) -> None:
         pass
 
 
-def train_seeds(folder: Path) -> seeds.Summary | None:
+def train_seeds(folder: Path) -> Summary | None:
     return seeds.train(folder, accelerator=Accelerator(), say=lambda text: None, quiet=True)
 
 
@@ -128,7 +130,7 @@ def test_two_runs_that_start_at_once_do_not_mix(tmp_path: Path, monkeypatch: pyt
         assert not trainer.fit().interrupted
     with resume(folder) as resumed:
         assert resumed.position.finished
-    assert run.read(folder).data is None and run.read(folder).supervision == "synthetic"
+    assert read_record(folder).data is None and read_record(folder).supervision == "synthetic"
 
 
 def test_seeds_are_locked_together_and_each(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

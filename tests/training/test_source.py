@@ -27,6 +27,7 @@ from veriscene.tensors.batch import required
 from veriscene.tensors.encoder import ItemOrder
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
+from veriscene.training.run_record import read_record
 from veriscene.training.source import CorpusSource, Epoch, Source, batches
 
 
@@ -148,7 +149,7 @@ def test_supervision_is_that_of_the_corpus_folder(supervision: str, tmp_path: Pa
         assert trainer.source.supervision == supervision
         trainer.fit()
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    assert record["supervision"] == run.read(folder).supervision == supervision
+    assert record["supervision"] == read_record(folder).supervision == supervision
     assert record["source"] == {"kind": "corpus", "folder": str(tmp_path / "corpus")}
     assert checkpoints.load(folder).metrics["supervision"] == supervision
 

@@ -15,6 +15,7 @@ from veriscene.config import Config
 from veriscene.experiments.reporting import REPORT, report_run
 from veriscene.models.base import Progress
 from veriscene.training import run
+from veriscene.training.run_record import RUN
 
 
 def quickstart(
@@ -28,7 +29,7 @@ def quickstart(
 ) -> dict[str, Any] | None:
     """The object that the main job prints last: accuracy, examples, seconds, report; None if it was interrupted."""
     if folder is not None:
-        was_cut_off = (folder / run.RUN).exists() and not (folder / REPORT).exists()
+        was_cut_off = (folder / RUN).exists() and not (folder / REPORT).exists()
         resume = f"continue with: {_rest_command(folder)}; or " if was_cut_off else ""
         files.check_empty(folder, hint=f"{resume}name another folder with --out")
     started = time.monotonic()

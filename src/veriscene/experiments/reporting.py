@@ -24,6 +24,7 @@ from veriscene.serving.judge import TorchJudge
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run as runs
 from veriscene.training.progress import read_log
+from veriscene.training.run_record import read_record
 
 REPORT, COMPARISON = "report.html", "comparison.html"
 SHOWN = 6  # most confident mistakes, and examples judged right
@@ -71,7 +72,7 @@ def report_run(
 
 def _reported(run: Path, name: str, examples: list[Example], accelerator: Accelerator) -> ReportedRun:
     checkpoint = checkpoints.load(run, device=accelerator.device)
-    record, settings, judge = runs.read(run), flat(checkpoint.config), TorchJudge(checkpoint)
+    record, settings, judge = read_record(run), flat(checkpoint.config), TorchJudge(checkpoint)
     probability = probabilities(judge, examples, accelerator)
     every = [Judged(example, probability[example.identifier]) for example in examples]
     worst = first_per_statement(mistakes(every), lambda each: each.example.statement)[:SHOWN]

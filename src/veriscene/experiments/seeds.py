@@ -9,10 +9,8 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import mean, stdev
-from typing import Any
 
 from accelerate import Accelerator
 
@@ -20,6 +18,7 @@ from veriscene import files, models
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
+from veriscene.experiments.summary import Score, Summary
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.serving import load
@@ -29,6 +28,7 @@ from veriscene.training import run
 from veriscene.training.checkpoint import SUMMARY
 from veriscene.training.distributed import any_process, on_main_process
 from veriscene.training.run import SEEDS
+from veriscene.training.run_record import RUN, absolute, read_record
 
 MOST = 1_000  # more is a typing error
 
@@ -53,47 +53,6 @@ class Record:
     def initial_of(self, seed: int) -> str | Path | None:
         own = Path(self.initial, f"seed{seed}") if self.initial else None
         return own if own and own.is_dir() else self.initial
-
-
-@dataclass(frozen=True)
-class Score:
-    seed: int
-    accuracy: float
-    consistency: float
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The scores of all seeds on one split."""
-
-    scores: tuple[Score, ...]
-
-    @property
-    def accuracy(self) -> float:
-        return mean(score.accuracy for score in self.scores)
-
-    @property
-    def consistency(self) -> float:
-        return mean(score.consistency for score in self.scores)
-
-    @property
-    def spread(self) -> float | None:
-        """The standard deviation over seeds."""
-        return stdev(score.accuracy for score in self.scores) if len(self.scores) > 1 else None
-
-    @property
-    def best(self) -> Score:
-        return max(self.scores, key=lambda score: score.accuracy)
-
-    def to_json(self) -> dict[str, Any]:
-        figures = {"accuracy": self.accuracy, "spread": self.spread, "consistency": self.consistency}
-        return {**figures, "scores": [asdict(score) for score in self.scores]}
-
-    def __str__(self) -> str:
-        spread = f" ± {self.spread:.1%}" if self.spread is not None else ""
-        count = "1 seed" if len(self.scores) == 1 else f"{len(self.scores)} seeds"
-        best = f"best {self.best.accuracy:.1%} (seed {self.best.seed})"
-        return f"{self.accuracy:.1%}{spread} over {count}, {best}, consistency {self.consistency:.1%}"
 
 
 # ---------------------------------------------------------------- seeds.json
@@ -121,7 +80,7 @@ def start(
         data and data.resolve(),
         None,
         tuple(path.resolve() for path in programs),
-        run.absolute(initial),
+        absolute(initial),
     )
     models.read_config(record.config_of(seeds[-1]).to_json(), where=f"--seeds {count}")  # raises InputError if invalid
     models.check(config.model)
@@ -232,7 +191,7 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
     """Trains one seed to its end and scores it, unless that was done before; False if it was interrupted."""
     # Rank 0 decides: another rank may look later, and find what rank 0 has begun meanwhile.
     is_main = accelerator.is_main_process
-    is_begun, is_done = any_process(accelerator, is_main and (own / run.RUN).exists(), is_main and _is_done(own))
+    is_begun, is_done = any_process(accelerator, is_main and (own / RUN).exists(), is_main and _is_done(own))
     if is_done:
         return True
     if is_begun:
@@ -278,7 +237,7 @@ def judge(folder: Path, split: str, *, accelerator: Accelerator, examples: Seque
 
 def supervision(folder: Path) -> str:
     """Of a folder whose first seed is trained, as its source reported it."""
-    return run.read(folder / f"seed{read(folder).seeds[0]}").supervision
+    return read_record(folder / f"seed{read(folder).seeds[0]}").supervision
 
 
 def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:

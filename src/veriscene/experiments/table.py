@@ -11,7 +11,7 @@ from typing import Any
 from veriscene import files
 from veriscene.evaluation.comparison import Difference
 from veriscene.experiments.plans import Plan, Row
-from veriscene.experiments.seeds import Summary
+from veriscene.experiments.summary import Summary
 
 
 @dataclass(frozen=True)

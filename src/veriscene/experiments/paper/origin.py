@@ -15,7 +15,7 @@ from veriscene import __version__
 from veriscene.experiments import seeds
 from veriscene.experiments.reproduce import Reproduction
 from veriscene.experiments.table import Table
-from veriscene.training import run
+from veriscene.training import run_record
 
 LIBRARIES = ("torch", "accelerate", "numpy", "scikit-learn", "matplotlib")
 
@@ -25,8 +25,8 @@ def of_page(command: str, data: Path, accelerator: Accelerator) -> list[tuple[st
     return [
         ("command", command),
         ("corpus", str(data)),
-        ("commit", run.commit() or "unknown"),
-        ("machine", f"{run.machine(accelerator)}; {len(os.sched_getaffinity(0))} cores, {platform.platform()}"),
+        ("commit", run_record.commit() or "unknown"),
+        ("machine", f"{run_record.machine(accelerator)}; {len(os.sched_getaffinity(0))} cores, {platform.platform()}"),
         ("environment", ", ".join([f"veriscene {__version__}", *map(_version, LIBRARIES)])),
         ("page written", time.strftime("%Y-%m-%d %H:%M:%S %z")),
     ]
@@ -38,7 +38,7 @@ def of_rows(work: Reproduction, table: Table) -> list[tuple[str, str]]:
     for result in table.results:
         if result.row.name not in work.elsewhere:
             own = work.own(result.row)
-            records = [run.read(own / f"seed{seed}") for seed in seeds.read(own).seeds]
+            records = [run_record.read_record(own / f"seed{seed}") for seed in seeds.read(own).seeds]
             commits = _each(record.commit or "unknown" for record in records)
             machines = _each(record.machine for record in records)
             text = f"{result.command}; commit {commits}; {machines}; first seed started {records[0].started}"

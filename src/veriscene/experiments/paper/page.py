@@ -12,7 +12,7 @@ from veriscene.evaluation.report.document import document, facts
 from veriscene.experiments.paper import published
 from veriscene.experiments.paper.published import PublishedFigure
 from veriscene.experiments.plans import MEASURED_AS, Row
-from veriscene.experiments.seeds import Summary
+from veriscene.experiments.summary import Summary
 from veriscene.experiments.table import Compared, Result, Table
 
 _INPUTS = {"structured": "Structured representations", "pixels": "Raw images"}
