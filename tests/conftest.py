@@ -8,6 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
+
+from environment import Environment, build_wheel, install
 
 # Small tensors gain nothing from threads, and threads that wait for one another on a busy machine cost a great deal.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -38,3 +41,18 @@ def nlvr_folder() -> Path:
     if not (folder / "dev" / "dev.json").is_file():
         pytest.skip(f"the NLVR corpus is not at {folder}; set VERISCENE_NLVR to the folder that holds dev/dev.json")
     return folder
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package's wheel, built once for all processes that run tests."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "wheel"
+    with FileLock(f"{folder}.lock"):
+        return next(folder.glob("*.whl"), None) or build_wheel(folder)
+
+
+@pytest.fixture(scope="session")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """A new environment in which the wheel is installed with the extras for users."""
+    return install(wheel, tmp_path_factory.mktemp("environment") / "new")

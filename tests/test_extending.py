@@ -1,67 +1,34 @@
-"""The model of docs/extending.md works as the guide says."""
+"""The model of docs/extending.md is added to the package, trained, used and tested as the guide says."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-import tomllib
-from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-import pytest
-import torch
-from accelerate import Accelerator
-from torch.testing import assert_close
-
-from samples import vocabulary_of, write_corpus, yellow_circle_examples
-from veriscene import models
-from veriscene.serving import load
-from veriscene.training import run
-
-GUIDE = (Path(__file__).resolve().parent.parent / "docs" / "extending.md").read_text(encoding="utf-8")
+from environment import install
+from guides import GUIDES, ROOT, blocks, follow, run
 
 
-def block(marker: str, language: str) -> str:
-    found = re.search(rf"<!-- {marker} -->\n```{language}\n(.*?)```", GUIDE, re.DOTALL)
-    assert found, f"the guide has no block marked {marker!r}"
-    return found[1]
-
-
-@pytest.fixture
-def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The guide's model, added as the guide adds it."""
-    path = tmp_path / "deep_sets.py"
-    path.write_text(block("a model that the tests add", "python"), encoding="utf-8")
-    spec = spec_from_file_location("deep_sets", path)
-    assert spec and spec.loader
-    module = module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "deep_sets", module)  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    monkeypatch.setitem(models.MODELS, "deep-sets", module.DeepSets)
-    yield
-
-
-@pytest.mark.usefixtures("added")
-def test_the_guides_model_is_trained_and_judges(tmp_path: Path) -> None:
-    examples = yellow_circle_examples(80)
-    corpus = write_corpus(tmp_path / "corpus", examples[:60], examples[60:])
-    tree = tomllib.loads(block("a preset that the tests use", "toml"))
-    config = models.read_config(tree | {"data": {"minimum_count": 1}}, where="the guide")
-    folder, accelerator = tmp_path / "run", Accelerator(cpu=True)
-    start = run.start(config, preset="deep-sets", data=corpus, folder=folder, accelerator=accelerator, quiet=True)
-    with start as trainer:
-        assert trainer.fit().position.finished
-    verdict = load(folder)(examples[0].statement, examples[0].scene)
-    assert verdict.per_box is not None and verdict.probability == pytest.approx(max(verdict.per_box))
-
-
-@pytest.mark.usefixtures("added")
-def test_the_guides_model_keeps_the_guides_rules() -> None:
-    examples = yellow_circle_examples(5)
-    config = models.read_config({"model": {"name": "deep-sets"}}, where="the guide")
-    vocabulary = vocabulary_of(examples)
-    model = models.build(config.model, vocabulary=vocabulary).eval()
-    batch = models.encoder(config, vocabulary)(examples)
-    alone = torch.cat([model(batch[number : number + 1]).logits for number in range(len(examples))])
-    assert_close(model(batch).logits, alone)
+def test_the_guides_model_is_added_and_works(wheel: Path, tmp_path: Path) -> None:
+    text = GUIDES["extending.md"]
+    model, line, preset = (
+        re.findall(rf"^## {number}\..*?^```\w+\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[0] for number in (1, 2, 3)
+    )
+    environment, work = install(wheel, tmp_path / "environment"), tmp_path / "work"
+    package = environment.packages / "veriscene"
+    (package / "models" / "deep_sets.py").write_text(model)
+    (package / "presets" / "deep-sets.toml").write_text(preset)
+    models, opening = package / "models" / "__init__.py", "MODELS: dict[str, type[Model]] = {\n"
+    assert opening in line and opening in models.read_text()
+    models.write_text(models.read_text().replace(opening, line.replace("    ...\n", "").removesuffix("}\n")))
+    work.mkdir()
+    with environment.preloaded(tmp_path / "bin") as variables:
+        printed = follow("extending.md", work, environment, variables)
+    assert re.search(r"deep-sets +deep-sets +Deep sets: sums", printed["veriscene models"])
+    assert (work / "deep-sets.onnx").is_file()
+    _, *arguments = next(c for block in blocks(text) for c in block.commands if c.startswith("pytest ")).split()
+    test = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    test += ["-k", "deep-sets and not onnx"]  # `veriscene export` has just compared both
+    assert " passed" in run(test, ROOT, {**os.environ, "PYTHONPATH": str(environment.packages)})

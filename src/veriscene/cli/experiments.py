@@ -110,7 +110,7 @@ def tune(
     try:
         import optuna  # noqa: F401
     except ModuleNotFoundError as error:
-        raise InputError(f"optuna is missing ({error})", allowed='pip install "veriscene[tune]"') from None
+        raise InputError(f"optuna is missing ({error})", allowed="pip install 'veriscene[tune]'") from None
     from veriscene.experiments.tuning.space import Search
     from veriscene.experiments.tuning.tune import tune as run_study
     from veriscene.training.settings import check_changes

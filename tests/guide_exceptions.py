@@ -1,0 +1,64 @@
+"""What the tests change in the commands of the README and the guides, and which they leave out."""
+
+from __future__ import annotations
+
+SMALL = (
+    "--set model.embedding=4 --set model.hidden=4 --set model.item=4"
+    " --set data.minimum_count=1 --set training.epochs=1 --set training.threads=1"
+)
+TAUGHT = f"{SMALL} --set teacher.scenes=4 --set teacher.grammar_scenes=4 --set teacher.workers=1"
+
+# What is added to a command that would take minutes on a GPU and hours on a CPU.
+ADDED = {
+    "veriscene train biatt-pointer --data nlvr": SMALL,
+    "veriscene train biatt --data nlvr --teacher nlvr/programs/train.jsonl --out runs/taught": TAUGHT,
+    "veriscene train biatt --data nlvr --set teacher.statements=17000": f"{TAUGHT} --set teacher.statements=10",
+    "veriscene train biatt --data nlvr --teacher own.jsonl --set teacher.statements=17000": (
+        f"{TAUGHT} --set teacher.statements=10"
+    ),
+    "veriscene train biatt --data nlvr --init runs/taught": SMALL,
+    "veriscene train biatt --data nlvr --seeds 3": SMALL,
+    "veriscene train deep-sets --set training.epochs=5": "--set data.statements=20",
+    "veriscene reproduce table1 --data nlvr --dry-run": "--row MaxEnt --row BiENC",
+    "veriscene reproduce table1 --data nlvr": "--row MaxEnt",
+    "veriscene reproduce table1 --data nlvr --row BiATT": f"{SMALL} --out runs/one-row",
+    "veriscene reproduce ablations --data nlvr": f"--row 'BiATT, pooling mean, order random' {SMALL}",
+    "veriscene pretrain eyes --minutes 30": "--steps 1 --batch 1 --workers 1",
+}
+
+_INSTALLS = "installs packages; tests/test_wheel.py checks that the wheel has the extra"
+_REPOSITORY = "needs the repository; tests/benchmarks and tests/cli run it"
+_NETWORK = "downloads; tests/corpora/test_download.py runs it against a server of its own"
+
+# Commands, and Python blocks by their first line, that are not run.
+LEFT_OUT = {
+    "make run": "installs packages; tests/experiments/test_quickstart.py runs what it runs",
+    "make demo": "installs packages; docs/serving.md has the same command",
+    "make test": "these tests",
+    "make docs": "installs packages; tests/test_docs.py builds them",
+    "pip install 'veriscene[serve]'": _INSTALLS,
+    "pip install 'veriscene[plot]'": _INSTALLS,
+    "veriscene data get nlvr": _NETWORK,
+    "git clone https://github.com/lil-lab/nlvr": "downloads the pictures",
+    "git clone … && cd veriscene": "the repository is here",
+    ". .venv/bin/activate": "belongs to the clone",
+    "pytest tests/models tests/training/test_step.py tests/training/test_checkpoint.py tests/serving/test_judge.py"
+    " -k deep-sets": "runs in the repository; tests/test_extending.py does so",
+    "veriscene bench teacher --data nlvr --teacher nlvr/programs/train.jsonl": _REPOSITORY,
+    "python benchmarks/robustness.py nlvr/dev/dev.json --model best --out robustness.md": _REPOSITORY,
+    "python benchmarks/counterfactuals.py best nlvr/dev/dev.json --programs nlvr/programs/dev.jsonl": _REPOSITORY,
+    "docker build -t veriscene --build-arg TORCH_INDEX=URL .": "needs docker and the network",
+    "docker run --rm -p 127.0.0.1:8000:8000 veriscene": "needs docker",
+    "veriscene pretrain resnet50-rendered --minutes 7": "a step on a CPU takes long; tests/training/test_pretrain.py",
+    'judge.push_to_hub("me/nlvr-judge", private=True)  # after `hf auth login`': "needs an account",
+    '"""Deep sets: words and items are embedded one by one and added up."""': "a file; added to the package instead",
+    "from veriscene.models.deep_sets import DeepSets": "a line; added to the package instead",
+}
+
+# Commands that the text only mentions, with no block that runs them.
+ONLY_MENTIONED = {
+    "data backbone": "needs a download; tests/models/vision/test_convert.py",
+    "bench train": _REPOSITORY,
+    "bench predict": _REPOSITORY,
+    "bench serve": _REPOSITORY,
+}
