@@ -57,13 +57,16 @@ class Reproduction:
         return configure(row.preset, [*row.changes, *self.changes])
 
     def lacking(self, rows: Sequence[Row]) -> dict[str, InputError]:
-        """Why rows cannot be trained here: a library or pretrained weights are missing."""
+        """Why rows cannot be trained here: a library or pretrained weights are missing. Changes that do not fit a row
+        are an error only if it is trained (`check`)."""
         reasons: dict[str, InputError] = {}
         for row in rows:
             try:
                 self.configuration(row)
             except MissingRequirement as error:
                 reasons[row.name] = error
+            except InputError:
+                continue
         return reasons
 
     def check(self, rows: Sequence[Row]) -> None:
