@@ -19,7 +19,7 @@ ADDED = {
     "veriscene train biatt --data nlvr --init runs/taught": SMALL,
     "veriscene train biatt --data nlvr --seeds 3": SMALL,
     "veriscene train deep-sets --set training.epochs=5": "--set data.statements=20",
-    "veriscene reproduce paper --data nlvr --dry-run": "--row MaxEnt --row BiENC",
+    "veriscene reproduce paper --data nlvr --dry-run": "--row MaxEnt",
     "veriscene reproduce paper --data nlvr": "--row MaxEnt",
     "veriscene reproduce paper --data nlvr --row BiATT --row BiENC": f"{SMALL} --out runs/two-rows",
     "veriscene reproduce table1 --data nlvr": "--row MaxEnt",
@@ -27,7 +27,7 @@ ADDED = {
     "veriscene reproduce orders --data nlvr": (
         f"--row 'BiATT, taught, pooling max, order random' {TAUGHT} --set teacher.statements=10"
     ),
-    "veriscene reproduce table1 --data nlvr --row BiATT": f"{SMALL} --out runs/one-row",
+    "veriscene reproduce table1 --data nlvr --row BiATT": f"{SMALL} --out runs/two-rows/table1",
     "veriscene pretrain eyes --minutes 30": "--steps 1 --batch 1 --workers 1",
 }
 
