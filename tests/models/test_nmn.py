@@ -47,6 +47,20 @@ def small_nmn(some: list[Example]) -> NMN:
     return model
 
 
+def test_at_first_every_object_fits_every_word() -> None:
+    """A word that is not learned yet must not hide what the others find."""
+    some = examples()
+    model = models.build(NMNConfig(embedding=5, cell=6, heads=3, hidden=8, verdict=4), vocabulary=vocabulary_of(some))
+    assert isinstance(model, NMN)
+    batch = batch_of(some)
+    cells, presence = model.look(batch)
+    found = model.find_all(required(batch.layout).spans, batch.statement.words, 0 * cells, presence)
+    longest = int(required(batch.layout).spans.sum(dim=-1).max())
+    assert bool((found >= 0.8**longest * presence[:, None, :, None]).all()) and bool(
+        (found <= presence[:, None, :, None]).all()
+    )
+
+
 # ---------------------------------------------------------------- modules
 
 

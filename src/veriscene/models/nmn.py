@@ -44,7 +44,8 @@ class NMNConfig(SeeingConfig, ModelConfig):
     embedding: int = size(32)
     cell: int = size(24)
     heads: int = number(8, 1, 1024)  # maps of each step
-    spread: float = number(0.5, 0.0, 10.0)  # standard deviation of the initial queries
+    spread: float = number(0.3, 0.0, 10.0)  # standard deviation of the initial queries
+    initial_fit: float = number(3.0, -10.0, 10.0)  # bias of a query: at first nearly every object fits every word
     hidden: int = size(96)
     verdict: int = size(32)
     dropout: float = share(0.0)
@@ -65,6 +66,7 @@ class NMN(SeeingModel):
         cell: int,
         heads: int,
         spread: float,
+        initial_fit: float,
         hidden: int,
         verdict: int,
         dropout: float,
@@ -88,6 +90,8 @@ class NMN(SeeingModel):
         self.count = mlp(COUNTED * heads * (MOST_COUNTED + 1) + embedding, verdict)
         self.decide = mlp(3 * verdict + 2 * embedding, 1)
         nn.init.normal_(self.queries.weight, std=spread)
+        with torch.no_grad():
+            self.queries.weight.view(len(vocabulary), heads, -1)[..., -1] += initial_fit
         nn.init.zeros_(self.correct.weight)
         nn.init.zeros_(self.correct.bias)
         axis = torch.linspace(-1, 1, GRID)
