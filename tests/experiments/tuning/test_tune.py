@@ -184,5 +184,5 @@ def test_without_optuna_the_error_says_how_to_install_it(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(InputError, match=r'pip install "veriscene\[tune\]"'):
+    with pytest.raises(InputError, match=r"pip install 'veriscene\[tune\]'"):
         experiments.tune("bienc", corpus, out=tmp_path)
