@@ -206,3 +206,31 @@ def test_statements_get_new_typing_errors_in_each_epoch(tmp_path: Path) -> None:
     changed = [float((words == 1).float().mean()) for words in (plain, *epochs)]
     assert changed[0] == 0 and min(changed[1:]) > 0.05
     assert not torch.equal(*epochs)
+
+
+def test_variants_are_taught_with_the_scenes_of_the_grammar_and_never_replace_a_given_statement(tmp_path: Path) -> None:
+    given, varied = teacher(tmp_path), teacher(tmp_path, "teacher.variants=4")
+    variants = varied.statements[len(given.statements) :]
+    assert list(varied.statements[: len(given.statements)]) == list(given.statements)
+    texts = [each.text for each in varied.statements]
+    assert len(set(texts)) == len(texts)
+    assert "There is a tower with a yellow top." in texts and "There is a blue square." in texts
+    assert {each.scenes for each in variants} == {6}
+    assert not any("five towers" in each.text or "item." in each.text for each in variants), "these are one-sided"
+    made = everything(varied, 0)
+    assert not set(made.one_sided) - set(ONE_SIDED)
+    for number, label, scene in zip(made.statements, made.labels, made.scenes.scenes(), strict=True):
+        assert parse(varied.statements[number].program).holds(scene) == label
+
+
+def test_variants_without_programs_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"teacher\.variants.*--teacher"):
+        teacher(tmp_path, GRAMMAR, "teacher.variants=4", with_programs=False)
+
+
+def test_the_grammar_does_not_teach_another_meaning_of_a_known_statement() -> None:
+    settings = TeacherConfig(statements=20, workers=1)
+    first = draw_statements(settings, 1, lambda done, total: None)
+    known = [first[0].text.upper(), first[1].text.rstrip(".")]
+    later = draw_statements(settings, 1, lambda done, total: None, known=known)
+    assert [each.text for each in later[:18]] == [each.text for each in first[2:]]

@@ -31,6 +31,7 @@ from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
 from veriscene.training.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
 from veriscene.training.teacher.statements import Taught, draw_statements, read_statements
+from veriscene.training.teacher.variants import vary_statements
 from veriscene.training.teacher.workers import Workers, usable_cores
 
 SAMPLE_BLOCKS = 4  # on which models are prepared
@@ -97,11 +98,16 @@ class TeacherSource(Source):
     ) -> TeacherSource:
         """Statements from program files and the grammar, scenes and dev examples from a corpus folder."""
         teacher = config.teacher
+        if teacher.variants and not programs:
+            what = "variants are made of statements with programs, and there are none"
+            raise InputError(what, where="teacher.variants", allowed="give files with --teacher, or set it to 0")
         found = [each for path in programs for each in read_statements(path, scenes=teacher.scenes)]
         train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
-        found += draw_statements(teacher, _worker_count(teacher), progress)
         if not train:
             raise InputError("the train split holds no examples", where=folder)
+        workers, pools = _worker_count(teacher), pools_of(SceneArrays.of([example.scene for example in train]))
+        found += vary_statements(found, teacher, pools, workers, progress)
+        found += draw_statements(teacher, workers, progress, known=(each.text for each in found))
         supervision = "programs" if programs else "synthetic"
         return cls(config, statements=found, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
@@ -50,6 +50,10 @@ def read_statements(path: Path, *, scenes: int) -> list[Taught]:
     return read_records(path, parse, needs=_NEEDS)
 
 
+def _plain(text: str) -> str:
+    return text.lower().rstrip(" .")
+
+
 def _missing(named: Sequence[str]) -> str:
     return "program" if named else "sentence"
 
@@ -70,9 +74,15 @@ class Drawing:
         return [(each.text, each.program.text, each.kind) for each in drawn]
 
 
-def draw_statements(teacher: TeacherConfig, workers: int, progress: Progress) -> list[Taught]:
-    """Statements of the grammar with different texts; they depend on the settings, not on the number of workers."""
+def draw_statements(
+    teacher: TeacherConfig, workers: int, progress: Progress, *, known: Iterable[str] = ()
+) -> list[Taught]:
+    """Statements of the grammar with different texts, none of them `known`, as another program may mean that text.
+
+    They depend on the settings and on what is known, not on the number of workers.
+    """
     count, found = teacher.statements, dict[str, Taught]()
+    taken = {_plain(text) for text in known}
     size = min(count, STATEMENTS_PER_BLOCK)
     drawing = Drawing(teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
     with closing(Workers(drawing, workers)) as processes:
@@ -80,7 +90,8 @@ def draw_statements(teacher: TeacherConfig, workers: int, progress: Progress) ->
             # Starting processes takes longer than drawing a single block.
             blocks = processes.make(number) if drawing.blocks > 1 else [drawing.make(number, 0)]
             for text, program, kind in chain(*blocks):
-                found.setdefault(text, Taught(text, program, kind, teacher.grammar_scenes))
+                if _plain(text) not in taken:
+                    found.setdefault(text, Taught(text, program, kind, teacher.grammar_scenes))
             progress(min(count, len(found)), count)
             if len(found) >= count:
                 return list(found.values())[:count]

@@ -1,0 +1,111 @@
+"""Statements that say the same of other colours, shapes, sizes and numbers, with the programs that mean the same.
+
+Both are changed as text, word by word. A change is made only where the words of the statement account for everything in
+the program that it touches: a misspelt "blck", or a "box with one item", would stay as it is while the program changed.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+
+from veriscene.meaning.program import Program
+
+COLORS, SHAPES, SIZES = ("yellow", "black", "blue"), ("circle", "square", "triangle"), ("small", "medium", "big")
+SYNONYMS = {"large": "big"} | {f"{shape}s": shape for shape in SHAPES}
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+LEAST, MOST = 2, 6  # numbers that are exchanged: "one" often means "a", and more than six things are rare
+COMPARISONS = {"exactly": "==", "at least": ">=", "at most": "<=", "more than": ">", "less than": "<"}
+
+_WORD = re.compile(r"[A-Za-z]+|\d+")
+_NAME = re.compile(r"\b(is_)([a-z]+)\b|\b((?:Color|Shape|Size)\.)([A-Z]+)\b")
+_NUMBER = re.compile(r"\b\d+\b")
+_COUNTED = re.compile(rf"\b({'|'.join(COMPARISONS)}) (\d|{'|'.join(NUMBERS)})\b", re.IGNORECASE)
+_CALCULATES = re.compile(r"combinations|select|[%+\[]")  # where a number may not be one that the statement names
+
+
+def vary(rng: random.Random, text: str, program: Program) -> tuple[str, str]:
+    """A variant of a statement and of its program, as texts; the statement itself if nothing can be exchanged."""
+    meaning = program.text
+    exchange = _exchange_names(rng, text, meaning)
+    numbers = _exchange_numbers(rng, text, meaning)
+    text = _WORD.sub(lambda word: _exchanged(rng, word[0], exchange, numbers), text)
+    meaning = _NAME.sub(lambda name: _renamed(name, exchange), meaning)
+    meaning = _NUMBER.sub(lambda number: str(numbers.get(int(number[0]), number[0])), meaning)
+    return _exchange_comparison(rng, text, meaning)
+
+
+def _exchange_names(rng: random.Random, text: str, meaning: str) -> dict[str, str]:
+    """Which colours, shapes and sizes become which others."""
+    said = {SYNONYMS.get(word, word) for word in _words(text)}
+    meant = {(name[2] or name[4]).lower() for name in _NAME.finditer(meaning)}
+    exchange: dict[str, str] = {}
+    for values in (COLORS, SHAPES, SIZES):
+        named, used = said & set(values), meant & set(values)
+        # Statements such as "only yellow and black items" and "all three colours" need not name every colour.
+        names_all = named == used or (values is COLORS and len(used) == len(COLORS))
+        if names_all and not (values is SHAPES and said & {"grey", "gray"}):  # a grey square is a box
+            exchange |= zip(values, rng.sample(values, len(values)), strict=True)
+    return exchange
+
+
+def _exchange_numbers(rng: random.Random, text: str, meaning: str) -> dict[int, int]:
+    """Which numbers become which others; none if some are only in the statement or only in the program."""
+    said = {number for word in _words(text) if (number := _value(word)) is not None and number >= LEAST}
+    meant = {int(number) for number in _NUMBER.findall(meaning) if int(number) >= LEAST}
+    if said != meant or _CALCULATES.search(meaning) or not all(number <= MOST for number in said):
+        return {}
+    return dict(zip(sorted(said), rng.sample(range(LEAST, MOST + 1), len(said)), strict=True))
+
+
+def _exchange_comparison(rng: random.Random, text: str, meaning: str) -> tuple[str, str]:
+    """Replaces "exactly two" by "at least two" and so on, if it is the only place with that number in both texts."""
+    found = _COUNTED.search(text)
+    if found is None or rng.random() < 0.5:
+        return text, meaning
+    number, old = _value(found[2].lower()), COMPARISONS[found[1].lower()]
+    places = [place for place in _NUMBER.finditer(meaning) if int(place[0]) == number]
+    if [_value(word) for word in _words(text)].count(number) != 1 or len(places) != 1:
+        return text, meaning
+    before = meaning[: places[0].start()]
+    if not before.endswith(f" {old} "):
+        return text, meaning
+    phrase, new = rng.choice([*COMPARISONS.items()])
+    text = text[: found.start()] + _like(found[1], phrase) + text[found.end(1) :]
+    return text, f"{before.removesuffix(f'{old} ')}{new} {meaning[places[0].start() :]}"
+
+
+def _exchanged(rng: random.Random, word: str, names: Mapping[str, str], numbers: Mapping[int, int]) -> str:
+    lower = word.lower()
+    number, name = _value(lower), SYNONYMS.get(lower, lower)
+    if number is not None and number in numbers:
+        new = numbers[number]
+        return str(new) if word.isdigit() else _like(word, NUMBERS[new])
+    if name not in names:
+        return word
+    new_name = names[name]
+    if new_name == "big":
+        new_name = rng.choice(["big", "large"])
+    return _like(word, new_name + "s" * (name in SHAPES and lower.endswith("s")))
+
+
+def _renamed(name: re.Match[str], exchange: Mapping[str, str]) -> str:
+    before, value = (name[1], name[2]) if name[1] else (name[3], name[4])
+    new = exchange.get(value.lower(), value)
+    return before + (new.upper() if value.isupper() else new)
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def _value(word: str) -> int | None:
+    if word.isdigit():
+        return int(word)
+    return NUMBERS.index(word) if word in NUMBERS else None
+
+
+def _like(old: str, new: str) -> str:
+    """With a capital if the old word has one."""
+    return new.capitalize() if old[0].isupper() else new

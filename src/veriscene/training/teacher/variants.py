@@ -1,0 +1,89 @@
+"""Variants of a teacher's statements: other colours, shapes, sizes and numbers, in statement and program alike."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from veriscene.config import TeacherConfig
+from veriscene.meaning.bulk.arrays import SceneArrays
+from veriscene.meaning.bulk.evaluation import BulkProgram
+from veriscene.meaning.notation import parse
+from veriscene.meaning.scene_drawing import SceneKind
+from veriscene.meaning.variation import vary
+from veriscene.training.teacher.statements import Progress, Taught
+from veriscene.training.teacher.workers import Workers
+
+STATEMENTS_PER_BLOCK = 16
+TRIES_PER_VARIANT = 4
+SCENES = 500  # of the corpus, on which a variant is tried
+# Nearly always true or nearly always false: "five towers", "at most six items". It would teach next to nothing.
+LEAST_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class Varying:
+    """Makes variants of statements in blocks, as a worker process does."""
+
+    statements: Sequence[Taught]
+    scenes: Mapping[SceneKind | None, SceneArrays]
+    count: int  # for each statement, at most
+    seed: int
+
+    @property
+    def blocks(self) -> int:
+        return -(-len(self.statements) // STATEMENTS_PER_BLOCK)
+
+    def make(self, epoch: int, block: int) -> list[Taught]:
+        at = block * STATEMENTS_PER_BLOCK
+        return [each for one in self.statements[at : at + STATEMENTS_PER_BLOCK] for each in self._variants(one)]
+
+    def _variants(self, statement: Taught) -> list[Taught]:
+        rng, program = random.Random(f"{self.seed} {statement.text}"), parse(statement.program)
+        found: dict[str, Taught] = {}
+        for _ in range(self.count * TRIES_PER_VARIANT):
+            text, meaning = vary(rng, statement.text, program)
+            if text not in found and meaning != statement.program and self._is_instructive(meaning, statement.kind):
+                found[text] = replace(statement, text=text, program=meaning)
+            if len(found) == self.count:
+                break
+        return list(found.values())
+
+    def _is_instructive(self, meaning: str, kind: SceneKind | None) -> bool:
+        share = BulkProgram(parse(meaning)).holds(self.scenes[kind]).mean()
+        return bool(LEAST_SHARE <= share <= 1 - LEAST_SHARE)
+
+
+def vary_statements(
+    statements: Sequence[Taught],
+    teacher: TeacherConfig,
+    pools: Mapping[SceneKind, SceneArrays],
+    workers: int,
+    progress: Progress,
+) -> list[Taught]:
+    """Up to `teacher.variants` of each statement, none with the text of a statement; they depend on the settings and on
+    the scenes, not on the number of workers."""
+    if not teacher.variants:
+        return []
+    rng = np.random.default_rng(teacher.seed)
+    scenes: dict[SceneKind | None, SceneArrays] = {}
+    for kind, pool in pools.items():
+        scenes[kind] = pool[rng.permutation(len(pool))[:SCENES]]
+    scenes[None] = SceneArrays.concatenated(scenes.values())
+    with_scenes = [each for each in statements if len(scenes[each.kind])]
+    if not with_scenes:
+        return []
+    with closing(Workers(Varying(with_scenes, scenes, teacher.variants, teacher.seed), workers)) as processes:
+        made = chain(*processes.make(0))
+    known = {each.text for each in statements}
+    variants: dict[str, Taught] = {}
+    for each in made:
+        if each.text not in known:
+            variants.setdefault(each.text, replace(each, scenes=teacher.grammar_scenes))
+    progress(len(variants), len(variants))
+    return list(variants.values())
