@@ -77,6 +77,7 @@ def test_capitals_digits_and_plurals_are_kept_and_large_is_big() -> None:
     [
         ("There is a blck item", "exist(filter_color(all_items, Color.BLACK))"),  # the word would stay black
         ("There is a yellow black at the top", "exist(filter_obj(all_items, lambda x: is_yellow(x) and is_top(x)))"),
+        ("A small blue item touches the wall", "Any(filter_color(all_items, Color.BLUE), is_touching_wall)"),
         ("A grey square has a square", "exist(filter_shape(all_items, Shape.SQUARE))"),  # the first is a box
         ("Each of the three boxes has an item", "All(all_boxes, lambda b: exist(b))"),  # three says nothing here
         ("There is more than one item", "count(all_items) >= 2"),

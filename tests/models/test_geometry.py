@@ -1,24 +1,14 @@
 """Features of walls and pairs: what the scene's own geometry says, pixel by pixel."""
 
-from dataclasses import replace
-
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from samples import random_scene
-from veriscene.models.layers.geometry import (
-    FEW,
-    NEIGHBOUR_FEATURES,
-    PAIR_FEATURES,
-    WALL_FEATURES,
-    neighbour_features,
-    pair_features,
-    wall_features,
-)
+from veriscene.models.layers.geometry import PAIR_FEATURES, WALL_FEATURES, pair_features, wall_features
 from veriscene.scenes.nlvr import Example
-from veriscene.scenes.scene import BOX_EXTENT, Box, Color, Item, Shape, Side, Size
+from veriscene.scenes.scene import BOX_EXTENT, Item, Side
 from veriscene.tensors.encoder import Encoder, ItemOrder
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
@@ -67,32 +57,3 @@ def test_features_are_those_of_the_scene(scene):
         for column, other_box, j in placed:
             expected = torch.tensor(expected_pair(i, j, same_box=box == other_box))
             assert_close(pairs[row, column], expected, atol=1e-5, rtol=0)
-
-
-def expected_neighbours(i: Item, box: Box) -> list[float]:
-    others = [j for j in box.items if j is not i]
-    sides = [
-        [j for j in others if j.right <= i.left],
-        [j for j in others if j.left >= i.right],
-        [j for j in others if j.top <= i.bottom],
-        [j for j in others if j.bottom >= i.top],
-    ]
-    close = [j for j in others if i.touches(j, margin=4)]
-    groups = [*sides, *([j for j in side if j in close] for side in sides), [j for j in others if i.touches(j)], close]
-    looks = [*Color, *Shape, *Size]
-    return [
-        sum(look in (j.color, j.shape, j.size) for j in group) / FEW for group in (*groups, box.items) for look in looks
-    ]
-
-
-@settings(deadline=None, max_examples=30)
-@given(SCENES)
-def test_neighbours_are_counted_whatever_the_padding_holds(scene):
-    items = ENCODE([Example("1-1", "a", scene)]).items
-    noise = torch.randint(0, 2, items.features.shape).float()
-    items = replace(items, features=torch.where(items.mask[..., None], items.features, noise))
-    found = neighbour_features(items, pair_features(items.features))[0]
-    assert found.shape[-1] == NEIGHBOUR_FEATURES
-    for box, whole in enumerate(scene.boxes):
-        for place, item in enumerate(whole.items):
-            assert_close(found[box, place], torch.tensor(expected_neighbours(item, whole)), atol=1e-5, rtol=0)

@@ -12,7 +12,8 @@ from torch.testing import assert_close
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.meaning.layout import Module
-from veriscene.models.layers.modules import Relate, Surroundings, at_least, difference, intersection, union
+from veriscene.models.layers.counting import at_least
+from veriscene.models.layers.modules import Relate, Surroundings, difference, intersection, union
 from veriscene.models.nmn import NMN, NMNConfig
 from veriscene.scenes.nlvr import Example
 from veriscene.tensors.batch import Batch, required
@@ -88,8 +89,8 @@ def test_maps_are_sets() -> None:
 
 
 def test_counts_are_thresholded() -> None:
-    assert at_least(torch.tensor(2.0)).tolist() == [1, 1, 0, 0, 0]
-    assert at_least(torch.tensor(2.25)).tolist() == [1, 1, 0.25, 0, 0]
+    assert at_least(torch.tensor(2.0), 5).tolist() == [1, 1, 0, 0, 0]
+    assert at_least(torch.tensor(2.25), 5).tolist() == [1, 1, 0.25, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Statements that say the same of other colours, shapes, sizes and numbers, with the programs that mean the same.
 
 Both are changed as text, word by word. A change is made only where the words of the statement account for everything in
-the program that it touches: a misspelt "blck", or a "box with one item", would stay as it is while the program changed.
+the program that it touches: a misspelt "blck" would stay as it is while the program changed. And a program that ignores
+a colour, shape or size of its statement is better not multiplied.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from veriscene.meaning.program import Program
 COLORS, SHAPES, SIZES = ("yellow", "black", "blue"), ("circle", "square", "triangle"), ("small", "medium", "big")
 SYNONYMS = {"large": "big"} | {f"{shape}s": shape for shape in SHAPES}
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+GREY = {"grey", "gray"}  # a grey square is a box
 LEAST, MOST = 2, 6  # numbers that are exchanged: "one" often means "a", and more than six things are rare
 COMPARISONS = {"exactly": "==", "at least": ">=", "at most": "<=", "more than": ">", "less than": "<"}
 
@@ -28,6 +30,8 @@ _CALCULATES = re.compile(r"combinations|select|[%+\[]")  # where a number may no
 def vary(rng: random.Random, text: str, program: Program) -> tuple[str, str]:
     """A variant of a statement and of its program, as texts; the statement itself if nothing can be exchanged."""
     meaning = program.text
+    if _ignores_words(text, meaning):
+        return text, meaning
     exchange = _exchange_names(rng, text, meaning)
     numbers = _exchange_numbers(rng, text, meaning)
     text = _WORD.sub(lambda word: _exchanged(rng, word[0], exchange, numbers), text)
@@ -36,16 +40,21 @@ def vary(rng: random.Random, text: str, program: Program) -> tuple[str, str]:
     return _exchange_comparison(rng, text, meaning)
 
 
+def _ignores_words(text: str, meaning: str) -> bool:
+    said = _said(text)
+    named = {*COLORS, *SHAPES, *SIZES} & said
+    return bool(named - _meant(meaning) - ({"square"} if said & GREY else set()))
+
+
 def _exchange_names(rng: random.Random, text: str, meaning: str) -> dict[str, str]:
     """Which colours, shapes and sizes become which others."""
-    said = {SYNONYMS.get(word, word) for word in _words(text)}
-    meant = {(name[2] or name[4]).lower() for name in _NAME.finditer(meaning)}
+    said, meant = _said(text), _meant(meaning)
     exchange: dict[str, str] = {}
     for values in (COLORS, SHAPES, SIZES):
         named, used = said & set(values), meant & set(values)
         # Statements such as "only yellow and black items" and "all three colours" need not name every colour.
         names_all = named == used or (values is COLORS and len(used) == len(COLORS))
-        if names_all and not (values is SHAPES and said & {"grey", "gray"}):  # a grey square is a box
+        if names_all and not (values is SHAPES and said & GREY):
             exchange |= zip(values, rng.sample(values, len(values)), strict=True)
     return exchange
 
@@ -94,6 +103,15 @@ def _renamed(name: re.Match[str], exchange: Mapping[str, str]) -> str:
     before, value = (name[1], name[2]) if name[1] else (name[3], name[4])
     new = exchange.get(value.lower(), value)
     return before + (new.upper() if value.isupper() else new)
+
+
+def _said(text: str) -> set[str]:
+    return {SYNONYMS.get(word, word) for word in _words(text)}
+
+
+def _meant(meaning: str) -> set[str]:
+    """Colours, shapes and sizes, and other words that functions have in their names."""
+    return {(name[2] or name[4]).lower() for name in _NAME.finditer(meaning)}
 
 
 def _words(text: str) -> list[str]:

@@ -19,11 +19,11 @@ from torch.nn.functional import logsigmoid
 from veriscene.config import ModelConfig, number, share, size
 from veriscene.meaning.layout import Module
 from veriscene.models.base import Judgement
+from veriscene.models.layers.counting import at_least
 from veriscene.models.layers.modules import (
     MOST_COUNTED,
     Relate,
     Surroundings,
-    at_least,
     difference,
     intersection,
     union,
@@ -172,7 +172,9 @@ class NMN(SeeingModel):
         is_global = (layout.modules == Module.COUNT_ALL)[:, :, None, None]
         counts = torch.where(is_global, counts.sum(dim=2, keepdim=True), counts)
         words = phrases[:, :, None].expand(*counts.shape[:3], -1)
-        return logsigmoid(self.count(torch.cat([at_least(counts).flatten(3), counts / MOST_COUNTED, words], dim=-1)))
+        return logsigmoid(
+            self.count(torch.cat([at_least(counts, MOST_COUNTED).flatten(3), counts / MOST_COUNTED, words], dim=-1))
+        )
 
     def combine(self, layout: Layouts, counted: Tensor) -> Tensor:
         """The verdict that DECIDE gets, (batch, box, verdict), after every BOTH: truths multiply, so logarithms add."""

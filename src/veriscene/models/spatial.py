@@ -15,13 +15,15 @@ from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
 from veriscene.models.layers.attention import ItemSetMatching, Sequences
 from veriscene.models.layers.bilstm import BiLSTM, xavier_
 from veriscene.models.layers.coordinates import COORDINATES, encode_positions
-from veriscene.models.layers.geometry import (
+from veriscene.models.layers.counting import (
+    COUNT_FEATURES,
+    LOOKS,
     NEIGHBOUR_FEATURES,
-    WALL_FEATURES,
+    count_features,
+    looks,
     neighbour_features,
-    pair_features,
-    wall_features,
 )
+from veriscene.models.layers.geometry import WALL_FEATURES, pair_features, wall_features
 from veriscene.models.layers.pooling import POOLINGS, make_pooling
 from veriscene.models.layers.relations import RELATIONS, ItemLayer, Pairs
 from veriscene.models.layers.spelling import SpellingCNN
@@ -44,7 +46,8 @@ class SpatialConfig(RecurrentConfig):
     coordinates: str = choice("contact", COORDINATES)
     letters: bool = True  # whether a word's letters add to its vector
     walls: bool = True  # whether items have features of the walls that they touch
-    neighbours: bool = True  # whether items have counts of what touches them, is above them, ...
+    neighbours: bool = True  # whether items know what touches them, is above them, ...
+    counts: bool = True  # whether items know how many of each look their box and the scene have
     relations: str = choice("scene", RELATIONS)
     layers: int = number(3, 0, 16)  # in which items look at one another and at the statement
 
@@ -70,16 +73,18 @@ class Spatial(Model):
         letters: bool,
         walls: bool,
         neighbours: bool,
+        counts: bool,
         relations: str,
         layers: int,
     ) -> None:
         super().__init__()
         size = 2 * hidden
-        self.coordinates, self.walls, self.neighbours = coordinates, walls, neighbours
+        self.coordinates, self.walls, self.neighbours, self.counts = coordinates, walls, neighbours, counts
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.spelling = SpellingCNN(embedding) if letters else None
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
-        features = ITEM_FEATURES + walls * WALL_FEATURES + neighbours * NEIGHBOUR_FEATURES
+        features = ITEM_FEATURES + LOOKS + walls * WALL_FEATURES
+        features += neighbours * NEIGHBOUR_FEATURES + counts * COUNT_FEATURES
         self.embed_items = nn.Sequential(nn.Linear(features, size), nn.ReLU(), nn.Linear(size, size))
         related = relations != "none"
         self.pairs = Pairs(relations) if related and layers else None
@@ -114,12 +119,14 @@ class Spatial(Model):
 
     def read_items(self, items: Items) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
         """g (batch, item, 2 hidden), the items of all boxes one after another, and what `Pairs` makes of them."""
-        pairs = pair_features(items.features)
-        features = [encode_positions(items.features, self.coordinates)]
+        pairs, kinds = pair_features(items.features), looks(items)
+        features = [encode_positions(items.features, self.coordinates), kinds]
         if self.walls:
             features.append(wall_features(items.features))
         if self.neighbours:
-            features.append(neighbour_features(items, pairs))
+            features.append(neighbour_features(pairs, kinds))
+        if self.counts:
+            features.append(count_features(kinds))
         g: Tensor = self.embed_items(torch.cat(features, dim=-1)).flatten(1, 2)
         # Under autocast too, layers add to g in full precision.
         return g.to(pairs.dtype), None if self.pairs is None else self.pairs(items, pairs)

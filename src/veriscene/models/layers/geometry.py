@@ -9,17 +9,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from veriscene.scenes.scene import BOX_EXTENT, Size
-from veriscene.tensors.items import COLORS, SHAPES, Items, X, Y, extents
+from veriscene.scenes.scene import BOX_EXTENT
+from veriscene.tensors.items import COLORS, SHAPES, X, Y, extents
 
 TOUCHING, CLOSE = 1.5, 4.5  # items at most 1 or 4 pixels apart; coordinates are whole pixels but for rounding errors
 AT_WALL, CLOSE_TO_WALL = 0.5, 4.5
 NOT_BELOW_ZERO = -0.5
 WALL_FEATURES = 16
 PAIR_FEATURES = 19
-SIDES, CONTACTS, SAME_BOX = slice(4, 8), slice(9, 11), slice(17, 18)  # in pair features
-NEIGHBOUR_FEATURES = 11 * 9
-FEW = 4  # neighbours that count as one unit
+SIDES, CONTACTS = slice(4, 8), slice(9, 11)  # in pair features
 
 
 def edges(items: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -75,19 +73,3 @@ def pair_features(items: Tensor) -> Tensor:
     same_place = [same.to(gaps.dtype).expand_as(larger) for same in (same_box, same_item)]
     same_size = (larger.abs() < 1 / BOX_EXTENT).to(gaps.dtype)
     return torch.cat([within, torch.stack([*same_look, same_size, larger, *same_place], dim=-1)], dim=-1)
-
-
-def neighbour_features(items: Items, pairs: Tensor) -> Tensor:
-    """How many others of each colour, shape and size stand in each relation to an item, from its scene's pair features.
-
-    (batch, box, item, NEIGHBOUR_FEATURES). Relations: wholly to one side, close on that side, touching, close, and in
-    the same box, the item itself included. A relation to things of one look is then a threshold, and not a product that
-    attention has to find first.
-    """
-    sides, contacts = pairs[..., SIDES], pairs[..., CONTACTS]
-    relations = torch.cat([sides, sides * contacts[..., 1:], contacts, pairs[..., SAME_BOX]], dim=-1)
-    features = items.features
-    sizes = torch.stack([(extents(features) - size.value).abs() < 1 for size in Size], dim=-1).to(features.dtype)
-    looks = torch.cat([features[..., COLORS], features[..., SHAPES], sizes], dim=-1) * items.mask[..., None]
-    counts = relations.mT @ looks.flatten(1, 2)[:, None] / FEW  # (batch, i, relation, look)
-    return counts.view(*features.shape[:3], -1)

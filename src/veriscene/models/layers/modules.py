@@ -23,12 +23,6 @@ def difference(a: Tensor, b: Tensor) -> Tensor:
     return a * (1 - b)
 
 
-def at_least(counts: Tensor) -> Tensor:
-    """(…) -> (…, MOST_COUNTED): entry k is 1 if the count is at least k + 1, 0 if it is at most k, linear between."""
-    thresholds = torch.arange(MOST_COUNTED, device=counts.device, dtype=counts.dtype)
-    return (counts[..., None] - thresholds).clamp(0, 1)
-
-
 def displacements(grid: int) -> Tensor:
     """(7, source, target): whether a target stands in each of seven relations to a source, along one axis.
 

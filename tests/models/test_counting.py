@@ -1,0 +1,75 @@
+"""Counts of looks around items, in boxes and in scenes: what counting the scene's own items gives."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from samples import random_scene
+from veriscene.models.layers.counting import (
+    COUNT_FEATURES,
+    LOOKS,
+    NEIGHBOUR_FEATURES,
+    count_features,
+    looks,
+    neighbour_features,
+)
+from veriscene.models.layers.geometry import pair_features
+from veriscene.scenes.nlvr import Example
+from veriscene.scenes.scene import Box, Color, Item, Scene, Shape, Size
+from veriscene.tensors.encoder import Encoder, ItemOrder
+from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
+
+ENCODE = Encoder(Vocabulary(SPECIAL), order=ItemOrder.FILE)
+SCENES = st.randoms(use_true_random=False).map(random_scene)
+KINDS = [
+    lambda i: True,
+    *(lambda i, look=look: look in (i.color, i.shape, i.size) for look in (*Color, *Shape, *Size)),
+    *(lambda i, c=color, s=shape: i.color is c and i.shape is s for color in Color for shape in Shape),
+]
+
+
+def thresholds(items: Sequence[Item], most: int) -> list[float]:
+    counts = [sum(map(kind, items)) for kind in KINDS]
+    return [float(count >= least) for count in counts for least in range(1, most + 1)]
+
+
+def expected_neighbours(i: Item, box: Box) -> list[float]:
+    others = [j for j in box.items if j is not i]
+    sides = [
+        [j for j in others if j.right <= i.left],
+        [j for j in others if j.left >= i.right],
+        [j for j in others if j.top <= i.bottom],
+        [j for j in others if j.bottom >= i.top],
+    ]
+    close = [j for j in others if i.touches(j, margin=4)]
+    groups = [*sides, *([j for j in side if j in close] for side in sides), [j for j in others if i.touches(j)], close]
+    return [value for group in groups for value in thresholds(group, 3)]
+
+
+def expected_counts(box: Box, scene: Scene) -> list[float]:
+    everything = [item for each in scene.boxes for item in each.items]
+    sizes, size = [len(each.items) for each in scene.boxes], len(box.items)
+    as_many = sizes.count(size) - 1
+    compared = [as_many >= 1, as_many >= 2, size == min(sizes), size == max(sizes)]
+    return [*thresholds(box.items, 8), *thresholds(everything, 8), *map(float, compared)]
+
+
+@settings(deadline=None, max_examples=30)
+@given(SCENES)
+def test_counts_are_those_of_the_scene_whatever_the_padding_holds(scene):
+    items = ENCODE([Example("1-1", "a", scene)]).items
+    noise = torch.randint(0, 2, items.features.shape).float()
+    items = replace(items, features=torch.where(items.mask[..., None], items.features, noise))
+    kinds = looks(items)
+    neighbours, counts = neighbour_features(pair_features(items.features), kinds)[0], count_features(kinds)[0]
+    assert kinds.shape[-1] == LOOKS
+    assert neighbours.shape[-1] == NEIGHBOUR_FEATURES and counts.shape[-1] == COUNT_FEATURES
+    for box, whole in enumerate(scene.boxes):
+        for place, item in enumerate(whole.items):
+            assert kinds[0, box, place].tolist() == [float(kind(item)) for kind in KINDS]
+            assert_close(neighbours[box, place], torch.tensor(expected_neighbours(item, whole)), atol=1e-5, rtol=0)
+            assert counts[box, place].tolist() == expected_counts(whole, scene)
