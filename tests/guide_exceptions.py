@@ -7,6 +7,7 @@ SMALL = (
     " --set data.minimum_count=1 --set training.epochs=1 --set training.threads=1"
 )
 TAUGHT = f"{SMALL} --set teacher.scenes=4 --set teacher.grammar_scenes=4 --set teacher.workers=1"
+SPATIAL = TAUGHT.replace(" --set model.item=4", " --set model.joint=4 --set model.mlp=4")
 
 # What is added to a command that would take minutes on a GPU and hours on a CPU.
 ADDED = {
@@ -27,6 +28,10 @@ ADDED = {
     "veriscene reproduce orders --data nlvr": (
         f"--row 'BiATT, taught, pooling max, order random' {TAUGHT} --set teacher.statements=10"
     ),
+    "veriscene reproduce beyond --data nlvr --teacher nlvr/programs/train.jsonl": (
+        f"--row 'Spatial, programs' {SPATIAL} --set teacher.variants=1 --set teacher.statements=10"
+    ),
+    "veriscene reproduce spatial --data nlvr": f"--row 'Spatial, one layer' {SPATIAL} --set teacher.statements=10",
     "veriscene reproduce table1 --data nlvr --row BiATT": f"{SMALL} --out runs/two-rows/table1",
     "veriscene pretrain eyes --minutes 30": "--steps 1 --batch 1 --workers 1",
 }

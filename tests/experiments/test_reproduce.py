@@ -91,6 +91,25 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
         planned(plans.TABLE1, ["CNN+LSTM"])
 
 
+def test_programs_teach_the_rows_that_need_them_and_choices_are_made_on_dev(corpus: Path, tmp_path: Path) -> None:
+    taught, plain = plans.Row("taught", "biatt", programs=True), plans.Row("plain", "bienc")
+    plan = plans.Plan("two rows", (taught, plain), final=False)
+    sizes = ["model.hidden=4", "teacher.scenes=8", "teacher.workers=1", "data.minimum_count=1"]
+    without = reproduction(corpus, tmp_path / "runs", [*TINY, *sizes], plan)
+    assert list(without.lacking(plan.rows)) == ["taught"]
+    with pytest.raises(InputError, match="--teacher"):
+        without.check([taught])
+    programs = tmp_path / "programs.jsonl"
+    line = {"sentence": "There is a yellow circle.", "program": "exist(filter_obj(all_items, lambda x: is_circle(x)))"}
+    programs.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    work = replace(without, programs=[programs])
+    work.check(plan.rows)
+    results = [work.run_row(row, print) for row in plan.rows]
+    assert [result and result.supervision for result in results] == ["programs", "labels"]
+    assert ["--teacher programs.jsonl" in result.command for result in results if result] == [True, False]
+    assert [result and result.test for result in results] == [None, None], "there is a test split"
+
+
 def test_more_seeds_are_added_to_existing_ones(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained: list[int] = []
     plain_fit = StepTrainer.fit
@@ -194,8 +213,11 @@ def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder(tmp_pa
     for plan in plans.PLANS.values():
         rows, work = planned(plan, []), reproduction(tmp_path, tmp_path, [], plan)
         lacking = work.lacking(rows)
-        assert all("veriscene" in str(reason) for reason in lacking.values())  # the command that gets what is missing
-        assert all(row.input == "pixels" for row in rows if row.name in lacking)
+        for row in (row for row in rows if row.name in lacking):
+            assert row.input == "pixels" or row.programs
+            assert ("--teacher" if row.programs else "veriscene") in str(
+                lacking[row.name]
+            )  # how to get what is missing
         work.check([row for row in rows if row.name not in lacking])
         assert len({row.folder for row in rows}) == len(rows) == len({row.name for row in rows})
         assert {name for pair in plan.compared for name in pair} <= {row.name for row in rows}

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed
+from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Teacher
 from veriscene.cli.paper import reproduce_paper
 from veriscene.errors import InputError
 from veriscene.experiments.tuning import DEFAULT_SPACE, SPACE_FORMS
@@ -23,6 +23,7 @@ def reproduce(
         typer.Argument(
             help="table1: the rows of Table 1. ablations: poolings, orders. paper: both, and figures."
             " orders: does a learned order help a model that the grammar teaches?"
+            " beyond: the most accurate models. spatial: what each part of them adds."
         ),
     ],
     data: Annotated[Path, typer.Option(readable=False, help="The NLVR corpus: train, dev and public test.")],
@@ -31,6 +32,7 @@ def reproduce(
     ] = None,
     rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
     seeds: Annotated[int, typer.Option(min=3, help="Seeds per row; rows trained with fewer get the missing ones.")] = 3,
+    teacher: Teacher = None,
     changes: Changes = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the expected time.")] = False,
     as_json: AsJson = False,
@@ -55,7 +57,7 @@ def reproduce(
         raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join([*PLANS, 'paper'])}")
     todo = planned(PLANS[plan], rows or [], seeds=seeds)
     folder, accelerator = out or Path("runs") / plan, make_accelerator()
-    work = Reproduction(PLANS[plan], changes or [], data, folder, accelerator)
+    work = Reproduction(PLANS[plan], changes or [], data, folder, accelerator, teacher or [])
     if not rows:
         lacking = work.lacking(todo)
         for name, reason in lacking.items():

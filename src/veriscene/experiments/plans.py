@@ -15,11 +15,18 @@ class Row:
     seeds: int = 3
     input: str = "structured"
     initial: str | None = None  # the row from whose models it starts, seed by seed
+    programs: bool = False  # whether programs of NLVR's statements teach it; the user must have them
     unmeasured: str = "not measured yet"  # in tables, where a row has no result
 
     @property
     def folder(self) -> str:
-        return "-".join([self.preset, *(change.partition("=")[2] for change in self.changes)])
+        return "-".join([self.preset, *map(_short, self.changes)])
+
+
+def _short(change: str) -> str:
+    """A change in the name of a folder: some values say enough without their key, as orders do."""
+    key, _, value = change.partition("=")
+    return value if value.isalpha() and value not in ("true", "false") else f"{key.partition('.')[2]}-{value}"
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,7 @@ class Plan:
     title: str
     rows: tuple[Row, ...]
     compared: tuple[tuple[str, str], ...] = ()  # pairs of rows whose difference is tested
+    final: bool = True  # whether rows are judged on the test split, too; not where they help to choose
 
 
 TABLE1 = Plan(
@@ -104,4 +112,42 @@ TAUGHT_ORDERS = Plan(
     ),
 )
 
-PLANS = {"table1": TABLE1, "ablations": ABLATIONS, "orders": TAUGHT_ORDERS}
+BEYOND = Plan(
+    "Beyond the paper",
+    (
+        Row("Spatial, synthetic", "spatial-synthetic"),
+        Row("Spatial, programs", "spatial-programs", programs=True),
+    ),
+    compared=(("Spatial, programs", "Spatial, synthetic"),),
+)
+
+# Shorter than the preset, so that all of them fit into an hour or two of a GPU; all are compared at this length.
+SHORT = "training.epochs=8"
+WHOLE = "Spatial"
+CHANGES = {
+    "without letters": "model.letters=false",
+    "without typing errors": "data.typing_noise=0",
+    "without walls": "model.walls=false",
+    "without neighbours": "model.neighbours=false",
+    "without counts": "model.counts=false",
+    "without relations": "model.relations=none",
+    "relations within boxes": "model.relations=box",
+    "without layers": "model.layers=0",
+    "one layer": "model.layers=1",
+    "max pooling": "model.pooling=max",
+    "without weight averaging": "training.ema=0",
+    "without near misses": "teacher.near_misses=0",
+    "scenes of the corpus only": "teacher.generated=0",
+    "the smaller grammar": "teacher.level=full",
+}
+SPATIAL = Plan(
+    "Spatial, one change at a time",
+    (
+        Row(WHOLE, "spatial-synthetic", changes=(SHORT,)),
+        *(Row(f"{WHOLE}, {name}", "spatial-synthetic", changes=(SHORT, change)) for name, change in CHANGES.items()),
+    ),
+    compared=tuple((WHOLE, f"{WHOLE}, {name}") for name in CHANGES),
+    final=False,
+)
+
+PLANS = {"table1": TABLE1, "ablations": ABLATIONS, "orders": TAUGHT_ORDERS, "beyond": BEYOND, "spatial": SPATIAL}

@@ -47,6 +47,7 @@ class Reproduction:
     data: Path
     folder: Path
     accelerator: Accelerator
+    programs: Sequence[Path] = ()  # files with which some rows are taught
     elsewhere: Mapping[str, Path] = field(default_factory=dict)  # folders of rows that another plan trains, by name
 
     def own(self, row: Row) -> Path:
@@ -56,12 +57,19 @@ class Reproduction:
     def configuration(self, row: Row) -> Config:
         return configure(row.preset, [*row.changes, *self.changes])
 
+    def taught_by(self, row: Row) -> Sequence[Path]:
+        """The files of programs that teach the row; raises MissingRequirement if it needs some and there are none."""
+        if row.programs and not self.programs:
+            raise MissingRequirement(f"programs teach {row.name}", allowed="give files of them with --teacher")
+        return self.programs if row.programs else ()
+
     def lacking(self, rows: Sequence[Row]) -> dict[str, InputError]:
-        """Why rows cannot be trained here: a library or pretrained weights are missing. Changes that do not fit a row
-        are an error only if it is trained (`check`)."""
+        """Why rows cannot be trained here: a library, pretrained weights or programs are missing. Changes that do not
+        fit a row are an error only if it is trained (`check`)."""
         reasons: dict[str, InputError] = {}
         for row in rows:
             try:
+                self.taught_by(row)
                 self.configuration(row)
             except MissingRequirement as error:
                 reasons[row.name] = error
@@ -74,6 +82,8 @@ class Reproduction:
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is not a folder", where=self.folder, allowed="name another with --out")
         self.check_initial(rows)
+        for row in rows:
+            self.taught_by(row)
         configurations = {row.name: self.configuration(row) for row in rows}
         for row in planned(self.plan):
             own, config = self.own(row), configurations.get(row.name)
@@ -106,7 +116,8 @@ class Reproduction:
         left = {}
         for row in rows:
             if not self.is_done(row):
-                seconds = expected_seconds(self.configuration(row), self.data, self.accelerator)
+                config, programs = self.configuration(row), self.taught_by(row)
+                seconds = expected_seconds(config, self.data, self.accelerator, programs=programs)
                 left[row.name] = seconds * seeds.left(self.own(row), row.seeds)
                 on_estimate(row.name, left[row.name])
         return left
@@ -127,6 +138,7 @@ class Reproduction:
                 folder=own,
                 count=row.seeds,
                 accelerator=accelerator,
+                programs=self.taught_by(row),
                 initial=None if before is None else self.own(before),
             )
         seeds.check_same(own, self.data, config)
@@ -163,6 +175,8 @@ class Reproduction:
     @property
     def splits(self) -> tuple[str, ...]:
         """Those that rows are judged on."""
+        if not self.plan.final:
+            return ("dev",)
         try:
             nlvr.split_file(self.data, "test")
         except InputError:
@@ -178,6 +192,7 @@ class Reproduction:
         changes = as_changes({key: value for key, value in flat(record.config).items() if usual.get(key) != value})
         before = self._initial(row)
         options = ["--seeds", str(len(record.seeds)), *(["--init", before.folder] if before else [])]
+        options += [part for path in record.programs for part in ("--teacher", path.name)]
         command = train_command(record.preset, "NLVR", changes, record.config, *options)
         return Result(row, scores["dev"], scores.get("test"), seeds.supervision(own), command)
 
