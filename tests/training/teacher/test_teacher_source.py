@@ -234,3 +234,13 @@ def test_the_grammar_does_not_teach_another_meaning_of_a_known_statement() -> No
     known = [first[0].text.upper(), first[1].text.rstrip(".")]
     later = draw_statements(settings, 1, lambda done, total: None, known=known)
     assert [each.text for each in later[:18]] == [each.text for each in first[2:]]
+
+
+def test_scenes_with_few_items_share_batches(tmp_path: Path) -> None:
+    with closing(teacher(tmp_path, "teacher.scenes=64", "training.batch=16", "training.window=100")) as source:
+        epoch = source.epoch(0)
+    assert epoch.corpus.items is not None
+    is_full = epoch.corpus.items.counts.amax(dim=1) > 4
+    assert is_full.any() and not is_full.all()
+    assert sum(len(set(is_full[step].tolist())) > 1 for step in epoch.steps) <= 1
+    assert sorted(torch.cat(epoch.steps).tolist()) == list(range(source.examples_per_epoch))

@@ -63,11 +63,20 @@ SCATTER_NOUNS: Weighted[Callable[[Voice], Things]] = (
 )
 
 
+def of_size(voice: Voice) -> Things:
+    size = voice.one_of(*SIZES)
+    return colored_shape(voice).that(Phrase(f"of {size} size", SIZES[size]))
+
+
+# More sizes than NLVR has: a model that rarely met them ignored them.
+BROAD_NOUNS: Weighted[Callable[[Voice], Things]] = (*SCATTER_NOUNS[:3], (20, sized), (6, of_size), SCATTER_NOUNS[-1])
+
+
 def some_things(voice: Voice) -> Things:
     """A noun that fits some of the items."""
     if voice.kind == "tower":
         return some_color(voice)
-    return voice.weighted(*SCATTER_NOUNS)(voice)
+    return voice.weighted(*(BROAD_NOUNS if voice.broad else SCATTER_NOUNS))(voice)
 
 
 def some_things_alone(voice: Voice) -> Things:

@@ -100,7 +100,7 @@ TOWERS: Weighted[Pattern] = (
     (1, tower_parts.color_of_tower_is),
     (4, there_are(nouns.some_things_alone)),
     (1, there_are(nouns.anything)),
-    (1, scene_facts.equal_sizes),
+    (2, scene_facts.equal_sizes),
     (1, scene_facts.sizes_listed),
     (1, scene_facts.extreme_box),
     (2, scene_facts.equal_ends),
@@ -120,7 +120,7 @@ STACKS: Weighted[Pattern] = (
     (6, boxes_have),
     (8, stacks.item_is),
     (4, there_are(nouns.some_things_alone)),
-    (1, scene_facts.equal_sizes),
+    (2, scene_facts.equal_sizes),
     (1, scene_facts.sizes_listed),
     (1, scene_facts.in_boxes),
 )
@@ -138,11 +138,11 @@ SCATTER: Weighted[Pattern] = (
     (1, there_are(sentences.neighbours)),
     (2, sentences.two_facts),
     (1, sentences.comparison),
-    (1, scene_facts.equal_sizes),
+    (2, scene_facts.equal_sizes),
     (1, scene_facts.sizes_listed),
     (1, scene_facts.extreme_box),
     (4, scene_facts.in_boxes),
-    (1, scene_facts.number_in_box),
+    (2, scene_facts.number_in_box),
     (1, scene_facts.two_kinds_of_boxes),
 )
 

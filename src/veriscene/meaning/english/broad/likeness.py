@@ -10,7 +10,7 @@ from veriscene.meaning.english.wording import Phrase, Things, Voice, both
 
 def _look(voice: Voice) -> tuple[str, str]:
     """A look's name in the language, and in the words of this voice."""
-    look = "color" if voice.kind == "tower" else voice.weighted((6, "color"), (3, "shape"), (1, "size"))
+    look = "color" if voice.kind == "tower" else voice.weighted((6, "color"), (4, "shape"), (3, "size"))
     return look, voice.color if look == "color" else look
 
 
