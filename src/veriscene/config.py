@@ -73,9 +73,10 @@ class TeacherConfig:
     statements: int = number(0, 0, 10**6)  # drawn from the grammar
     level: str = choice("full", LEVELS)  # of these statements
     seed: int = number(1, 0, 2**31)  # of these statements; what an epoch holds depends on training.seed
-    scenes: int = number(64, 2, 10_000)  # an epoch, for each statement of a program file
+    # Many scenes and few epochs are faster than few scenes and many epochs: the work for a statement hardly depends on them.
+    scenes: int = number(192, 2, 10_000)  # an epoch, for each statement of a program file
     variants: int = number(0, 0, 1000)  # of each such statement, about other colours, shapes, sizes and numbers
-    grammar_scenes: int = number(32, 2, 10_000)  # an epoch, for each variant and each statement of the grammar
+    grammar_scenes: int = number(96, 2, 10_000)  # an epoch, for each variant and each statement of the grammar
     near_misses: float = number(0.34, 0.0, 1.0)  # the share of examples that come in pairs, one edit apart
     generated: float = number(0.25, 0.0, 1.0)  # the share of scenes that are drawn anew; the others are the corpus's
     labels: float = share(0.0)  # the share of examples that are the corpus's own, with their labels

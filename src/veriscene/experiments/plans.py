@@ -122,7 +122,7 @@ BEYOND = Plan(
 )
 
 # Shorter than the preset, so that all of them fit into an hour or two of a GPU; all are compared at this length.
-SHORT = "training.epochs=8"
+SHORT = "training.epochs=3"
 WHOLE = "Spatial"
 CHANGES = {
     "without letters": "model.letters=false",
