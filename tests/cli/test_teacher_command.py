@@ -96,5 +96,5 @@ def test_the_benchmark_reports_all_ways(tmp_path: Path) -> None:
     )
     assert measured.returncode == 0, measured.stderr
     result = json.loads(measured.stdout)["teacher"]
-    assert result["examples_per_epoch"] == 40 * 32 and result["workers"] == 1
+    assert result["examples_per_epoch"] == 40 * 96 and result["workers"] == 1
     assert min(result[name] for name in ("one_by_one", "in_bulk", "with_workers", "bulk_evaluations")) > 0

@@ -84,7 +84,7 @@ class Call:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", ["veriscene", "reproduce", *arguments])
             if "--dry-run" not in options:  # which measures how long a step takes, as they all do
-                patch.setattr(reproduce, "expected_seconds", lambda *_: 1.0)
+                patch.setattr(reproduce, "expected_seconds", lambda *_, **__: 1.0)
                 patch.setattr(work, "expected_judging_seconds", lambda *_: 1.0)
             return CliRunner().invoke(app, arguments)
 
@@ -120,7 +120,7 @@ def interrupted(call: Call) -> tuple[Result, str, list[str]]:
 
     def learn_and_stop(trainer: StepTrainer, *rest: Any) -> None:
         learn(trainer, *rest)
-        if trainer.folder.match("*biatt-4*/seed2") and trainer.position.step == 2:
+        if trainer.folder.match("*biatt-embedding-4*/seed2") and trainer.position.step == 2:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.MonkeyPatch.context() as patch:
