@@ -72,7 +72,7 @@ class TeacherConfig:
 
     statements: int = number(0, 0, 10**6)  # drawn from the grammar
     level: str = choice("full", LEVELS)  # of these statements
-    seed: int = number(1, 0, 2**31)  # of these statements; what an epoch holds depends on training.seed
+    seed: int = number(1, 0, 2**31)  # of statements and variants; an epoch depends on training.seed, too
     # Many scenes in few epochs are made faster than few scenes in many: most of the work is done once per statement.
     scenes: int = number(192, 2, 10_000)  # an epoch, for each statement of a program file
     variants: int = number(0, 0, 1000)  # of each such statement, about other colours, shapes, sizes and numbers

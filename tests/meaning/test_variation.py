@@ -77,6 +77,11 @@ def test_capitals_digits_and_plurals_are_kept_and_large_is_big() -> None:
     [
         ("There is a blck item", "exist(filter_color(all_items, Color.BLACK))"),  # the word would stay black
         ("There is a yellow black at the top", "exist(filter_obj(all_items, lambda x: is_yellow(x) and is_top(x)))"),
+        ("A yelllow square and a yellow item", "count(filter_color(all_items, Color.YELLOW)) > 1"),
+        ("A black block is over a blue black", "exist(filter_obj(all_items, lambda x: is_black(x) or is_blue(x)))"),
+        ("2 boxes have items of 2 colors", "count(filter_obj(all_boxes, lambda b: not all_same_color(b))) == 2"),
+        ("ll three towers have items", "count(filter_obj(all_boxes, lambda b: exist(b))) == 3"),
+        ("exactly two boxes exist and both have items", "count(filter_obj(all_boxes, lambda b: exist(b))) == 2"),
         ("A small blue item touches the wall", "Any(filter_color(all_items, Color.BLUE), is_touching_wall)"),
         ("A grey square has a square", "exist(filter_shape(all_items, Shape.SQUARE))"),  # the first is a box
         ("Each of the three boxes has an item", "All(all_boxes, lambda b: exist(b))"),  # three says nothing here

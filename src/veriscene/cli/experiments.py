@@ -39,12 +39,15 @@ def reproduce(
 ) -> None:
     """Train and score the rows of a table with several seeds each, and print it next to the published figures.
 
-    Repeating the command continues where it stopped. The test split is scored once per row, when its seeds are trained.
+    Repeating the command continues where it stopped. The test split is scored once per row, when its seeds are trained;
+    not in the plan spatial, which is for choices.
     The plan paper uses what the others have trained in the same place, draws the figures, and writes one page,
     paper.html, anew after every row: the paper's tables and figures next to ours.
 
     Examples: veriscene reproduce table1 --data nlvr --row BiATT-Pointer, or veriscene reproduce paper --data nlvr
     """
+    if teacher and plan != "beyond":
+        raise InputError(f"--teacher has no effect on {plan}", allowed="programs teach rows of the plan beyond")
     if plan == "paper":
         reproduce_paper(data, out or Path("runs"), rows or [], seeds, changes or [], dry_run=dry_run, as_json=as_json)
         return

@@ -141,7 +141,7 @@ class Reproduction:
                 programs=self.taught_by(row),
                 initial=None if before is None else self.own(before),
             )
-        seeds.check_same(own, self.data, config)
+        seeds.check_same(own, self.data, config, self.taught_by(row))
         on_main_process(accelerator, lambda: seeds.extend(own, row.seeds))
         if not self.is_done(row) and seeds.train(own, accelerator=accelerator, say=say) is None:
             return None

@@ -103,11 +103,14 @@ def extend(folder: Path, count: int) -> None:
             _write(folder, replace(record, seeds=[*record.seeds, *range(following, following + missing)]))
 
 
-def check_same(folder: Path, data: Path, config: Config | None = None) -> None:
-    """Raises InputError if the folder was started on another corpus, with another `config`, or its corpus changed."""
+def check_same(folder: Path, data: Path, config: Config | None = None, programs: Sequence[Path] | None = None) -> None:
+    """Raises InputError if the folder was started on another corpus, with another `config` or with other `programs`, or
+    its corpus changed."""
     record, another = read(folder), "name another folder with --out"
     if config is not None and config != record.config:
         raise InputError("was started with other settings", where=folder, allowed=another)
+    if programs is not None and [path.resolve() for path in programs] != list(record.programs):
+        raise InputError("was started with other programs", where=folder, allowed=another)
     if record.data != data.resolve():
         raise InputError("was started on another corpus", where=folder, allowed=another)
     _check_unchanged(folder, record)

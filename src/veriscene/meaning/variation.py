@@ -3,12 +3,17 @@
 Both are changed as text, word by word. A change is made only where the words of the statement account for everything in
 the program that it touches: a misspelt "blck" would stay as it is while the program changed. And a program that ignores
 a colour, shape or size of its statement is better not multiplied.
+
+Programs are not understood: numbers must occur equally often in both, and not in "all three", which says how many there
+are.
 """
 
 from __future__ import annotations
 
+import difflib
 import random
 import re
+from collections import Counter
 from collections.abc import Mapping
 
 from veriscene.meaning.program import Program
@@ -20,6 +25,12 @@ GREY = {"grey", "gray"}  # a grey square is a box
 LEAST, MOST = 2, 6  # numbers that are exchanged: "one" often means "a", and more than six things are rare
 COMPARISONS = {"exactly": "==", "at least": ">=", "at most": "<=", "more than": ">", "less than": "<"}
 
+LIKE_LOOKS = {"block", "blocks", "bellow"}  # words of their own, though one or two letters from a colour
+
+_MISSPELT = re.compile(rf"\b(?:(?:{'|'.join(COLORS)}) black|block blocks?)\b")
+_HOW_MANY_THERE_ARE = re.compile(
+    r"\b(?:both|(?:all|ll|of)(?: the)? (?:three|3)|the (?:three|3) (?:towers|boxes|colou?rs))\b"
+)
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"\b(is_)([a-z]+)\b|\b((?:Color|Shape|Size)\.)([A-Z]+)\b")
 _NUMBER = re.compile(r"\b\d+\b")
@@ -30,7 +41,7 @@ _CALCULATES = re.compile(r"combinations|select|[%+\[]")  # where a number may no
 def vary(rng: random.Random, text: str, program: Program) -> tuple[str, str]:
     """A variant of a statement and of its program, as texts; the statement itself if nothing can be exchanged."""
     meaning = program.text
-    if _ignores_words(text, meaning):
+    if _is_misspelt(text) or _ignores_words(text, meaning):
         return text, meaning
     exchange = _exchange_names(rng, text, meaning)
     numbers = _exchange_numbers(rng, text, meaning)
@@ -38,6 +49,14 @@ def vary(rng: random.Random, text: str, program: Program) -> tuple[str, str]:
     meaning = _NAME.sub(lambda name: _renamed(name, exchange), meaning)
     meaning = _NUMBER.sub(lambda number: str(numbers.get(int(number[0]), number[0])), meaning)
     return _exchange_comparison(rng, text, meaning)
+
+
+def _is_misspelt(text: str) -> bool:
+    """Whether some word may be meant for a colour or shape that it is not. Sizes are too much like "are" and "all"."""
+    looks = (*COLORS, *SHAPES, *(f"{shape}s" for shape in SHAPES))
+    others = set(_words(text)) - {*looks, *LIKE_LOOKS}
+    is_close = any(difflib.get_close_matches(word, looks, n=1, cutoff=0.75) for word in others)
+    return is_close or bool(_MISSPELT.search(text.lower()))
 
 
 def _ignores_words(text: str, meaning: str) -> bool:
@@ -60,10 +79,15 @@ def _exchange_names(rng: random.Random, text: str, meaning: str) -> dict[str, st
 
 
 def _exchange_numbers(rng: random.Random, text: str, meaning: str) -> dict[int, int]:
-    """Which numbers become which others; none if some are only in the statement or only in the program."""
-    said = {number for word in _words(text) if (number := _value(word)) is not None and number >= LEAST}
-    meant = {int(number) for number in _NUMBER.findall(meaning) if int(number) >= LEAST}
-    if said != meant or _CALCULATES.search(meaning) or not all(number <= MOST for number in said):
+    """Which numbers become which others; none if the statement and its program do not name the same ones."""
+    said = Counter(number for word in _words(text) if (number := _value(word)) is not None and number >= LEAST)
+    meant = Counter(int(number) for number in _NUMBER.findall(meaning) if int(number) >= LEAST)
+    if (
+        said != meant
+        or _CALCULATES.search(meaning)
+        or _HOW_MANY_THERE_ARE.search(text.lower())
+        or max(said, default=0) > MOST
+    ):
         return {}
     return dict(zip(sorted(said), rng.sample(range(LEAST, MOST + 1), len(said)), strict=True))
 
@@ -71,7 +95,7 @@ def _exchange_numbers(rng: random.Random, text: str, meaning: str) -> dict[int, 
 def _exchange_comparison(rng: random.Random, text: str, meaning: str) -> tuple[str, str]:
     """Replaces "exactly two" by "at least two" and so on, if it is the only place with that number in both texts."""
     found = _COUNTED.search(text)
-    if found is None or rng.random() < 0.5:
+    if found is None or _HOW_MANY_THERE_ARE.search(text.lower()) or rng.random() < 0.5:
         return text, meaning
     number, old = _value(found[2].lower()), COMPARISONS[found[1].lower()]
     places = [place for place in _NUMBER.finditer(meaning) if int(place[0]) == number]

@@ -44,8 +44,8 @@ class NMNConfig(SeeingConfig, ModelConfig):
     embedding: int = size(32)
     cell: int = size(24)
     heads: int = number(8, 1, 1024)  # maps of each step
-    spread: float = number(0.3, 0.0, 10.0)  # standard deviation of the initial queries
-    initial_fit: float = number(3.0, -10.0, 10.0)  # bias of a query: at first nearly every object fits every word
+    spread: float = number(0.5, 0.0, 10.0)  # standard deviation of the initial queries
+    initial_fit: float = number(0.0, -10.0, 10.0)  # bias of a query: with 3, at first most objects fit every word
     hidden: int = size(96)
     verdict: int = size(32)
     dropout: float = share(0.0)

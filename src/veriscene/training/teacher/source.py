@@ -107,7 +107,7 @@ class TeacherSource(Source):
         if not train:
             raise InputError("the train split holds no examples", where=folder)
         workers, pools = _worker_count(teacher), pools_of(SceneArrays.of([example.scene for example in train]))
-        found += vary_statements(found, teacher, pools, workers, progress)
+        found += vary_statements(found, teacher, pools, workers)
         found += draw_statements(teacher, workers, progress, known=(each.text for each in found))
         supervision = "programs" if programs else "synthetic"
         return cls(config, statements=found, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary)

@@ -50,7 +50,8 @@ def read_statements(path: Path, *, scenes: int) -> list[Taught]:
     return read_records(path, parse, needs=_NEEDS)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """What two texts have in common that differ only in capitals and a full stop."""
     return text.lower().rstrip(" .")
 
 
@@ -82,7 +83,7 @@ def draw_statements(
     They depend on the settings and on what is known, not on the number of workers.
     """
     count, found = teacher.statements, dict[str, Taught]()
-    taken = {_plain(text) for text in known}
+    taken = {plain(text) for text in known}
     size = min(count, STATEMENTS_PER_BLOCK)
     drawing = Drawing(teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
     with closing(Workers(drawing, workers)) as processes:
@@ -90,7 +91,7 @@ def draw_statements(
             # Starting processes takes longer than drawing a single block.
             blocks = processes.make(number) if drawing.blocks > 1 else [drawing.make(number, 0)]
             for text, program, kind in chain(*blocks):
-                if _plain(text) not in taken:
+                if plain(text) not in taken:
                     found.setdefault(text, Taught(text, program, kind, teacher.grammar_scenes))
             progress(min(count, len(found)), count)
             if len(found) >= count:

@@ -16,7 +16,7 @@ from veriscene.meaning.bulk.evaluation import BulkProgram
 from veriscene.meaning.notation import parse
 from veriscene.meaning.scene_drawing import SceneKind
 from veriscene.meaning.variation import vary
-from veriscene.training.teacher.statements import Progress, Taught
+from veriscene.training.teacher.statements import Taught, plain
 from veriscene.training.teacher.workers import Workers
 
 STATEMENTS_PER_BLOCK = 16
@@ -48,7 +48,8 @@ class Varying:
         found: dict[str, Taught] = {}
         for _ in range(self.count * TRIES_PER_VARIANT):
             text, meaning = vary(rng, statement.text, program)
-            if text not in found and meaning != statement.program and self._is_instructive(meaning, statement.kind):
+            is_new = text not in {*found, statement.text} and meaning != statement.program
+            if is_new and self._is_instructive(meaning, statement.kind):
                 found[text] = replace(statement, text=text, program=meaning)
             if len(found) == self.count:
                 break
@@ -64,7 +65,6 @@ def vary_statements(
     teacher: TeacherConfig,
     pools: Mapping[SceneKind, SceneArrays],
     workers: int,
-    progress: Progress,
 ) -> list[Taught]:
     """Up to `teacher.variants` of each statement, none with the text of a statement; they depend on the settings and on
     the scenes, not on the number of workers."""
@@ -80,10 +80,9 @@ def vary_statements(
         return []
     with closing(Workers(Varying(with_scenes, scenes, teacher.variants, teacher.seed), workers)) as processes:
         made = chain(*processes.make(0))
-    known = {each.text for each in statements}
+    known = {plain(each.text) for each in statements}
     variants: dict[str, Taught] = {}
     for each in made:
-        if each.text not in known:
-            variants.setdefault(each.text, replace(each, scenes=teacher.grammar_scenes))
-    progress(len(variants), len(variants))
+        if plain(each.text) not in known:
+            variants.setdefault(plain(each.text), replace(each, scenes=teacher.grammar_scenes))
     return list(variants.values())
