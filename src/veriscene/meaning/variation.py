@@ -82,12 +82,8 @@ def _exchange_numbers(rng: random.Random, text: str, meaning: str) -> dict[int, 
     """Which numbers become which others; none if the statement and its program do not name the same ones."""
     said = Counter(number for word in _words(text) if (number := _value(word)) is not None and number >= LEAST)
     meant = Counter(int(number) for number in _NUMBER.findall(meaning) if int(number) >= LEAST)
-    if (
-        said != meant
-        or _CALCULATES.search(meaning)
-        or _HOW_MANY_THERE_ARE.search(text.lower())
-        or max(said, default=0) > MOST
-    ):
+    tells_all = _HOW_MANY_THERE_ARE.search(text.lower()) is not None
+    if said != meant or tells_all or _CALCULATES.search(meaning) or max(said, default=0) > MOST:
         return {}
     return dict(zip(sorted(said), rng.sample(range(LEAST, MOST + 1), len(said)), strict=True))
 

@@ -23,6 +23,7 @@ from veriscene.training.teacher import statements
 from veriscene.training.teacher.maker import Made
 from veriscene.training.teacher.source import TeacherSource
 from veriscene.training.teacher.statements import draw_statements
+from veriscene.training.teacher.variants import vary_statements
 
 GRAMMAR = "teacher.statements=5"
 
@@ -244,3 +245,15 @@ def test_scenes_with_few_items_share_batches(tmp_path: Path) -> None:
     assert is_full.any() and not is_full.all()
     assert sum(len(set(is_full[step].tolist())) > 1 for step in epoch.steps) <= 1
     assert sorted(torch.cat(epoch.steps).tolist()) == list(range(source.examples_per_epoch))
+
+
+def test_a_statement_that_is_given_is_no_variant_of_another(tmp_path: Path) -> None:
+    source = teacher(tmp_path)
+    given = [
+        replace(source.statements[1], text=text) for text in ("There is a yellow circle.", "there is a BLACK circle")
+    ]
+    settings = TeacherConfig(variants=100)
+    variants = vary_statements(given, settings, source.maker.pools, workers=1)
+    found = [each.text.lower().rstrip(".") for each in variants]
+    assert "there is a blue circle" in found and len(found) == len(set(found)) == 7
+    assert not {"there is a yellow circle", "there is a black circle"} & set(found)
