@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veriscene.meaning import grammar
+from veriscene.meaning.english.wording import NUMBER_WORDS
 from veriscene.meaning.notation import parse
 from veriscene.meaning.scene_drawing import draw_scene
-from veriscene.meaning.variation import COLORS, NUMBERS, SHAPES, vary
+from veriscene.meaning.variation import COLORS, SHAPES, vary
 from veriscene.scenes.scene import Box, Color, Scene, Shape
 
 LOOKS = {name: (Color if name in COLORS else Shape)[name.upper()] for name in (*COLORS, *SHAPES)}
 
 
-def variants(text: str, program: str, count: int = 200) -> set[tuple[str, str]]:
+def variants(text: str, program: str, count: int = 2000) -> set[tuple[str, str]]:
     rng = random.Random(1)
     return {vary(rng, text, parse(program)) for _ in range(count)}
 
@@ -57,7 +58,7 @@ def test_numbers_and_comparisons_change_in_both_and_stay_in_step() -> None:
     signs = {"exactly": "==", "at least": ">=", "at most": "<=", "more than": ">", "less than": "<"}
     for text, meaning in found:
         said = next(sign for phrase, sign in signs.items() if phrase in text)
-        number = next(str(value) for value, word in enumerate(NUMBERS) if f" {word} " in text)
+        number = next(str(value) for value, word in enumerate(NUMBER_WORDS) if f" {word} " in text)
         assert meaning.split(")) ")[1] == f"{said} {number}"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +16,11 @@ from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Teacher
 from veriscene.cli.paper import reproduce_paper
 from veriscene.errors import InputError
 from veriscene.experiments.tuning import DEFAULT_SPACE, SPACE_FORMS
+
+if TYPE_CHECKING:
+    from veriscene.experiments.plans import Row
+    from veriscene.experiments.reproduce import Reproduction
+    from veriscene.experiments.table import Table
 
 
 def reproduce(
@@ -46,18 +52,20 @@ def reproduce(
 
     Examples: veriscene reproduce table1 --data nlvr --row BiATT-Pointer, or veriscene reproduce paper --data nlvr
     """
-    if teacher and plan != "beyond":
-        raise InputError(f"--teacher has no effect on {plan}", allowed="programs teach rows of the plan beyond")
-    if plan == "paper":
-        reproduce_paper(data, out or Path("runs"), rows or [], seeds, changes or [], dry_run=dry_run, as_json=as_json)
-        return
     from veriscene.experiments.plans import PLANS
     from veriscene.experiments.reproduce import Reproduction, planned
     from veriscene.training.distributed import make_accelerator
     from veriscene.training.progress import clock
 
-    if plan not in PLANS:
+    if plan not in (*PLANS, "paper"):
         raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join([*PLANS, 'paper'])}")
+    taught = [name for name, each in PLANS.items() if any(row.programs for row in each.rows)]
+    if teacher and plan not in taught:
+        allowed = f"programs teach rows of the plan {', '.join(taught)}"
+        raise InputError(f"--teacher has no effect on {plan}", allowed=allowed)
+    if plan == "paper":
+        reproduce_paper(data, out or Path("runs"), rows or [], seeds, changes or [], dry_run=dry_run, as_json=as_json)
+        return
     todo = planned(PLANS[plan], rows or [], seeds=seeds)
     folder, accelerator = out or Path("runs") / plan, make_accelerator()
     work = Reproduction(PLANS[plan], changes or [], data, folder, accelerator, teacher or [])
@@ -73,17 +81,23 @@ def reproduce(
     if dry_run:
         return
     work.check_test_split()
-    for row in todo:
+    table = _train_rows(work, todo, plan, unfinished=left)
+    output.result(json.dumps(table.to_json()) if as_json else table.markdown().rstrip("\n"))
+
+
+def _train_rows(work: Reproduction, rows: Sequence[Row], plan: str, *, unfinished: Collection[str]) -> Table:
+    """The table with all rows, which is also written after each."""
+    for row in rows:
         result = work.run_row(row, output.say)
         if result is None:
             output.say("interrupted and saved; repeat the command to continue")
             raise typer.Exit(INTERRUPTED)
         output.say(f"{row.name}: dev {result.dev}")
-        if row.name in left or row is todo[-1]:  # computing intervals takes a while, and finished rows change none
+        if row.name in unfinished or row is rows[-1]:  # intervals take a while, and finished rows change none
             table = work.table()
             if output.IS_MAIN:
-                table.write(folder, plan)
-    output.result(json.dumps(table.to_json()) if as_json else table.markdown().rstrip("\n"))
+                table.write(work.folder, plan)
+    return table
 
 
 def tune(

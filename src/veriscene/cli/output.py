@@ -122,7 +122,8 @@ def warn_unknown_words(unknown: Mapping[str, list[str]]) -> None:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yields a function of (done, total): a bar on a terminal, otherwise a line every few seconds."""
+    """Yields a function of (done, total): a bar on a terminal, otherwise a line every few seconds. When all is done,
+    the next call begins a new bar."""
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # rich would print what the command writes to standard output on standard error instead.
     redirect = sys.stdout is not None and sys.stdout.isatty()
@@ -139,6 +140,8 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         bar.update(task, completed=done)
         if done >= total:
             bar.stop()
+            bar.remove_task(task)
+            task = None
         elif not _errors.is_terminal and time.monotonic() - last_line > SECONDS_BETWEEN_LINES:
             last_line = time.monotonic()
             say(f"{what}: {done:,} of {total:,}")

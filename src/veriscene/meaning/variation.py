@@ -16,11 +16,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from veriscene.meaning.english import nouns
+from veriscene.meaning.english.wording import NUMBER_WORDS
 from veriscene.meaning.program import Program
 
-COLORS, SHAPES, SIZES = ("yellow", "black", "blue"), ("circle", "square", "triangle"), ("small", "medium", "big")
+COLORS, SHAPES, SIZES = (tuple(values) for values in (nouns.COLORS, nouns.SHAPES, nouns.SIZES))
 SYNONYMS = {"large": "big"} | {f"{shape}s": shape for shape in SHAPES}
-NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 GREY = {"grey", "gray"}  # a grey square is a box
 LEAST, MOST = 2, 6  # numbers that are exchanged: "one" often means "a", and more than six things are rare
 COMPARISONS = {"exactly": "==", "at least": ">=", "at most": "<=", "more than": ">", "less than": "<"}
@@ -34,7 +35,7 @@ _HOW_MANY_THERE_ARE = re.compile(
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 _NAME = re.compile(r"\b(is_)([a-z]+)\b|\b((?:Color|Shape|Size)\.)([A-Z]+)\b")
 _NUMBER = re.compile(r"\b\d+\b")
-_COUNTED = re.compile(rf"\b({'|'.join(COMPARISONS)}) (\d|{'|'.join(NUMBERS)})\b", re.IGNORECASE)
+_COUNTED = re.compile(rf"\b({'|'.join(COMPARISONS)}) (\d|{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
 _CALCULATES = re.compile(r"combinations|select|[%+\[]")  # where a number may not be one that the statement names
 
 
@@ -110,7 +111,7 @@ def _exchanged(rng: random.Random, word: str, names: Mapping[str, str], numbers:
     number, name = _value(lower), SYNONYMS.get(lower, lower)
     if number is not None and number in numbers:
         new = numbers[number]
-        return str(new) if word.isdigit() else _like(word, NUMBERS[new])
+        return str(new) if word.isdigit() else _like(word, NUMBER_WORDS[new])
     if name not in names:
         return word
     new_name = names[name]
@@ -141,7 +142,7 @@ def _words(text: str) -> list[str]:
 def _value(word: str) -> int | None:
     if word.isdigit():
         return int(word)
-    return NUMBERS.index(word) if word in NUMBERS else None
+    return NUMBER_WORDS.index(word) if word in NUMBER_WORDS else None
 
 
 def _like(old: str, new: str) -> str:

@@ -253,7 +253,9 @@ def test_a_statement_that_is_given_is_no_variant_of_another(tmp_path: Path) -> N
         replace(source.statements[1], text=text) for text in ("There is a yellow circle.", "there is a BLACK circle")
     ]
     settings = TeacherConfig(variants=100)
-    variants = vary_statements(given, settings, source.maker.pools, workers=1)
+    seen: list[tuple[int, int]] = []
+    variants = vary_statements(given, settings, source.maker.pools, 1, lambda *progress: seen.append(progress))
+    assert seen == [(2, 2)]
     found = [each.text.lower().rstrip(".") for each in variants]
     assert "there is a blue circle" in found and len(found) == len(set(found)) == 7
     assert not {"there is a yellow circle", "there is a black circle"} & set(found)

@@ -106,8 +106,10 @@ class TeacherSource(Source):
         train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
         if not train:
             raise InputError("the train split holds no examples", where=folder)
-        workers, pools = _worker_count(teacher), pools_of(SceneArrays.of([example.scene for example in train]))
-        found += vary_statements(found, teacher, pools, workers)
+        workers = _worker_count(teacher)
+        if teacher.variants:
+            pools = pools_of(SceneArrays.of([example.scene for example in train]))
+            found += vary_statements(found, teacher, pools, workers, progress)
         found += draw_statements(teacher, workers, progress, known=(each.text for each in found))
         supervision = "programs" if programs else "synthetic"
         return cls(config, statements=found, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary)

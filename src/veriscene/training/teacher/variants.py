@@ -16,10 +16,10 @@ from veriscene.meaning.bulk.evaluation import BulkProgram
 from veriscene.meaning.notation import parse
 from veriscene.meaning.scene_drawing import SceneKind
 from veriscene.meaning.variation import vary
-from veriscene.training.teacher.statements import Taught, plain
+from veriscene.training.teacher.statements import Progress, Taught, plain
 from veriscene.training.teacher.workers import Workers
 
-STATEMENTS_PER_BLOCK = 16
+STATEMENTS_PER_BLOCK, BLOCKS_PER_ROUND = 8, 32  # after a round there is progress to show
 TRIES_PER_VARIANT = 4
 SCENES = 500  # of the corpus, on which a variant is tried
 # Nearly always true or nearly always false: "five towers", "at most six items". It would teach next to nothing.
@@ -35,12 +35,11 @@ class Varying:
     count: int  # for each statement, at most
     seed: int
 
-    @property
-    def blocks(self) -> int:
-        return -(-len(self.statements) // STATEMENTS_PER_BLOCK)
+    blocks = BLOCKS_PER_ROUND
 
     def make(self, epoch: int, block: int) -> list[Taught]:
-        at = block * STATEMENTS_PER_BLOCK
+        """Of some statements; `epoch` counts the rounds before."""
+        at = (epoch * BLOCKS_PER_ROUND + block) * STATEMENTS_PER_BLOCK
         return [each for one in self.statements[at : at + STATEMENTS_PER_BLOCK] for each in self._variants(one)]
 
     def _variants(self, statement: Taught) -> list[Taught]:
@@ -65,11 +64,10 @@ def vary_statements(
     teacher: TeacherConfig,
     pools: Mapping[SceneKind, SceneArrays],
     workers: int,
+    progress: Progress,
 ) -> list[Taught]:
     """Up to `teacher.variants` of each statement, none with the text of a statement; they depend on the settings and on
     the scenes, not on the number of workers."""
-    if not teacher.variants:
-        return []
     rng = np.random.default_rng(teacher.seed)
     scenes: dict[SceneKind | None, SceneArrays] = {}
     for kind, pool in pools.items():
@@ -78,11 +76,13 @@ def vary_statements(
     with_scenes = [each for each in statements if len(scenes[each.kind])]
     if not with_scenes:
         return []
-    with closing(Workers(Varying(with_scenes, scenes, teacher.variants, teacher.seed), workers)) as processes:
-        made = chain(*processes.make(0))
     known = {plain(each.text) for each in statements}
     variants: dict[str, Taught] = {}
-    for each in made:
-        if plain(each.text) not in known:
-            variants.setdefault(plain(each.text), replace(each, scenes=teacher.grammar_scenes))
+    per_round = STATEMENTS_PER_BLOCK * BLOCKS_PER_ROUND
+    with closing(Workers(Varying(with_scenes, scenes, teacher.variants, teacher.seed), workers)) as processes:
+        for number in range(-(-len(with_scenes) // per_round)):
+            for each in chain(*processes.make(number)):
+                if plain(each.text) not in known:
+                    variants.setdefault(plain(each.text), replace(each, scenes=teacher.grammar_scenes))
+            progress(min((number + 1) * per_round, len(with_scenes)), len(with_scenes))
     return list(variants.values())
