@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from shell import shell
+
+from veriscene.cli import output
 
 
 @pytest.mark.parametrize(
@@ -46,3 +50,12 @@ def test_control_c_is_silent_while_libraries_are_imported(library: str, place: P
         running.send_signal(signal.SIGINT)
         rest = [line for line in running.stderr if not line.startswith("import time:")]
     assert (running.returncode, rest) == (130, [])
+
+
+def test_each_stage_of_a_preparation_has_its_own_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(output, "_errors", Console(file=shown, force_terminal=True, width=80))
+    with output.progress_bar("preparing") as progress:
+        for done, total in ((0, 2), (2, 2), (0, 30), (30, 30)):
+            progress(done, total)
+    assert "2/2" in shown.getvalue() and "30/30" in shown.getvalue()
