@@ -48,21 +48,6 @@ def small_nmn(some: list[Example]) -> NMN:
     return model
 
 
-def test_with_a_bias_every_object_fits_every_word_at_first() -> None:
-    """A word that is not learned yet must not hide what the others find."""
-    some = examples()
-    config = NMNConfig(embedding=5, cell=6, heads=3, hidden=8, verdict=4, spread=0.3, initial_fit=3.0)
-    model = models.build(config, vocabulary=vocabulary_of(some))
-    assert isinstance(model, NMN)
-    batch = batch_of(some)
-    cells, presence = model.look(batch)
-    found = model.find_all(required(batch.layout).spans, batch.statement.words, 0 * cells, presence)
-    longest = int(required(batch.layout).spans.sum(dim=-1).max())
-    assert bool((found >= 0.8**longest * presence[:, None, :, None]).all()) and bool(
-        (found <= presence[:, None, :, None]).all()
-    )
-
-
 # ---------------------------------------------------------------- modules
 
 

@@ -156,6 +156,8 @@ def test_the_captured_step_equals_the_plain_one(name: str, settings: TrainingCon
     examples = some_examples()
     weights, losses = [], []
     settings = replace(settings, batch=16, clip=1.0)
+    # At 2**-10, twelve steps turn differences of 1e-4 in the weights into 0.05 in the loss, and bf16 rounds to 4e-3.
+    rate = 2**-13 if settings.precision == "bf16" else 2**-10
     for captured in (False, True):
         model, corpus = made(name, examples, "cuda")
         has_norm = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules())
@@ -173,12 +175,12 @@ def test_the_captured_step_equals_the_plain_one(name: str, settings: TrainingCon
             size = 16 if number % 4 or settings.r_drop or has_norm else 11
             numbers = torch.randint(1 if size < 16 else 0, len(examples), (size,), generator=generator)
             share = torch.full((size,), 1 / size)
-            found.append(float(step(corpora[number % 2], numbers, share, learning_rate=2**-10 * (1 + number % 3))))
+            found.append(float(step(corpora[number % 2], numbers, share, learning_rate=rate * (1 + number % 3))))
         losses.append(found)
         weights.append([tensor.detach().clone() for tensor in model.state_dict().values()])
     if settings.precision == "bf16":  # different rounding may reverse the sign of an Adam step: only losses agree
         first = 4 if has_norm and has_convolutions else 12  # batch norm and convolutions make the difference grow
-        assert losses[1][:first] == pytest.approx(losses[0][:first], abs=0.02)
+        assert losses[1][:first] == pytest.approx(losses[0][:first], abs=0.01)
         return
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
     for plain, captured_weight in zip(*weights, strict=True):

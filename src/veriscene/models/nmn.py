@@ -45,7 +45,6 @@ class NMNConfig(SeeingConfig, ModelConfig):
     cell: int = size(24)
     heads: int = number(8, 1, 1024)  # maps of each step
     spread: float = number(0.5, 0.0, 10.0)  # standard deviation of the initial queries
-    initial_fit: float = number(0.0, -10.0, 10.0)  # bias of a query: with 3, at first most objects fit every word
     hidden: int = size(96)
     verdict: int = size(32)
     dropout: float = share(0.0)
@@ -66,7 +65,6 @@ class NMN(SeeingModel):
         cell: int,
         heads: int,
         spread: float,
-        initial_fit: float,
         hidden: int,
         verdict: int,
         dropout: float,
@@ -90,8 +88,6 @@ class NMN(SeeingModel):
         self.count = mlp(COUNTED * heads * (MOST_COUNTED + 1) + embedding, verdict)
         self.decide = mlp(3 * verdict + 2 * embedding, 1)
         nn.init.normal_(self.queries.weight, std=spread)
-        with torch.no_grad():
-            self.queries.weight.view(len(vocabulary), heads, -1)[..., -1] += initial_fit
         nn.init.zeros_(self.correct.weight)
         nn.init.zeros_(self.correct.bias)
         axis = torch.linspace(-1, 1, GRID)
