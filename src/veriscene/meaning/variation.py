@@ -15,6 +15,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 
 from veriscene.meaning.english import nouns
 from veriscene.meaning.english.wording import NUMBER_WORDS
@@ -53,11 +54,15 @@ def vary(rng: random.Random, text: str, program: Program) -> tuple[str, str]:
 
 
 def _is_misspelt(text: str) -> bool:
-    """Whether some word may be meant for a colour or shape that it is not. Sizes are too much like "are" and "all"."""
+    return any(map(_may_mean_a_look, _words(text))) or bool(_MISSPELT.search(text.lower()))
+
+
+@cache
+def _may_mean_a_look(word: str) -> bool:
+    """Whether it may be meant for a colour or shape that it is not. Sizes are too much like "are" and "all"."""
     looks = (*COLORS, *SHAPES, *(f"{shape}s" for shape in SHAPES))
-    others = set(_words(text)) - {*looks, *LIKE_LOOKS}
-    is_close = any(difflib.get_close_matches(word, looks, n=1, cutoff=0.75) for word in others)
-    return is_close or bool(_MISSPELT.search(text.lower()))
+    is_fine = word in looks or word in LIKE_LOOKS
+    return not is_fine and bool(difflib.get_close_matches(word, looks, n=1, cutoff=0.75))
 
 
 def _ignores_words(text: str, meaning: str) -> bool:

@@ -44,15 +44,16 @@ class Varying:
 
     def _variants(self, statement: Taught) -> list[Taught]:
         rng, program = random.Random(f"{self.seed} {statement.text}"), parse(statement.program)
-        found: dict[str, Taught] = {}
+        found: list[Taught] = []
+        tried = {statement.text}
         for _ in range(self.count * TRIES_PER_VARIANT):
             text, meaning = vary(rng, statement.text, program)
-            is_new = text not in {*found, statement.text} and meaning != statement.program
-            if is_new and self._is_instructive(meaning, statement.kind):
-                found[text] = replace(statement, text=text, program=meaning)
+            if text not in tried and meaning != statement.program and self._is_instructive(meaning, statement.kind):
+                found.append(replace(statement, text=text, program=meaning))
+            tried.add(text)
             if len(found) == self.count:
                 break
-        return list(found.values())
+        return found
 
     def _is_instructive(self, meaning: str, kind: SceneKind | None) -> bool:
         share = BulkProgram(parse(meaning)).holds(self.scenes[kind]).mean()
