@@ -173,6 +173,13 @@ def test_the_card_states_accuracy_interval_supervision_and_limits() -> None:
     assert ModelCard(str(card)).data.to_dict() == card.data.to_dict()
 
 
+def test_the_card_of_a_taught_model_names_the_programs_the_grammars_origin_and_letters() -> None:
+    checkpoint = replace(small_checkpoint("spatial"), metrics={"supervision": "programs"})
+    text = " ".join(TorchJudge(checkpoint).generate_model_card().text.split())
+    assert "--data CORPUS --teacher PROGRAMS" in text and "PROGRAMS a file of statements with their programs." in text
+    assert "written with these sentences in view" in text and "read by their letters" in text
+
+
 def test_scores_in_a_notebook_are_those_of_the_metrics() -> None:
     judge = judge_of("torch", "biatt-pointer")
     right = sum(judge(e.statement, e.scene).verdict == e.label for e in EXAMPLES)
@@ -182,7 +189,7 @@ def test_scores_in_a_notebook_are_those_of_the_metrics() -> None:
 @pytest.mark.parametrize("preset", sorted(presets()))
 def test_the_training_command_of_a_card_has_exactly_its_settings(preset: str) -> None:
     config = load_preset(preset, ["training.batch=77", "training.learning_rate=3e-5", "training.seed=9"])
-    words = training_command(config).split()
+    words = training_command(config, "labels").split()
     assert words[:2] == ["veriscene", "train"] and words[3:7] == ["--data", "CORPUS", "--seed", "9"]
     changes = words[8::2]
     assert with_effect(changes, config.model, corpus_given=True) == changes  # others are refused by `train`

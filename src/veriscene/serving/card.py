@@ -11,6 +11,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from veriscene import models
 from veriscene.config import Config, presets
 from veriscene.evaluation.metrics import Scores
+from veriscene.tensors.encoder import Input
 from veriscene.tensors.vocabulary import SPECIAL
 from veriscene.training.checkpoint import Checkpoint
 from veriscene.training.settings import has_effect
@@ -21,9 +22,11 @@ SPLITS = {
 }
 SUPERVISION = {
     "labels": "labels of the training examples",
-    "synthetic": "labels of generated examples, whose meaning is known",
-    "programs": "programs, which are a stronger kind of supervision than labels",
+    "synthetic": "statements of veriscene's grammar, whose wordings were written with NLVR's train sentences in view",
+    "programs": "programs of NLVR's train sentences, and statements of veriscene's grammar, whose wordings were written"
+    " with these sentences in view",
 }
+PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
 CITATION = """```bibtex
 @inproceedings{tan2018object,
@@ -55,6 +58,8 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     takes_max = config.to_json()["model"].get("pooling") == "max"
     boxes = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
     known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
+    reads_letters = Input.CHARACTERS in models.MODELS[config.model.name].inputs
+    others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
     return f"""---
 {_header(name, metrics)}
 ---
@@ -83,16 +88,16 @@ Consistency is the share of presentations whose examples are all right. Interval
 
 ## Training
 
-    {training_command(config)}
+    {training_command(config, supervision)}
 
-CORPUS is the folder of the training corpus.
+CORPUS is the folder of the training corpus{PROGRAMS_TOO if supervision == "programs" else ""}.
 Supervision: {supervision} ({SUPERVISION.get(supervision, "not recorded")}).
 Step {metrics.get("step", "unknown")}{"".join(f", {fact}" for fact in trained)}.
 
 ## Intended use and limits
 
 For research on grounded language, for teaching, and as a baseline. It knows the colours, shapes and sizes of NLVR and
-{known} words. Other words are listed with each verdict, but read as one unknown word.
+{known} words. Other words are listed with each verdict, and {others}.
 {boxes if takes_max else ""}The table above says how often it is wrong. Do not use it for decisions that affect people.
 
 ## Citation
@@ -100,7 +105,7 @@ For research on grounded language, for teaching, and as a baseline. It knows the
 {CITATION}"""
 
 
-def training_command(config: Config) -> str:
+def training_command(config: Config, supervision: str) -> str:
     """A command that trains with exactly these settings: the nearest preset and the settings that differ."""
     nearest = min(
         ((name, _changes(config, models.load_preset(name))) for name in sorted(presets())),
@@ -108,7 +113,8 @@ def training_command(config: Config) -> str:
     )
     settings = [part for change in nearest[1] for part in ("--set", change)]
     seed = ["--seed", str(config.training.seed)]
-    return shlex.join(["veriscene", "train", nearest[0], "--data", "CORPUS", *seed, *settings])
+    teacher = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
+    return shlex.join(["veriscene", "train", nearest[0], "--data", "CORPUS", *teacher, *seed, *settings])
 
 
 def _changes(config: Config, preset: Config) -> list[str]:
