@@ -24,7 +24,7 @@ run: $(INSTALLED)
 	$(RUN) veriscene quickstart $(if $(DATA),--data "$(DATA)")
 
 demo: $(INSTALLED_SERVE)
-	$(RUN) veriscene serve best best-pixels
+	$(RUN) veriscene serve best best-pixels biatt-pointer
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -33,7 +33,8 @@ def test_a_shipped_model_judges_by_name(name: str) -> None:
     scene = random_scene(random.Random(3))
     verdict = veriscene.load(name)("There is a box with a yellow item.", scene)
     assert 0 < verdict.probability < 1
-    assert [sorted(order) for order in verdict.order] == [list(range(len(box.items))) for box in scene.boxes]
+    if verdict.order is not None:
+        assert [sorted(order) for order in verdict.order] == [list(range(len(box.items))) for box in scene.boxes]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -25,7 +25,7 @@ START_SECONDS = 30
 
 @pytest.fixture(scope="session")
 def origin() -> Iterator[str]:
-    """The address of a service with two models."""
+    """The address of a service with two models: one that chooses an order and sees boxes, and one that does neither."""
     import torch
 
     import veriscene
@@ -35,9 +35,9 @@ def origin() -> Iterator[str]:
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    judge = veriscene.load("best")
+    judges = {name: veriscene.load(name) for name in ("biatt-pointer", "best")}
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        app = make_app({"best": judge, "biatt-pointer": judge})
+        app = make_app(judges)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -16,7 +16,7 @@ expect = pytest.importorskip("playwright.sync_api", reason="needs playwright: pi
 
 SCENE = "&b=cy2.10.10-sk2.60.60_sb2.40.40-tk3.5.65_sk1.50.50-sb3.10.10"
 LINK = f"#s=There+is+a+black+triangle.{SCENE}"
-COMPARED = f"#s=There+is+a+yelow+circle.{SCENE}&m=best+biatt-pointer"
+COMPARED = f"#s=There+is+a+yelow+circle.{SCENE}&m=biatt-pointer+best"
 PHONE = {"width": 400, "height": 800}
 DESKTOP = {"width": 1200, "height": 900}
 

@@ -142,12 +142,12 @@ def test_the_link_restores_what_is_seen(open_page: Callable[..., Desk], origin: 
     desk.page.get_by_role("button", name="Random scatter").click()
     expect(desk.page.get_by_label("Scatter", exact=True)).to_be_checked()
     desk.statement.fill("Übergröße & 100 %: #tower + “wall”?")
-    desk.page.get_by_label("Compare with").select_option("biatt-pointer")
+    desk.page.get_by_label("Compare with").select_option("best")
     desk.page.get_by_role("button", name="Copy link").click()
     copy = open_page(desk.page.url.removeprefix(f"{origin}/"))
     assert copy.scene() == desk.scene()
     expect(copy.statement).to_have_value("Übergröße & 100 %: #tower + “wall”?")
-    expect(copy.page.locator("h2.model")).to_have_text(["best", "biatt-pointer"])
+    expect(copy.page.locator("h2.model")).to_have_text(["biatt-pointer", "best"])
     damaged = open_page("#b=sy2.40.80-sy2.40.81_sy2.40.80_sy2.40.80")
     expect(damaged.message).to_have_text("This link holds no valid scene.")
 
@@ -195,9 +195,12 @@ def test_words_and_items_highlight_each_other_and_unknown_words_get_an_offer(ope
 def test_two_models_answer_side_by_side_and_either_is_drawn(open_page: Callable[..., Desk]) -> None:
     desk = open_page(SCATTER + "&m=best+biatt-pointer")
     expect(desk.page.locator(".verdict")).to_have_text([re.compile("True|False")] * 2)
+    expect(desk.page.locator(".arrow")).to_have_count(0)  # best has no order
+    expect(desk.page.get_by_label("Reading order")).to_be_disabled()
     second = desk.page.get_by_role("button", name="Show on picture").nth(1)
     second.click()
     expect(second).to_have_attribute("aria-pressed", "true")
+    expect(desk.page.get_by_label("Reading order")).to_be_enabled()
     expect(desk.page.locator(".arrow")).to_have_count(3)
 
 

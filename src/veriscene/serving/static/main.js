@@ -143,6 +143,7 @@ function render() {
   const field = byId("statement");
   if (field.value !== doc.statement) field.value = doc.statement;
   const answer = shownAnswer();
+  byId("show-order").disabled = answer !== null && answer.verdict.order === null;
   editor.render(doc, selected, {
     order: byId("show-order").checked ? answer?.verdict.order : null,
     perBox: answer?.verdict.per_box,

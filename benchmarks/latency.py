@@ -1,0 +1,79 @@
+"""How long a judgement takes on one CPU core, by torch and by ONNX: one example at a time, and all at once.
+
+python benchmarks/latency.py best ../shared/nlvr/dev/dev.json [--json]
+
+Medians over examples (one at a time) and over rounds (all at once), after a warm-up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import torch
+
+from veriscene.errors import InputError
+from veriscene.scenes import nlvr
+from veriscene.scenes.nlvr import Example
+from veriscene.serving.judge import Judge, TorchJudge
+from veriscene.serving.onnx.export import export
+from veriscene.serving.onnx.judge import OnnxJudge
+from veriscene.training import checkpoint as checkpoints
+
+WARM_UP = 20  # examples
+ROUNDS = 3
+
+
+def milliseconds(judge: Judge, examples: Sequence[Example]) -> dict[str, float]:
+    """Of one judgement."""
+    questions = [(example.statement, example.scene) for example in examples]
+    for question in questions[:WARM_UP]:
+        judge(*question)
+    alone = [_taken(partial(judge, *question)) for question in questions]
+    together = [_taken(partial(judge, questions)) / len(questions) for _ in range(ROUNDS)]
+    return {"one_at_a_time": round(median(alone), 2), "all_at_once": round(median(together), 2)}
+
+
+def _taken(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - started)
+
+
+def measured(name: str, examples: Sequence[Example]) -> dict[str, dict[str, float]]:
+    torch.set_num_threads(1)
+    checkpoint = checkpoints.load(name)
+    with tempfile.TemporaryDirectory() as folder:
+        export(checkpoint, Path(folder) / "model.onnx")
+        onnx = OnnxJudge((Path(folder) / "model.onnx").read_bytes(), threads=1)
+    judges: dict[str, Judge] = {"torch": TorchJudge(checkpoint), "onnx": onnx}
+    return {backend: milliseconds(judge, examples) for backend, judge in judges.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("model", help="a shipped checkpoint or a run")
+    parser.add_argument("examples", type=Path, help="an NLVR file")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    try:
+        result = measured(given.model, nlvr.read(given.examples))
+    except InputError as error:
+        sys.exit(str(error))
+    if given.json:
+        print(json.dumps(result))
+        return
+    for backend, found in result.items():
+        times = ", ".join(f"{value:.1f} ms {name.replace('_', ' ')}" for name, value in found.items())
+        print(f"{backend}: {times}")
+
+
+if __name__ == "__main__":
+    main()
