@@ -85,7 +85,8 @@ def some_things_alone(voice: Voice) -> Things:
         return some_things(voice)
     color = voice.one_of(*COLORS)
     which = voice.one_of("that {is} not", "which {is} not")
-    return anything(voice).that(Phrase(f"{which} {color}", f"not {COLORS[color]}", 2 / 3))
+    named = voice.one_of(color, color, f"the {voice.color} {color}") if voice.broad else color
+    return anything(voice).that(Phrase(f"{which} {named}", f"not {COLORS[color]}", 2 / 3))
 
 
 def different_things(voice: Voice, number: int) -> list[Things]:

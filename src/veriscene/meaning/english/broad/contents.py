@@ -30,6 +30,11 @@ def no_things(voice: Voice) -> Phrase:
     return Phrase(f"no {voice.one_of(things.singular, things.plural)}", f"not exist({things.among(q.ITEMS_OF_BOX)})")
 
 
+def many(voice: Voice) -> Phrase:
+    """As in "many items"."""
+    return q.quantified(voice, nouns.anything(voice), q.ITEMS_OF_BOX, ((2, q.MANY), (1, q.A_LOT_OF)))
+
+
 def at_border(voice: Voice) -> Phrase:
     """As in "two circles touching the base"."""
     return q.quantified(voice, borders.things_at_border(voice, of_a_box=False), q.ITEMS_OF_BOX, q.INSIDE)
@@ -170,6 +175,7 @@ SCATTER: Weighted[Pattern] = (
     (2, parts.those_are),
     (3, some_plural),
     (1, no_things),
+    (1, many),
     (3, two_colored),
     (3, likeness.kinds_and_more),
     (2, likeness.alike),
@@ -228,6 +234,14 @@ def box_where_pair(voice: Voice) -> Things:
     return any_box(voice).that(Phrase(words.replace("closely are", "are closely"), pair.meaning, 0.2))
 
 
+def box_without_but_with(voice: Voice) -> Things:
+    """As in "box without a blue item, with two yellow items and at least one black item"."""
+    without, *others = nouns.different_things(voice, voice.weighted((2, 2), (1, 3)))
+    held = joined([q.quantified(voice, each, q.ITEMS_OF_BOX, FEW) for each in others])
+    words = f"without a {without.singular}{voice.one_of(', with', ' and with', ' but with')} {held.words}"
+    return any_box(voice).that(Phrase(words, both(f"not exist({without.among(q.ITEMS_OF_BOX)})", held.meaning), 0.3))
+
+
 def described_box(voice: Voice) -> Things:
     if voice.box == "tower":
         return voice.weighted(
@@ -239,5 +253,9 @@ def described_box(voice: Voice) -> Things:
             (1, box_without),
         )(voice)
     return voice.weighted(
-        (92, lambda v: box_with(v, content(v))), (4, box_where_some), (1, box_where_pair), (2, box_without)
+        (92, lambda v: box_with(v, content(v))),
+        (4, box_where_some),
+        (1, box_where_pair),
+        (2, box_without),
+        (1, box_without_but_with),
     )(voice)

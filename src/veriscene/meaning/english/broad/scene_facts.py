@@ -37,6 +37,7 @@ def equal_sizes(voice: Voice) -> Phrase:
         (1, (f"all {three} {boxes} {verb} {what}", all_)),
         (2, (f"all the {boxes} do not have the same {what}", f"not {all_}")),
         (2, (f"there are at least {two} {boxes} that do not have the same {what}", f"not {all_}")),
+        (1, (f"there are at least {two} {boxes} that are not the same in {what}", f"not {all_}")),
         (2, (f"there is a different {number} in the {boxes}", none)),
         (2, (f"the {number} in the {boxes} is different", none)),
         (2, (f"each {box} has a different {what}", none)),
