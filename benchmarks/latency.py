@@ -1,8 +1,8 @@
-"""How long a judgement takes on one CPU core, by torch and by ONNX: one example at a time, and all at once.
+"""How long a judgement takes on one CPU core, by torch and by ONNX: one example at a time, and in batches.
 
 python benchmarks/latency.py best ../shared/nlvr/dev/dev.json [--json]
 
-Medians over examples (one at a time) and over rounds (all at once), after a warm-up.
+Medians over examples (one at a time) and over rounds (in batches), after a warm-up.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def milliseconds(judge: Judge, examples: Sequence[Example]) -> dict[str, float]:
         judge(*question)
     alone = [_taken(partial(judge, *question)) for question in questions]
     together = [_taken(partial(judge, questions)) / len(questions) for _ in range(ROUNDS)]
-    return {"one_at_a_time": round(median(alone), 2), "all_at_once": round(median(together), 2)}
+    return {"one_at_a_time": round(median(alone), 2), "in_batches": round(median(together), 2)}
 
 
 def _taken(work: Callable[[], object]) -> float:

@@ -12,6 +12,7 @@ SPATIAL = TAUGHT.replace(" --set model.item=4", " --set model.joint=4 --set mode
 # What is added to a command that would take minutes on a GPU and hours on a CPU.
 ADDED = {
     "veriscene train biatt-pointer --data nlvr": SMALL,
+    "veriscene train spatial-synthetic --data nlvr": f"{SPATIAL} --set teacher.statements=10",
     "veriscene train biatt --data nlvr --teacher nlvr/programs/train.jsonl --out runs/taught": TAUGHT,
     "veriscene train biatt --data nlvr --set teacher.statements=17000": f"{TAUGHT} --set teacher.statements=10",
     "veriscene train biatt --data nlvr --teacher own.jsonl --set teacher.statements=17000": (
@@ -44,7 +45,7 @@ _NETWORK = "downloads; tests/corpora/test_download.py runs it against a server o
 LEFT_OUT = {
     "veriscene reproduce spatial --data nlvr": _LIKE_BEYOND,
     "make run": "installs packages; tests/experiments/test_quickstart.py runs what it runs",
-    "make demo": "installs packages; docs/serving.md has the same command",
+    "make demo": "installs packages; docs/serving.md has a command like it",
     "make test": "these tests",
     "make docs": "installs packages; tests/test_docs.py builds them",
     "pip install 'veriscene[serve]'": _INSTALLS,
@@ -56,8 +57,9 @@ LEFT_OUT = {
     "pytest tests/models tests/training/test_step.py tests/training/test_checkpoint.py tests/serving/test_judge.py"
     " -k deep-sets": "runs in the repository; tests/test_extending.py does so",
     "veriscene bench teacher --data nlvr --teacher nlvr/programs/train.jsonl": _REPOSITORY,
-    "python benchmarks/robustness.py nlvr/dev/dev.json --model best --out robustness.md": _REPOSITORY,
-    "python benchmarks/counterfactuals.py biatt-pointer nlvr/dev/dev.json --programs nlvr/programs/dev.jsonl": _REPOSITORY,
+    "python benchmarks/robustness.py nlvr/dev/dev.json --model biatt-pointer --out robustness.md": _REPOSITORY,
+    "python benchmarks/counterfactuals.py biatt-pointer nlvr/dev/dev.json"
+    " --programs nlvr/programs/dev.jsonl": _REPOSITORY,
     "docker build -t veriscene --build-arg TORCH_INDEX=URL .": "needs docker and the network",
     "docker run --rm -p 127.0.0.1:8000:8000 veriscene": "needs docker",
     "veriscene pretrain resnet50-rendered --minutes 7": "a step on a CPU takes long; tests/training/test_pretrain.py",

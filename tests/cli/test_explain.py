@@ -34,13 +34,15 @@ WRONG_USAGE = (
 )
 
 
-def test_the_verdict_the_items_read_and_what_would_change_it_in_words(place: Path, tmp_path: Path) -> None:
-    ordering = (EXPLAIN[0], "biatt-pointer", *EXPLAIN[2:])
-    done = veriscene(*ordering, "--svg", str(tmp_path / "out.svg"), cwd=place)
+@pytest.mark.parametrize("model", ["best", "biatt-pointer"])
+def test_the_verdict_the_items_read_and_what_would_change_it_in_words(model: str, place: Path, tmp_path: Path) -> None:
+    done = veriscene(EXPLAIN[0], model, *EXPLAIN[2:], "--svg", str(tmp_path / "out.svg"), cwd=place)
     assert done.returncode == 0, done.stderr
     first, *boxes, last = done.stdout.splitlines()
     assert first.startswith(("true (probability ", "false (probability "))
-    assert [line[:8] for line in boxes if "items in the order chosen: " in line] == ["  box 1:", "  box 2:", "  box 3:"]
+    assert [line[:7] for line in boxes if "attention: " not in line] == ["  box 1", "  box 2", "  box 3"]
+    chosen = sum("items in the order chosen: " in line for line in boxes)
+    assert chosen == (3 if model == "biatt-pointer" else 0)
     assert any("attention: " in line for line in boxes)
     assert " if you " in last and last.split()[0] != first.split()[0]
     assert len(ElementTree.parse(tmp_path / "out.svg").getroot()) == 2

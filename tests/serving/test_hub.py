@@ -177,7 +177,10 @@ def test_the_card_of_a_taught_model_names_the_programs_the_grammars_origin_and_l
     checkpoint = replace(small_checkpoint("spatial"), metrics={"supervision": "programs"})
     text = " ".join(TorchJudge(checkpoint).generate_model_card().text.split())
     assert "--data CORPUS --teacher PROGRAMS" in text and "PROGRAMS a file of statements with their programs." in text
-    assert "written with these sentences in view" in text and "read by their letters" in text
+    assert "grammar" not in text and "read by their letters" in text
+    config = replace(checkpoint.config, teacher=replace(checkpoint.config.teacher, statements=10))
+    card = TorchJudge(replace(checkpoint, config=config)).generate_model_card()
+    assert "taught it, too; their wordings were written with NLVR's train sentences in view." in card.text
 
 
 def test_scores_in_a_notebook_are_those_of_the_metrics() -> None:
@@ -188,14 +191,19 @@ def test_scores_in_a_notebook_are_those_of_the_metrics() -> None:
 
 @pytest.mark.parametrize("preset", sorted(presets()))
 def test_the_training_command_of_a_card_has_exactly_its_settings(preset: str) -> None:
-    config = load_preset(preset, ["training.batch=77", "training.learning_rate=3e-5", "training.seed=9"])
-    words = training_command(config, "labels").split()
-    assert words[:2] == ["veriscene", "train"] and words[3:7] == ["--data", "CORPUS", "--seed", "9"]
-    changes = words[8::2]
-    assert with_effect(changes, config.model, corpus_given=True) == changes  # others are refused by `train`
+    changed = ["training.batch=77", "training.learning_rate=3e-5", "training.seed=9", "teacher.workers=3"]
+    taught = load_preset(preset).teacher.statements > 0
+    config = load_preset(preset, [*changed, *["teacher.grammar_scenes=7"] * taught])
+    by_programs = preset.endswith("-programs")
+    words = training_command(config, "programs" if by_programs else "synthetic" if taught else "labels").split()
+    options = ["--data", "CORPUS", *["--teacher", "PROGRAMS"] * by_programs, "--seed", "9"]
+    assert words[:2] == ["veriscene", "train"] and words[3 : 3 + len(options)] == options
+    changes = words[4 + len(options) :: 2]
+    assert taught or with_effect(changes, config.model, corpus_given=True) == changes  # others are refused by `train`
     again = load_preset(words[2], [*changes, "training.seed=9"])
     fitted = models.MODELS[config.model.name].is_fitted
     assert again.model == config.model and (fitted or again.training == config.training)
+    assert replace(again.teacher, workers=3) == config.teacher or not taught
     corpus = {"statements", "level", "corpus_seed"}  # of a generated one
     ours, theirs = ({k: v for k, v in vars(each.data).items() if k not in corpus} for each in (config, again))
     assert fitted or models.MODELS[config.model.name].order is models.Order.NONE or ours == theirs

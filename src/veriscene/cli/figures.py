@@ -22,7 +22,7 @@ MOST = 12  # examples in a figure: more do not fit on a page
 
 figures = typer.Typer(
     help="Draw the figures of a paper as PDF and SVG, for a page of two columns.",
-    epilog="Example: veriscene figures order best nlvr/dev/dev.json --out figures",
+    epilog="Example: veriscene figures order biatt-pointer nlvr/dev/dev.json --out figures",
     no_args_is_help=True,
 )
 OutFolder = Annotated[Path, typer.Option("--out", readable=False, help="Folder of the files. Replaces earlier ones.")]

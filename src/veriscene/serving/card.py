@@ -11,7 +11,6 @@ from huggingface_hub import EvalResult, ModelCardData
 from veriscene import models
 from veriscene.config import Config, presets
 from veriscene.evaluation.metrics import Scores
-from veriscene.tensors.encoder import Input
 from veriscene.tensors.vocabulary import SPECIAL
 from veriscene.training.checkpoint import Checkpoint
 from veriscene.training.settings import has_effect
@@ -22,10 +21,12 @@ SPLITS = {
 }
 SUPERVISION = {
     "labels": "labels of the training examples",
-    "synthetic": "statements of veriscene's grammar, whose wordings were written with NLVR's train sentences in view",
-    "programs": "programs of NLVR's train sentences, and statements of veriscene's grammar, whose wordings were written"
-    " with these sentences in view",
+    "synthetic": "statements of veriscene's grammar, whose meaning is known",
+    "programs": "programs of the statements in PROGRAMS",
 }
+GRAMMAR = (
+    "Statements of veriscene's grammar taught it{}; their wordings were written with NLVR's train sentences in view.\n"
+)
 PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
 CITATION = """```bibtex
@@ -58,7 +59,8 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     takes_max = config.to_json()["model"].get("pooling") == "max"
     boxes = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
     known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
-    reads_letters = Input.CHARACTERS in models.MODELS[config.model.name].inputs
+    reads_letters = getattr(config.model, "letters", False)
+    grammar = GRAMMAR.format(", too" if supervision == "programs" else "") if config.teacher.statements else ""
     others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
     return f"""---
 {_header(name, metrics)}
@@ -92,7 +94,7 @@ Consistency is the share of presentations whose examples are all right. Interval
 
 CORPUS is the folder of the training corpus{PROGRAMS_TOO if supervision == "programs" else ""}.
 Supervision: {supervision} ({SUPERVISION.get(supervision, "not recorded")}).
-Step {metrics.get("step", "unknown")}{"".join(f", {fact}" for fact in trained)}.
+{grammar}Step {metrics.get("step", "unknown")}{"".join(f", {fact}" for fact in trained)}.
 
 ## Intended use and limits
 
@@ -107,8 +109,9 @@ For research on grounded language, for teaching, and as a baseline. It knows the
 
 def training_command(config: Config, supervision: str) -> str:
     """A command that trains with exactly these settings: the nearest preset and the settings that differ."""
+    taught = supervision == "programs" or config.teacher.statements > 0
     nearest = min(
-        ((name, _changes(config, models.load_preset(name))) for name in sorted(presets())),
+        ((name, _changes(config, models.load_preset(name), taught=taught)) for name in sorted(presets())),
         key=lambda found: (len(found[1]), found[0]),
     )
     settings = [part for change in nearest[1] for part in ("--set", change)]
@@ -117,7 +120,7 @@ def training_command(config: Config, supervision: str) -> str:
     return shlex.join(["veriscene", "train", nearest[0], "--data", "CORPUS", *teacher, *seed, *settings])
 
 
-def _changes(config: Config, preset: Config) -> list[str]:
+def _changes(config: Config, preset: Config, *, taught: bool) -> list[str]:
     """What --set makes of the preset these settings, in their order; the seed has its own option."""
     theirs = preset.to_json()
     return [
@@ -125,8 +128,8 @@ def _changes(config: Config, preset: Config) -> list[str]:
         for section, settings in config.to_json().items()
         for key, value in settings.items()
         if theirs[section].get(key) != value
-        and f"{section}.{key}" != "training.seed"
-        and has_effect(config.model, f"{section}.{key}", corpus_given=True)
+        and f"{section}.{key}" not in ("training.seed", "teacher.workers")
+        and has_effect(config.model, f"{section}.{key}", corpus_given=True, taught=taught)
     ]
 
 

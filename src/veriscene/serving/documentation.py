@@ -61,9 +61,9 @@ ROUTES = {
             "models": [
                 {
                     "name": "best",
-                    "model": "biatt-pointer",
-                    "dev_accuracy": 0.74,
-                    "supervision": "labels",
+                    "model": "spatial",
+                    "dev_accuracy": 0.986,
+                    "supervision": "programs",
                     "default": True,
                 }
             ]

@@ -52,8 +52,7 @@ class Explanation:
         if self.reads_items and verdict.order is not None:
             how = "in the order chosen" if verdict.order_is_chosen else "as they came"
             facts.append(f"items {how}: {', '.join(names[index] for index in verdict.order[number])}")
-        if facts:
-            yield f"  box {number + 1}: {', '.join(facts)}"
+        yield f"  box {number + 1}: {', '.join(facts)}" if facts else f"  box {number + 1}"
         attention = verdict.attention
         # A single item has all the attention of every word.
         if self.reads_items and attention is not None and attention.words_to_items is not None and len(names) > 1:
