@@ -64,24 +64,6 @@ def test_items_are_read_in_the_configured_order(order: str, tmp_path: Path) -> N
         assert found.probability == pytest.approx(expected.probability, abs=1e-5)
 
 
-def test_a_model_of_letters_is_exported_and_reads_unknown_words(tmp_path: Path) -> None:
-    """Also without relations across boxes and features of walls; `export` compares the graph with torch at 24 shapes.
-
-    tests/serving/test_judge.py exports the model with all of its parts.
-    """
-    checkpoint = small_checkpoint("spatial", relations="box", walls=False, neighbours=False, layers=1)
-    export(checkpoint, tmp_path / "model.onnx")
-    judge, reference = OnnxJudge.load(tmp_path / "model.onnx"), TorchJudge(checkpoint)
-    assert judge.encoder == checkpoint.encoder
-    scene, probabilities = EXAMPLES[0].scene, []
-    for statement in ("There is a yelow cirlce.", "There is a bleu cirlce.", "abcdefghijklmnopqrstuvwxyz"):
-        found, expected = judge(statement, scene), reference(statement, scene)
-        assert found.probability == pytest.approx(expected.probability, abs=1e-4)
-        assert found.unknown_words == expected.unknown_words
-        probabilities.append(found.probability)
-    assert len(set(probabilities)) == len(probabilities)
-
-
 @dataclass(frozen=True)
 class CounterConfig(ModelConfig):
     name: str = "counter"

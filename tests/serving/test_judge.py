@@ -53,6 +53,16 @@ def test_torch_and_onnx_agree(name: str) -> None:
     assert_same(judge(statement, scene), reference(statement, scene), probability=1e-4, attention=1e-3)
 
 
+def test_an_exported_model_reads_the_letters_of_unknown_words() -> None:
+    judge, reference = judge_of("onnx", "spatial"), judge_of("torch", "spatial")
+    probabilities = []
+    for statement in ("There is a yelow cirlce.", "There is a bleu cirlce.", "abcdefghijklmnopqrstuvwxyz"):
+        found, expected = judge(statement, SCENE), reference(statement, SCENE)
+        assert_same(found, expected, probability=1e-4, attention=1e-3)
+        probabilities.append(found.probability)
+    assert len(set(probabilities)) == len(probabilities)
+
+
 @pytest.fixture(params=["torch", "onnx"])
 def backend(request: pytest.FixtureRequest) -> str:
     name: str = request.param
