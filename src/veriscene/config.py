@@ -72,14 +72,16 @@ class TeacherConfig:
 
     statements: int = number(0, 0, 10**6)  # drawn from the grammar
     level: str = choice("full", LEVELS)  # of these statements
-    seed: int = number(1, 0, 2**31)  # of statements and variants; an epoch depends on training.seed, too
+    seed: int = number(1, 0, 2**31)  # of statements and scenes, whatever training.seed is
     # Many scenes in few epochs are made faster than few scenes in many: most of the work is done once per statement.
     scenes: int = number(192, 2, 10_000)  # an epoch, for each statement of a program file
     variants: int = number(0, 0, 1000)  # of each such statement, about other colours, shapes, sizes and numbers
+    paraphrased: float = share(0.0)  # the share of variants that are put in other words, too
     grammar_scenes: int = number(96, 2, 10_000)  # an epoch, for each variant and each statement of the grammar
     near_misses: float = number(0.34, 0.0, 1.0)  # the share of examples that come in pairs, one edit apart
     generated: float = number(0.25, 0.0, 1.0)  # the share of scenes that are drawn anew; the others are the corpus's
     labels: float = share(0.0)  # the share of examples that are the corpus's own, with their labels
+    distil: str = ""  # a model, or a folder of seeds, whose mean probability is half of each label
     workers: int = number(0, 0, 1024)  # processes that make examples; 0: one for each core but one
 
 
@@ -89,11 +91,13 @@ class TrainingConfig:
     batch: int = number(64, 1, 10**6)
     epochs: int = number(100, 1, 10**6)
     window: int = number(8, 1, 10**6)  # batches within which statements are grouped by length; 1: no grouping
+    optimizer: str = choice("adamw", ("adamw", "muon"))  # muon: matrices move by their orthogonalised momentum
     learning_rate: float = number(1e-4, 1e-9, 1.0)
     warmup: int = number(0, 0, 10**9)  # steps of linear warm-up; then the learning rate is constant
     cooldown: float = number(0.0, 0.0, 1.0)  # the final share of the run over which the learning rate falls to zero
     weight_decay: float = number(0.0, 0.0, 100.0)  # decoupled, as in AdamW
     label_smoothing: float = share(0.0)
+    hardest: float = share(0.0)  # weight of the worst of four scenes of a statement next to the mean; needs a teacher
     r_drop: float = number(0.0, 0.0, 100.0)  # weight of the divergence of two passes (R-Drop); 0: one pass
     policy_weight: float = number(1.0, 0.0, 100.0)  # of the policy gradient next to the cross entropy's
     ema: float = share(0.0)  # decay of the moving average of the weights that is scored and kept; 0: none

@@ -107,7 +107,7 @@ def check_same(folder: Path, whole: Path) -> None:
 
 @pytest.mark.parametrize(
     ("stop_at", "changes"),  # within an epoch, at its end, in a later one
-    [(4, []), (6, []), (13, []), (13, REGULARISED)],
+    [(4, []), (6, []), (13, []), (13, REGULARISED), (13, ["training.optimizer=muon"])],
 )
 def test_a_resumed_run_equals_an_unbroken_one(
     corpus: Path, tmp_path: Path, stop_at: int, changes: list[str], monkeypatch: pytest.MonkeyPatch

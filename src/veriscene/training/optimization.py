@@ -1,15 +1,17 @@
-"""How weights change: AdamW, the learning rate schedule, the moving average of the weights, precision."""
+"""How weights change: the optimizer, the learning rate schedule, the moving average of the weights, precision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from veriscene.config import TrainingConfig
 from veriscene.models.base import Model
+from veriscene.training.muon import Muon
 
 
 def make_optimizer(model: Model, settings: TrainingConfig, *, captured: bool) -> torch.optim.AdamW:
@@ -17,12 +19,20 @@ def make_optimizer(model: Model, settings: TrainingConfig, *, captured: bool) ->
     groups = [
         {**group, "weight_decay": settings.weight_decay * group.get("decay", 1.0)} for group in model.parameter_groups()
     ]
-    return torch.optim.AdamW(
-        groups,
-        lr=settings.learning_rate,
-        capturable=captured,
-        fused=captured or None,
-    )
+    kind: type[torch.optim.AdamW] = torch.optim.AdamW
+    if settings.optimizer == "muon":
+        kind, groups = Muon, [part for group in groups for part in _parts(model, group)]
+    return kind(groups, lr=settings.learning_rate, capturable=captured, fused=captured or None)
+
+
+def _parts(model: Model, group: dict[str, Any]) -> list[dict[str, Any]]:
+    """The group's matrices, and the rest: rows of an embedding are moved one by one, and a single row has no
+    direction to share with others."""
+    rows = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    parts: dict[bool, list[nn.Parameter]] = {True: [], False: []}
+    for parameter in group["params"]:
+        parts[parameter.dim() == 2 and min(parameter.shape) > 1 and id(parameter) not in rows].append(parameter)
+    return [{**group, "params": params, "orthogonal": orthogonal} for orthogonal, params in parts.items() if params]
 
 
 def learning_rate(settings: TrainingConfig, step: int, total_steps: int) -> float:

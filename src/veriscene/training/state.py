@@ -112,15 +112,15 @@ def _check_position(position: Position, total_steps: int) -> None:
 
 
 def _check_moments(moments: object, optimizer: torch.optim.Optimizer, step: int) -> None:
-    """Adam has one state for each parameter, of its shape, as soon as a step was made."""
-    all_of_them = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    parameters = {number: p for number, p in enumerate(all_of_them) if p.requires_grad}
+    """An optimizer has one state for each parameter, of its shape, as soon as a step was made."""
+    all_of_them = [(p, group.get("orthogonal", False)) for group in optimizer.param_groups for p in group["params"]]
+    parameters = {number: each for number, each in enumerate(all_of_them) if each[0].requires_grad}
     if not isinstance(moments, dict) or set(moments) != (set(parameters) if step else set()):
         raise ValueError("the optimizer's moments are not those of this model")
     for number, state in moments.items():
-        shape = parameters[number].shape
-        for name in ("exp_avg", "exp_avg_sq"):
-            if not isinstance(state[name], Tensor) or state[name].shape != shape:
+        parameter, is_orthogonal = parameters[number]
+        for name in ("exp_avg",) if is_orthogonal else ("exp_avg", "exp_avg_sq"):
+            if not isinstance(state[name], Tensor) or state[name].shape != parameter.shape:
                 raise ValueError(f"the moments of parameter {number} have the wrong shape")
             if not bool(state[name].isfinite().all()):
                 raise ValueError(f"the moments of parameter {number} are not finite")
