@@ -94,7 +94,7 @@ def _in_bulk(source: TeacherSource, seconds: float) -> float:
     for epoch in range(1000):
         started = time.process_time()
         found = Made.joined([source.maker.make(epoch, block) for block in blocks])
-        source._encode(found, torch.device("cpu"))
+        source._encode(found, torch.device("cpu"), torch.Generator())
         if epoch:
             spent += time.process_time() - started
             made += len(found.labels)
@@ -109,7 +109,7 @@ def _several(source: TeacherSource) -> tuple[float, float]:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     times = [time.perf_counter()]
     for number in (0, 1):
-        source._encode(Made.joined(source.workers.make(number)), device)
+        source._encode(Made.joined(source.workers.make(number)), device, torch.Generator())
         if device.type == "cuda":
             torch.cuda.synchronize()
         times.append(time.perf_counter())

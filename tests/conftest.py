@@ -26,6 +26,12 @@ for number in (signal.SIGINT, signal.SIGHUP):
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test reads or fills the user's own cache."""
+    os.environ["VERISCENE_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("gpu"):
         import torch

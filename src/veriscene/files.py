@@ -148,6 +148,14 @@ def check_absent(file: Path) -> None:
 # ---------------------------------------------------------------- folders
 
 
+def cache_folder() -> Path:
+    """Where weights, features and what teachers made are kept: $VERISCENE_CACHE, else veriscene/ in the user's cache
+    folder."""
+    if folder := os.environ.get("VERISCENE_CACHE"):
+        return Path(folder)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "veriscene"
+
+
 @contextmanager
 def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
     """Locks the folder against other commands; the lock ends with the process, even if it is killed.

@@ -29,6 +29,8 @@ def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool
         return name in {field.name for field in fields(model)}
     if key == "data.order":
         return kind.order is not Order.NONE
+    if key == "training.hardest":
+        return taught
     if key == "training.policy_weight":
         return kind.order is Order.CHOSEN
     return not kind.is_fitted
@@ -46,7 +48,7 @@ def check_changes(changes: Iterable[str], model: ModelConfig, *, corpus_given: b
         key = _key(change)
         if not has_effect(model, key, corpus_given=corpus_given, taught=taught):
             where = f"--set {change}"
-            if key.startswith("teacher."):
+            if key.startswith("teacher.") or (key == "training.hardest" and not taught):
                 allowed = "give program files with --teacher, or set teacher.statements"
                 raise InputError(f"{key} has no effect without a teacher", where=where, allowed=allowed)
             on = "a corpus given with --data" if key in SYNTHETIC else model.name

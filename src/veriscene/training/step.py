@@ -19,9 +19,11 @@ from veriscene.config import TrainingConfig
 from veriscene.models.base import Model
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.encoder import ItemOrder
-from veriscene.training.objective import Loss, objective, r_drop
+from veriscene.training.objective import Loss, hardest, objective, r_drop
+from veriscene.training.source import SCENES_TOGETHER
 
-LENGTH_STEP = 4  # statements are padded to a multiple of it, so that few graphs are captured
+# Statements and boxes are padded to multiples of these, so that few graphs are captured; towers have up to four items.
+LENGTH_STEP, ITEMS_STEP = 4, 4
 
 
 class Step(ABC):
@@ -75,6 +77,8 @@ class Step(ABC):
         with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
             judgement = self.model(batch)
         loss = objective(judgement, labels, smoothing=settings.label_smoothing, policy_weight=settings.policy_weight)
+        if settings.hardest and len(batch) % SCENES_TOGETHER == 0:  # else it is the short batch at an epoch's end
+            loss = hardest(loss, weight=settings.hardest, together=SCENES_TOGETHER)
         return r_drop(loss, judgement.logits, weight=settings.r_drop) if settings.r_drop else loss
 
     def _second_reading(self, batch: Batch) -> Batch:
@@ -125,7 +129,8 @@ class CapturedStep(Step):
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         self._load(corpus)
         longest, fullest = int(self.lengths[numbers].max()), int(self.counts[numbers].max())
-        shape = min(-(-longest // LENGTH_STEP) * LENGTH_STEP, corpus.statement.words.size(1)), fullest
+        words, items = corpus.statement.words.size(1), corpus.items.features.size(2) if corpus.items else 1
+        shape = min(_up(longest, LENGTH_STEP), words), min(_up(fullest, ITEMS_STEP), items)
         numbers, share = padded(numbers, share, size=len(self.numbers))
         self.numbers.copy_(numbers, non_blocking=True)
         self.share.copy_(share, non_blocking=True)
@@ -231,6 +236,10 @@ class FlatGradients:
     def all_reduce(self) -> None:
         """Sums over processes; each example's share already divides by the size of the whole batch."""
         torch.distributed.all_reduce(self.flat)
+
+
+def _up(number: int, step: int) -> int:
+    return -(-number // step) * step
 
 
 def _updated(own: Tensor, new: Tensor, loaded: Tensor) -> Tensor:

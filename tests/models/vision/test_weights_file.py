@@ -12,8 +12,8 @@ from safetensors.torch import load_file, save_file
 from tiny import DEPTHS, WIDTH, randomize
 from torch.testing import assert_close
 
+from veriscene import files
 from veriscene.errors import InputError
-from veriscene.models.vision import backbone as backbones
 from veriscene.models.vision.backbone import PRETRAINED, check_weights_file, load_weights, save_weights, weights_path
 from veriscene.models.vision.resnet_v1 import ResNetV1
 
@@ -91,9 +91,9 @@ def test_a_truncated_file_is_one_clear_line() -> None:
 
 
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
-    assert backbones.cache_folder() == cache
+    assert files.cache_folder() == cache
     monkeypatch.delenv("VERISCENE_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert backbones.cache_folder() == Path("/somewhere/veriscene")
+    assert files.cache_folder() == Path("/somewhere/veriscene")
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert backbones.cache_folder() == Path.home() / ".cache" / "veriscene"
+    assert files.cache_folder() == Path.home() / ".cache" / "veriscene"

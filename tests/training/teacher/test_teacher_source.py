@@ -10,19 +10,24 @@ import numpy as np
 import pytest
 import torch
 from teacher_toys import ONE_SIDED, STATEMENTS, config, corpus, examples, programs, teacher
+from torch.testing import assert_close
 
+from veriscene import models
 from veriscene.config import TeacherConfig
 from veriscene.errors import InputError
 from veriscene.meaning.notation import parse
+from veriscene.meaning.variation import COLORS, SHAPES
 from veriscene.models import load_preset
 from veriscene.scenes.nlvr import Example
-from veriscene.scenes.scene import Box, Item, Scene, parse_scene, scene_to_json
+from veriscene.scenes.scene import Item, Scene, parse_scene, scene_to_json
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import ItemOrder
+from veriscene.training import checkpoint as checkpoints
+from veriscene.training.checkpoint import Checkpoint
 from veriscene.training.teacher import statements
 from veriscene.training.teacher.maker import Made
 from veriscene.training.teacher.source import TeacherSource
-from veriscene.training.teacher.statements import draw_statements
+from veriscene.training.teacher.statements import draw_statements, plain
 from veriscene.training.teacher.variants import vary_statements
 
 GRAMMAR = "teacher.statements=5"
@@ -83,17 +88,11 @@ def test_tensors_are_those_that_the_encoder_makes_of_the_same_examples(order: st
     made = everything(source, 1)
     texts = [each.text for each in source.statements] + [example.statement for example in examples(80, seed=1)]
 
-    def example(number: int) -> Example:
-        boxes = []
-        for box, positions in zip(scenes[number].boxes, made.positions[number], strict=True):
-            placed = dict(zip(positions.tolist(), box.items, strict=False))  # as before reading order
-            boxes.append(Box(tuple(placed[at] for at in sorted(placed))))
-        first, second, third = boxes
-        return Example("0-0", texts[made.statements[number]], Scene((first, second, third)), bool(made.labels[number]))
-
-    scenes = made.scenes.scenes()
-    found = source._encode(made, torch.device("cpu"))
-    given = [example(number) for number in range(len(scenes))]
+    found = source._encode(made, torch.device("cpu"), torch.Generator().manual_seed(1))
+    given = [
+        Example("0-0", texts[statement], scene, bool(label))
+        for statement, scene, label in zip(made.statements, made.scenes.scenes(), made.labels, strict=True)
+    ]
     expected = replace(source.encoder, order=ItemOrder.FILE if order == "random" else source.encoder.order)(given)
     assert found.items is not None and expected.items is not None
     if order == "random":
@@ -119,7 +118,7 @@ def test_an_epoch_follows_from_seed_and_number_whatever_the_number_of_workers(tm
     assert shapes[0] == shapes[1] == shapes[2]
     assert len(first.steps) == len(second.steps) == source.steps_per_epoch
     assert sorted(torch.cat(first.steps).tolist()) == list(range(source.examples_per_epoch))
-    with closing(teacher(tmp_path / "other", GRAMMAR, "training.seed=2")) as source:
+    with closing(teacher(tmp_path / "other", GRAMMAR, "teacher.seed=2")) as source:
         assert not same(source.epoch(0).corpus, first.corpus)
 
 
@@ -203,8 +202,8 @@ def test_grammar_statements_differ_and_follow_from_their_seed() -> None:
 def test_statements_get_new_typing_errors_in_each_epoch(tmp_path: Path) -> None:
     with closing(teacher(tmp_path, "data.typing_noise=0.4", "training.epochs=9")) as source:
         epochs = [source.epoch(number).corpus.statement.words for number in range(2)]
-    plain = source._encode(everything(source, 0), torch.device("cpu")).statement.words
-    changed = [float((words == 1).float().mean()) for words in (plain, *epochs)]
+    unchanged = source._encode(everything(source, 0), torch.device("cpu"), torch.Generator()).statement.words
+    changed = [float((words == 1).float().mean()) for words in (unchanged, *epochs)]
     assert changed[0] == 0 and min(changed[1:]) > 0.05
     assert not torch.equal(*epochs)
 
@@ -249,13 +248,59 @@ def test_scenes_with_few_items_share_batches(tmp_path: Path) -> None:
 
 def test_a_statement_that_is_given_is_no_variant_of_another(tmp_path: Path) -> None:
     source = teacher(tmp_path)
-    given = [
-        replace(source.statements[1], text=text) for text in ("There is a yellow circle.", "there is a BLACK circle")
-    ]
-    settings = TeacherConfig(variants=100)
+    texts = ("There is a yellow circle.", "there is a BLACK circle")
+    given = [replace(source.statements[1], text=text) for text in texts]
+    settings = TeacherConfig(variants=100, paraphrased=0.6)
     seen: list[tuple[int, int]] = []
     variants = vary_statements(given, settings, source.maker.pools, 1, lambda *progress: seen.append(progress))
     assert seen == [(2, 2)]
     found = [each.text.lower().rstrip(".") for each in variants]
-    assert "there is a blue circle" in found and len(found) == len(set(found)) == 7
+    others = {f"there is a {color} {shape}" for color in COLORS for shape in SHAPES} - set(map(plain, texts))
+    assert len(others) == 7 and others < set(found) and len(found) == len(set(found)), "the rest are other wordings"
     assert not {"there is a yellow circle", "there is a black circle"} & set(found)
+
+
+def test_misspelt_statements_are_only_reworded_and_variants_do_not_depend_on_the_number_of_workers(
+    tmp_path: Path,
+) -> None:
+    source = teacher(tmp_path)
+    misspelt = [
+        replace(source.statements[0], text=f"There is a {top} tower with a blck top") for top in ("big", "nice")
+    ]
+    given = [*misspelt, *(source.statements[0] for _ in range(9))]  # two blocks of statements
+    settings = TeacherConfig(variants=5, paraphrased=0.6)
+    one, two = (vary_statements(given, settings, source.maker.pools, n, lambda *progress: None) for n in (1, 2))
+    assert one == two
+    reworded = [each for each in one if "blck" in each.text]
+    assert 0 < len(reworded) <= 10 and {each.program for each in reworded} == {given[0].program}
+
+
+def test_four_scenes_of_a_statement_stay_together_where_the_worst_counts(tmp_path: Path) -> None:
+    changes = "teacher.scenes=12", "teacher.grammar_scenes=8", "training.batch=16", "training.hardest=0.5"
+    with closing(teacher(tmp_path, GRAMMAR, *changes)) as source:
+        epoch = source.epoch(0)
+        statements = everything(source, 0).statements
+    for step in epoch.steps:
+        together = statements[step.numpy()].reshape(-1, 4)
+        assert (together == together[:, :1]).all()
+    assert sorted(torch.cat(epoch.steps).tolist()) == list(range(source.examples_per_epoch))
+    order = np.concatenate([statements[step.numpy()] for step in epoch.steps])
+    assert (order != np.sort(order)).any(), "groups are shuffled"
+
+
+def test_half_of_a_distilled_label_is_the_mean_of_the_models(tmp_path: Path) -> None:
+    plain_source = teacher(tmp_path, "training.epochs=1")
+    folder = tmp_path / "seeds"
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        model = models.build(config().model, vocabulary=plain_source.encoder.vocabulary)
+        metrics = {"supervision": "programs"}
+        checkpoints.save(folder / f"seed{seed}" / "best", Checkpoint(model, config(), plain_source.encoder, metrics))
+    with closing(teacher(tmp_path, f"teacher.distil={folder}", "training.epochs=1")) as source, closing(plain_source):
+        soft, hard = source.epoch(0).corpus, plain_source.epoch(0).corpus
+        assert source.fingerprint != plain_source.fingerprint and source.store.folder == plain_source.store.folder
+    assert soft.labels is not None and hard.labels is not None
+    judged = [each.model.eval()(hard).logits.sigmoid() for each in map(checkpoints.load, folder.glob("seed*/best"))]
+    assert_close(soft.labels, hard.labels / 2 + torch.stack(judged).mean(dim=0).detach() / 2)
+    with pytest.raises(InputError, match=r"seeds: was trained with another vocabulary; distil models that"):
+        teacher(tmp_path, GRAMMAR, f"teacher.distil={folder}")

@@ -25,6 +25,11 @@ from veriscene.training.teacher.maker import Maker
 from veriscene.training.trainer import StepTrainer
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERISCENE_CACHE", str(tmp_path / "cache"))
+
+
 def is_running(process: int) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -108,7 +113,7 @@ def test_processes_end_with_their_source_or_with_the_program(tmp_path: Path) -> 
     assert not any(map(is_running, started))
     script = (
         "import sys, time; from pathlib import Path; sys.path[:0] = sys.argv[2:]; from teacher_toys import teacher\n"
-        "source = teacher(Path(sys.argv[1])); source.epoch(0)\n"
+        "source = teacher(Path(sys.argv[1]), 'teacher.seed=2'); source.epoch(0)\n"
         "print(*[process.pid for process in source.workers._processes], flush=True); time.sleep(600)"
     )
     paths = [str(Path(__file__).parent), str(Path(__file__).parents[2]), *filter(None, sys.path)]
@@ -136,7 +141,7 @@ def test_a_process_that_dies_or_fails_is_one_clear_error(tmp_path: Path, monkeyp
     assert not is_running(other.pid)
 
     def damaged(self: Maker) -> tuple[object, ...]:
-        return Maker, ([], self.pools, None, 1, 0.5, 0.5, "file")
+        return Maker, ([], self.pools, None, 1, 0.5, 0.5)
 
     monkeypatch.setattr(Maker, "__reduce__", damaged)
     with closing(teacher(tmp_path)) as source:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,6 @@ __all__ = [
     "GRID",
     "PRETRAINED",
     "Backbone",
-    "cache_folder",
     "check_weights_file",
     "fill",
     "load_weights",
@@ -51,18 +49,11 @@ MOST_BYTES = 1 << 30  # of a weights file; ResNet-V2-101 in single precision has
 LARGEST_HALF = torch.finfo(torch.float16).max
 
 
-def cache_folder() -> Path:
-    """Where weights and features are kept: $VERISCENE_CACHE, else veriscene/ in the user's cache folder."""
-    if folder := os.environ.get("VERISCENE_CACHE"):
-        return Path(folder)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "veriscene"
-
-
 def weights_path(name: str) -> Path:
     """The file with the weights of a pretrained backbone, whether or not it exists."""
     if name not in PRETRAINED:
         raise InputError(f"{name!r} has no weights file", allowed=f"choose from {', '.join(sorted(PRETRAINED))}")
-    return cache_folder() / "backbones" / f"{name}.safetensors"
+    return files.cache_folder() / "backbones" / f"{name}.safetensors"
 
 
 def check_weights_file(name: str) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from veriscene import files
 from veriscene.errors import InputError
 from veriscene.models.vision import maps_file
-from veriscene.models.vision.backbone import cache_folder
 from veriscene.models.vision.base import GRID, Backbone
 
 FORMAT = 1  # to be raised when the same network, weights and sub-images give other maps
@@ -24,7 +24,7 @@ Progress = Callable[[int, int], None]  # distinct sub-images done, in total
 
 
 def default_cache() -> Path:
-    return cache_folder() / "features"
+    return files.cache_folder() / "features"
 
 
 def extract(

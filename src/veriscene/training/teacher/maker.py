@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from veriscene.meaning.bulk.arrays import Array, SceneArrays, X, Y
+from veriscene.meaning.bulk.arrays import Array, SceneArrays
 from veriscene.meaning.bulk.drawing import are_towers, draw_scenes, from_floor_up
 from veriscene.meaning.bulk.evaluation import BulkProgram
 from veriscene.meaning.bulk.near_miss import Holds, Pairs, find_pairs
 from veriscene.meaning.notation import parse
 from veriscene.meaning.scene_drawing import SCENE_KINDS, SceneKind
-from veriscene.scenes.scene import BOX_EXTENT
 from veriscene.training.teacher.choice import Choice
 
 STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow
@@ -40,8 +39,7 @@ class Made:
 
     statements: Array  # (n,), int32: numbers of the statements
     labels: Array  # (n,), bool
-    scenes: SceneArrays  # their items in reading order
-    positions: Array  # (n, box, slot), uint8: the place of each item before it was put into reading order
+    scenes: SceneArrays
     one_sided: tuple[int, ...] = ()  # statements of which only one truth value was found
     near_misses: int = 0
 
@@ -51,7 +49,6 @@ class Made:
             statements=np.concatenate([part.statements for part in parts]),
             labels=np.concatenate([part.labels for part in parts]),
             scenes=SceneArrays.concatenated(part.scenes for part in parts),
-            positions=np.concatenate([part.positions for part in parts]),
             one_sided=tuple(number for part in parts for number in part.one_sided),
             near_misses=sum(part.near_misses for part in parts),
         )
@@ -84,7 +81,6 @@ class Maker:
     seed: int
     near_misses: float
     generated: float
-    order: str  # of items: file | sorted | random, as ItemOrder
     _truths: dict[int, Array] = field(default_factory=dict, init=False)  # bits: of each statement on its pool
     _programs: dict[int, BulkProgram] = field(default_factory=dict, init=False)
     _fresh: dict[tuple[int, SceneKind | None], SceneArrays] = field(default_factory=dict, init=False)
@@ -114,8 +110,8 @@ class Maker:
     def make(self, epoch: int, block: int) -> Made:
         rng = np.random.default_rng([self.seed, epoch, block])
         if block < len(self._blocks):
-            return self._ordered(rng, self._teach(rng, epoch, self._blocks[block]))
-        return self._ordered(rng, self._draw_labelled(epoch, block - len(self._blocks)))
+            return self._teach(rng, epoch, self._blocks[block])
+        return self._draw_labelled(epoch, block - len(self._blocks))
 
     # ------------------------------------------------------------ statements with programs
 
@@ -141,7 +137,6 @@ class Maker:
             statements=np.repeat([lesson.number for lesson in lessons], [len(some) for some in which]).astype(np.int32),
             labels=np.concatenate(truths),
             scenes=SceneArrays.concatenated([known, pairs.before, pairs.after])[np.concatenate(which)],
-            positions=np.empty(0, np.uint8),
             one_sided=tuple(lesson.number for lesson, some in zip(lessons, truths, strict=True) if len(set(some)) == 1),
             near_misses=2 * len(pairs.truths),
         )
@@ -177,7 +172,7 @@ class Maker:
             self._fresh[key] = SceneArrays.concatenated(draw_scenes(rng, each, FRESH_SCENES) for each in kinds)
         return self._fresh[key]
 
-    # ------------------------------------------------------------ the corpus's own examples; reading order
+    # ------------------------------------------------------------ the corpus's own examples
 
     def _draw_labelled(self, epoch: int, block: int) -> Made:
         """Every example once before any of them twice."""
@@ -187,19 +182,7 @@ class Maker:
         times = -(-own.count // len(own.labels))
         order = np.concatenate([rng.permutation(len(own.labels)) for _ in range(times)])[: own.count]
         which = order[block * LABELLED_PER_BLOCK : (block + 1) * LABELLED_PER_BLOCK]
-        return Made(own.statements[which], own.labels[which], own.scenes[which], np.empty(0, np.uint8))
-
-    def _ordered(self, rng: np.random.Generator, made: Made) -> Made:
-        scenes = made.scenes
-        if self.order == "file":
-            keys = np.broadcast_to(np.arange(scenes.mask.shape[2]), scenes.mask.shape)
-        elif self.order == "sorted":
-            keys = scenes.fields[X].astype(np.int32) * 2 * BOX_EXTENT - scenes.fields[Y]
-        else:
-            keys = rng.random(scenes.mask.shape, np.float32)
-        order = np.where(scenes.mask, keys, np.iinfo(np.int32).max).argsort(axis=2, kind="stable")
-        ordered = SceneArrays(np.take_along_axis(scenes.fields, order[None], axis=3))
-        return Made(made.statements, made.labels, ordered, order.astype(np.uint8), made.one_sided, made.near_misses)
+        return Made(own.statements[which], own.labels[which], own.scenes[which])
 
 
 def _find_pairs(

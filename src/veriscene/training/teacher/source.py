@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -18,19 +18,22 @@ from torch import Tensor
 from veriscene import models
 from veriscene.config import Config, TeacherConfig
 from veriscene.errors import InputError
-from veriscene.meaning.bulk.arrays import SceneArrays
+from veriscene.meaning.bulk.arrays import SceneArrays, X, Y
 from veriscene.models.base import Progress, silent
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
+from veriscene.scenes.scene import BOX_EXTENT
 from veriscene.tensors.augmentation import drop_words
 from veriscene.tensors.batch import Batch
-from veriscene.tensors.encoder import Input
+from veriscene.tensors.encoder import Input, ItemOrder
 from veriscene.tensors.items import Items
 from veriscene.tensors.typing_errors import mistype_words
 from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
+from veriscene.training.teacher.distillation import load_models, soften
 from veriscene.training.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
 from veriscene.training.teacher.statements import Taught, draw_statements, read_statements
+from veriscene.training.teacher.store import store_of
 from veriscene.training.teacher.variants import vary_statements
 from veriscene.training.teacher.workers import Workers, usable_cores
 
@@ -72,6 +75,7 @@ class TeacherSource(Source):
         vocabulary = vocabulary or vocabulary_of(texts, config.data)
         self.coverage = vocabulary.coverage(texts)
         self.encoder = models.encoder(config, vocabulary)
+        self.models = load_models(self.teacher.distil, vocabulary) if self.teacher.distil else []
         self.maker = self._make_maker(train, labelled_train)
         # Everything but scenes depends on the statement alone, so it is encoded once.
         by_statement = replace(self.encoder, inputs=self.encoder.inputs - {Input.ITEMS})
@@ -79,13 +83,15 @@ class TeacherSource(Source):
         self.lengths = self.table.statement.lengths  # stays on the CPU, where batches are drawn
         self.dev = self.encoder(labelled(dev, "dev"))
         self.workers = Workers(self.maker, _worker_count(self.teacher))
+        self.store = store_of(*self._inputs())
         self._next: tuple[int, Future[Prepared]] | None = None
         if models.MODELS[config.model.name].is_fitted:
-            self.train = self._encode(self._wait_for(0).made, torch.device("cpu"))
+            prepared = self._wait_for(0)
+            self.train = self._encode(prepared.made, torch.device("cpu"), prepared.generator)
         else:
             few = np.linspace(0, self.maker.blocks - 1, SAMPLE_BLOCKS).astype(int)
             sample = Made.joined([self.maker.make(0, block) for block in dict.fromkeys(few.tolist())])
-            self.train = self._encode(sample, torch.device("cpu"))
+            self.train = self._encode(sample, torch.device("cpu"), torch.Generator().manual_seed(0))
 
     @classmethod
     def open(
@@ -106,13 +112,20 @@ class TeacherSource(Source):
         train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
         if not train:
             raise InputError("the train split holds no examples", where=folder)
-        workers = _worker_count(teacher)
-        if teacher.variants:
-            pools = pools_of(SceneArrays.of([example.scene for example in train]))
-            found += vary_statements(found, teacher, pools, workers, progress)
-        found += draw_statements(teacher, workers, progress, known=(each.text for each in found))
+        pools = pools_of(SceneArrays.of([example.scene for example in train]))
+
+        def complete() -> list[Taught]:
+            workers, every = _worker_count(teacher), list(found)
+            if teacher.variants:
+                every += vary_statements(found, teacher, pools, workers, progress)
+            return every + draw_statements(teacher, workers, progress, known=(each.text for each in every))
+
+        scenes = [pool.fields.tobytes() for pool in pools.values()] if teacher.variants else []
+        other = ("workers", "near_misses", "generated", "labels", "distil")  # settings that do not concern statements
+        settings = {key: value for key, value in asdict(teacher).items() if key not in other}
+        statements = store_of(settings, found, *scenes).statements(complete)
         supervision = "programs" if programs else "synthetic"
-        return cls(config, statements=found, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary)
+        return cls(config, statements=statements, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary)
 
     def _make_maker(self, train: Sequence[Example], labelled_train: Sequence[Example]) -> Maker:
         lessons = [Lesson(number, each.program, each.kind, each.scenes) for number, each in enumerate(self.statements)]
@@ -130,10 +143,9 @@ class TeacherSource(Source):
             lessons=lessons,
             pools=pools_of(scenes),
             labelled=own,
-            seed=self.settings.seed,
+            seed=self.teacher.seed,
             near_misses=self.teacher.near_misses,
             generated=self.teacher.generated,
-            order=self.encoder.order.value,
         )
 
     # ------------------------------------------------------------ the contract of a source
@@ -141,14 +153,21 @@ class TeacherSource(Source):
     @cached_property
     def fingerprint(self) -> int:
         """Of all that determines the examples of each epoch, but the seed."""
-        checksum = zlib.crc32(f"{self.table.fingerprint()} {self.dev.fingerprint()}".encode())
-        settings = {key: value for key, value in asdict(self.teacher).items() if key != "workers"}
-        checksum = zlib.crc32(repr(settings).encode(), checksum)
+        checksum = zlib.crc32(f"{self.table.fingerprint()} {self.dev.fingerprint()} {self.teacher.distil}".encode())
+        for each in self._inputs():
+            checksum = zlib.crc32(each, checksum)
+        return checksum
+
+    def _inputs(self) -> Iterator[bytes]:
+        """All that determines scenes and labels of each epoch; they are the same for every `training.seed`."""
+        other = ("workers", "distil")
+        yield repr({key: value for key, value in asdict(self.teacher).items() if key not in other}).encode()
         for lesson in self.maker.lessons:
-            checksum = zlib.crc32(f"{lesson.kind} {lesson.program}".encode(), checksum)
+            yield f"{lesson.kind} {lesson.scenes} {lesson.program}".encode()
         for pool in self.maker.pools.values():
-            checksum = zlib.crc32(pool.fields.tobytes(), checksum)
-        return zlib.crc32(self.maker.labelled.labels.tobytes(), checksum) if self.maker.labelled else checksum
+            yield pool.fields.tobytes()
+        if self.maker.labelled:
+            yield self.maker.labelled.labels.tobytes()
 
     @property
     def examples_per_epoch(self) -> int:
@@ -162,9 +181,10 @@ class TeacherSource(Source):
         prepared = self._wait_for(number)
         if number + 1 < self.settings.epochs:
             self._prepare(number + 1)
-        corpus = self._encode(prepared.made, self.train.device)
+        corpus = self._encode(prepared.made, self.train.device, prepared.generator)
         corpus = mistype_words(corpus, self.data.typing_noise, self.encoder.vocabulary, prepared.generator)
-        return Epoch(drop_words(corpus, self.data.word_dropout, prepared.generator), prepared.steps)
+        corpus = drop_words(corpus, self.data.word_dropout, prepared.generator)
+        return Epoch(soften(corpus, self.models) if self.models else corpus, prepared.steps)
 
     def close(self) -> None:
         self.workers.close()
@@ -188,10 +208,11 @@ class TeacherSource(Source):
 
         def run() -> None:
             try:
-                made = Made.joined(self.workers.make(number))
+                made = self.store.epoch(number, lambda: Made.joined(self.workers.make(number)))
                 generator = torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)
                 size, window = self.settings.batch, self.settings.window
-                steps = batches(self._sizes(made), size=size, window=window, generator=generator)
+                groups = torch.from_numpy(made.statements) if self.settings.hardest else None
+                steps = batches(self._sizes(made), size=size, window=window, generator=generator, groups=groups)
                 future.set_result(Prepared(made, steps, generator))
             except BaseException as error:
                 future.set_exception(error)
@@ -200,20 +221,23 @@ class TeacherSource(Source):
 
     def _sizes(self, made: Made) -> Tensor:
         """What batches are grouped by, to save padding: first whether a box is fuller than a tower can be, then the
-        statement's length. A model of pairs of items takes a quarter of the time for half the items."""
+        statement's length. A model of pairs of items takes a quarter of the time for half the items. Where scenes of a
+        statement stay together, only its length."""
         lengths = self.lengths[torch.from_numpy(made.statements).long()]
+        if self.settings.hardest:
+            return lengths
         is_full = torch.from_numpy(made.scenes.mask[:, :, TALLEST:].any(axis=(1, 2)))
         return lengths + (1 + int(self.lengths.max())) * is_full
 
-    def _encode(self, made: Made, device: torch.device) -> Batch:
+    def _encode(self, made: Made, device: torch.device, generator: torch.Generator) -> Batch:
+        """`generator`: of item orders, where they are random."""
         if self.table.device != device:
             self.table = self.table.to(device)
         which = torch.from_numpy(made.statements).to(device).long()
         corpus = self.table.map(lambda tensor: tensor[which])
         items = None
         if Input.ITEMS in self.encoder.inputs:
-            fields = torch.from_numpy(made.scenes.fields).to(device)
-            items = Items.of_fields(*fields, positions=torch.from_numpy(made.positions).to(device))
+            items = _in_order(torch.from_numpy(made.scenes.fields).to(device), self.encoder.order, generator)
         return replace(corpus, items=items, labels=torch.from_numpy(made.labels).to(device).float())
 
     def _remark(self, made: Made) -> str:
@@ -224,6 +248,16 @@ class TeacherSource(Source):
             f"{len(made.one_sided):,} of {len(self.statements):,} statements were found only true or only false,"
             f" as {first!r:.80}"
         )
+
+
+def _in_order(fields: Tensor, order: ItemOrder, generator: torch.Generator) -> Items:
+    """The items of scenes, (field, scene, box, item), as `Encoder` orders them, but random orders are new ones."""
+    x, y, shape = fields[X].long(), fields[Y].long(), fields.shape[1:]
+    items = Items.of_fields(*fields, positions=torch.arange(shape[2], device=fields.device).expand(shape))
+    if order is ItemOrder.FILE:
+        return items
+    keys = x * 2 * BOX_EXTENT - y if order is ItemOrder.SORTED else torch.rand(shape, generator=generator)
+    return items.shuffled(keys.to(fields.device, torch.float64))
 
 
 def _worker_count(teacher: TeacherConfig) -> int:

@@ -1,4 +1,5 @@
-"""Variants of a teacher's statements: other colours, shapes, sizes and numbers, in statement and program alike."""
+"""Variants of a teacher's statements: other colours, shapes, sizes and numbers, in statement and program alike, and
+other wordings."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from veriscene.config import TeacherConfig
 from veriscene.meaning.bulk.arrays import SceneArrays
 from veriscene.meaning.bulk.evaluation import BulkProgram
 from veriscene.meaning.notation import parse
+from veriscene.meaning.paraphrase import paraphrase
 from veriscene.meaning.scene_drawing import SceneKind
 from veriscene.meaning.variation import vary
 from veriscene.training.teacher.statements import Progress, Taught, plain
@@ -33,6 +35,7 @@ class Varying:
     statements: Sequence[Taught]
     scenes: Mapping[SceneKind | None, SceneArrays]
     count: int  # for each statement, at most
+    paraphrased: float  # the share that is tried in another wording
     seed: int
 
     blocks = BLOCKS_PER_ROUND
@@ -45,12 +48,14 @@ class Varying:
     def _variants(self, statement: Taught) -> list[Taught]:
         rng, program = random.Random(f"{self.seed} {statement.text}"), parse(statement.program)
         found: list[Taught] = []
-        tried = {statement.text}
+        tried = {plain(statement.text)}
         for _ in range(self.count * TRIES_PER_VARIANT):
             text, meaning = vary(rng, statement.text, program)
-            if text not in tried and meaning != statement.program and self._is_instructive(meaning, statement.kind):
+            if rng.random() < self.paraphrased:
+                text = paraphrase(rng, text)
+            if plain(text) not in tried and self._is_instructive(meaning, statement.kind):
                 found.append(replace(statement, text=text, program=meaning))
-            tried.add(text)
+            tried.add(plain(text))
             if len(found) == self.count:
                 break
         return found
@@ -80,7 +85,8 @@ def vary_statements(
     known = {plain(each.text) for each in statements}
     variants: dict[str, Taught] = {}
     per_round = STATEMENTS_PER_BLOCK * BLOCKS_PER_ROUND
-    with closing(Workers(Varying(with_scenes, scenes, teacher.variants, teacher.seed), workers)) as processes:
+    varying = Varying(with_scenes, scenes, teacher.variants, teacher.paraphrased, teacher.seed)
+    with closing(Workers(varying, workers)) as processes:
         for number in range(-(-len(with_scenes) // per_round)):
             for each in chain(*processes.make(number)):
                 if plain(each.text) not in known:

@@ -1,0 +1,139 @@
+"""What teachers have made, kept in the cache folder: runs that are taught the same make each epoch only once.
+
+Several runs, one after another or at the same time, share what is kept. Nothing depends on it: what is missing, damaged
+or cannot be written is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+import veriscene
+from veriscene import files
+from veriscene.errors import InputError
+from veriscene.meaning.bulk.arrays import SceneArrays
+from veriscene.training.teacher.maker import Made
+from veriscene.training.teacher.statements import Taught
+
+MOST_BYTES = 10 << 30  # of all teachers; those that were used longest ago are removed
+DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)
+STATEMENTS = "statements.json"
+Content = TypeVar("Content")
+
+
+def store_of(*inputs: object) -> Store:
+    """For what follows from these inputs and from the code that makes it."""
+    digest = hashlib.sha256(_code())
+    for each in inputs:
+        digest.update(each if isinstance(each, bytes) else repr(each).encode())
+        digest.update(b"\0")
+    return Store(files.cache_folder() / "teachers" / digest.hexdigest()[:20])
+
+
+@cache
+def _code() -> bytes:
+    """Changes with the grammar, the evaluator and the maker, for a developer changes them between two runs."""
+    package = Path(veriscene.__file__).parent
+    sources = sorted(file for part in ("meaning", "training/teacher") for file in (package / part).rglob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sources)).digest()
+
+
+class Store:
+    """A folder of one teacher."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def statements(self, make: Callable[[], list[Taught]]) -> list[Taught]:
+        def read(file: Path) -> list[Taught]:
+            return [Taught(**each) for each in json.loads(file.read_bytes())]
+
+        def write(statements: list[Taught], file: Path) -> None:
+            file.write_text(json.dumps([asdict(each) for each in statements]))
+
+        return self._kept(STATEMENTS, read, make, write)
+
+    def epoch(self, number: int, make: Callable[[], Made]) -> Made:
+        return self._kept(f"epoch-{number}.npz", _read_epoch, make, _write_epoch)
+
+    def _kept(
+        self,
+        name: str,
+        read: Callable[[Path], Content],
+        make: Callable[[], Content],
+        write: Callable[[Content, Path], None],
+    ) -> Content:
+        """Of several processes one makes and writes the file; the others wait and read it."""
+        file = self.folder / name
+        with suppress(*DAMAGED):
+            return self._read(file, read)
+        with ExitStack() as lock:
+            with suppress(OSError, InputError):  # without a folder to lock, every process makes its own
+                self.folder.mkdir(parents=True, exist_ok=True)
+                lock.enter_context(files.locked(self.folder, wait=True))
+            with suppress(*DAMAGED):
+                return self._read(file, read)
+            made = make()
+            partial = file.with_name(f"{file.stem}.{os.getpid()}.partial{file.suffix}")
+            try:
+                write(made, partial)
+                partial.replace(file)
+                self._make_room()
+            except OSError:
+                with suppress(OSError):
+                    partial.unlink()
+            return made
+
+    def _read(self, file: Path, read: Callable[[Path], Content]) -> Content:
+        content = read(file)
+        with suppress(OSError):
+            os.utime(self.folder)  # so that what is in use is removed last
+        return content
+
+    def _make_room(self) -> None:
+        others = [folder for folder in self.folder.parent.iterdir() if folder != self.folder]
+        others.sort(key=lambda folder: folder.stat().st_mtime)
+        size = sum(_bytes(folder) for folder in (self.folder, *others))
+        for folder in others:
+            if size <= MOST_BYTES:
+                return
+            size -= _bytes(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+def _write_epoch(made: Made, file: Path) -> None:
+    np.savez(
+        file,
+        statements=made.statements,
+        labels=made.labels,
+        scenes=made.scenes.fields,
+        one_sided=np.array(made.one_sided, np.int64),
+        near_misses=np.array(made.near_misses),
+    )
+
+
+def _read_epoch(file: Path) -> Made:
+    with np.load(file) as kept:
+        return Made(
+            statements=kept["statements"],
+            labels=kept["labels"],
+            scenes=SceneArrays(kept["scenes"]),
+            one_sided=tuple(kept["one_sided"].tolist()),
+            near_misses=int(kept["near_misses"]),
+        )
