@@ -122,7 +122,7 @@ BEYOND = Plan(
 )
 
 # Much shorter than the preset, so that all of them fit into ten minutes of a GPU; all are compared at this length.
-SHORT = ("training.epochs=1", "teacher.scenes=32", "teacher.grammar_scenes=20")
+SHORT = ("training.epochs=1", "teacher.scenes=24", "teacher.grammar_scenes=16")
 WHOLE = "Spatial, short"
 CHANGES = {
     "max pooling": ("model.pooling=max",),

@@ -107,8 +107,9 @@ class Spatial(Model):
             lambda: self.read_statement(batch.statement),
             lambda: self.read_items(items),
         )
+        read = words._replace(states=self.norm(words.states))
         for layer in self.layers:
-            g = layer(g, words, pairs)
+            g = layer(g, read, pairs)
         g = self.norm(g).view(*items.features.shape[:3], -1)
         matched = self.matching(words, Sequences(g, items.counts))
         logits, scores = self.pool(matched.vectors)

@@ -80,7 +80,7 @@ class Asking(nn.Module):
 
 
 class ItemLayer(nn.Module):
-    """g += asking(g, h); g += relating(g, e); g += W relu(W' g). Each reads normalised states and has dropout."""
+    """g += asking(g, h); g += relating(g, e); g += W relu(W' g). Each reads normalised items and has dropout."""
 
     def __init__(self, *, size: int, joint: int, dropout: float, relations: bool) -> None:
         super().__init__()
@@ -100,8 +100,7 @@ class ItemLayer(nn.Module):
             nn.init.zeros_(weight)
 
     def forward(self, g: Tensor, words: Sequences, pairs: tuple[Tensor, Tensor] | None) -> Tensor:
-        """g (batch, item, size), of all items of a scene."""
-        words = words._replace(states=self.norm(words.states))
+        """g (batch, item, size), of all items of a scene; words normalised."""
         g = g + PACE * self.dropout(self.asking(self.norm(g), words))
         if self.relating is not None and pairs is not None:
             g = g + PACE * self.dropout(self.relating(self.norm(g), pairs))
