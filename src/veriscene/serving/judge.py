@@ -224,8 +224,11 @@ class TorchJudge(Judge):
 
     def _judge(self, questions: list[Question]) -> list[Verdict]:
         batch = self._encode(questions)
+        model = self.checkpoint.model
+        if model.training:  # it visits every module, which takes as long as some layers
+            model.eval()
         with torch.inference_mode():
-            judgement = self.checkpoint.model.eval()(batch.to(self.checkpoint.device))
+            judgement = model(batch.to(self.checkpoint.device))
         judged = {name: tensor for name, tensor in vars(judgement).items() if name in FIELDS and tensor is not None}
         return self._verdicts(questions, batch, {name: tensor.cpu().numpy() for name, tensor in judged.items()})
 

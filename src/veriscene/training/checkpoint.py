@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,7 @@ class Checkpoint:
     @property
     def device(self) -> torch.device:
         """Where the model is. To use another device, load it there: moving a module changes it in place."""
-        weights: dict[str, Tensor] = self.model.state_dict()
-        return next(iter(weights.values())).device
+        return next(chain(self.model.parameters(), self.model.buffers())).device  # a state_dict takes a while
 
     def encode(self, examples: Sequence[Example]) -> Batch:
         """Examples as the model reads them in inference, on its device."""
