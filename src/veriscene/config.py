@@ -76,7 +76,7 @@ class TeacherConfig:
     # Many scenes in few epochs are made faster than few scenes in many: most of the work is done once per statement.
     scenes: int = number(192, 2, 10_000)  # an epoch, for each statement of a program file
     variants: int = number(0, 0, 1000)  # of each such statement, about other colours, shapes, sizes and numbers
-    paraphrased: float = share(0.0)  # the share of variants that are put in other words, too
+    paraphrased: float = share(0.0)  # the share of variants that are tried in other words, too
     grammar_scenes: int = number(96, 2, 10_000)  # an epoch, for each variant and each statement of the grammar
     near_misses: float = number(0.34, 0.0, 1.0)  # the share of examples that come in pairs, one edit apart
     generated: float = number(0.25, 0.0, 1.0)  # the share of scenes that are drawn anew; the others are the corpus's
@@ -97,7 +97,6 @@ class TrainingConfig:
     cooldown: float = number(0.0, 0.0, 1.0)  # the final share of the run over which the learning rate falls to zero
     weight_decay: float = number(0.0, 0.0, 100.0)  # decoupled, as in AdamW
     label_smoothing: float = share(0.0)
-    hardest: float = share(0.0)  # weight of the worst of four scenes of a statement next to the mean; needs a teacher
     r_drop: float = number(0.0, 0.0, 100.0)  # weight of the divergence of two passes (R-Drop); 0: one pass
     policy_weight: float = number(1.0, 0.0, 100.0)  # of the policy gradient next to the cross entropy's
     ema: float = share(0.0)  # decay of the moving average of the weights that is scored and kept; 0: none

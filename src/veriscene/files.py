@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -153,7 +154,13 @@ def cache_folder() -> Path:
     folder."""
     if folder := os.environ.get("VERISCENE_CACHE"):
         return Path(folder)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "veriscene"
+    if folder := os.environ.get("XDG_CACHE_HOME"):
+        return Path(folder) / "veriscene"
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home, as in some containers
+        home = Path(tempfile.gettempdir())
+    return home / ".cache" / "veriscene"
 
 
 @contextmanager

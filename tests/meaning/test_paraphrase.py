@@ -64,6 +64,11 @@ def test_words_that_change_the_meaning_are_neither_added_nor_dropped(text: str) 
             assert before.count(word) == after.count(word)
 
 
+def test_what_towers_have_stays_a_thing() -> None:
+    found = {paraphrase(random.Random(seed), "All towers have the same color") for seed in range(500)}
+    assert not any(wrong in text for text in found for wrong in ("have of", "the of", "same in"))
+
+
 def test_exactly_keeps_its_place_as_it_may_be_meant_of_both() -> None:
     text = "There is a box with exactly one circle and two squares"
     for seed in range(500):

@@ -14,6 +14,7 @@ from samples import small_config, vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.config import TrainingConfig
 from veriscene.models import Model
+from veriscene.tensors.encoder import Encoder
 from veriscene.training.muon import Muon, orthogonalised
 from veriscene.training.optimization import make_optimizer
 
@@ -50,6 +51,15 @@ def test_matrices_move_as_with_torchs_muon_and_all_else_as_with_adamw() -> None:
     for (name, mine), other in zip(ours.named_parameters(), theirs.parameters(), strict=True):
         moved, expected = (end.detach() - start[name].detach() for end in (mine, other))
         assert float((moved - expected).norm() / expected.norm()) < 0.02, name  # half precision
+
+
+def test_a_table_of_vectors_is_no_matrix() -> None:
+    examples = yellow_circle_examples(8)
+    model = models.build(small_config("mlp"), vocabulary=vocabulary_of(examples))
+    model.prepare(Encoder(vocabulary_of(examples), model.inputs)(examples))
+    groups = make_optimizer(model, TrainingConfig(optimizer="muon"), captured=False).param_groups
+    matrices = [id(parameter) for group in groups if group["orthogonal"] for parameter in group["params"]]
+    assert matrices == [id(model.get_parameter("scorer.first.weight"))]
 
 
 @given(st.integers(2, 40), st.integers(2, 40), st.floats(1e-6, 1e6), st.integers(0, 1000))

@@ -15,7 +15,7 @@ from veriscene.models.biatt_pointer import BiATTPointer, BiATTPointerConfig
 from veriscene.tensors.batch import Batch, Statement
 from veriscene.tensors.items import ITEM_FEATURES, Items
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
-from veriscene.training.objective import Loss, hardest, objective, r_drop
+from veriscene.training.objective import Loss, objective, r_drop
 
 ORDERS = torch.tensor(list(product(permutations(range(3)), repeat=3)))  # (216, box, place)
 VOCABULARY = Vocabulary((*SPECIAL, *"abcdefg"))
@@ -233,14 +233,3 @@ def test_r_drop_is_the_mean_of_two_losses_and_of_both_divergences():
     (expected,) = torch.autograd.grad(3 * divergence.sum(), logits)
     assert_close(found, expected)
     assert (expected[:4] * found[4:] != 0).all()  # gradients reach both passes
-
-
-def test_the_worst_scene_of_a_statement_gets_the_weight_that_the_others_lose() -> None:
-    losses = torch.tensor([0.1, 0.4, 0.2, 0.3, 2.0, 0.0, 1.0, 1.0], dtype=torch.float64, requires_grad=True)
-    loss = hardest(Loss(losses, losses.detach()), weight=0.6, together=4)
-    assert_close(loss.surrogate.mean(), 0.4 * losses.mean() + 0.6 * losses.new_tensor([0.4, 2.0]).mean())
-    (gradient,) = torch.autograd.grad(loss.surrogate.mean(), losses)
-    expected = torch.full((8,), 0.4 / 8, dtype=torch.float64)
-    expected[[1, 4]] += 0.6 / 2
-    assert_close(gradient, expected)
-    assert torch.equal(loss.comprehension, losses.detach()), "what is reported stays the mean"

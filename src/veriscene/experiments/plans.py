@@ -137,7 +137,6 @@ CHANGES = {
     "without counts": ("model.counts=false",),
     "without weight averaging": ("training.ema=0",),
     "AdamW": ("training.optimizer=adamw", "training.batch=1024", "training.learning_rate=4e-4"),  # its best settings
-    "the worst of four scenes": ("training.hardest=0.5",),
     "without near misses": ("teacher.near_misses=0",),
     "without variants": ("teacher.variants=0", "teacher.paraphrased=0", "teacher.grammar_scenes=45"),
     "variants in the same words": ("teacher.paraphrased=0", "teacher.grammar_scenes=31"),

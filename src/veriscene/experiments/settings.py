@@ -30,5 +30,7 @@ def as_changes(settings: Mapping[str, Any]) -> list[str]:
 
 def train_command(preset: str, data: str, changes: Iterable[str], config: Config, *options: str) -> str:
     """The command that trains with these changes, except for those without effect, which it would refuse."""
-    settings = [part for c in with_effect(changes, config.model, corpus_given=True) for part in ("--set", c)]
+    taught = bool(config.teacher.statements or "--teacher" in options)
+    kept = with_effect(changes, config.model, corpus_given=True, taught=taught)
+    settings = [part for change in kept for part in ("--set", change)]
     return shlex.join(["veriscene", "train", preset, "--data", data, *options, *settings])

@@ -132,7 +132,7 @@ WORDINGS: tuple[Wording, ...] = (
     (0.3, r"^(?:all|ll)(?: of)?(?: the)? (?=towers|boxes)", ("ll the ", "ll ", "all the ", "all of the ")),
     (
         0.5,
-        r"\b(?:of )?(?:the )?same (?:in )?(colou?r|shape|size)$",
+        r"(?<!have )(?<!has )(?<!have the )(?<!has the )\b(?:of )?(?:the )?same (?:in )?(colou?r|shape|size)$",
         (r"of the same \1", r"of same \1", r"the same in \1"),
     ),
     (0.3, r"\ball (three|3) (?:different )?(colou?rs)\b", (r"all \1 \2", r"all \1 different \2")),

@@ -98,7 +98,8 @@ class Model(nn.Module, ABC):
         """What the optimizer gets; override it to give some parameters other settings.
 
         A group may have a `rate`, its learning rate as a multiple of training.learning_rate, and a `decay`, likewise
-        of training.weight_decay, which AdamW multiplies by the learning rate.
+        of training.weight_decay, which AdamW multiplies by the learning rate. `orthogonal=False` says that its matrices
+        are tables of vectors, which Muon must not mix.
         """
         return [{"params": [parameter for parameter in self.parameters() if parameter.requires_grad]}]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -43,6 +44,9 @@ class MLP(Model):
         # Features that did not occur in training, NO_FEATURE, are excluded from the mean.
         mean = embedding_bag(self.features(batch), self.vectors, mode="mean", padding_idx=NO_FEATURE)
         return Judgement(logits=self.scorer(mean))
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        return [{"params": [self.vectors], "orthogonal": False}, {"params": list(self.scorer.parameters())}]
 
     def prepare(self, corpus: Batch) -> None:
         """Takes the features that occur in the corpus, and gives each a fresh vector."""

@@ -70,7 +70,7 @@ class Items(TensorStruct):
         return Items(take_items(self.features, order), self.counts, self.positions.gather(2, order))
 
     def shuffled(self, keys: Tensor) -> Items:
-        """Each box's items sorted by `keys` (batch, box, item), as random ones; padding stays at the end."""
+        """Each box's items sorted by `keys` (batch, box, item), for example random ones; padding stays at the end."""
         return self.reordered(keys.masked_fill(~self.mask, torch.inf).argsort(dim=2, stable=True))
 
 

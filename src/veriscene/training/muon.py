@@ -1,4 +1,4 @@
-"""Muon: each matrix moves by its orthogonalised momentum, all other parameters as with AdamW.
+"""Muon: matrices move by their orthogonalised momentum, embeddings and all other parameters as with AdamW.
 
 Jordan et al. 2024, with the step size of Liu et al. 2025, which gives a matrix the same root mean square as AdamW's
 steps have, so that learning rates and weight decays carry over. `torch.optim.Muon` computes the same; this one can be
@@ -32,15 +32,20 @@ class Muon(torch.optim.AdamW):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
         groups = self.param_groups
         for group in groups:
             if group["orthogonal"]:
                 self._step_orthogonally(group)
         self.param_groups = [group for group in groups if not group["orthogonal"]]
         try:
-            return super().step(closure)  # type: ignore[no-any-return]
+            super().step()
         finally:
             self.param_groups = groups
+        return loss
 
     def _step_orthogonally(self, group: dict[str, Any]) -> None:
         parameters = [parameter for parameter in group["params"] if parameter.grad is not None]

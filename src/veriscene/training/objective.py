@@ -33,13 +33,6 @@ def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0, p
     return Loss(surrogate=surrogate, comprehension=loss.detach())
 
 
-def hardest(loss: Loss, *, weight: float, together: int) -> Loss:
-    """Moves `weight` from the mean over examples to the worst of each `together` in succession, which have the same
-    statement: a model is to be right on all scenes of a statement, as consistency asks."""
-    worst = loss.surrogate.view(-1, together).amax(dim=1).repeat_interleave(together)
-    return Loss(surrogate=(1 - weight) * loss.surrogate + weight * worst, comprehension=loss.comprehension)
-
-
 def r_drop(loss: Loss, logits: Tensor, *, weight: float) -> Loss:
     """For a batch that was read twice, first half and second: the mean of both losses, and `weight` times the mean of
     KL(p || q) and KL(q || p), p and q being the probabilities of the two readings.

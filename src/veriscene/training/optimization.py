@@ -31,7 +31,8 @@ def _parts(model: Model, group: dict[str, Any]) -> list[dict[str, Any]]:
     rows = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
     parts: dict[bool, list[nn.Parameter]] = {True: [], False: []}
     for parameter in group["params"]:
-        parts[parameter.dim() == 2 and min(parameter.shape) > 1 and id(parameter) not in rows].append(parameter)
+        is_matrix = parameter.dim() == 2 and min(parameter.shape) > 1 and id(parameter) not in rows
+        parts[is_matrix and group.get("orthogonal", True)].append(parameter)
     return [{**group, "params": params, "orthogonal": orthogonal} for orthogonal, params in parts.items() if params]
 
 

@@ -67,7 +67,7 @@ def write_record(folder: Path, record: Record) -> None:
     if record.data is None:
         source = {"kind": "synthetic", "statements": data.statements, "level": data.level, "seed": data.corpus_seed}
     if record.programs or teacher.statements:
-        # What it makes of them is determined by the configuration's section `teacher` and by the seed.
+        # What it makes of them is determined by the configuration's section `teacher`.
         source = {"kind": "teacher", "programs": [str(path.resolve()) for path in record.programs], "corpus": source}
     tree = {**vars(record), "format": FORMAT, "source": source, "config": record.config.to_json()}
     del tree["data"], tree["programs"]

@@ -24,21 +24,19 @@ def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool
     if key in SYNTHETIC:
         return not corpus_given
     if section == "teacher":
-        return taught or name == "statements"
+        return (taught or name == "statements") and not (name == "distil" and kind.is_fitted)
     if section == "model":
         return name in {field.name for field in fields(model)}
     if key == "data.order":
         return kind.order is not Order.NONE
-    if key == "training.hardest":
-        return taught
     if key == "training.policy_weight":
         return kind.order is Order.CHOSEN
     return not kind.is_fitted
 
 
-def with_effect(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool) -> list[str]:
+def with_effect(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> list[str]:
     """Those of the `section.key=value` changes that have an effect."""
-    return [change for change in changes if has_effect(model, _key(change), corpus_given=corpus_given)]
+    return [change for change in changes if has_effect(model, _key(change), corpus_given=corpus_given, taught=taught)]
 
 
 def check_changes(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> None:
@@ -48,7 +46,7 @@ def check_changes(changes: Iterable[str], model: ModelConfig, *, corpus_given: b
         key = _key(change)
         if not has_effect(model, key, corpus_given=corpus_given, taught=taught):
             where = f"--set {change}"
-            if key.startswith("teacher.") or (key == "training.hardest" and not taught):
+            if key.startswith("teacher.") and not taught:
                 allowed = "give program files with --teacher, or set teacher.statements"
                 raise InputError(f"{key} has no effect without a teacher", where=where, allowed=allowed)
             on = "a corpus given with --data" if key in SYNTHETIC else model.name

@@ -26,8 +26,6 @@ from veriscene.tensors.encoder import Encoder, Input, ItemOrder
 from veriscene.tensors.typing_errors import mistype_words
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
-SCENES_TOGETHER = 4  # as in a presentation of NLVR, which is consistent if the verdicts on all of its scenes are right
-
 
 @dataclass(frozen=True)
 class Epoch:
@@ -146,22 +144,13 @@ def vocabulary_of(statements: Sequence[str], data: DataConfig) -> Vocabulary:
     return vocabulary
 
 
-def batches(
-    lengths: Tensor, *, size: int, window: int, generator: torch.Generator, groups: Tensor | None = None
-) -> list[Tensor]:
+def batches(lengths: Tensor, *, size: int, window: int, generator: torch.Generator) -> list[Tensor]:
     """Every example once, in random batches of `size`: their indices.
 
     Within each `window` batches' worth of examples, statements are grouped by length, to save padding; the batches
-    then come in random order. With `groups`, the number of each example's statement, SCENES_TOGETHER examples in
-    succession have the same statement, as far as it has that many.
+    then come in random order.
     """
     shuffled = torch.randperm(len(lengths), generator=generator)
-    if groups is not None:
-        by_statement = shuffled[groups[shuffled].argsort(stable=True)]
-        whole = len(by_statement) // SCENES_TOGETHER * SCENES_TOGETHER
-        together = by_statement[:whole].view(-1, SCENES_TOGETHER)
-        together = together[torch.randperm(len(together), generator=generator)]
-        shuffled = torch.cat([together.flatten(), by_statement[whole:]])
     windows = torch.split(shuffled, size * window)
     grouped = [batch for some in windows for batch in torch.split(some[lengths[some].argsort(stable=True)], size)]
     return [grouped[number] for number in torch.randperm(len(grouped), generator=generator).tolist()]

@@ -1,7 +1,7 @@
 """One training step, eager or captured as a CUDA graph. Both compute the same.
 
 A small, sequential model spends its time launching kernels. A graph launches a whole step at once: gathering the batch
-from the corpus, both passes of the pointer, the gradient, clipping and Adam. With several processes there are two
+from the corpus, both passes of the pointer, the gradient, clipping and the update. With several processes there are two
 graphs, and one all-reduce of all gradients between them.
 """
 
@@ -19,8 +19,7 @@ from veriscene.config import TrainingConfig
 from veriscene.models.base import Model
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.encoder import ItemOrder
-from veriscene.training.objective import Loss, hardest, objective, r_drop
-from veriscene.training.source import SCENES_TOGETHER
+from veriscene.training.objective import Loss, objective, r_drop
 
 # Statements and boxes are padded to multiples of these, so that few graphs are captured; towers have up to four items.
 LENGTH_STEP, ITEMS_STEP = 4, 4
@@ -77,8 +76,6 @@ class Step(ABC):
         with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
             judgement = self.model(batch)
         loss = objective(judgement, labels, smoothing=settings.label_smoothing, policy_weight=settings.policy_weight)
-        if settings.hardest and len(batch) % SCENES_TOGETHER == 0:  # else it is the short batch at an epoch's end
-            loss = hardest(loss, weight=settings.hardest, together=SCENES_TOGETHER)
         return r_drop(loss, judgement.logits, weight=settings.r_drop) if settings.r_drop else loss
 
     def _second_reading(self, batch: Batch) -> Batch:

@@ -12,7 +12,6 @@ from teacher_toys import teacher
 
 from veriscene.tensors.batch import Batch
 from veriscene.training.teacher import store
-from veriscene.training.teacher.source import TeacherSource
 from veriscene.training.teacher.workers import Workers
 
 GRAMMAR = "teacher.statements=5"
@@ -93,23 +92,35 @@ def test_what_is_damaged_or_cannot_be_written_is_made_again(
     assert made == [0, 0]
 
 
-def test_teachers_that_were_used_longest_ago_make_room(
+def test_of_two_processes_one_makes_an_epoch_and_the_other_waits(tmp_path: Path, cache: Path, made: list[int]) -> None:
+    first, second = (teacher(tmp_path, "training.epochs=1") for _ in range(2))
+    with closing(first), closing(second):
+        first._prepare(0)
+        second._prepare(0)  # flock tells two openings of a folder apart as it tells processes
+        assert same_scenes(first.epoch(0).corpus, second.epoch(0).corpus)
+    assert made == [0]
+
+
+def test_the_longest_unused_teachers_make_room_then_older_epochs(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(3):
-        old = cache / f"old{number}"
-        old.mkdir(parents=True)
-        (old / "epoch-0.npz").write_bytes(bytes(1000))
-        os.utime(old, (number, number))
-    size = 0
-    with closing(teacher(tmp_path)) as source:
-        assert isinstance(source, TeacherSource)
-        size = sum(file.stat().st_size for file in cache.rglob("*.*"))
-        monkeypatch.setattr(store, "MOST_BYTES", size + 5000)
-        source.epoch(0)
-        kept = source.store.folder / "epoch-0.npz"
-        monkeypatch.setattr(store, "MOST_BYTES", size - 3000 + kept.stat().st_size + 1500)
-        source.store.epoch(1, lambda: source.store.epoch(0, lambda: pytest.fail("it is kept")))
-    remaining = {folder.name for folder in cache.iterdir()}
-    assert source.store.folder.name in remaining and "old0" not in remaining
-    assert kept.is_file()
+    source = teacher(tmp_path)
+    made, own = source.maker.make(0, 0), store.Store(cache / "own")
+    own.epoch(0, lambda: made)
+    size = (own.folder / "epoch-0.npz").stat().st_size
+    for time, name in enumerate(("first", "second"), 1):
+        (cache / name).mkdir()
+        (cache / name / "epoch-0.npz").write_bytes(bytes(10_000))
+        os.utime(cache / name, (time, time))
+    store.Store(cache / "first")._read(cache / "first" / "epoch-0.npz", Path.read_bytes)  # used again just now
+    (cache / "a file").write_text("that is no teacher")
+    (own.folder / "epoch-7.1.partial.npz").write_text("of a process that was killed")
+    others = sum(file.stat().st_size for file in cache.glob("*/*") if file.parent != own.folder)
+    monkeypatch.setattr(store, "MOST_BYTES", others + 2 * size - 1)
+    own.epoch(1, lambda: made)
+    assert not (cache / "second").exists() and (cache / "first").exists()
+    assert {file.name for file in own.folder.iterdir()} == {"epoch-0.npz", "epoch-1.npz"}
+    monkeypatch.setattr(store, "MOST_BYTES", 1)
+    own.epoch(2, lambda: made)
+    assert not (cache / "first").exists()
+    assert [file.name for file in own.folder.iterdir()] == ["epoch-2.npz"], "the newest stays"

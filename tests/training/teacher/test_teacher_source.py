@@ -12,6 +12,7 @@ import torch
 from teacher_toys import ONE_SIDED, STATEMENTS, config, corpus, examples, programs, teacher
 from torch.testing import assert_close
 
+from samples import small_config
 from veriscene import models
 from veriscene.config import TeacherConfig
 from veriscene.errors import InputError
@@ -104,11 +105,15 @@ def test_tensors_are_those_that_the_encoder_makes_of_the_same_examples(order: st
     assert not found.items.features[:, :, items:].any()
 
 
-def test_an_epoch_follows_from_seed_and_number_whatever_the_number_of_workers(tmp_path: Path) -> None:
+def test_an_epoch_follows_from_seed_and_number_whatever_the_number_of_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     epochs = {}
     for workers in (1, 3):
+        monkeypatch.setenv("VERISCENE_CACHE", str(tmp_path / f"cache{workers}"))  # each makes its own
         with closing(teacher(tmp_path / str(workers), GRAMMAR, f"teacher.workers={workers}")) as source:
             epochs[workers] = [source.epoch(number) for number in (0, 1, 4)]
+            assert same(source.epoch(4).corpus, epochs[workers][2].corpus), "also if it is asked for again"
     for one, other in zip(epochs[1], epochs[3], strict=True):
         assert same(one.corpus, other.corpus)
         assert all(torch.equal(a, b) for a, b in zip(one.steps, other.steps, strict=True))
@@ -275,19 +280,6 @@ def test_misspelt_statements_are_only_reworded_and_variants_do_not_depend_on_the
     assert 0 < len(reworded) <= 10 and {each.program for each in reworded} == {given[0].program}
 
 
-def test_four_scenes_of_a_statement_stay_together_where_the_worst_counts(tmp_path: Path) -> None:
-    changes = "teacher.scenes=12", "teacher.grammar_scenes=8", "training.batch=16", "training.hardest=0.5"
-    with closing(teacher(tmp_path, GRAMMAR, *changes)) as source:
-        epoch = source.epoch(0)
-        statements = everything(source, 0).statements
-    for step in epoch.steps:
-        together = statements[step.numpy()].reshape(-1, 4)
-        assert (together == together[:, :1]).all()
-    assert sorted(torch.cat(epoch.steps).tolist()) == list(range(source.examples_per_epoch))
-    order = np.concatenate([statements[step.numpy()] for step in epoch.steps])
-    assert (order != np.sort(order)).any(), "groups are shuffled"
-
-
 def test_half_of_a_distilled_label_is_the_mean_of_the_models(tmp_path: Path) -> None:
     plain_source = teacher(tmp_path, "training.epochs=1")
     folder = tmp_path / "seeds"
@@ -302,5 +294,26 @@ def test_half_of_a_distilled_label_is_the_mean_of_the_models(tmp_path: Path) -> 
     assert soft.labels is not None and hard.labels is not None
     judged = [each.model.eval()(hard).logits.sigmoid() for each in map(checkpoints.load, folder.glob("seed*/best"))]
     assert_close(soft.labels, hard.labels / 2 + torch.stack(judged).mean(dim=0).detach() / 2)
-    with pytest.raises(InputError, match=r"seeds: was trained with another vocabulary; distil models that"):
+    before = source.fingerprint
+    (folder / "seed2").rename(tmp_path / "seed2")
+    assert teacher(tmp_path, f"teacher.distil={folder}").fingerprint != before, "a run is not resumed with other models"
+    with pytest.raises(InputError, match=r"seeds: was trained with another vocabulary; distil models of"):
         teacher(tmp_path, GRAMMAR, f"teacher.distil={folder}")
+
+
+def test_a_distilled_model_has_the_supervision_of_its_teachers_and_must_read_what_it_reads(tmp_path: Path) -> None:
+    grammar = teacher(tmp_path, GRAMMAR, with_programs=False)
+    for name in ("biatt", "spatial"):
+        settings = replace(config(), model=small_config(name))
+        model = models.build(settings.model, vocabulary=grammar.encoder.vocabulary)
+        encoder = models.encoder(settings, grammar.encoder.vocabulary)
+        checkpoints.save(tmp_path / name, Checkpoint(model, settings, encoder, {"supervision": "programs"}))
+    taught = teacher(tmp_path, GRAMMAR, f"teacher.distil={tmp_path / 'biatt'}", with_programs=False)
+    assert grammar.supervision == "synthetic" and taught.supervision == "programs"
+    with pytest.raises(InputError, match="a spatial does not read what a biatt reads; distil models of the same"):
+        teacher(tmp_path, GRAMMAR, f"teacher.distil={tmp_path / 'spatial'}", with_programs=False)
+
+
+def test_other_wordings_without_variants_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"teacher\.paraphrased.*set teacher\.variants"):
+        teacher(tmp_path, "teacher.paraphrased=0.5")

@@ -29,8 +29,9 @@ from veriscene.tensors.encoder import Input, ItemOrder
 from veriscene.tensors.items import Items
 from veriscene.tensors.typing_errors import mistype_words
 from veriscene.tensors.vocabulary import Vocabulary
+from veriscene.training.initial import supervision_of_both
 from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
-from veriscene.training.teacher.distillation import load_models, soften
+from veriscene.training.teacher.distillation import checksum, load_models, soften
 from veriscene.training.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
 from veriscene.training.teacher.statements import Taught, draw_statements, read_statements
 from veriscene.training.teacher.store import store_of
@@ -47,7 +48,7 @@ class Prepared:
 
     made: Made
     steps: list[Tensor]
-    generator: torch.Generator  # for what remains to be drawn
+    generator: Tensor  # the state of the one that draws the rest
 
 
 class TeacherSource(Source):
@@ -75,7 +76,10 @@ class TeacherSource(Source):
         vocabulary = vocabulary or vocabulary_of(texts, config.data)
         self.coverage = vocabulary.coverage(texts)
         self.encoder = models.encoder(config, vocabulary)
-        self.models = load_models(self.teacher.distil, vocabulary) if self.teacher.distil else []
+        distilled = load_models(self.teacher.distil, config.model, self.encoder)
+        self.models = [each.model for each in distilled]
+        for each in distilled:
+            self.supervision = supervision_of_both(self.supervision, each)
         self.maker = self._make_maker(train, labelled_train)
         # Everything but scenes depends on the statement alone, so it is encoded once.
         by_statement = replace(self.encoder, inputs=self.encoder.inputs - {Input.ITEMS})
@@ -86,8 +90,7 @@ class TeacherSource(Source):
         self.store = store_of(*self._inputs())
         self._next: tuple[int, Future[Prepared]] | None = None
         if models.MODELS[config.model.name].is_fitted:
-            prepared = self._wait_for(0)
-            self.train = self._encode(prepared.made, torch.device("cpu"), prepared.generator)
+            self.train = self._encode(self._wait_for(0).made, torch.device("cpu"), torch.Generator().manual_seed(0))
         else:
             few = np.linspace(0, self.maker.blocks - 1, SAMPLE_BLOCKS).astype(int)
             sample = Made.joined([self.maker.make(0, block) for block in dict.fromkeys(few.tolist())])
@@ -108,6 +111,9 @@ class TeacherSource(Source):
         if teacher.variants and not programs:
             what = "variants are made of statements with programs, and there are none"
             raise InputError(what, where="teacher.variants", allowed="give files with --teacher, or set it to 0")
+        if teacher.paraphrased and not teacher.variants:
+            what = "variants are put in other words, and there are none"
+            raise InputError(what, where="teacher.paraphrased", allowed="set teacher.variants, or set it to 0")
         found = [each for path in programs for each in read_statements(path, scenes=teacher.scenes)]
         train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
         if not train:
@@ -152,11 +158,12 @@ class TeacherSource(Source):
 
     @cached_property
     def fingerprint(self) -> int:
-        """Of all that determines the examples of each epoch, but the seed."""
-        checksum = zlib.crc32(f"{self.table.fingerprint()} {self.dev.fingerprint()} {self.teacher.distil}".encode())
+        """Of all that determines the examples of each epoch, but `training.seed`."""
+        parts = self.table.fingerprint(), self.dev.fingerprint(), checksum(self.models)
+        result = zlib.crc32(repr(parts).encode())
         for each in self._inputs():
-            checksum = zlib.crc32(each, checksum)
-        return checksum
+            result = zlib.crc32(each, result)
+        return result
 
     def _inputs(self) -> Iterator[bytes]:
         """All that determines scenes and labels of each epoch; they are the same for every `training.seed`."""
@@ -168,6 +175,7 @@ class TeacherSource(Source):
             yield pool.fields.tobytes()
         if self.maker.labelled:
             yield self.maker.labelled.labels.tobytes()
+            yield self.maker.labelled.scenes.fields.tobytes()
 
     @property
     def examples_per_epoch(self) -> int:
@@ -178,12 +186,13 @@ class TeacherSource(Source):
         return ceil(self.examples_per_epoch / self.settings.batch)
 
     def epoch(self, number: int) -> Epoch:
-        prepared = self._wait_for(number)
+        prepared, generator = self._wait_for(number), torch.Generator()
+        generator.set_state(prepared.generator)
         if number + 1 < self.settings.epochs:
             self._prepare(number + 1)
-        corpus = self._encode(prepared.made, self.train.device, prepared.generator)
-        corpus = mistype_words(corpus, self.data.typing_noise, self.encoder.vocabulary, prepared.generator)
-        corpus = drop_words(corpus, self.data.word_dropout, prepared.generator)
+        corpus = self._encode(prepared.made, self.train.device, generator)
+        corpus = mistype_words(corpus, self.data.typing_noise, self.encoder.vocabulary, generator)
+        corpus = drop_words(corpus, self.data.word_dropout, generator)
         return Epoch(soften(corpus, self.models) if self.models else corpus, prepared.steps)
 
     def close(self) -> None:
@@ -211,9 +220,8 @@ class TeacherSource(Source):
                 made = self.store.epoch(number, lambda: Made.joined(self.workers.make(number)))
                 generator = torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)
                 size, window = self.settings.batch, self.settings.window
-                groups = torch.from_numpy(made.statements) if self.settings.hardest else None
-                steps = batches(self._sizes(made), size=size, window=window, generator=generator, groups=groups)
-                future.set_result(Prepared(made, steps, generator))
+                steps = batches(self._sizes(made), size=size, window=window, generator=generator)
+                future.set_result(Prepared(made, steps, generator.get_state()))
             except BaseException as error:
                 future.set_exception(error)
 
@@ -221,11 +229,8 @@ class TeacherSource(Source):
 
     def _sizes(self, made: Made) -> Tensor:
         """What batches are grouped by, to save padding: first whether a box is fuller than a tower can be, then the
-        statement's length. A model of pairs of items takes a quarter of the time for half the items. Where scenes of a
-        statement stay together, only its length."""
+        statement's length. A model of pairs of items takes a quarter of the time for half the items."""
         lengths = self.lengths[torch.from_numpy(made.statements).long()]
-        if self.settings.hardest:
-            return lengths
         is_full = torch.from_numpy(made.scenes.mask[:, :, TALLEST:].any(axis=(1, 2)))
         return lengths + (1 + int(self.lengths.max())) * is_full
 

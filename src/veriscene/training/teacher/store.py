@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-import shutil
 import zipfile
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -44,10 +44,10 @@ def store_of(*inputs: object) -> Store:
 
 @cache
 def _code() -> bytes:
-    """Changes with the grammar, the evaluator and the maker, for a developer changes them between two runs."""
-    package = Path(veriscene.__file__).parent
-    sources = sorted(file for part in ("meaning", "training/teacher") for file in (package / part).rglob("*.py"))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in sources)).digest()
+    """Changes with the grammar, the evaluator and the maker, because a developer may change them between two runs."""
+    package, parts = Path(veriscene.__file__).parent, ("scenes", "meaning", "training/teacher")
+    sources = sorted(file for part in parts for file in (package / part).rglob("*.py"))
+    return hashlib.sha256(b"".join([np.__version__.encode(), *(file.read_bytes() for file in sources)])).digest()
 
 
 class Store:
@@ -86,11 +86,13 @@ class Store:
             with suppress(*DAMAGED):
                 return self._read(file, read)
             made = make()
+            for leftover in self.folder.glob("*.partial.*"):  # of a process that ended while writing
+                leftover.unlink(missing_ok=True)
             partial = file.with_name(f"{file.stem}.{os.getpid()}.partial{file.suffix}")
             try:
                 write(made, partial)
                 partial.replace(file)
-                self._make_room()
+                self._make_room(file)
             except OSError:
                 with suppress(OSError):
                     partial.unlink()
@@ -102,19 +104,20 @@ class Store:
             os.utime(self.folder)  # so that what is in use is removed last
         return content
 
-    def _make_room(self) -> None:
-        others = [folder for folder in self.folder.parent.iterdir() if folder != self.folder]
-        others.sort(key=lambda folder: folder.stat().st_mtime)
-        size = sum(_bytes(folder) for folder in (self.folder, *others))
-        for folder in others:
-            if size <= MOST_BYTES:
-                return
-            size -= _bytes(folder)
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _bytes(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.iterdir())
+    def _make_room(self, newest: Path) -> None:
+        """Removes other teachers, those that were used longest ago first, then older epochs of this one."""
+        every = [folder for folder in self.folder.parent.iterdir() if folder.is_dir()]
+        sizes = {file: file.stat().st_size for folder in every for file in folder.iterdir()}
+        last = {folder: folder.stat().st_mtime for folder in every} | {self.folder: math.inf}
+        total = sum(sizes.values())
+        for file in sorted(sizes, key=lambda file: (last[file.parent], file.stat().st_mtime)):
+            if total <= MOST_BYTES or file == newest:
+                break
+            total -= sizes[file]
+            file.unlink(missing_ok=True)
+        for folder in every:
+            if not any(folder.iterdir()):
+                folder.rmdir()
 
 
 def _write_epoch(made: Made, file: Path) -> None:
