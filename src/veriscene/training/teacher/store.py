@@ -86,10 +86,10 @@ class Store:
             with suppress(*DAMAGED):
                 return self._read(file, read)
             made = make()
-            for leftover in self.folder.glob("*.partial.*"):  # of a process that ended while writing
-                leftover.unlink(missing_ok=True)
             partial = file.with_name(f"{file.stem}.{os.getpid()}.partial{file.suffix}")
             try:
+                for leftover in self.folder.glob("*.partial.*"):  # of a process that ended while writing
+                    leftover.unlink(missing_ok=True)
                 write(made, partial)
                 partial.replace(file)
                 self._make_room(file)
