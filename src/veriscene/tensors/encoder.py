@@ -18,7 +18,7 @@ from veriscene.scenes import picture, raster
 from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
 from veriscene.tensors.batch import Batch, Layouts, Statement
-from veriscene.tensors.items import ITEM_FEATURES, Items, item_features
+from veriscene.tensors.items import ITEM_FEATURES, Items, X, Y, item_features
 from veriscene.tensors.letters import MOST_LETTERS, spell
 from veriscene.tensors.vocabulary import PADDING, Vocabulary, tokenize
 
@@ -161,6 +161,17 @@ def reading_order(items: Sequence[Item], order: ItemOrder) -> Sequence[int]:
     whole_box = _mix(sum(mixed) & _BITS)
     keys = [_mix(each ^ whole_box) for each in mixed]
     return sorted(range(len(items)), key=keys.__getitem__)
+
+
+def in_reading_order(items: Items, order: ItemOrder, generator: torch.Generator) -> Items:
+    """Items that are in the order of the file, in the order of `reading_order`; but RANDOM is a new random order."""
+    if order is ItemOrder.FILE:
+        return items
+    if order is ItemOrder.SORTED:
+        keys = BOX_EXTENT * items.features[..., X] - items.features[..., Y] / 4  # a pixel to the right outweighs any y
+    else:
+        keys = torch.rand(items.features.shape[:3], generator=generator)
+    return items.shuffled(keys.to(items.features.device, torch.float64))
 
 
 def _code(item: Item) -> int:

@@ -43,7 +43,7 @@ class Items(TensorStruct):
     positions: Tensor  # (batch, box, item), int64: the index of each item in the scene's own list
 
     @classmethod
-    def of_fields(cls, x: Tensor, y: Tensor, size: Tensor, shape: Tensor, color: Tensor, *, positions: Tensor) -> Items:
+    def of_fields(cls, x: Tensor, y: Tensor, size: Tensor, shape: Tensor, color: Tensor) -> Items:
         """Items that `item_features` would describe in the same way, from whole numbers (batch, box, item): pixels, and
         the numbers of shape and colour. Items fill the first places of a box; beyond them, size is 0."""
         is_item = size > 0
@@ -53,7 +53,8 @@ class Items(TensorStruct):
         features[..., SIZE] = (size.float() - Size.MEDIUM.value) / SIZE_STEP
         for where, numbers in ((SHAPES, shape), (COLORS, color)):
             features[..., where] = (numbers[..., None] == torch.arange(3, device=x.device)).float()
-        return cls(features * is_item[..., None], is_item.sum(dim=2), positions.long())
+        positions = torch.arange(x.size(2), device=x.device).expand(x.shape)
+        return cls(features * is_item[..., None], is_item.sum(dim=2), positions)
 
     @property
     def mask(self) -> Tensor:

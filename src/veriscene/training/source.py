@@ -22,7 +22,7 @@ from veriscene.scenes.nlvr import Example
 from veriscene.scenes.picture_files import with_pictures
 from veriscene.tensors.augmentation import drop_words
 from veriscene.tensors.batch import Batch
-from veriscene.tensors.encoder import Encoder, Input, ItemOrder
+from veriscene.tensors.encoder import Encoder, Input, ItemOrder, in_reading_order
 from veriscene.tensors.typing_errors import mistype_words
 from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
@@ -130,8 +130,7 @@ class CorpusSource(Source):
         corpus = mistype_words(self.train, self.data.typing_noise, self.encoder.vocabulary, generator)
         corpus = drop_words(corpus, self.data.word_dropout, generator)
         if self.encoder.order is ItemOrder.RANDOM and corpus.items is not None:
-            keys = torch.rand(corpus.items.features.shape[:3], generator=generator)
-            corpus = replace(corpus, items=corpus.items.shuffled(keys.to(corpus.device, torch.float64)))
+            corpus = replace(corpus, items=in_reading_order(corpus.items, ItemOrder.RANDOM, generator))
         return Epoch(corpus, steps)
 
 

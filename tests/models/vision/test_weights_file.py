@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -97,3 +98,9 @@ def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatc
     assert files.cache_folder() == Path("/somewhere/veriscene")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert files.cache_folder() == Path.home() / ".cache" / "veriscene"
+
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    assert files.cache_folder().is_relative_to(tempfile.gettempdir())

@@ -18,14 +18,13 @@ from torch import Tensor
 from veriscene import models
 from veriscene.config import Config, TeacherConfig
 from veriscene.errors import InputError
-from veriscene.meaning.bulk.arrays import SceneArrays, X, Y
+from veriscene.meaning.bulk.arrays import SceneArrays
 from veriscene.models.base import Progress, silent
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
-from veriscene.scenes.scene import BOX_EXTENT
 from veriscene.tensors.augmentation import drop_words
 from veriscene.tensors.batch import Batch
-from veriscene.tensors.encoder import Input, ItemOrder
+from veriscene.tensors.encoder import Input, in_reading_order
 from veriscene.tensors.items import Items
 from veriscene.tensors.typing_errors import mistype_words
 from veriscene.tensors.vocabulary import Vocabulary
@@ -118,7 +117,7 @@ class TeacherSource(Source):
         train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
         if not train:
             raise InputError("the train split holds no examples", where=folder)
-        pools = pools_of(SceneArrays.of([example.scene for example in train]))
+        pools = pools_of(SceneArrays.of([example.scene for example in train])) if teacher.variants else {}
 
         def complete() -> list[Taught]:
             workers, every = _worker_count(teacher), list(found)
@@ -126,7 +125,7 @@ class TeacherSource(Source):
                 every += vary_statements(found, teacher, pools, workers, progress)
             return every + draw_statements(teacher, workers, progress, known=(each.text for each in every))
 
-        scenes = [pool.fields.tobytes() for pool in pools.values()] if teacher.variants else []
+        scenes = [pool.fields.tobytes() for pool in pools.values()]
         other = ("workers", "near_misses", "generated", "labels", "distil")  # settings that do not concern statements
         settings = {key: value for key, value in asdict(teacher).items() if key not in other}
         statements = store_of(settings, found, *scenes).statements(complete)
@@ -242,7 +241,8 @@ class TeacherSource(Source):
         corpus = self.table.map(lambda tensor: tensor[which])
         items = None
         if Input.ITEMS in self.encoder.inputs:
-            items = _in_order(torch.from_numpy(made.scenes.fields).to(device), self.encoder.order, generator)
+            fields = torch.from_numpy(made.scenes.fields).to(device)
+            items = in_reading_order(Items.of_fields(*fields), self.encoder.order, generator)
         return replace(corpus, items=items, labels=torch.from_numpy(made.labels).to(device).float())
 
     def _remark(self, made: Made) -> str:
@@ -253,16 +253,6 @@ class TeacherSource(Source):
             f"{len(made.one_sided):,} of {len(self.statements):,} statements were found only true or only false,"
             f" as {first!r:.80}"
         )
-
-
-def _in_order(fields: Tensor, order: ItemOrder, generator: torch.Generator) -> Items:
-    """The items of scenes, (field, scene, box, item), as `Encoder` orders them, but random orders are new ones."""
-    x, y, shape = fields[X].long(), fields[Y].long(), fields.shape[1:]
-    items = Items.of_fields(*fields, positions=torch.arange(shape[2], device=fields.device).expand(shape))
-    if order is ItemOrder.FILE:
-        return items
-    keys = x * 2 * BOX_EXTENT - y if order is ItemOrder.SORTED else torch.rand(shape, generator=generator)
-    return items.shuffled(keys.to(fields.device, torch.float64))
 
 
 def _worker_count(teacher: TeacherConfig) -> int:
