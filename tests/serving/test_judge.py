@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from small_models import EXAMPLES, STATEMENT, exported, judge_of, small_checkpoint
+from torch import nn
 
 import veriscene
 from samples import random_scene
@@ -51,6 +52,17 @@ def test_torch_and_onnx_agree(name: str) -> None:
         assert_same(verdict, expected, probability=1e-4, attention=1e-3)
     statement, scene = QUESTIONS[0]
     assert_same(judge(statement, scene), reference(statement, scene), probability=1e-4, attention=1e-3)
+
+
+def test_a_model_that_was_left_in_training_mode_judges_without_dropout() -> None:
+    checkpoint = small_checkpoint("biatt")
+    for module in checkpoint.model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.5
+    judge = TorchJudge(checkpoint)
+    expected = judge(*QUESTIONS[0])
+    checkpoint.model.train()
+    assert_same(judge(*QUESTIONS[0]), expected)
 
 
 def test_an_exported_model_reads_the_letters_of_unknown_words() -> None:
