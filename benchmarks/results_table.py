@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from veriscene.experiments.plans import ABLATIONS, BEYOND, MEASURED_AS, TABLE1, TAUGHT_ORDERS, Plan, Row
+from veriscene.experiments.plans import ABLATIONS, BEYOND, MEASURED_AS, SPATIAL, TABLE1, TAUGHT_ORDERS, Plan, Row
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = {"README.md": ("summary",), "docs/results.md": ("table1", "beyond", "orders", "ablations")}
+PAGES = {"README.md": ("summary",), "docs/results.md": ("table1", "beyond", "spatial", "orders", "ablations")}
 END = "<!-- end of results -->"
 Record = dict[str, Any]  # one object of results.json
 
@@ -76,6 +76,7 @@ def with_tables(page: str, names: tuple[str, ...], records: list[Record]) -> str
         "summary": summary(records),
         "table1": table(TABLE1, records),
         "beyond": table(BEYOND, records),
+        "spatial": table(SPATIAL, records),
         "orders": table(TAUGHT_ORDERS, records),
         "ablations": table(ABLATIONS, records),
     }
@@ -90,7 +91,8 @@ def with_reproduced(records: list[Record], reproduced: Record, commit: str, mach
     """The records, with the rows of a table written by `veriscene reproduce` added or replaced."""
     new = {(row["input"], row["row"]): _record(row, commit, machine) for row in reproduced["rows"]}
     merged = {(record["input"], record["row"]): record for record in records} | new
-    planned = [(row.input, row.name) for plan in (TABLE1, BEYOND, TAUGHT_ORDERS, ABLATIONS) for row in plan.rows]
+    plans = (TABLE1, BEYOND, SPATIAL, TAUGHT_ORDERS, ABLATIONS)
+    planned = [(row.input, row.name) for plan in plans for row in plan.rows]
     others = [key for key in merged if key not in planned]
     return [merged[key] for key in (*planned, *others) if key in merged]
 

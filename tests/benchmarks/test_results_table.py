@@ -44,5 +44,6 @@ def test_every_record_has_its_provenance() -> None:
         if command == "evaluate":
             continue
         changes = [value for name, value in pairwise(options) if name == "--set"]
+        taught = record["supervision"] != "labels"
         with suppress(MissingRequirement):  # of weights that are not on this machine
-            check_changes(changes, load_preset(preset, changes).model, corpus_given=True)
+            check_changes(changes, load_preset(preset, changes).model, corpus_given=True, taught=taught)
