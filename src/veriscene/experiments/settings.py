@@ -24,8 +24,8 @@ def flat(config: Config) -> dict[str, Any]:
 
 
 def as_changes(settings: Mapping[str, Any]) -> list[str]:
-    """The settings as arguments for `--set`."""
-    return [f"{key}={value}" for key, value in settings.items()]
+    """The settings as arguments for `--set`, which are written as in TOML."""
+    return [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in settings.items()]
 
 
 def train_command(preset: str, data: str, changes: Iterable[str], config: Config, *options: str) -> str:
