@@ -137,7 +137,7 @@ def tune(
     output.require_one_process("tune")
     fixed = output.all_changes(changes, seed) + ([] if minutes is None else [f"training.minutes={minutes}"])
     search = Search.plan(preset, data=data, changes=fixed, space=space or [])
-    check_changes(changes or [], search.config.model, corpus_given=True)
+    check_changes(changes or [], search.config.model, corpus_given=True, taught=search.config.teacher.statements > 0)
     folder = out or Path("runs") / f"tune-{preset}"
     output.say(f"{trials} trials, {jobs} at a time; logs: {folder / 'trial-NNN.txt'}")
     best, interrupted = run_study(search, folder=folder, trials=trials, jobs=jobs, say=output.say)

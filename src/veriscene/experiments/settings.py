@@ -24,8 +24,13 @@ def flat(config: Config) -> dict[str, Any]:
 
 
 def as_changes(settings: Mapping[str, Any]) -> list[str]:
-    """The settings as arguments for `--set`, which are written as in TOML."""
-    return [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in settings.items()]
+    """The settings as arguments for `--set`."""
+    return [f"{key}={written(value)}" for key, value in settings.items()]
+
+
+def written(value: Any) -> str:
+    """A setting's value as options and presets have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def train_command(preset: str, data: str, changes: Iterable[str], config: Config, *options: str) -> str:

@@ -47,7 +47,7 @@ def check_changes(changes: Iterable[str], model: ModelConfig, *, corpus_given: b
         if not has_effect(model, key, corpus_given=corpus_given, taught=taught):
             where = f"--set {change}"
             if key.startswith("teacher.") and not taught:
-                allowed = "give program files with --teacher, or set teacher.statements"
+                allowed = "set teacher.statements, or train with --teacher FILE"
                 raise InputError(f"{key} has no effect without a teacher", where=where, allowed=allowed)
             on = "a corpus given with --data" if key in SYNTHETIC else model.name
             raise InputError(f"{key} has no effect on {on}", where=where)

@@ -36,6 +36,7 @@ WRONG = {
     "model.pooling=max,most": "most",
     "model.penalty=1:2": "model.penalty",
     "training.policy_weight=0:1": "training.policy_weight has no effect on biatt",
+    "teacher.scenes=1:64": "teacher.scenes has no effect on biatt",
     "training.clip=1:5": "training.clip is also fixed by another option",
 }
 
@@ -54,16 +55,19 @@ def test_a_setting_is_searched_once() -> None:
 
 
 def test_values_have_the_type_of_their_setting_and_survive_a_round_trip() -> None:
-    lines = ["data.order=file,sorted", "model.hidden=64:512:log", "model.dropout=0:0.5", "training.clip=1,5"]
-    space = read_space(lines, preset="biatt", changes=[])
+    lines = ["model.pooling=max,joint", "model.hidden=64:512:log", "model.dropout=0:0.5", "training.clip=1,5"]
+    lines += ["model.letters=true,false", "teacher.grammar_scenes=2:64"]  # the grammar teaches in this preset
+    space = read_space(lines, preset="spatial-synthetic", changes=[])
     assert space == {
-        "data.order": CategoricalDistribution(("file", "sorted")),
+        "model.pooling": CategoricalDistribution(("max", "joint")),
         "model.hidden": IntDistribution(64, 512, log=True),
         "model.dropout": FloatDistribution(0.0, 0.5),
         "training.clip": CategoricalDistribution((1.0, 5.0)),
+        "model.letters": CategoricalDistribution((True, False)),
+        "teacher.grammar_scenes": IntDistribution(2, 64),
     }
     again = [f"{key}={describe(values)}" for key, values in space.items()]
-    assert read_space(again, preset="biatt", changes=[]) == space
+    assert read_space(again, preset="spatial-synthetic", changes=[]) == space
 
 
 def test_sampled_floats_become_short_but_stay_within_their_range() -> None:

@@ -11,7 +11,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.experiments.settings import as_changes, configure, flat, train_command
+from veriscene.experiments.settings import as_changes, configure, flat, train_command, written
 from veriscene.experiments.tuning import DEFAULT_SPACE
 from veriscene.experiments.tuning import SPACE_FORMS as FORMS
 from veriscene.training.settings import has_effect
@@ -70,11 +70,12 @@ def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str]) -> 
     Raises InputError unless every bound and every choice gives a valid configuration.
     """
     config = configure(preset, changes)
+    taught = config.teacher.statements > 0
     settings, fixed = flat(config), {change.partition("=")[0].strip() for change in changes}
     space: dict[str, Distribution] = {}
     for line in lines or DEFAULT_SPACE:
         key, _, values = (part.strip() for part in line.partition("="))
-        is_idle = key in settings and not has_effect(config.model, key, corpus_given=True)
+        is_idle = key in settings and not has_effect(config.model, key, corpus_given=True, taught=taught)
         if not lines and (key not in settings or key in fixed or is_idle):
             continue
         try:
@@ -119,5 +120,5 @@ def _read_values(key: str, values: str, preset: str, changes: Sequence[str]) -> 
 def describe(distribution: Distribution) -> str:
     """The values as `--space` accepts them, in a canonical form."""
     if isinstance(distribution, CategoricalDistribution):
-        return ",".join(map(str, distribution.choices))
+        return ",".join(map(written, distribution.choices))
     return f"{distribution.low}:{distribution.high}{':log' if distribution.log else ''}"
