@@ -54,7 +54,7 @@ def test_a_users_own_file_and_the_grammar_are_taught(data: Path) -> None:
         (None, ["--teacher", "none.jsonl"], "none.jsonl: "),
         ('{"statement": "A box"}', ["--teacher", "own.jsonl"], "own.jsonl:1: program is missing; each line needs"),
         ("{}", ["--teacher", "own.jsonl"], "own.jsonl:1: sentence is missing; each line needs sentence"),
-        (None, settings("teacher.scenes=4"), "no effect without a teacher; set teacher.statements, or train with --teacher FILE"),
+        (None, settings("teacher.scenes=4"), "no effect without a teacher; set teacher.statements"),
         (None, settings("teacher.near_misses=2", "teacher.statements=5"), "must be from 0.0 to 1.0"),
     ],
 )
