@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NoReturn
@@ -164,10 +164,10 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
+def locked(folder: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
     """Locks the folder against other commands; the lock ends with the process, even if it is killed.
 
-    A folder that is in use is an InputError, or, with `wait`, waited for.
+    A folder that is in use is an InputError; or, with `on_wait`, which is called then, it is waited for.
 
     The folder itself is locked (flock), so no lock file is left in it. Readers need no lock.
     """
@@ -176,7 +176,7 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=folder) from None
     try:
-        _lock(descriptor, folder, wait)
+        _lock(descriptor, folder, on_wait)
         yield
     finally:
         os.close(descriptor)
@@ -214,12 +214,16 @@ def created(folder: Path, *, fill: Collection[str], hint: str) -> Iterator[None]
             raise
 
 
-def _lock(descriptor: int, folder: Path, wait: bool) -> None:
+def _lock(descriptor: int, folder: Path, on_wait: Callable[[], None] | None) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        hint = "wait until it ends, or stop it"
-        raise InputError("in use by another command", where=folder, allowed=hint) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if on_wait is None:
+                hint = "wait until it ends, or stop it"
+                raise InputError("in use by another command", where=folder, allowed=hint) from None
+            on_wait()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise InputError(f"cannot be locked ({error.strerror})", where=folder) from None

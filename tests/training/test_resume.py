@@ -24,6 +24,7 @@ from veriscene.scenes import nlvr
 from veriscene.training import run, trainer
 from veriscene.training.base import Outcome, Trainer
 from veriscene.training.progress import read_log
+from veriscene.training.source import CorpusSource
 from veriscene.training.state import TrainingState
 from veriscene.training.trainer import StepTrainer
 
@@ -118,6 +119,25 @@ def test_a_resumed_run_equals_an_unbroken_one(
         outcome = fit(corpus, tmp_path / "broken", small(*changes))
     assert outcome.interrupted and outcome.position.step == stop_at
     torch.manual_seed(12345)  # what the process does in between must not matter
+    assert not fit_on(tmp_path / "broken").interrupted
+    check_same(tmp_path / "broken", tmp_path / "whole")
+
+
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_a_run_can_be_stopped_while_an_epoch_is_being_made(
+    epoch: int, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit(corpus, tmp_path / "whole", small("training.ema=0.9"))
+
+    def pending(_: CorpusSource, number: int) -> str:
+        if number == epoch:
+            signal.raise_signal(signal.SIGINT)
+        return "making examples: 1%" if number == epoch else ""
+
+    with monkeypatch.context() as context:
+        context.setattr(CorpusSource, "pending", pending)
+        outcome = fit(corpus, tmp_path / "broken", small("training.ema=0.9"))
+    assert outcome.interrupted and outcome.position.step == epoch * outcome.steps_planned // 3
     assert not fit_on(tmp_path / "broken").interrupted
     check_same(tmp_path / "broken", tmp_path / "whole")
 

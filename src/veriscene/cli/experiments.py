@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,7 +82,8 @@ def reproduce(
     if dry_run:
         return
     work.check_test_split()
-    table = _train_rows(work, todo, plan, unfinished=left)
+    with output.progress_bar("preparing examples") as progress:
+        table = _train_rows(replace(work, progress=progress), todo, plan, unfinished=left)
     output.result(json.dumps(table.to_json()) if as_json else table.markdown().rstrip("\n"))
 
 

@@ -55,16 +55,18 @@ def train(
         _print_expected_time(config, data, accelerator, programs, seeds=seeds or 1)
     if seeds is not None:
         folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{seeds}-seeds"))))
-        several.start(
-            config,
-            preset=preset,
-            data=data,
-            folder=folder,
-            count=seeds,
-            accelerator=accelerator,
-            programs=programs,
-            initial=initial,
-        )
+        with output.progress_bar("preparing the corpus") as progress:
+            several.start(
+                config,
+                preset=preset,
+                data=data,
+                folder=folder,
+                count=seeds,
+                accelerator=accelerator,
+                programs=programs,
+                initial=initial,
+                progress=progress,
+            )
         _train_seeds(folder, accelerator)
         return
     with output.progress_bar("preparing the corpus") as progress:

@@ -22,6 +22,7 @@ from veriscene.experiments import seeds
 from veriscene.experiments.plans import Plan, Row
 from veriscene.experiments.settings import as_changes, configure, flat, train_command
 from veriscene.experiments.table import Compared, Result, Table
+from veriscene.models.base import Progress, silent
 from veriscene.scenes import nlvr
 from veriscene.training.distributed import any_process, on_main_process
 from veriscene.training.estimate import expected_seconds
@@ -49,6 +50,7 @@ class Reproduction:
     accelerator: Accelerator
     programs: Sequence[Path] = ()  # files with which some rows are taught
     elsewhere: Mapping[str, Path] = field(default_factory=dict)  # folders of rows that another plan trains, by name
+    progress: Progress = silent  # of preparing a row's examples
 
     def own(self, row: Row) -> Path:
         """The row's folder of seeds."""
@@ -140,6 +142,7 @@ class Reproduction:
                 accelerator=accelerator,
                 programs=self.taught_by(row),
                 initial=None if before is None else self.own(before),
+                progress=self.progress,
             )
         seeds.check_same(own, self.data, config, self.taught_by(row))
         on_main_process(accelerator, lambda: seeds.extend(own, row.seeds))

@@ -19,6 +19,7 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.evaluation import metrics
 from veriscene.experiments.summary import Score, Summary
+from veriscene.models.base import Progress, silent
 from veriscene.scenes import nlvr
 from veriscene.scenes.nlvr import Example
 from veriscene.serving import load
@@ -68,6 +69,7 @@ def start(
     accelerator: Accelerator,
     programs: Sequence[Path] = (),
     initial: str | Path | None = None,
+    progress: Progress = silent,
 ) -> None:
     """Creates a folder for `count` seeds, starting with the configuration's own; not if they could not be trained."""
     if not 1 <= count <= MOST:
@@ -87,7 +89,7 @@ def start(
     run.check_new(folder, accelerator)
     if data is not None:
         first = record.initial_of(seeds[0])
-        run.check_trainable(config, data, programs=programs, initial=first, accelerator=accelerator)
+        run.check_trainable(config, data, programs=programs, initial=first, accelerator=accelerator, progress=progress)
         record = replace(record, digest=_digest(data, programs))
     with run.created(folder, accelerator, fill=[SEEDS]):
         on_main_process(accelerator, lambda: _write(folder, record))

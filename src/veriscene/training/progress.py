@@ -20,6 +20,7 @@ from veriscene import files
 LOG = "log.jsonl"
 TENSORBOARD = "tensorboard"
 SECONDS_BETWEEN_LINES = 30.0  # without a bar, so that a run does not seem to hang between two evaluations
+SECONDS_BETWEEN_WAITS = 5.0  # likewise, before training begins
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,12 @@ class Display:
         """The progress of what was noted last, as a line every few seconds."""
         if time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self.note(f"  {done:,} of {total:,}")
+
+    def waiting(self, text: str) -> None:
+        """What training waits for; a line every few seconds."""
+        self._bar.update(self._task, state=text)
+        if not self._console.is_terminal and time.monotonic() - self._last_line > SECONDS_BETWEEN_WAITS:
+            self.note(text)
 
     def step(self, step: int, *, loss: float, speed: float, seconds_left: float) -> None:
         state = f"loss {loss:.3f}  {speed:,.0f} examples/s  {clock(seconds_left)} left"

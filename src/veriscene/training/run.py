@@ -98,11 +98,25 @@ def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> It
 
 
 def check_trainable(
-    config: Config, data: Path, *, programs: Sequence[Path], initial: str | Path | None, accelerator: Accelerator
+    config: Config,
+    data: Path,
+    *,
+    programs: Sequence[Path],
+    initial: str | Path | None,
+    accelerator: Accelerator,
+    progress: Progress = silent,
 ) -> None:
     """Raises InputError if `start` would."""
-    nowhere = Path()  # no trainer writes before it trains
-    trainer = _open(config, nowhere, data, programs=programs, initial=initial, accelerator=accelerator, quiet=True)
+    trainer = _open(
+        config,
+        Path(),  # no trainer writes before it trains
+        data,
+        programs=programs,
+        initial=initial,
+        accelerator=accelerator,
+        progress=progress,
+        quiet=True,
+    )
     trainer.source.close()
 
 

@@ -62,6 +62,10 @@ class Source(ABC):
     @abstractmethod
     def epoch(self, number: int) -> Epoch: ...
 
+    def pending(self, number: int) -> str:
+        """What `epoch` would wait for, in words; empty if nothing."""
+        return ""
+
     def transform(self, function: Callable[[Batch], Batch]) -> None:
         """Replaces train and dev examples by what `function` makes of them; the fingerprint stays the original's."""
         _ = self.fingerprint

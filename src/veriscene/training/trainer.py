@@ -34,6 +34,7 @@ from veriscene.training.step import CapturedStep, PlainStep, Step
 LAST = "last"
 SECONDS_BETWEEN_SAVES = 60.0
 SECONDS_BETWEEN_REFRESHES = 0.5  # at the loss, for which the device must be synchronised
+SECONDS_BETWEEN_LOOKS = 0.1  # at an epoch that is being made
 STEPS_BETWEEN_VOTES = 16  # of several processes on GPUs, which must wait for the device to agree on stopping
 
 
@@ -122,7 +123,7 @@ class StepTrainer(Trainer):
         step, limit = self._make_step(), self.config.training.minutes * 60
         interrupted = False
         saved = refreshed = self._clock = time.monotonic()
-        for corpus, numbers, share in self._remaining_steps():
+        for corpus, numbers, share in self._remaining_steps(asked_to_stop):
             self._learn(step, corpus, numbers, share)
             if self._clock - refreshed > SECONDS_BETWEEN_REFRESHES:
                 self._refresh()
@@ -143,6 +144,8 @@ class StepTrainer(Trainer):
             if save_due:
                 self._save()
                 saved = self._clock
+        else:
+            interrupted = True  # while an epoch was being made
         self._save()
         return interrupted
 
@@ -158,11 +161,16 @@ class StepTrainer(Trainer):
         kind = CapturedStep if state.captured else PlainStep
         return kind(model, state.optimizer, settings, order, processes=processes)
 
-    def _remaining_steps(self) -> Iterator[tuple[Batch, Tensor, Tensor]]:
-        """For each step: the corpus, the indices of this process's examples, each one's share in the batch's mean."""
+    def _remaining_steps(self, asked_to_stop: Callable[[], bool]) -> Iterator[tuple[Batch, Tensor, Tensor]]:
+        """For each step: the corpus, the indices of this process's examples, each one's share in the batch's mean.
+
+        Ends before the last step if it is asked to stop while an epoch is being made.
+        """
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         first_epoch, first_step = divmod(self.position.step, self.source.steps_per_epoch)
         for number in range(first_epoch, self.config.training.epochs):
+            if not self._wait_for(number, asked_to_stop):
+                return
             epoch = self.source.epoch(number)
             for whole in epoch.steps[first_step:]:
                 mine = whole[rank::world]
@@ -171,6 +179,15 @@ class StepTrainer(Trainer):
                     mine, share = whole[:1], torch.zeros(1)
                 yield epoch.corpus, mine, share
             first_step = 0
+
+    def _wait_for(self, epoch: int, asked_to_stop: Callable[[], bool]) -> bool:
+        """Whether the epoch can be had. Several processes stop only between steps, where they can agree on it."""
+        while pending := self.source.pending(epoch):
+            self.display.waiting(pending)
+            if asked_to_stop() and self.accelerator.num_processes == 1:
+                return False
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        return True
 
     def _learn(self, step: Step, corpus: Batch, numbers: Tensor, share: Tensor) -> None:
         position = self.position

@@ -27,6 +27,7 @@ from veriscene.experiments.tuning.study import ERROR, is_cut_off, load
 from veriscene.experiments.tuning.tune import tune
 from veriscene.models import load_preset
 from veriscene.training import checkpoint as checkpoints
+from waiting import wait_until
 
 SMALL = [f"model.{size}=8" for size in ("embedding", "hidden", "item")] + ["training.batch=16"]
 RATES = "training.learning_rate=1e-5:1e-2:log"
@@ -65,13 +66,6 @@ def command(corpus: Path, folder: Path, changes: list[str], space: str, *more: s
     app = typer.Typer()
     app.command()(experiments.tune)
     return CliRunner().invoke(app, arguments(corpus, folder, changes, space, *more))
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def is_training(folder: Path, number: int) -> bool:

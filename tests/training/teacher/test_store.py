@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,11 @@ import pytest
 import torch
 from teacher_toys import teacher
 
+from veriscene.errors import InputError
 from veriscene.tensors.batch import Batch
 from veriscene.training.teacher import store
 from veriscene.training.teacher.workers import Workers
+from waiting import wait_until
 
 GRAMMAR = "teacher.statements=5"
 
@@ -100,13 +103,52 @@ def test_what_is_damaged_or_cannot_be_written_is_made_again(
     assert made == [0, 0]
 
 
-def test_of_two_processes_one_makes_an_epoch_and_the_other_waits(tmp_path: Path, cache: Path, made: list[int]) -> None:
+def test_of_two_processes_one_makes_an_epoch_and_the_other_says_that_it_waits(
+    tmp_path: Path, cache: Path, made: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = (teacher(tmp_path, "training.epochs=1") for _ in range(2))
+    begun, go_on = threading.Event(), threading.Event()
+    plain_make = Workers.make
+
+    def make_later(self: Workers[object], epoch: int) -> list[object]:
+        begun.set()
+        assert go_on.wait(60)
+        return plain_make(self, epoch)
+
+    monkeypatch.setattr(Workers, "make", make_later)
     with closing(first), closing(second):
-        first._prepare(0)
-        second._prepare(0)  # flock tells two openings of a folder apart as it tells processes
+        assert first.pending(0) == "making examples: 0%"
+        assert begun.wait(60)
+        # flock tells two openings of a folder apart as it tells processes
+        wait_until(lambda: second.pending(0) == "another run is making the same examples")
+        go_on.set()
+        wait_until(lambda: not first.pending(0) and not second.pending(0))
         assert same_scenes(first.epoch(0).corpus, second.epoch(0).corpus)
     assert made == [0]
+
+
+def test_a_process_makes_the_epoch_itself_if_the_one_it_waited_for_has_failed(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (teacher(tmp_path, "training.epochs=1") for _ in range(2))
+    begun, fail, said = threading.Event(), threading.Event(), list[str]()
+    plain_make = Workers.make
+
+    def make(self: Workers[object], epoch: int) -> list[object]:
+        if self is first.workers:
+            begun.set()
+            assert fail.wait(60)
+            raise InputError("the teacher was closed")
+        said.append(second.pending(epoch))
+        return plain_make(self, epoch)
+
+    monkeypatch.setattr(Workers, "make", make)
+    with closing(first), closing(second):
+        assert first.pending(0) and begun.wait(60)
+        wait_until(lambda: second.pending(0) == "another run is making the same examples")
+        fail.set()
+        assert second.epoch(0).steps
+    assert said == ["making examples: 0%"]
 
 
 def test_the_longest_unused_teachers_make_room_then_older_epochs(

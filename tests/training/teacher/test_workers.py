@@ -7,8 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from veriscene.training import run
 from veriscene.training.progress import read_log
 from veriscene.training.teacher.maker import Maker
 from veriscene.training.trainer import StepTrainer
+from waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -35,13 +34,6 @@ def is_running(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_a_resumed_run_equals_an_uninterrupted_one_and_run_json_records_its_source(

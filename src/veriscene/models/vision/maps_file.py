@@ -44,7 +44,7 @@ def read_or_write(path: Path, maps: Tensor, computed: Iterable[Tensor], progress
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot be created ({error.strerror})", where=folder) from None
-    with files.locked(folder, wait=True):
+    with files.locked(folder, on_wait=lambda: None):
         if _read(path, maps, progress):  # another process has written it meanwhile
             return
         for useless in (path, *folder.glob("*.partial")):  # damaged, or of a process that was killed while writing

@@ -128,7 +128,9 @@ class TeacherSource(Source):
         scenes = [pool.fields.tobytes() for pool in pools.values()]
         other = ("workers", "near_misses", "generated", "labels", "distil")  # settings that do not concern statements
         settings = {key: value for key, value in asdict(teacher).items() if key not in other}
-        statements = store_of(settings, found, *scenes).statements(complete)
+        # Another process that is making them shows how far it is; this one shows that it waits.
+        statements = store_of(settings, found, *scenes).statements(complete, on_wait=lambda: progress(0, 1))
+        progress(1, 1)
         supervision = "programs" if programs else "synthetic"
         return cls(config, statements=statements, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary)
 
@@ -193,6 +195,16 @@ class TeacherSource(Source):
         corpus = mistype_words(corpus, self.data.typing_noise, self.encoder.vocabulary, generator)
         corpus = drop_words(corpus, self.data.word_dropout, generator)
         return Epoch(soften(corpus, self.models) if self.models else corpus, prepared.steps)
+
+    def pending(self, number: int) -> str:
+        if self._next is None or self._next[0] != number:
+            self._prepare(number)
+        assert self._next is not None
+        if self._next[1].done():
+            return ""
+        if self.store.waits:
+            return "another run is making the same examples"
+        return f"making examples: {self.workers.made / self.workers.maker.blocks:.0%}"
 
     def close(self) -> None:
         self.workers.close()

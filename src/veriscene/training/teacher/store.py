@@ -55,18 +55,28 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.waits = False  # for another process that makes an epoch
 
-    def statements(self, make: Callable[[], list[Taught]]) -> list[Taught]:
+    def statements(self, make: Callable[[], list[Taught]], on_wait: Callable[[], None] = lambda: None) -> list[Taught]:
+        """`on_wait` is called if another process is making them."""
+
         def read(file: Path) -> list[Taught]:
             return [Taught(**each) for each in json.loads(file.read_bytes())]
 
         def write(statements: list[Taught], file: Path) -> None:
             file.write_text(json.dumps([asdict(each) for each in statements]))
 
-        return self._kept(STATEMENTS, read, make, write)
+        return self._kept(STATEMENTS, read, make, write, on_wait)
 
     def epoch(self, number: int, make: Callable[[], Made]) -> Made:
-        return self._kept(f"epoch-{number}.npz", _read_epoch, make, _write_epoch)
+        def on_wait() -> None:
+            self.waits = True
+
+        def make_after_all() -> Made:
+            self.waits = False  # the other process has ended without a result
+            return make()
+
+        return self._kept(f"epoch-{number}.npz", _read_epoch, make_after_all, _write_epoch, on_wait)
 
     def _kept(
         self,
@@ -74,6 +84,7 @@ class Store:
         read: Callable[[Path], Content],
         make: Callable[[], Content],
         write: Callable[[Content, Path], None],
+        on_wait: Callable[[], None],
     ) -> Content:
         """Of several processes one makes and writes the file; the others wait and read it."""
         file = self.folder / name
@@ -82,7 +93,7 @@ class Store:
         with ExitStack() as lock:
             with suppress(OSError, InputError):  # without a folder to lock, every process makes its own
                 self.folder.mkdir(parents=True, exist_ok=True)
-                lock.enter_context(files.locked(self.folder, wait=True))
+                lock.enter_context(files.locked(self.folder, on_wait=on_wait))
             with suppress(*DAMAGED):
                 return self._read(file, read)
             made = make()

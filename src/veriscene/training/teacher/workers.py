@@ -45,6 +45,7 @@ class Workers(Generic[Block]):
         self.closed, self._lock = False, threading.Lock()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._informed: set[int] = set()  # processes that have the maker
+        self.made = 0  # blocks of the epoch that is being made
 
     def make(self, epoch: int) -> list[Block]:
         """All blocks of an epoch, in order; raises InputError if a process failed."""
@@ -52,6 +53,7 @@ class Workers(Generic[Block]):
         introduction = pickle.dumps(self.maker, protocol=5) if len(self._informed) < len(processes) else b""
         answers: list[Block | InputError | None] = [None] * self.maker.blocks
         failed = threading.Event()
+        self.made = 0
         threads = [
             threading.Thread(
                 target=self._ask, args=(process, number, epoch, introduction, answers, failed), daemon=True
@@ -94,6 +96,7 @@ class Workers(Generic[Block]):
                 pickle.dump((epoch, block), process.stdin)
                 process.stdin.flush()
                 answers[block] = pickle.load(process.stdout)
+                self.made = sum(answer is not None for answer in answers)
             except (EOFError, OSError, ValueError, pickle.UnpicklingError):
                 failed.set()  # the process has ended: `_complete` says so
             if isinstance(answers[block], InputError):
