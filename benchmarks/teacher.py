@@ -44,7 +44,9 @@ def bench_teacher(
 ) -> dict[str, Any]:
     """Examples per second of each way. The first two count processor time, so other load does not change them."""
     count = workers or max(1, usable_cores() - 1)
-    config = load_preset("biatt", [f"teacher.statements={statements}", f"teacher.workers={count}"])
+    config = load_preset(
+        "biatt", [f"teacher.statements={statements}", f"teacher.workers={count}", "data.minimum_count=1"]
+    )
     with tempfile.TemporaryDirectory() as folder:
         if data is None:
             synthetic.write(folder, synthetic.build(400, seed=1))
@@ -63,13 +65,18 @@ def bench_teacher(
             "near_misses": source.teacher.near_misses,
             "one_by_one": one_by_one,
             "in_bulk": in_bulk,
-            "ratio": in_bulk / one_by_one,
+            "ratio": _ratio(in_bulk, one_by_one),
             "workers": source.workers.count,
             "cores": usable_cores(),
             "with_workers": several,
             "seconds_for_first_epoch": waited,
             **_evaluation(source, seconds),
         }
+
+
+def _ratio(one: float, other: float) -> float | None:
+    """None if the other way has made nothing, as of statements that are always true."""
+    return one / other if other else None
 
 
 def _one_by_one(source: TeacherSource, seconds: float) -> float:
@@ -116,7 +123,7 @@ def _several(source: TeacherSource) -> tuple[float, float]:
     return source.examples_per_epoch / (times[2] - times[1]), times[1] - times[0]
 
 
-def _evaluation(source: TeacherSource, seconds: float) -> dict[str, float]:
+def _evaluation(source: TeacherSource, seconds: float) -> dict[str, float | None]:
     """Evaluations of a program on a scene per second: of the plain evaluator and in bulk."""
     lessons = random.Random(1).sample(list(source.maker.lessons), min(200, len(source.maker.lessons)))
     bulk = plain = 0
@@ -129,7 +136,7 @@ def _evaluation(source: TeacherSource, seconds: float) -> dict[str, float]:
         bulk, bulk_seconds = bulk + len(which), bulk_seconds + time.process_time() - started
     scenes = {kind: pool[:40].scenes() for kind, pool in source.maker.pools.items()}
     for kind, some in scenes.items():
-        programs = [source.maker._program(lesson).program for lesson in lessons if lesson.kind == kind]
+        programs = [source.maker._program(lesson).program for lesson in lessons if lesson.kind in (kind, None)]
         for scene in some:
             started = time.process_time()
             for program in programs:
@@ -138,9 +145,17 @@ def _evaluation(source: TeacherSource, seconds: float) -> dict[str, float]:
             if plain_seconds > seconds:
                 break
     vectorised = np.mean([source.maker._program(lesson).vectorised for lesson in lessons])
-    speeds = {"plain_evaluations": plain / plain_seconds, "bulk_evaluations": bulk / bulk_seconds}
-    return {**speeds, "evaluation_ratio": speeds["bulk_evaluations"] / speeds["plain_evaluations"],
-            "vectorised": float(vectorised)}  # fmt: skip
+    in_bulk, one_by_one = (_ratio(*each) or 0.0 for each in ((bulk, bulk_seconds), (plain, plain_seconds)))
+    return {
+        "plain_evaluations": one_by_one,
+        "bulk_evaluations": in_bulk,
+        "evaluation_ratio": _ratio(in_bulk, one_by_one),
+        "vectorised": float(vectorised),
+    }
+
+
+def _shown(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.1f}"
 
 
 def describe(result: dict[str, Any]) -> str:
@@ -149,11 +164,11 @@ def describe(result: dict[str, Any]) -> str:
             f"a teacher of {result['statements']:,} statements, {result['examples_per_epoch']:,} examples an epoch,"
             f" {result['near_misses']:.0%} near misses",
             f"  one by one, one core   {result['one_by_one']:>10,.0f} examples/s",
-            f"  in bulk, one core      {result['in_bulk']:>10,.0f} examples/s   ratio {result['ratio']:.1f}",
+            f"  in bulk, one core      {result['in_bulk']:>10,.0f} examples/s   ratio {_shown(result['ratio'])}",
             f"  {result['workers']:>3} workers, {result['cores']:>3} cores {result['with_workers']:>10,.0f} examples/s"
             f"   (the first epoch: {result['seconds_for_first_epoch']:.1f} s)",
             f"  programs on scenes: plain {result['plain_evaluations']:,.0f}/s, in bulk"
-            f" {result['bulk_evaluations']:,.0f}/s, ratio {result['evaluation_ratio']:.1f};"
+            f" {result['bulk_evaluations']:,.0f}/s, ratio {_shown(result['evaluation_ratio'])};"
             f" {result['vectorised']:.1%} of the programs are vectorised",
         ]
     )

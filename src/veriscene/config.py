@@ -80,7 +80,7 @@ class TeacherConfig:
     grammar_scenes: int = number(96, 2, 10_000)  # an epoch, for each variant and each statement of the grammar
     near_misses: float = number(0.34, 0.0, 1.0)  # the share of examples that come in pairs, one edit apart
     generated: float = number(0.25, 0.0, 1.0)  # the share of scenes that are drawn anew; the others are the corpus's
-    labels: float = share(0.0)  # the share of examples that are the corpus's own, with their labels
+    labels: float = number(0.0, 0.0, 0.99)  # the share of examples that are the corpus's own, with their labels
     distil: str = ""  # a model, or a folder of seeds, whose mean probability is half of each label
     workers: int = number(0, 0, 1024)  # processes that make examples; 0: one for each core but one
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,6 +208,24 @@ def test_rows_that_cannot_be_compared_are_refused_before_any_is_trained(
     assert refusal(corpus, TINY, NAMES[0], "BiENC").startswith(f"{begun_by_hand.parent}: already exists")
     nlvr.write(nlvr.split_file(corpus, "train"), yellow_circle_examples(48))
     assert "its data has changed since" in refusal(corpus, TINY, NAMES[0])
+
+
+@pytest.mark.parametrize(
+    ("plan", "change", "is_common"),
+    [
+        (plans.TAUGHT_ORDERS, "data.order=file", False),
+        (plans.TAUGHT_ORDERS, "training.batch=8", True),
+        (plans.SPATIAL, "training.batch=8", False),  # a row has its own
+        (plans.SPATIAL, "training.epochs=1", True),  # all rows have the same
+        (plans.TABLE1, "model.dropout=0.1", True),
+    ],
+)
+def test_a_change_that_would_undo_what_tells_rows_apart_is_refused(
+    plan: plans.Plan, change: str, is_common: bool, corpus: Path, tmp_path: Path
+) -> None:
+    key = change.partition("=")[0]
+    with nullcontext() if is_common else pytest.raises(InputError, match=f"--set {key}: rows of this plan differ"):
+        reproduction(corpus, tmp_path, [change], plan).check([])
 
 
 def _splits(result: Result) -> tuple[Summary, Summary]:

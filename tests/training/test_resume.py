@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,22 @@ def test_a_run_can_be_stopped_while_an_epoch_is_being_made(
     assert outcome.interrupted and outcome.position.step == epoch * outcome.steps_planned // 3
     assert not fit_on(tmp_path / "broken").interrupted
     check_same(tmp_path / "broken", tmp_path / "whole")
+
+
+def test_waiting_for_an_epoch_is_no_training(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = 2.0
+    ready = time.monotonic() + 1e9
+
+    def pending(_: CorpusSource, number: int) -> str:
+        nonlocal ready
+        ready = min(ready, time.monotonic() + seconds)
+        return "making examples" if time.monotonic() < ready else ""
+
+    monkeypatch.setattr(CorpusSource, "pending", pending)
+    outcome = fit(corpus, tmp_path / "run", small("training.evaluate_every=1"))
+    first = read_log(tmp_path / "run")[0]
+    assert outcome.position.seconds > first.seconds > seconds
+    assert first.examples_per_second > 8 / seconds, "of a batch of eight"
 
 
 @pytest.mark.parametrize("ema", [0.0, 0.9])

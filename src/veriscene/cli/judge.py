@@ -237,7 +237,9 @@ def export(
     from veriscene.serving.onnx.export import export as write_onnx
     from veriscene.training import checkpoint as checkpoints
 
-    write_onnx(checkpoints.load(model), out)
+    checkpoint = checkpoints.load(model)
+    output.say("exporting, and comparing with torch: up to a minute")
+    write_onnx(checkpoint, out)
     print(out)
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from veriscene.training.base import Trainer
 
 
+PREPARING = "preparing examples"
+
+
 def train(
     preset: Annotated[str | None, typer.Argument(help="quick, biatt-pointer, ...: see `veriscene models`.")] = None,
     data: DataFolder = None,
@@ -39,6 +42,7 @@ def train(
     from veriscene.training import run
     from veriscene.training.distributed import from_main_process, make_accelerator
     from veriscene.training.settings import check_changes
+    from veriscene.training.teacher.statements import check_files
 
     if resume is not None:
         if preset or data or changes or out or teacher or initial or seed is not None or seeds is not None:
@@ -50,12 +54,13 @@ def train(
     config = load_preset(preset, output.all_changes(changes, seed))
     programs, taught = teacher or [], bool(teacher or config.teacher.statements)
     check_changes(changes or [], config.model, corpus_given=data is not None, taught=taught)
+    check_files(programs)
     accelerator = make_accelerator()
     if data is not None:  # before the corpus is read, which takes a while
         _print_expected_time(config, data, accelerator, programs, seeds=seeds or 1)
     if seeds is not None:
         folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{seeds}-seeds"))))
-        with output.progress_bar("preparing the corpus") as progress:
+        with output.progress_bar(PREPARING) as progress:
             several.start(
                 config,
                 preset=preset,
@@ -69,7 +74,7 @@ def train(
             )
         _train_seeds(folder, accelerator)
         return
-    with output.progress_bar("preparing the corpus") as progress:
+    with output.progress_bar(PREPARING) as progress:
         start = run.start(
             config,
             preset=preset,
@@ -93,7 +98,10 @@ def _resume(folder: Path, accelerator: Accelerator) -> None:
     if is_folder_of_seeds(folder):
         _train_seeds(folder, accelerator)
         return
-    with run.resume(folder, accelerator=accelerator) as trainer:
+    with (
+        output.progress_bar(PREPARING) as progress,
+        run.resume(folder, accelerator=accelerator, progress=progress) as trainer,
+    ):
         if trainer.position.finished:
             output.say(f"{folder}: this run is finished; start a new one to train longer")
             output.result(str(folder))
@@ -159,7 +167,7 @@ def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = No
 
     output.require_one_process("quickstart")
     config = load_preset("quick", output.all_changes(changes, seed))
-    with output.progress_bar("preparing the corpus") as progress:
+    with output.progress_bar(PREPARING) as progress:
         result = run_quickstart(
             config, data=data, folder=out, accelerator=make_accelerator(), say=output.say, progress=progress
         )

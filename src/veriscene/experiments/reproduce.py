@@ -27,6 +27,7 @@ from veriscene.scenes import nlvr
 from veriscene.training.distributed import any_process, on_main_process
 from veriscene.training.estimate import expected_seconds
 from veriscene.training.source import labelled
+from veriscene.training.teacher.statements import check_files
 
 
 def planned(plan: Plan, names: Sequence[str] = (), *, seeds: int = 0) -> list[Row]:
@@ -34,7 +35,7 @@ def planned(plan: Plan, names: Sequence[str] = (), *, seeds: int = 0) -> list[Ro
     rows = [replace(row, seeds=max(row.seeds, seeds if row.seeds > 1 else 1)) for row in plan.rows]
     known, named = {row.name.lower() for row in rows}, {name.lower(): name for name in names}
     for unknown in named.keys() - known:
-        allowed = f"choose from {', '.join(row.name for row in rows)}"
+        allowed = f"choose from {'; '.join(row.name for row in rows)}"  # names have commas
         raise InputError(f"unknown row {named[unknown]!r}", allowed=allowed)
     return [row for row in rows if row.name.lower() in named] if names else rows
 
@@ -84,6 +85,8 @@ class Reproduction:
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is not a folder", where=self.folder, allowed="name another with --out")
         self.check_initial(rows)
+        self._check_changes()
+        check_files(self.programs)
         for row in rows:
             self.taught_by(row)
         configurations = {row.name: self.configuration(row) for row in rows}
@@ -93,6 +96,14 @@ class Reproduction:
                 seeds.check_same(own, self.data, config)
             elif config is not None:
                 files.check_empty(own, hint="name another folder with --out")
+
+    def _check_changes(self) -> None:
+        """Raises InputError if a change would undo what tells rows of the plan apart."""
+        for key in dict.fromkeys(change.partition("=")[0].strip() for change in self.changes):
+            own = [[change for change in row.changes if change.partition("=")[0] == key] for row in self.plan.rows]
+            if any(changes != own[0] for changes in own):
+                allowed = "change only what they have in common, or train such a model with `veriscene train`"
+                raise InputError("rows of this plan differ in it", where=f"--set {key}", allowed=allowed)
 
     def check_initial(self, rows: Sequence[Row]) -> None:
         """Raises InputError if a row starts from the models of another that is neither trained nor among the rows."""

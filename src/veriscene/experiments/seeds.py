@@ -26,10 +26,9 @@ from veriscene.serving import load
 from veriscene.serving.evaluate import probabilities
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
-from veriscene.training.checkpoint import SUMMARY
+from veriscene.training.checkpoint import SEEDS, SUMMARY
 from veriscene.training.distributed import any_process, on_main_process
-from veriscene.training.run import SEEDS
-from veriscene.training.run_record import RUN, absolute, read_record
+from veriscene.training.run_record import RUN, absolute, located, read_record
 
 MOST = 1_000  # more is a typing error
 
@@ -72,6 +71,7 @@ def start(
     progress: Progress = silent,
 ) -> None:
     """Creates a folder for `count` seeds, starting with the configuration's own; not if they could not be trained."""
+    config = located(config)
     if not 1 <= count <= MOST:
         raise InputError(f"--seeds {count}", allowed=f"give a number from 1 to {MOST:,}")
     seeds = list(range(config.training.seed, config.training.seed + count))
@@ -109,7 +109,7 @@ def check_same(folder: Path, data: Path, config: Config | None = None, programs:
     """Raises InputError if the folder was started on another corpus, with another `config` or with other `programs`, or
     its corpus changed."""
     record, another = read(folder), "name another folder with --out"
-    if config is not None and config != record.config:
+    if config is not None and located(config) != record.config:
         raise InputError("was started with other settings", where=folder, allowed=another)
     if programs is not None and [path.resolve() for path in programs] != list(record.programs):
         raise InputError("was started with other programs", where=folder, allowed=another)

@@ -31,6 +31,7 @@ WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "voca
 FILES = (WEIGHTS, CONFIG, VOCABULARY, METRICS)
 BEST = "best"
 ALIASES = "aliases.json"  # of the checkpoints that ship with the package
+SEEDS = "seeds.json"  # of a folder of seeds: how they are trained
 SUMMARY = "summary.json"  # of a folder of seeds; names the run of the best one
 MOST_BYTES = 1 << 30  # of a weights file: tables of MaxEnt and MLP included
 

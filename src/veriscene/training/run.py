@@ -20,17 +20,16 @@ from veriscene.corpora import synthetic
 from veriscene.models.base import Progress, silent
 from veriscene.scenes import nlvr
 from veriscene.training.base import Trainer
-from veriscene.training.checkpoint import BEST, Checkpoint
+from veriscene.training.checkpoint import BEST, SEEDS, Checkpoint
 from veriscene.training.distributed import from_main_process, on_main_process
 from veriscene.training.fitted import FittedTrainer
 from veriscene.training.initial import load_initial, supervision_of_both
 from veriscene.training.progress import LOG, TENSORBOARD
-from veriscene.training.run_record import RUN, new_record, read_record, write_record
+from veriscene.training.run_record import RUN, located, new_record, read_record, write_record
 from veriscene.training.source import CorpusSource, Source
 from veriscene.training.teacher.source import TeacherSource
 from veriscene.training.trainer import StepTrainer
 
-SEEDS = "seeds.json"  # of a folder of several runs
 CORPUS = "corpus"
 
 
@@ -55,6 +54,7 @@ def start(
     """
     # Settings that do not fit together, or a corpus that cannot be read, must leave nothing behind.
     models.check(config.model)
+    config = located(config)
     folder = Path(from_main_process(accelerator, str(folder or fresh_name(preset, f"seed{config.training.seed}"))))
     check_new(folder, accelerator)
     open_on = partial(
@@ -79,7 +79,9 @@ def start(
 
 
 @contextmanager
-def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> Iterator[Trainer]:
+def resume(
+    folder: Path, *, accelerator: Accelerator, progress: Progress = silent, quiet: bool = False
+) -> Iterator[Trainer]:
     """The trainer of an earlier run, exactly where it stopped."""
     record = read_record(folder)
     with locked(folder, accelerator):
@@ -90,6 +92,7 @@ def resume(folder: Path, *, accelerator: Accelerator, quiet: bool = False) -> It
             programs=record.programs,
             initial=record.initial,
             accelerator=accelerator,
+            progress=progress,
             quiet=quiet,
         )
         with closing(trainer.source):

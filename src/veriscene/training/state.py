@@ -73,8 +73,8 @@ class TrainingState:
         except Exception as error:  # unpickling has no common class of errors
             raise InputError(f"damaged ({type(error).__name__}); it cannot be resumed", where=path) from None
         if data != self.data or saved.encoder != self.checkpoint.encoder:
-            what = "its data has changed since"
-            raise InputError(what, where=folder.parent, allowed="resume with the corpus it was started on")
+            allowed = "resume with the corpus and the programs it was started on"
+            raise InputError("its data has changed since", where=folder.parent, allowed=allowed)
         if not isinstance(processes, list) or len(processes) != self.accelerator.num_processes:
             count = len(processes) if isinstance(processes, list) else "another number of"
             raise InputError(f"was trained by {count} processes; resume with as many", where=folder.parent)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import random
+import re
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +20,8 @@ from samples import small_config
 from veriscene import models
 from veriscene.config import TeacherConfig
 from veriscene.errors import InputError
-from veriscene.meaning.notation import parse
+from veriscene.meaning import grammar
+from veriscene.meaning.notation import Statement, parse
 from veriscene.meaning.variation import COLORS, SHAPES
 from veriscene.models import load_preset
 from veriscene.scenes.nlvr import Example
@@ -26,7 +31,7 @@ from veriscene.tensors.encoder import ItemOrder
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training.checkpoint import Checkpoint
 from veriscene.training.teacher import statements
-from veriscene.training.teacher.maker import Made
+from veriscene.training.teacher.maker import Made, Maker
 from veriscene.training.teacher.source import TeacherSource
 from veriscene.training.teacher.statements import draw_statements, plain
 from veriscene.training.teacher.variants import vary_statements
@@ -188,11 +193,39 @@ def test_a_wrong_line_is_named_with_what_is_allowed(line: str, message: str, tmp
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
-def test_more_statements_than_the_grammar_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statements, "TRIES_PER_STATEMENT", 1)
+@pytest.mark.parametrize(("name", "value", "rounds"), [("TRIES_PER_STATEMENT", 1, 1), ("BARREN", 1.0, 3)])
+def test_more_statements_than_the_grammar_has_are_refused_as_soon_as_hardly_any_are_new(
+    name: str, value: float, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statements, name, value)
     monkeypatch.setattr(statements, "STATEMENTS_PER_BLOCK", 25)
-    with pytest.raises(InputError, match=r"teacher.statements: .* has fewer than 200 statements; ask for [0-9,]+ or"):
-        draw_statements(TeacherConfig(statements=200, level="simple"), 1, lambda done, total: None)
+    monkeypatch.setattr(grammar, "draw", partial(draw_one_of, [f"There are {n} towers." for n in range(1, 4)]))
+    seen: list[int] = []
+    with pytest.raises(InputError, match=r"teacher.statements: .* yields too few different statements; ask for 3 or fewer"):
+        draw_statements(TeacherConfig(statements=20, level="simple"), 1, lambda done, total: seen.append(done))
+    assert len(seen) == rounds
+
+
+def draw_one_of(texts: list[str], rng: random.Random, _level: str) -> Statement:
+    return Statement(rng.choice(texts), "tower", parse("exist(all_boxes)"))
+
+
+def test_an_error_of_a_program_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_costly(*_: object) -> None:
+        raise InputError("the program takes too long")
+
+    monkeypatch.setattr(Maker, "_pool_truths", too_costly)
+    with pytest.raises(InputError, match=r"^program '.*\(.*: the program takes too long$"):
+        teacher(tmp_path)
+
+
+def test_statements_with_several_programs_are_remarked_upon(tmp_path: Path) -> None:
+    path, again = programs(tmp_path / "own.jsonl"), {**STATEMENTS[0], "program": STATEMENTS[1]["program"]}
+    path.write_text(path.read_text() + json.dumps(again | {"sentence": STATEMENTS[0]["sentence"].upper()}))
+    with closing(TeacherSource.open(config("training.epochs=1"), corpus(tmp_path / "corpus"), [path])) as source:
+        assert not source.remark
+        source.epoch(0)
+    assert re.search(rf"of {len(STATEMENTS) + 1} statements, .*with several programs: 1, as '", source.remark)
 
 
 def test_grammar_statements_differ_and_follow_from_their_seed() -> None:
@@ -288,6 +321,7 @@ def test_half_of_a_distilled_label_is_the_mean_of_the_models(tmp_path: Path) -> 
         model = models.build(config().model, vocabulary=plain_source.encoder.vocabulary)
         metrics = {"supervision": "programs"}
         checkpoints.save(folder / f"seed{seed}" / "best", Checkpoint(model, config(), plain_source.encoder, metrics))
+    (folder / "seeds.json").write_text('{"seeds": [1, 2]}')
     with closing(teacher(tmp_path, f"teacher.distil={folder}", "training.epochs=1")) as source, closing(plain_source):
         soft, hard = source.epoch(0).corpus, plain_source.epoch(0).corpus
         assert source.fingerprint != plain_source.fingerprint and source.store.folder == plain_source.store.folder
@@ -296,6 +330,11 @@ def test_half_of_a_distilled_label_is_the_mean_of_the_models(tmp_path: Path) -> 
     assert_close(soft.labels, hard.labels / 2 + torch.stack(judged).mean(dim=0).detach() / 2)
     before = source.fingerprint
     (folder / "seed2").rename(tmp_path / "seed2")
+    with pytest.raises(InputError, match="seeds: seed2 is not trained yet; train all seeds first"):
+        teacher(tmp_path, f"teacher.distil={folder}")
+    (folder / "seeds.json").write_text('{"seeds": [1]}')
+    with pytest.raises(InputError, match=r"order random, and here they come sorted; set data\.order=random"):
+        teacher(tmp_path, f"teacher.distil={folder}", "data.order=sorted")
     assert teacher(tmp_path, f"teacher.distil={folder}").fingerprint != before, "a run is not resumed with other models"
     with pytest.raises(InputError, match=r"seeds: was trained with another vocabulary; distil models of"):
         teacher(tmp_path, GRAMMAR, f"teacher.distil={folder}")

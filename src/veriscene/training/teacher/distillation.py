@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from veriscene import files
 from veriscene.config import ModelConfig
 from veriscene.errors import InputError
-from veriscene.models.base import Model, judge_in_batches
+from veriscene.models.base import Model, Order, judge_in_batches
 from veriscene.tensors.batch import Batch, required
 from veriscene.tensors.encoder import Encoder
-from veriscene.training.checkpoint import Checkpoint
+from veriscene.training.checkpoint import BEST, SEEDS, Checkpoint
 from veriscene.training.initial import load_initial
 
 WEIGHT = 0.5  # of the models; the rest is what the program says
@@ -29,11 +30,8 @@ def load_models(name_or_folder: str, student: ModelConfig, encoder: Encoder) -> 
     if they cannot read what the student reads."""
     if not name_or_folder:
         return []
-    folders: list[str | Path] = []
-    with suppress(OSError):  # a name that is too long for a folder
-        folders += sorted(Path(name_or_folder).glob("seed*/best"))
-    folders = folders or [name_or_folder]
-    found = [load_initial(each, student) for each in folders]
+    names: list[str | Path] = [*_seeds(Path(name_or_folder))] or [name_or_folder]
+    found = [load_initial(each, student) for each in names]
     loaded = [each for each in found if each is not None]
     for each in loaded:
         if each.encoder.vocabulary != encoder.vocabulary:
@@ -41,7 +39,23 @@ def load_models(name_or_folder: str, student: ModelConfig, encoder: Encoder) -> 
         if not each.encoder.inputs <= encoder.inputs:
             what = f"a {each.config.model.name} does not read what a {student.name} reads"
             raise InputError(what, where=name_or_folder, allowed=_ALLOWED)
+        if each.model.order is Order.GIVEN and each.encoder.order is not encoder.order:
+            what = f"reads items in the order {each.encoder.order.value}, and here they come {encoder.order.value}"
+            raise InputError(what, where=name_or_folder, allowed=f"set data.order={each.encoder.order.value}")
     return loaded
+
+
+def _seeds(folder: Path) -> list[Path]:
+    """The models of a folder of seeds, all of which must be trained; none for any other folder or name."""
+    try:
+        numbers = json.loads((folder / SEEDS).read_text(encoding="utf-8"))["seeds"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    models = [folder / f"seed{number}" / BEST for number in numbers]
+    for model in models:
+        if files.present(model) is None:
+            raise InputError(f"{model.parent.name} is not trained yet", where=folder, allowed="train all seeds first")
+    return models
 
 
 def checksum(models: Sequence[Model]) -> int:

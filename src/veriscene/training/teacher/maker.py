@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from veriscene.errors import InputError
 from veriscene.meaning.bulk.arrays import Array, SceneArrays
 from veriscene.meaning.bulk.drawing import are_towers, draw_scenes, from_floor_up
 from veriscene.meaning.bulk.evaluation import BulkProgram
@@ -17,6 +18,7 @@ from veriscene.training.teacher.choice import Choice
 
 STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow
 LABELLED_PER_BLOCK = 4096
+SHOWN = 120  # characters of a program in an error
 KINDS: tuple[SceneKind | None, ...] = (*SCENE_KINDS, None)
 FRESH_SCENES = 1024  # of each kind, drawn anew each epoch
 FEWEST_STARTS, STARTS_PER_PAIR = 24, 6  # of walks: most edits do not change the truth
@@ -84,6 +86,7 @@ class Maker:
     _truths: dict[int, Array] = field(default_factory=dict, init=False)  # bits: of each statement on its pool
     _programs: dict[int, BulkProgram] = field(default_factory=dict, init=False)
     _fresh: dict[tuple[int, SceneKind | None], SceneArrays] = field(default_factory=dict, init=False)
+    _labelled_orders: dict[int, Array] = field(default_factory=dict, init=False)  # by epoch
     _both: SceneArrays | None = field(default=None, init=False)  # the pools, for statements about any kind of scene
 
     def __post_init__(self) -> None:
@@ -119,25 +122,30 @@ class Maker:
         pool, fresh = self._pool(lessons[0].kind), self._fresh_scenes(epoch, lessons[0].kind)
         known = SceneArrays.concatenated([pool, fresh])
         programs = [self._program(lesson) for lesson in lessons]
-        choices = [
-            Choice(np.concatenate([self._pool_truths(lesson), program.holds(fresh)]), len(pool), self.generated)
-            for lesson, program in zip(lessons, programs, strict=True)
-        ]
+        choices = []
+        for lesson, program in zip(lessons, programs, strict=True):
+            try:
+                truths = np.concatenate([self._pool_truths(lesson), program.holds(fresh)])
+            except InputError as error:
+                raise error.at(f"program {lesson.program!r:.{SHOWN}}") from None
+            choices.append(Choice(truths, len(pool), self.generated))
         wanted = round(lessons[0].scenes * self.near_misses / 2)
         pairs = _find_pairs(rng, known, [program.holds for program in programs], choices, wanted)
-        which, truths = [], []
+        which, labelled = [], []
         for number, (lesson, choice) in enumerate(zip(lessons, choices, strict=True)):
             mine = np.flatnonzero(pairs.statements == number)
             in_pairs = len(known) + np.concatenate([mine, mine + len(pairs.truths)])
             labels = np.concatenate([pairs.truths[mine], ~pairs.truths[mine]])
             drawn, drawn_labels = choice.fill(rng, lesson.scenes, in_pairs, labels)
             which.append(drawn)
-            truths.append(drawn_labels)
+            labelled.append(drawn_labels)
         return Made(
             statements=np.repeat([lesson.number for lesson in lessons], [len(some) for some in which]).astype(np.int32),
-            labels=np.concatenate(truths),
+            labels=np.concatenate(labelled),
             scenes=SceneArrays.concatenated([known, pairs.before, pairs.after])[np.concatenate(which)],
-            one_sided=tuple(lesson.number for lesson, some in zip(lessons, truths, strict=True) if len(set(some)) == 1),
+            one_sided=tuple(
+                lesson.number for lesson, some in zip(lessons, labelled, strict=True) if len(set(some)) == 1
+            ),
             near_misses=2 * len(pairs.truths),
         )
 
@@ -178,10 +186,12 @@ class Maker:
         """Every example once before any of them twice."""
         own = self.labelled
         assert own is not None
-        rng = np.random.default_rng([self.seed, epoch, 2**33])
-        times = -(-own.count // len(own.labels))
-        order = np.concatenate([rng.permutation(len(own.labels)) for _ in range(times)])[: own.count]
-        which = order[block * LABELLED_PER_BLOCK : (block + 1) * LABELLED_PER_BLOCK]
+        if epoch not in self._labelled_orders:
+            rng = np.random.default_rng([self.seed, epoch, 2**33])
+            times = -(-own.count // len(own.labels))
+            every = np.concatenate([rng.permutation(len(own.labels)) for _ in range(times)])
+            self._labelled_orders = {epoch: every[: own.count]}
+        which = self._labelled_orders[epoch][block * LABELLED_PER_BLOCK : (block + 1) * LABELLED_PER_BLOCK]
         return Made(own.statements[which], own.labels[which], own.scenes[which])
 
 

@@ -32,7 +32,7 @@ from veriscene.training.initial import supervision_of_both
 from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
 from veriscene.training.teacher.distillation import checksum, load_models, soften
 from veriscene.training.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
-from veriscene.training.teacher.statements import Taught, draw_statements, read_statements
+from veriscene.training.teacher.statements import Taught, draw_statements, plain, read_statements
 from veriscene.training.teacher.store import store_of
 from veriscene.training.teacher.variants import vary_statements
 from veriscene.training.teacher.workers import Workers, usable_cores
@@ -258,13 +258,16 @@ class TeacherSource(Source):
         return replace(corpus, items=items, labels=torch.from_numpy(made.labels).to(device).float())
 
     def _remark(self, made: Made) -> str:
-        if not made.one_sided:
-            return ""
-        first = self.statements[made.one_sided[0]].text
-        return (
-            f"{len(made.one_sided):,} of {len(self.statements):,} statements were found only true or only false,"
-            f" as {first!r:.80}"
-        )
+        remarks = []
+        if made.one_sided:
+            first = self.statements[made.one_sided[0]].text
+            remarks.append(f"found only true or only false: {len(made.one_sided):,}, as {first!r:.80}")
+        meanings: dict[str, set[str]] = {}
+        for each in self.statements:
+            meanings.setdefault(plain(each.text), set()).add(each.program)
+        if ambiguous := [text for text, programs in meanings.items() if len(programs) > 1]:
+            remarks.append(f"with several programs: {len(ambiguous):,}, as {ambiguous[0]!r:.80}")
+        return f"of {len(self.statements):,} statements, {'; '.join(remarks)}" if remarks else ""
 
 
 def _worker_count(teacher: TeacherConfig) -> int:

@@ -19,6 +19,7 @@ from veriscene.training.teacher.workers import Workers
 
 _NEEDS = "sentence (or statement) and program; kind (tower or scatter) may be left out"
 TRIES_PER_STATEMENT = 200
+BARREN, BARREN_ROUNDS = 0.01, 3  # a share of new statements, and rounds, after which it is not worth going on
 STATEMENTS_PER_BLOCK = 250
 
 Progress = Callable[[int, int], None]
@@ -30,6 +31,13 @@ class Taught:
     program: str
     kind: SceneKind | None  # of the scenes that it is about; None: both
     scenes: int  # an epoch
+
+
+def check_files(paths: Iterable[Path]) -> None:
+    """Raises InputError for a pipe: programs are read several times, and again when a run is resumed."""
+    for path in paths:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError("is not a regular file", where=path, allowed="save the programs to a file first")
 
 
 def read_statements(path: Path, *, scenes: int) -> list[Taught]:
@@ -87,7 +95,9 @@ def draw_statements(
     size = min(count, STATEMENTS_PER_BLOCK)
     drawing = Drawing(teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
     with closing(Workers(drawing, workers)) as processes:
+        barren = 0  # rounds in a row
         for number in range(TRIES_PER_STATEMENT if count else 0):
+            before = len(found)
             # Starting processes takes longer than drawing a single block.
             blocks = processes.make(number) if drawing.blocks > 1 else [drawing.make(number, 0)]
             for text, program, kind in chain(*blocks):
@@ -96,7 +106,10 @@ def draw_statements(
             progress(min(count, len(found)), count)
             if len(found) >= count:
                 return list(found.values())[:count]
+            barren = barren + 1 if len(found) - before < int(BARREN * count) else 0
+            if barren == BARREN_ROUNDS:
+                break
     if count:
-        what = f"the grammar's level {teacher.level!r} has fewer than {count:,} statements"
+        what = f"the grammar's level {teacher.level!r} yields too few different statements"
         raise InputError(what, where="teacher.statements", allowed=f"ask for {len(found):,} or fewer")
     return []

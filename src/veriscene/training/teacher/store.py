@@ -61,7 +61,9 @@ class Store:
         """`on_wait` is called if another process is making them."""
 
         def read(file: Path) -> list[Taught]:
-            return [Taught(**each) for each in json.loads(file.read_bytes())]
+            if not (found := [Taught(**each) for each in json.loads(file.read_bytes())]):
+                raise ValueError
+            return found
 
         def write(statements: list[Taught], file: Path) -> None:
             file.write_text(json.dumps([asdict(each) for each in statements]))
@@ -144,6 +146,8 @@ def _write_epoch(made: Made, file: Path) -> None:
 
 def _read_epoch(file: Path) -> Made:
     with np.load(file) as kept:
+        if not len(kept["statements"]) == len(kept["labels"]) == kept["scenes"].shape[1]:
+            raise ValueError
         return Made(
             statements=kept["statements"],
             labels=kept["labels"],

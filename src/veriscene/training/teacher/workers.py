@@ -110,8 +110,11 @@ class Workers(Generic[Block]):
         if len(found) < len(answers):
             if self.closed:
                 raise InputError("the teacher was closed")
-            codes = [process.wait(SECONDS_TO_END) for process in self._processes if process.poll() is not None]
-            status = ", ".join(map(str, codes)) or "unknown"
+            failed = self._processes[next(block for block, made in enumerate(answers) if made is None) % self.count]
+            try:
+                status = str(failed.wait(SECONDS_TO_END))
+            except subprocess.TimeoutExpired:
+                status = "unknown"
             what = f"a process of the teacher ended unexpectedly (exit status {status})"
             raise InputError(what, allowed="if memory ran out, lower teacher.workers or teacher.scenes")
         return found
