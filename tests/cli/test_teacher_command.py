@@ -90,6 +90,14 @@ def test_control_c_saves_and_ends_all_processes(data: Path) -> None:
     assert not any(Path(f"/proc/{process}").exists() for process in started)
 
 
+def test_the_benchmark_takes_statements_that_cannot_be_balanced_and_of_any_kind(tmp_path: Path) -> None:
+    (tmp_path / "own.jsonl").write_text('{"statement": "There is a box.", "program": "exist(all_boxes)"}')
+    options = ["--teacher", "own.jsonl", "--statements", "0", "--workers", "1", "--seconds", "1"]
+    measured = veriscene("bench", "teacher", *options, cwd=tmp_path)
+    assert measured.returncode == 0, measured.stderr
+    assert "ratio -" in measured.stdout
+
+
 def test_the_benchmark_reports_all_ways(tmp_path: Path) -> None:
     measured = veriscene(
         "bench", "teacher", "--statements", "40", "--workers", "1", "--seconds", "1", "--json", cwd=tmp_path
