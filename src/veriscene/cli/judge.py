@@ -237,9 +237,7 @@ def export(
     from veriscene.serving.onnx.export import export as write_onnx
     from veriscene.training import checkpoint as checkpoints
 
-    checkpoint = checkpoints.load(model)
-    output.say("exporting, and comparing with torch: up to a minute")
-    write_onnx(checkpoint, out)
+    write_onnx(checkpoints.load(model), out, say=output.say)
     print(out)
 
 

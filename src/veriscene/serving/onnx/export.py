@@ -14,6 +14,7 @@ from torch import Tensor
 from veriscene import __version__, files
 from veriscene.errors import InputError
 from veriscene.models import Model
+from veriscene.models.base import Say, silent
 from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
 from veriscene.serving import ONNX
 from veriscene.serving.judge import FIELDS
@@ -32,12 +33,15 @@ _SHAPES = tuple(product((1, 5), (1, 4, 9, 40), (1, 3, MOST_ITEMS)))
 _TRACED_SHAPE = (4, 7, 5)
 
 
-def export(checkpoint: Checkpoint, path: Path) -> None:
+def export(checkpoint: Checkpoint, path: Path, *, say: Say = silent) -> None:
     """Writes the file completely or not at all, and only if its outputs equal the model's at several shapes."""
     if not str(path).endswith(ONNX):
         raise InputError(f"must end in {ONNX}", where=path, allowed="`veriscene predict` recognises it by that")
     model = deepcopy(checkpoint.model).cpu().eval()
     _check_exportable(model, checkpoint.config.model.name)
+    _check_libraries(model)
+    if type(model) not in WRITERS:
+        say("exporting, and comparing with torch: up to a minute")
     contents = _graph(checkpoint, model)
     _verify(model, contents, checkpoint.encoder)
     files.write_bytes(path, contents)
@@ -52,15 +56,19 @@ def _check_exportable(model: Model, name: str) -> None:
             raise InputError(f"{name} cannot be exported: {key} holds values that are not finite (NaN or infinity)")
 
 
-def _graph(checkpoint: Checkpoint, model: Model) -> bytes:
+def _check_libraries(model: Model) -> None:
     try:
-        from onnx import helper
+        import onnx  # noqa: F401
 
         if type(model) not in WRITERS:
             import onnxscript  # noqa: F401
     except ImportError as error:
         install = "install it with: pip install 'veriscene[onnx]'"
         raise InputError(f"{error.name} is not installed", allowed=install) from None
+
+
+def _graph(checkpoint: Checkpoint, model: Model) -> bytes:
+    from onnx import helper
 
     if type(model) in WRITERS:
         graph = written_graph(model)
