@@ -9,16 +9,21 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from accelerate import Accelerator
 from teacher_toys import config, corpus, programs, teacher
 
+from veriscene import models
 from veriscene.errors import InputError
+from veriscene.experiments import seeds
 from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
+from veriscene.training.checkpoint import Checkpoint
 from veriscene.training.progress import read_log
+from veriscene.training.run_record import read_record
 from veriscene.training.teacher.maker import Maker
 from veriscene.training.trainer import StepTrainer
 from waiting import wait_until
@@ -94,6 +99,24 @@ def test_a_changed_program_is_noticed_when_a_run_is_resumed(tmp_path: Path, monk
         run.resume(tmp_path / "run", accelerator=Accelerator(cpu=True), quiet=True),
     ):
         pass
+
+
+def test_a_run_and_its_seeds_record_where_the_models_are_that_they_distil(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = teacher(tmp_path)
+    model = models.build(config().model, vocabulary=source.encoder.vocabulary)
+    checkpoints.save(tmp_path / "models", Checkpoint(model, config(), source.encoder, {"supervision": "programs"}))
+    monkeypatch.chdir(tmp_path)
+    common: dict[str, Any] = {"preset": "biatt", "data": Path("corpus"), "programs": [Path("programs.jsonl")]}
+    common["accelerator"] = Accelerator(cpu=True)
+    settings = config("teacher.distil=models")
+    with run.start(settings, folder=Path("run"), quiet=True, **common):
+        pass
+    seeds.start(settings, folder=Path("seeds"), count=1, **common)
+    recorded = [read_record(Path("run")).config, seeds.read(Path("seeds")).config]
+    assert [each.teacher.distil for each in recorded] == [str(tmp_path / "models")] * 2
+    seeds.check_same(Path("seeds"), Path("corpus"), settings)
 
 
 def test_processes_end_with_their_source_or_with_the_program(tmp_path: Path) -> None:
