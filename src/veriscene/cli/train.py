@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -58,34 +58,15 @@ def train(
     accelerator = make_accelerator()
     if data is not None:  # before the corpus is read, which takes a while
         _print_expected_time(config, data, accelerator, programs, seeds=seeds or 1)
-    if seeds is not None:
-        folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{seeds}-seeds"))))
-        with output.progress_bar(PREPARING) as progress:
-            several.start(
-                config,
-                preset=preset,
-                data=data,
-                folder=folder,
-                count=seeds,
-                accelerator=accelerator,
-                programs=programs,
-                initial=initial,
-                progress=progress,
-            )
-        _train_seeds(folder, accelerator)
-        return
     with output.progress_bar(PREPARING) as progress:
-        start = run.start(
-            config,
-            preset=preset,
-            data=data,
-            folder=out,
-            accelerator=accelerator,
-            programs=programs,
-            initial=initial,
-            progress=progress,
-        )
-        with start as trainer:
+        given: dict[str, Any] = {"preset": preset, "data": data, "programs": programs, "initial": initial}
+        given |= {"accelerator": accelerator, "progress": progress}
+        if seeds is not None:
+            folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{seeds}-seeds"))))
+            several.start(config, folder=folder, count=seeds, **given)
+            _train_seeds(folder, accelerator)
+            return
+        with run.start(config, folder=out, **given) as trainer:
             if data is None:
                 _print_expected_time(config, run.corpus_of(trainer.folder), accelerator, programs)
             _train(trainer, accelerator)

@@ -20,7 +20,7 @@ from veriscene import files
 LOG = "log.jsonl"
 TENSORBOARD = "tensorboard"
 SECONDS_BETWEEN_LINES = 30.0  # without a bar, so that a run does not seem to hang between two evaluations
-SECONDS_BETWEEN_WAITS = 5.0  # likewise, before training begins
+SECONDS_BETWEEN_WAITS = 5.0  # likewise, while an epoch is being made
 
 
 @dataclass(frozen=True)
