@@ -27,6 +27,7 @@ STATEMENTS = [
     {"sentence": "There are five towers.", "kind": "tower", "program": "count(all_boxes) == 5"},
 ]
 ONE_SIDED = (4, 5)
+GRAMMAR = "teacher.statements=5"
 
 
 def examples(count: int, seed: int) -> list[Example]:

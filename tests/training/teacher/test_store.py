@@ -8,17 +8,16 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from teacher_toys import teacher
+from teacher_toys import GRAMMAR, teacher
 
 from veriscene.errors import InputError
 from veriscene.tensors.batch import Batch
 from veriscene.training.teacher import store
 from veriscene.training.teacher.workers import Workers
 from waiting import wait_until
-
-GRAMMAR = "teacher.statements=5"
 
 
 @pytest.fixture
@@ -86,7 +85,7 @@ def test_what_is_kept_follows_from_statements_programs_scenes_and_code(
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize("damage", ["cut off", "empty", "missing", "read-only"])
+@pytest.mark.parametrize("damage", ["cut off", "empty", "missing", "read-only", "of other lengths"])
 def test_what_is_damaged_or_cannot_be_written_is_made_again(
     damage: str, tmp_path: Path, cache: Path, made: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +98,11 @@ def test_what_is_damaged_or_cannot_be_written_is_made_again(
         file.write_bytes({"cut off": content[:-100], "empty": b""}.get(damage, content))
         if damage == "missing":
             file.unlink()
+        if damage == "of other lengths" and file.suffix == ".npz":
+            with np.load(file) as kept:
+                np.savez(file, **{**kept, "labels": kept["labels"][:-1]})
+        elif damage == "of other lengths":
+            file.write_text("[]")
     assert same_scenes(epoch_of(tmp_path, "training.epochs=1"), expected)
     assert made == [0, 0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 from contextlib import closing
@@ -13,11 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from teacher_toys import ONE_SIDED, STATEMENTS, config, corpus, examples, programs, teacher
-from torch.testing import assert_close
+from teacher_toys import GRAMMAR, ONE_SIDED, STATEMENTS, config, corpus, examples, programs, teacher
 
-from samples import small_config
-from veriscene import models
 from veriscene.config import TeacherConfig
 from veriscene.errors import InputError
 from veriscene.meaning import grammar
@@ -28,15 +26,11 @@ from veriscene.scenes.nlvr import Example
 from veriscene.scenes.scene import Item, Scene, parse_scene, scene_to_json
 from veriscene.tensors.batch import Batch
 from veriscene.tensors.encoder import ItemOrder
-from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import Checkpoint
 from veriscene.training.teacher import statements
 from veriscene.training.teacher.maker import Made, Maker
 from veriscene.training.teacher.source import TeacherSource
 from veriscene.training.teacher.statements import draw_statements, plain
 from veriscene.training.teacher.variants import vary_statements
-
-GRAMMAR = "teacher.statements=5"
 
 
 def everything(source: TeacherSource, epoch: int) -> Made:
@@ -228,6 +222,13 @@ def test_statements_with_several_programs_are_remarked_upon(tmp_path: Path) -> N
     assert re.search(rf"of {len(STATEMENTS) + 1} statements, .*with several programs: 1, as '", source.remark)
 
 
+def test_programs_are_read_from_files_that_can_be_read_again(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    statements.check_files([programs(tmp_path / "own.jsonl"), tmp_path / "missing"])
+    with pytest.raises(InputError, match="pipe: is not a regular file; save the programs to a file first"):
+        statements.check_files([tmp_path / "own.jsonl", tmp_path / "pipe"])
+
+
 def test_grammar_statements_differ_and_follow_from_their_seed() -> None:
     def draw(seed: int, workers: int) -> list[str]:
         settings = TeacherConfig(statements=260, seed=seed)
@@ -311,46 +312,6 @@ def test_misspelt_statements_are_only_reworded_and_variants_do_not_depend_on_the
     assert one == two
     reworded = [each for each in one if "blck" in each.text]
     assert 0 < len(reworded) <= 10 and {each.program for each in reworded} == {given[0].program}
-
-
-def test_half_of_a_distilled_label_is_the_mean_of_the_models(tmp_path: Path) -> None:
-    plain_source = teacher(tmp_path, "training.epochs=1")
-    folder = tmp_path / "seeds"
-    for seed in (1, 2):
-        torch.manual_seed(seed)
-        model = models.build(config().model, vocabulary=plain_source.encoder.vocabulary)
-        metrics = {"supervision": "programs"}
-        checkpoints.save(folder / f"seed{seed}" / "best", Checkpoint(model, config(), plain_source.encoder, metrics))
-    (folder / "seeds.json").write_text('{"seeds": [1, 2]}')
-    with closing(teacher(tmp_path, f"teacher.distil={folder}", "training.epochs=1")) as source, closing(plain_source):
-        soft, hard = source.epoch(0).corpus, plain_source.epoch(0).corpus
-        assert source.fingerprint != plain_source.fingerprint and source.store.folder == plain_source.store.folder
-    assert soft.labels is not None and hard.labels is not None
-    judged = [each.model.eval()(hard).logits.sigmoid() for each in map(checkpoints.load, folder.glob("seed*/best"))]
-    assert_close(soft.labels, hard.labels / 2 + torch.stack(judged).mean(dim=0).detach() / 2)
-    before = source.fingerprint
-    (folder / "seed2").rename(tmp_path / "seed2")
-    with pytest.raises(InputError, match="seeds: seed2 is not trained yet; train all seeds first"):
-        teacher(tmp_path, f"teacher.distil={folder}")
-    (folder / "seeds.json").write_text('{"seeds": [1]}')
-    with pytest.raises(InputError, match=r"order random, and here they come sorted; set data\.order=random"):
-        teacher(tmp_path, f"teacher.distil={folder}", "data.order=sorted")
-    assert teacher(tmp_path, f"teacher.distil={folder}").fingerprint != before, "a run is not resumed with other models"
-    with pytest.raises(InputError, match=r"seeds: was trained with another vocabulary; distil models of"):
-        teacher(tmp_path, GRAMMAR, f"teacher.distil={folder}")
-
-
-def test_a_distilled_model_has_the_supervision_of_its_teachers_and_must_read_what_it_reads(tmp_path: Path) -> None:
-    grammar = teacher(tmp_path, GRAMMAR, with_programs=False)
-    for name in ("biatt", "spatial"):
-        settings = replace(config(), model=small_config(name))
-        model = models.build(settings.model, vocabulary=grammar.encoder.vocabulary)
-        encoder = models.encoder(settings, grammar.encoder.vocabulary)
-        checkpoints.save(tmp_path / name, Checkpoint(model, settings, encoder, {"supervision": "programs"}))
-    taught = teacher(tmp_path, GRAMMAR, f"teacher.distil={tmp_path / 'biatt'}", with_programs=False)
-    assert grammar.supervision == "synthetic" and taught.supervision == "programs"
-    with pytest.raises(InputError, match="a spatial does not read what a biatt reads; distil models of the same"):
-        teacher(tmp_path, GRAMMAR, f"teacher.distil={tmp_path / 'spatial'}", with_programs=False)
 
 
 def test_other_wordings_without_variants_are_an_error(tmp_path: Path) -> None:
