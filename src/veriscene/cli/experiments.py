@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Teacher
+from veriscene.cli.output import INTERRUPTED, PREPARING, AsJson, Changes, Seed, Teacher
 from veriscene.cli.paper import reproduce_paper
 from veriscene.errors import InputError
 from veriscene.experiments.tuning import DEFAULT_SPACE, SPACE_FORMS
@@ -82,7 +82,7 @@ def reproduce(
     if dry_run:
         return
     work.check_test_split()
-    with output.progress_bar("preparing examples") as progress:
+    with output.progress_bar(PREPARING) as progress:
         table = _train_rows(replace(work, progress=progress), todo, plan, unfinished=left)
     output.result(json.dumps(table.to_json()) if as_json else table.markdown().rstrip("\n"))
 
@@ -119,6 +119,7 @@ def tune(
     ] = None,
     out: Annotated[Path | None, typer.Option(readable=False, help="Study folder. Default: runs/tune-PRESET.")] = None,
     seed: Seed = None,
+    teacher: Teacher = None,
     as_json: AsJson = False,
 ) -> None:
     """Search for settings with optuna by dev accuracy, and print the command that trains with the best ones.
@@ -132,14 +133,20 @@ def tune(
         import optuna  # noqa: F401
     except ModuleNotFoundError as error:
         raise InputError(f"optuna is missing ({error})", allowed="pip install 'veriscene[tune]'") from None
+    from veriscene.experiments.settings import configure
     from veriscene.experiments.tuning.space import Search
     from veriscene.experiments.tuning.tune import tune as run_study
     from veriscene.training.settings import check_changes
+    from veriscene.training.teacher.statements import check_files
 
     output.require_one_process("tune")
     fixed = output.all_changes(changes, seed) + ([] if minutes is None else [f"training.minutes={minutes}"])
-    search = Search.plan(preset, data=data, changes=fixed, space=space or [])
-    check_changes(changes or [], search.config.model, corpus_given=True, taught=search.config.teacher.statements > 0)
+    config, programs = configure(preset, fixed), teacher or []
+    taught = bool(programs or config.teacher.statements)
+    check_changes(changes or [], config.model, corpus_given=True, taught=taught)
+    check_files(programs)
+    with output.progress_bar(PREPARING) as progress:
+        search = Search.plan(preset, data=data, changes=fixed, space=space or [], programs=programs, progress=progress)
     folder = out or Path("runs") / f"tune-{preset}"
     output.say(f"{trials} trials, {jobs} at a time; logs: {folder / 'trial-NNN.txt'}")
     best, interrupted = run_study(search, folder=folder, trials=trials, jobs=jobs, say=output.say)

@@ -27,6 +27,7 @@ SECONDS_BETWEEN_LINES = 5.0
 LONG_ON_CPU = 3600.0  # seconds
 SECONDS_FOR_MAIN_PROCESS = 10.0
 WORDS_SHOWN = 10
+PREPARING = "preparing examples"  # what a progress bar says
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 _DATA_HELP = "Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated."

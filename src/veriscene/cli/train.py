@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Teacher
+from veriscene.cli.output import INTERRUPTED, PREPARING, Changes, DataFolder, Initial, Out, Seed, Teacher
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from veriscene.config import Config
     from veriscene.training.base import Trainer
-
-
-PREPARING = "preparing examples"
 
 
 def train(

@@ -95,6 +95,25 @@ def test_the_better_settings_win_and_the_printed_command_trains_the_same(corpus:
     assert load_preset("bienc", given).to_json() == config
 
 
+def test_a_teacher_teaches_every_trial_and_stands_in_the_printed_command(corpus: Path, tmp_path: Path) -> None:
+    programs, folder = tmp_path / "own.jsonl", tmp_path / "study"
+    program = "exist(filter_obj(all_items, lambda x: is_yellow(x) and is_circle(x)))"
+    statement = {"sentence": "There is a yellow circle.", "program": program}
+    programs.write_text(json.dumps(statement) + "\n")
+    changes = [*SMALL, "training.epochs=1", "teacher.workers=1", "data.minimum_count=1"]
+    taught = ("--teacher", str(programs), "--trials", "2", "--json")
+    ended = command(corpus, folder, changes, "teacher.scenes=16,32", *taught)
+    best = json.loads(ended.stdout)
+    assert best["command"].startswith(f"veriscene train bienc --data {corpus} --teacher {programs} --set ")
+    for number in range(2):
+        record = json.loads((folder / f"trial-{number:03}" / "run.json").read_text())
+        assert record["source"]["programs"] == [str(programs)]
+
+    programs.write_text(json.dumps({**statement, "sentence": "There is a yellow item."}) + "\n")
+    other = command(corpus, folder, changes, "teacher.scenes=16,32", *taught)
+    assert isinstance(other.exception, InputError) and "fingerprint" in str(other.exception)
+
+
 def test_two_workers_at_once_lose_and_repeat_nothing(corpus: Path, tmp_path: Path) -> None:
     lines: list[str] = []
     run(corpus, tmp_path, "training.epochs=2", trials=2, jobs=2, say=lines.append)

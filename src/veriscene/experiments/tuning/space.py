@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from veriscene.errors import InputError
 from veriscene.experiments.settings import as_changes, configure, flat, train_command, written
 from veriscene.experiments.tuning import DEFAULT_SPACE
 from veriscene.experiments.tuning import SPACE_FORMS as FORMS
+from veriscene.models.base import Progress, silent
+from veriscene.training.run import open_source
 from veriscene.training.settings import has_effect
-from veriscene.training.source import CorpusSource
 
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
 Space = Mapping[str, Distribution]  # by section.key
@@ -28,18 +30,30 @@ class Search:
     changes: Sequence[str]  # of the preset, for all trials
     config: Config  # the preset with these changes
     space: Space
-    fingerprint: int  # of the train and dev examples
+    fingerprint: int  # of the train and dev examples, or of what a teacher teaches
+    programs: Sequence[Path] = ()  # files that a teacher teaches from
 
     @classmethod
-    def plan(cls, preset: str, *, data: Path, changes: Sequence[str], space: Sequence[str]) -> Search:
-        """Reads and checks everything the search needs; raises InputError before any file is written."""
-        values = read_space(space, preset=preset, changes=changes)
+    def plan(
+        cls,
+        preset: str,
+        *,
+        data: Path,
+        changes: Sequence[str],
+        space: Sequence[str],
+        programs: Sequence[Path] = (),
+        progress: Progress = silent,
+    ) -> Search:
+        """Reads and checks everything the search needs; raises InputError before any file of it is written.
+        `progress`: of preparing what a teacher teaches, which the trials then find in the cache."""
+        values = read_space(space, preset=preset, changes=changes, programs=programs)
         config = configure(preset, changes)
         if "training.batch" in values and config.training.evaluate_every:
             # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
             changes = [*changes, "training.evaluate_every=0"]
             config = configure(preset, changes)
-        return cls(preset, data, changes, config, values, CorpusSource.open(config, data).fingerprint)
+        with closing(open_source(config, data, programs, progress=progress)) as source:
+            return cls(preset, data, changes, config, values, source.fingerprint, programs)
 
     def changes_of(self, params: Mapping[str, Any]) -> list[str]:
         """All changes of the preset in a trial with these sampled values."""
@@ -56,7 +70,8 @@ class Search:
 
     def command(self, params: Mapping[str, Any]) -> str:
         """The command that trains the same model as such a trial."""
-        return train_command(self.preset, str(self.data), self.changes_of(params), self.config)
+        teacher = [part for path in self.programs for part in ("--teacher", str(path))]
+        return train_command(self.preset, str(self.data), self.changes_of(params), self.config, *teacher)
 
     def to_json(self) -> dict[str, Any]:
         """All that identifies the search, as a flat JSON object."""
@@ -64,13 +79,13 @@ class Search:
         return {"preset": self.preset, "corpus fingerprint": self.fingerprint, **flat(self.config), **space}
 
 
-def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str]) -> Space:
+def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str], programs: Sequence[Path] = ()) -> Space:
     """The space given by `lines`, or else the default space without settings that are fixed or have no effect.
 
     Raises InputError unless every bound and every choice gives a valid configuration.
     """
     config = configure(preset, changes)
-    taught = config.teacher.statements > 0
+    taught = bool(programs or config.teacher.statements)
     settings, fixed = flat(config), {change.partition("=")[0].strip() for change in changes}
     space: dict[str, Distribution] = {}
     for line in lines or DEFAULT_SPACE:

@@ -152,7 +152,8 @@ def _work(search: Search, folder: Path, number: int, threads: int, accelerator: 
 def _train(search: Search, folder: Path, study: optuna.Study, trial: optuna.Trial, accelerator: Accelerator) -> None:
     config = configure(search.preset, search.changes_of(trial.params))
     marks = Marks(trial, epochs=config.training.epochs, minutes=config.training.minutes)
-    with run.start(config, preset=search.preset, data=search.data, folder=folder, accelerator=accelerator) as trainer:
+    given: dict[str, Any] = {"preset": search.preset, "data": search.data, "programs": search.programs}
+    with run.start(config, folder=folder, accelerator=accelerator, **given) as trainer:
         outcome = trainer.fit(stop_after=marks.should_prune)
     if outcome.interrupted:
         return  # without a result: the command marks this trial as cut off
