@@ -1,6 +1,6 @@
 """Puts a trained model into the package, in half precision and with a model card.
 
-python benchmarks/ship.py RUN NAME [--alias best] --commit ID --machine TEXT
+python benchmarks/ship.py RUN NAME [--alias best] --commit ID --machine TEXT [--note TEXT]
 
 RUN is a run, or a folder of seeds, whose best one on dev is taken. Nothing is written if half precision costs more than
 0.2 points of dev accuracy, if the weights are too large, or if the model that has the name or alias now is better on
@@ -34,7 +34,16 @@ MOST_BYTES = 20_000_000  # of weights
 TOLERATED = 0.002  # loss of dev accuracy by half precision
 
 
-def ship(folder: Path, name: str, *, commit: str, machine: str, alias: str | None, shipped: Path = SHIPPED) -> Path:
+def ship(
+    folder: Path,
+    name: str,
+    *,
+    commit: str,
+    machine: str,
+    alias: str | None = None,
+    note: str | None = None,
+    shipped: Path = SHIPPED,
+) -> Path:
     """Returns the folder of the checkpoint that ships from now on."""
     own = checkpoints.best_run(folder)
     record = read_record(own)
@@ -69,6 +78,7 @@ def ship(folder: Path, name: str, *, commit: str, machine: str, alias: str | Non
         **_recorded_test_scores(own, record.data),
         "commit": commit,
         "machine": machine,
+        **({"note": note} if note else {}),
     }
     whole = replace(whole, metrics=figures)
     card = model_card(whole, name=name, scores={})
@@ -102,9 +112,10 @@ def main() -> None:
     parser.add_argument("--alias", help="another name for it, for example best")
     parser.add_argument("--commit", required=True, help="with which it was trained")
     parser.add_argument("--machine", required=True, help="on which it was trained, in words")
-    given = parser.parse_args()
+    parser.add_argument("--note", help="what else to know about its scores, for the model card")
+    given = vars(parser.parse_args())
     try:
-        print(ship(given.run, given.name, commit=given.commit, machine=given.machine, alias=given.alias))
+        print(ship(given.pop("run"), given.pop("name"), **given))
     except InputError as error:
         sys.exit(str(error))
 

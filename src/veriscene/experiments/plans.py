@@ -136,7 +136,7 @@ CHANGES = {
     "without neighbours": ("model.neighbours=false",),
     "without counts": ("model.counts=false",),
     "without weight averaging": ("training.ema=0",),
-    "AdamW": ("training.optimizer=adamw", "training.batch=1024", "training.learning_rate=4e-4"),  # its best settings
+    "AdamW": ("training.optimizer=adamw", "training.batch=1024", "training.learning_rate=4e-4"),  # of two tried
     "without near misses": ("teacher.near_misses=0",),
     "without variants": ("teacher.variants=0", "teacher.paraphrased=0", "teacher.grammar_scenes=45"),
     "variants in the same words": ("teacher.paraphrased=0", "teacher.grammar_scenes=31"),

@@ -25,8 +25,10 @@ SUPERVISION = {
     "programs": "programs of the statements in PROGRAMS",
 }
 GRAMMAR = (
-    "Statements of veriscene's grammar taught it{}; their wordings were written with NLVR's train sentences in view.\n"
+    "Statements of veriscene's grammar taught it{too}.\n"
+    "Their wordings were written with NLVR's train sentences{also} in view.\n"
 )
+BROAD = ", the public programs of these and errors on dev"
 PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
 CITATION = """```bibtex
@@ -58,9 +60,11 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     supervision = str(metrics.get("supervision", "unknown"))
     takes_max = config.to_json()["model"].get("pooling") == "max"
     boxes = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
+    note = f"\n\n{metrics['note']}" if "note" in metrics else ""  # what else to know about the scores
     known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
     reads_letters = getattr(config.model, "letters", False)
-    grammar = GRAMMAR.format(", too" if supervision == "programs" else "") if config.teacher.statements else ""
+    teacher, too = config.teacher, ", too" if supervision == "programs" else ""
+    grammar = GRAMMAR.format(too=too, also=BROAD if teacher.level == "broad" else "") if teacher.statements else ""
     others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
     return f"""---
 {_header(name, metrics)}
@@ -86,7 +90,7 @@ print(verdict.probability, verdict.unknown_words)
 | --- | --- | --- | --- |
 {chr(10).join(rows)}
 
-Consistency is the share of presentations whose examples are all right. Intervals are clustered by statement.
+Consistency is the share of presentations whose examples are all right. Intervals are clustered by statement.{note}
 
 ## Training
 
