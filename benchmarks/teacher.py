@@ -41,6 +41,7 @@ def bench_teacher(
     workers: int,
     seconds: float = 10.0,
     progress: Progress = lambda done, total: None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Examples per second of each way. The first two count processor time, so other load does not change them."""
     count = workers or max(1, usable_cores() - 1)
@@ -55,10 +56,16 @@ def bench_teacher(
         before = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
-            one_by_one, in_bulk = _one_by_one(source, seconds), _in_bulk(source, seconds)
+            say(f"{len(source.statements):,} statements: making examples one by one, about {seconds:.0f} s")
+            one_by_one = _one_by_one(source, seconds)
+            say(f"in bulk, about {seconds:.0f} s")
+            in_bulk = _in_bulk(source, seconds)
+            expected = 2 * source.examples_per_epoch / max(1.0, in_bulk * min(count, usable_cores()))
+            say(f"two epochs of {source.examples_per_epoch:,} by {count} workers, about {expected:.0f} s")
             several, waited = _several(source)
         finally:
             torch.set_num_threads(before)
+        say(f"evaluating programs, at most about {2 * seconds:.0f} s")
         return {
             "statements": len(source.statements),
             "examples_per_epoch": source.examples_per_epoch,

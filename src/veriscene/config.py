@@ -104,7 +104,7 @@ class TrainingConfig:
     precision: str = choice("tf32", ("tf32", "bf16"))  # of matrix products on a GPU; bf16: autocast
     patience: int = number(20, 1, 10**6)  # dev scores without improvement before training stops
     evaluate_every: int = number(0, 0, 10**9)  # steps between dev scores; 0: once an epoch
-    minutes: float = number(0.0, 0.0, 10.0**6)  # time limit; 0: none
+    minutes: float = number(0.0, 0.0, 10.0**6)  # time limit, without waiting for a teacher; 0: none
     threads: int = number(0, 0, 256)  # of a CPU; 0: torch's default. Small models are faster with one
 
 

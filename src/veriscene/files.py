@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NoReturn
@@ -113,6 +114,16 @@ def _reject_constant(name: str) -> NoReturn:
 
 
 # ---------------------------------------------------------------- writing
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Of the content of these files, one after another."""
+    found = hashlib.sha256()
+    for path in paths:
+        with opened(path) as stream:
+            for chunk in iter(lambda: stream.read(1 << 20), b""):
+                found.update(chunk)
+    return found.hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -76,7 +76,7 @@ def test_runs_on_different_examples_cannot_be_compared(corpus: Path, tmp_path: P
 def test_programs_are_shown_with_the_mistakes_and_a_bad_one_is_named_by_its_line(corpus: Path, tmp_path: Path) -> None:
     run, path = make_run(tmp_path / "run", corpus), tmp_path / "programs.jsonl"
     lines = [
-        {"sentence": statement, "kind": "scatter", "program": "exist(filter_obj(all_items, lambda x: is_circle(x)))"}
+        {"statement": statement, "program": "exist(filter_obj(all_items, lambda x: is_circle(x)))"}
         for statement in sorted({example.statement for example in EXAMPLES})
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -85,6 +85,9 @@ def test_programs_are_shown_with_the_mistakes_and_a_bad_one_is_named_by_its_line
     wrong = [e for e in judged(TorchJudge(checkpoints.load(run)), EXAMPLES) if not e.is_right]
     has_circle = [any(i.shape.value == "circle" for i in e.example.scene.items) != e.example.label for e in wrong]
     assert int(suspicious) == sum(has_circle) and "<code>exist(" in html
+    with pytest.raises(InputError, match=r"programs\.jsonl: exists, and is no report"):
+        report_run(run, Accelerator(cpu=True), programs=path, out=path)
+    assert len(path.read_text().splitlines()) == len(lines)
     path.write_text(json.dumps(lines[0]) + "\n" + json.dumps({**lines[1], "program": "open('x')"}) + "\n")
     with pytest.raises(InputError, match=r"programs.jsonl:2: program: "):
         report_run(run, Accelerator(cpu=True), programs=path)

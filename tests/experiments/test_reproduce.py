@@ -111,9 +111,11 @@ def test_programs_teach_the_rows_that_need_them_and_choices_are_made_on_dev(corp
     assert [result and result.test for result in results] == [None, None], "there is a test split"
     other = programs.rename(tmp_path / "other.jsonl")
     with pytest.raises(InputError, match="other programs"):
-        replace(without, programs=[other]).run_row(taught, print)
+        replace(without, programs=[other]).check(plan.rows)
     with pytest.raises(InputError, match="--teacher has no effect on table1"):
         experiments.reproduce("table1", corpus, teacher=[other])
+    with pytest.raises(InputError, match=r"programs teach .*; give files of them with --teacher"):
+        experiments.reproduce("spatial", corpus)
 
 
 def test_more_seeds_are_added_to_existing_ones(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

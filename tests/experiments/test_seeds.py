@@ -156,6 +156,31 @@ def test_a_changed_corpus_is_refused_even_if_seeds_are_finished(tmp_path: Path, 
         train(tmp_path / "two", corpus)
 
 
+@pytest.mark.parametrize("has_corpus", [True, False])
+def test_all_seeds_are_taught_the_same_programs(has_corpus: bool, tmp_path: Path, corpus: Path) -> None:
+    programs, folder, data = tmp_path / "own.jsonl", tmp_path / "two", corpus if has_corpus else None
+    config = tiny("teacher.scenes=8", "teacher.workers=1", "data.minimum_count=1", "data.statements=20")
+
+    def start() -> None:
+        given = {"preset": "bienc", "data": data, "folder": folder, "programs": [programs]}
+        seeds.start(config, count=2, accelerator=Accelerator(), **given)
+
+    programs.write_text("{}")
+    with pytest.raises(InputError, match=r"own\.jsonl:1: sentence is missing"):
+        start()
+    assert not folder.exists()
+    line = '{"statement": "There is %s circle.", "program": "exist(filter_obj(all_items, is_circle))"}\n'
+    programs.write_text(line % "a")
+    start()
+
+    def change(text: str) -> None:
+        programs.write_text(line % "one")
+
+    with pytest.raises(InputError, match="its data has changed since; continue with the corpus and the programs"):
+        seeds.train(folder, accelerator=Accelerator(), say=change, quiet=True)
+    assert (folder / "seed1" / "dev.csv").exists() and not (folder / "seed2").exists()
+
+
 def test_a_folder_is_continued_only_with_its_own_settings_and_corpus(corpus: Path, tmp_path: Path) -> None:
     train(tmp_path / "two", corpus)
     seeds.check_same(tmp_path / "two", corpus, tiny("training.seed=5"))

@@ -15,7 +15,7 @@ from veriscene.errors import InputError
 from veriscene.files import MAX_LINE
 from veriscene.meaning.language.expression import CALLABLE
 from veriscene.meaning.language.parsing import MAX_DEPTH, MAX_LENGTH
-from veriscene.meaning.notation import Statement, parse, read_programs
+from veriscene.meaning.notation import Stated, parse, read_programs
 
 # ---------------------------------------------------------------- round trip
 
@@ -319,10 +319,12 @@ def write(folder: Path, *lines: str) -> Path:
 
 def test_programs_are_read_in_order(tmp_path: Path) -> None:
     second = {**GOOD, "kind": "tower", "program": "1 == 1", "more": "ignored"}
-    path = write(tmp_path, json.dumps(GOOD), "", json.dumps(second))
+    own = {"statement": "One is one.", "program": "1 == 1"}
+    path = write(tmp_path, json.dumps(GOOD), "", json.dumps(second), json.dumps(own))
     assert read_programs(path) == [
-        Statement("There is a box.", "scatter", parse("exist(all_boxes)")),
-        Statement("There is a box.", "tower", parse("1 == 1")),
+        Stated("There is a box.", "scatter", parse("exist(all_boxes)")),
+        Stated("There is a box.", "tower", parse("1 == 1")),
+        Stated("One is one.", None, parse("1 == 1")),
     ]
 
 
@@ -337,7 +339,7 @@ def test_programs_are_read_in_order(tmp_path: Path) -> None:
         (" " * (MAX_LINE + 1), "longer than"),
         ("[1]", "not a JSON object"),
         (json.dumps({**GOOD, "kind": "castle"}), "kind: unknown kind 'castle'; choose from tower, scatter"),
-        (json.dumps({**GOOD, "sentence": None}), "sentence: None is not allowed; it must be text"),
+        (json.dumps({**GOOD, "sentence": None}), "sentence: is missing; it must be text"),
         (json.dumps({**GOOD, "program": ["x"]}), "program: ['x'] is not allowed; it must be text"),
         (json.dumps({**GOOD, "program": " "}), "program: ' ' is not allowed; it must be text"),
         (json.dumps({**GOOD, "program": "exit()"}), "program: character 1: 'exit' cannot be called"),

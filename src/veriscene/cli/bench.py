@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 import veriscene
-from veriscene.cli.output import AsJson, DataFolder, Teacher, progress_bar
+from veriscene.cli.output import AsJson, DataFolder, Teacher, progress_bar, say
 from veriscene.errors import InputError
 
 bench = typer.Typer(
@@ -119,7 +119,7 @@ def teacher(
     measured = _load("teacher")
     with progress_bar("drawing statements") as progress:
         result = measured.bench_teacher(
-            data, programs or [], statements=statements, workers=workers, seconds=seconds, progress=progress
+            data, programs or [], statements=statements, workers=workers, seconds=seconds, progress=progress, say=say
         )
     print(json.dumps({"teacher": result}) if as_json else measured.describe(result))
 

@@ -38,7 +38,9 @@ def reproduce(
         Path | None, typer.Option(readable=False, help="Folder of all runs. Default: runs/PLAN; for paper: runs.")
     ] = None,
     rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
-    seeds: Annotated[int, typer.Option(min=3, help="Seeds per row; rows trained with fewer get the missing ones.")] = 3,
+    seeds: Annotated[
+        int, typer.Option(min=3, max=1000, help="Seeds per row; rows trained with fewer get the missing ones.")
+    ] = 3,
     teacher: Teacher = None,
     changes: Changes = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the expected time.")] = False,
@@ -72,6 +74,8 @@ def reproduce(
     work = Reproduction(PLANS[plan], changes or [], data, folder, accelerator, teacher or [])
     if not rows:
         lacking = work.lacking(todo)
+        if len(lacking) == len(todo):
+            raise next(iter(lacking.values()))
         for name, reason in lacking.items():
             output.say(f"{name}: left out: {reason}")
         todo = [row for row in todo if row.name not in lacking]

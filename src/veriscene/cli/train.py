@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from veriscene.config import Config
+    from veriscene.models.base import Progress
     from veriscene.training.base import Trainer
 
 
@@ -61,7 +62,7 @@ def train(
         if seeds is not None:
             folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{seeds}-seeds"))))
             several.start(config, folder=folder, count=seeds, **given)
-            _train_seeds(folder, accelerator)
+            _train_seeds(folder, accelerator, progress)
             return
         with run.start(config, folder=out, **given) as trainer:
             if data is None:
@@ -73,20 +74,18 @@ def _resume(folder: Path, accelerator: Accelerator) -> None:
     from veriscene.experiments.seeds import is_folder_of_seeds
     from veriscene.training import run
 
-    if is_folder_of_seeds(folder):
-        _train_seeds(folder, accelerator)
-        return
-    with (
-        output.progress_bar(PREPARING) as progress,
-        run.resume(folder, accelerator=accelerator, progress=progress) as trainer,
-    ):
-        if trainer.position.finished:
-            output.say(f"{folder}: this run is finished; start a new one to train longer")
-            output.result(str(folder))
+    with output.progress_bar(PREPARING) as progress:
+        if is_folder_of_seeds(folder):
+            _train_seeds(folder, accelerator, progress)
             return
-        if trainer.position.step == 0:
-            output.say(f"{folder}: nothing was saved yet, so this run starts from the beginning")
-        _train(trainer, accelerator)
+        with run.resume(folder, accelerator=accelerator, progress=progress) as trainer:
+            if trainer.position.finished:
+                output.say(f"{folder}: this run is finished; start a new one to train longer")
+                output.result(str(folder))
+                return
+            if trainer.position.step == 0:
+                output.say(f"{folder}: nothing was saved yet, so this run starts from the beginning")
+            _train(trainer, accelerator)
 
 
 def _train(trainer: Trainer, accelerator: Accelerator) -> None:
@@ -111,11 +110,11 @@ def _train(trainer: Trainer, accelerator: Accelerator) -> None:
     output.result(str(trainer.folder))
 
 
-def _train_seeds(folder: Path, accelerator: Accelerator) -> None:
+def _train_seeds(folder: Path, accelerator: Accelerator, progress: Progress) -> None:
     from veriscene.experiments import seeds
     from veriscene.training import run
 
-    summary = seeds.train(folder, accelerator=accelerator, say=output.say)
+    summary = seeds.train(folder, accelerator=accelerator, say=output.say, progress=progress)
     if summary is None:
         output.say(f"interrupted and saved; continue with: {run.resume_command(folder)}")
         raise typer.Exit(INTERRUPTED)
@@ -161,7 +160,7 @@ def report(
     ] = None,
     programs: Annotated[
         Path | None,
-        typer.Option(readable=False, help="JSON lines: sentence, kind, program. Is label, program or model at fault?"),
+        typer.Option(readable=False, help="JSON lines: sentence and program. Is label, program or model at fault?"),
     ] = None,
     out: Annotated[
         Path | None,

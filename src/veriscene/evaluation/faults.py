@@ -8,7 +8,7 @@ from enum import Enum
 
 from veriscene.evaluation.judged import Judged
 from veriscene.evaluation.metrics import phenomena
-from veriscene.meaning.notation import Statement
+from veriscene.meaning.notation import Stated
 from veriscene.meaning.program import Program
 from veriscene.scenes.nlvr import Example
 
@@ -36,7 +36,7 @@ def sentence_key(sentence: str) -> str:
     return " ".join(sentence.split())
 
 
-def by_sentence(statements: Iterable[Statement]) -> dict[str, Program]:
+def by_sentence(statements: Iterable[Stated]) -> dict[str, Program]:
     """The first program of each sentence."""
     programs: dict[str, Program] = {}
     for each in statements:

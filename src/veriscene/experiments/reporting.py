@@ -27,6 +27,7 @@ from veriscene.training.progress import read_log
 from veriscene.training.run_record import read_record
 
 REPORT, COMPARISON = "report.html", "comparison.html"
+PAGE = b"<!DOCTYPE html>"  # how a report begins
 SHOWN = 6  # most confident mistakes, and examples judged right
 # How the verdict follows from the box scores, by pooling; other poolings give boxes no scores.
 _CAPTIONS = {"max": "the verdict is the highest of them", "mean": "the verdict is the mean of their log-odds"}
@@ -53,6 +54,9 @@ def report_run(
     the split's statements: they tell whether a mistake is the model's.
     """
     folders = [checkpoints.best_run(folder) for folder in (run, against) if folder is not None]
+    target = out or folders[0] / (REPORT if against is None else COMPARISON)
+    if target.is_file() and not _is_page(target):
+        raise InputError("exists, and is no report", where=target, allowed="name another file with --out")
     meanings = None if programs is None else by_sentence(read_programs(programs))
     splits = [runs.scored_split(folder) for folder in folders]
     examples = nlvr.read(splits[0][1])
@@ -65,9 +69,14 @@ def report_run(
     shown = [_reported(folder, name, examples, accelerator) for folder, name in zip(folders, names, strict=True)]
     split, path = splits[0]
     text = page(f"veriscene: {' and '.join(names)}", f"{split} split, {path.name}", shown, meanings)
-    target = out or folders[0] / (REPORT if against is None else COMPARISON)
     files.write_text(target, text)
     return Report(metrics.score(examples, shown[0].verdicts), majority(examples), target)
+
+
+def _is_page(file: Path) -> bool:
+    """Whether nothing is lost if it is replaced by a report."""
+    with files.opened(file) as stream:
+        return stream.read(len(PAGE)) in (b"", PAGE)
 
 
 def _reported(run: Path, name: str, examples: list[Example], accelerator: Accelerator) -> ReportedRun:

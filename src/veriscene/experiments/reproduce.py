@@ -93,7 +93,8 @@ class Reproduction:
         for row in planned(self.plan):
             own, config = self.own(row), configurations.get(row.name)
             if seeds.is_folder_of_seeds(own):
-                seeds.check_same(own, self.data, config)
+                programs = None if config is None else self.taught_by(row)
+                seeds.check_same(own, self.data, config, programs)
             elif config is not None:
                 files.check_empty(own, hint="name another folder with --out")
 
@@ -157,7 +158,7 @@ class Reproduction:
             )
         seeds.check_same(own, self.data, config, self.taught_by(row))
         on_main_process(accelerator, lambda: seeds.extend(own, row.seeds))
-        if not self.is_done(row) and seeds.train(own, accelerator=accelerator, say=say) is None:
+        if not self.is_done(row) and seeds.train(own, accelerator=accelerator, say=say, progress=self.progress) is None:
             return None
         return self._result(row)
 

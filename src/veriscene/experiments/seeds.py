@@ -5,7 +5,6 @@ A folder of seeds holds seeds.json (how it was started), a run for each seed wit
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
@@ -29,6 +28,7 @@ from veriscene.training import run
 from veriscene.training.checkpoint import SEEDS, SUMMARY
 from veriscene.training.distributed import any_process, on_main_process
 from veriscene.training.run_record import RUN, absolute, located, read_record
+from veriscene.training.teacher.statements import check_files
 
 MOST = 1_000  # more is a typing error
 
@@ -43,7 +43,7 @@ class Record:
     config: Config
     seeds: list[int]
     data: Path | None
-    digest: str | None  # of the files that all seeds have in common: train, dev and programs
+    digest: str | None  # of the files that all seeds have in common: train, dev and programs; None if there are none
     programs: tuple[Path, ...] = ()  # of a teacher
     initial: str | None = None  # the model to start from; of a folder of seeds, that of the same seed
 
@@ -86,11 +86,12 @@ def start(
     )
     models.read_config(record.config_of(seeds[-1]).to_json(), where=f"--seeds {count}")  # raises InputError if invalid
     models.check(config.model)
+    check_files(programs)
     run.check_new(folder, accelerator)
     if data is not None:
         first = record.initial_of(seeds[0])
         run.check_trainable(config, data, programs=programs, initial=first, accelerator=accelerator, progress=progress)
-        record = replace(record, digest=_digest(data, programs))
+    record = replace(record, digest=_digest(record))
     with run.created(folder, accelerator, fill=[SEEDS]):
         on_main_process(accelerator, lambda: _write(folder, record))
 
@@ -144,15 +145,16 @@ def _write(folder: Path, record: Record) -> None:
     files.write_text(folder / SEEDS, json.dumps(tree, indent=1) + "\n")
 
 
-def _digest(data: Path, programs: Sequence[Path]) -> str:
-    paths = [*(nlvr.split_file(data, split) for split in ("train", "dev")), *programs]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+def _digest(record: Record) -> str | None:
+    splits = [] if record.data is None else [nlvr.split_file(record.data, split) for split in ("train", "dev")]
+    paths = [*splits, *record.programs]
+    return files.digest(paths) if paths else None
 
 
 def _check_unchanged(folder: Path, record: Record) -> None:
     """A finished seed is not looked at again, so this is the only check that the next one sees the same examples."""
-    if record.data is not None and record.digest != _digest(record.data, record.programs):
-        allowed = "continue with the corpus it was started on"
+    if record.digest is not None and record.digest != _digest(record):
+        allowed = f"continue with the {'corpus and the programs' if record.programs else 'corpus'} it was started on"
         raise InputError("its data has changed since", where=folder, allowed=allowed)
 
 
@@ -176,13 +178,16 @@ def is_summarised(folder: Path, count: int) -> bool:
     return summarised >= max(count, len(read(folder).seeds))
 
 
-def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = False) -> Summary | None:
-    """Trains the seeds that remain, and scores each on dev; None if it was interrupted."""
+def train(
+    folder: Path, *, accelerator: Accelerator, say: Say, progress: Progress = silent, quiet: bool = False
+) -> Summary | None:
+    """Trains the seeds that remain, and scores each on dev; None if it was interrupted. `progress`: of preparing a
+    seed's examples."""
     with run.locked(folder, accelerator):
         record = read(folder)
         _check_unchanged(folder, record)
         for seed in record.seeds:
-            if not _train_seed(folder / f"seed{seed}", seed, record, accelerator, say, quiet):
+            if not _train_seed(folder / f"seed{seed}", seed, record, accelerator, say, progress, quiet):
                 return None
         summary = judge(folder, "dev", accelerator=accelerator)
         if accelerator.is_main_process:
@@ -192,15 +197,18 @@ def train(folder: Path, *, accelerator: Accelerator, say: Say, quiet: bool = Fal
         return summary
 
 
-def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, say: Say, quiet: bool) -> bool:
+def _train_seed(
+    own: Path, seed: int, record: Record, accelerator: Accelerator, say: Say, progress: Progress, quiet: bool
+) -> bool:
     """Trains one seed to its end and scores it, unless that was done before; False if it was interrupted."""
     # Rank 0 decides: another rank may look later, and find what rank 0 has begun meanwhile.
     is_main = accelerator.is_main_process
     is_begun, is_done = any_process(accelerator, is_main and (own / RUN).exists(), is_main and _is_done(own))
     if is_done:
         return True
+    _check_unchanged(own.parent, record)  # files may change while another seed is trained
     if is_begun:
-        opened = run.resume(own, accelerator=accelerator, quiet=quiet)
+        opened = run.resume(own, accelerator=accelerator, progress=progress, quiet=quiet)
     else:
         if is_main and own.is_dir() and {path.name for path in own.iterdir()} <= {run.CORPUS}:
             shutil.rmtree(own, ignore_errors=True)  # left by a crash before the run began
@@ -213,6 +221,7 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
             accelerator=accelerator,
             programs=record.programs,
             initial=record.initial_of(seed),
+            progress=progress,
             quiet=quiet,
         )
     asked_to_stop = False
@@ -224,6 +233,8 @@ def _train_seed(own: Path, seed: int, record: Record, accelerator: Accelerator, 
                     (own / f"{split}.csv").unlink(missing_ok=True)
             accelerator.wait_for_everyone()
             outcome = trainer.fit()
+            if trainer.source.remark and seed == record.seeds[0]:  # the same for all seeds
+                say(trainer.source.remark)
             if outcome.interrupted:
                 return False
             asked_to_stop = outcome.asked_to_stop

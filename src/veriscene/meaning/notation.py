@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from veriscene.errors import InputError
 from veriscene.files import opened, parse_json, read_lines
 from veriscene.meaning.language.parsing import parse_expression
 from veriscene.meaning.program import Program
 from veriscene.meaning.scene_drawing import SCENE_KINDS, SceneKind
+from veriscene.scenes.nlvr import check_statement
 
-Record = TypeVar("Record")
-_FIELDS = ("sentence", "kind", "program")
+_NEEDS = "sentence (or statement) and program; kind (tower or scatter) may be left out"
 
 
 @dataclass(frozen=True)
-class Statement:
-    """A statement with its program; `kind` is the kind of scene that it is about."""
+class Stated:
+    """A statement with its program, as in a file; `kind` is the kind of scene that it is about, None for both."""
 
     text: str
-    kind: SceneKind
+    kind: SceneKind | None
     program: Program
+
+
+@dataclass(frozen=True)
+class Statement(Stated):
+    """One whose kind of scene is known."""
+
+    kind: SceneKind
 
 
 def parse(text: str) -> Program:
@@ -31,13 +36,8 @@ def parse(text: str) -> Program:
     return Program(parse_expression(text))
 
 
-def read_programs(path: str | Path) -> list[Statement]:
-    """The programs of a JSON lines file, in order; raises InputError with the number of the first invalid line."""
-    return read_records(path, _parse_record, needs=", ".join(_FIELDS))
-
-
-def read_records(path: str | Path, parse_record: Callable[[dict[str, object]], Record], *, needs: str) -> list[Record]:
-    """What `parse_record` makes of each JSON object of a JSON lines file; `needs`: the fields of an object."""
+def read_programs(path: str | Path) -> list[Stated]:
+    """The statements of a JSON lines file, in order; raises InputError with the number of the first invalid line."""
     found = []
     with opened(Path(path)) as stream:
         for number, line in read_lines(stream):
@@ -45,10 +45,7 @@ def read_records(path: str | Path, parse_record: Callable[[dict[str, object]], R
                 if isinstance(line, InputError):
                     raise line
                 if line.strip():
-                    record = parse_json(line)
-                    if not isinstance(record, dict):
-                        raise InputError("not a JSON object", allowed=f"each line needs {needs}")
-                    found.append(parse_record(record))
+                    found.append(_parse_record(parse_json(line)))
             except InputError as error:
                 raise error.at(f"{path}:{number}") from None
     if not found:
@@ -56,14 +53,14 @@ def read_records(path: str | Path, parse_record: Callable[[dict[str, object]], R
     return found
 
 
-def parse_kind(kind: object) -> SceneKind:
+def _parse_kind(kind: object) -> SceneKind:
     if kind not in SCENE_KINDS:
         allowed = f"choose from {', '.join(SCENE_KINDS)}"
         raise InputError(f"unknown kind {kind!r:.60}", where="kind", allowed=allowed)
     return kind  # type: ignore[return-value]
 
 
-def parse_program(text: object) -> Program:
+def _parse_program(text: object) -> Program:
     """Like `parse`, of the field `program` of a record."""
     try:
         if not isinstance(text, str) or not text.strip():
@@ -73,10 +70,17 @@ def parse_program(text: object) -> Program:
         raise error.at("program") from None
 
 
-def _parse_record(record: dict[str, object]) -> Statement:
-    for field in _FIELDS:
-        if field not in record:
-            raise InputError(f"{field} is missing", allowed=f"each line needs {', '.join(_FIELDS)}")
-        if not isinstance(record[field], str) or not str(record[field]).strip():
-            raise InputError(f"{record[field]!r:.60} is not allowed", where=field, allowed="it must be text")
-    return Statement(str(record["sentence"]), parse_kind(record["kind"]), parse_program(record["program"]))
+def _parse_record(record: object) -> Stated:
+    if not isinstance(record, dict):
+        raise InputError("not a JSON object", allowed=f"each line needs {_NEEDS}")
+    named = [name for name in ("sentence", "statement") if name in record]
+    if len(named) != 1 or "program" not in record:
+        missing = "program" if named else "sentence"
+        what = "has both sentence and statement" if len(named) == 2 else f"{missing} is missing"
+        raise InputError(what, allowed=f"each line needs {_NEEDS}")
+    try:
+        text = check_statement(record[named[0]])
+    except InputError as error:
+        raise error.at(named[0]) from None
+    kind = _parse_kind(record["kind"]) if record.get("kind") is not None else None
+    return Stated(text, kind, _parse_program(record["program"]))

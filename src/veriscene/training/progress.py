@@ -33,7 +33,7 @@ class LogLine:
     dev_accuracy: float
     learning_rate: float
     examples_per_second: float
-    seconds: float  # since the run started, summed over all its parts
+    seconds: float  # since the run started, summed over all its parts, without waiting for a teacher
 
 
 class RunLog:

@@ -123,7 +123,6 @@ class StepTrainer(Trainer):
         step, limit = self._make_step(), self.config.training.minutes * 60
         interrupted = False
         saved = refreshed = self._clock = time.monotonic()
-        self._waited = 0.0
         for corpus, numbers, share in self._remaining_steps(asked_to_stop):
             self._learn(step, corpus, numbers, share)
             if self._clock - refreshed > SECONDS_BETWEEN_REFRESHES:
@@ -188,9 +187,7 @@ class StepTrainer(Trainer):
             if asked_to_stop() and self.accelerator.num_processes == 1:
                 return False
             time.sleep(SECONDS_BETWEEN_LOOKS)
-        spent = self._tick()  # part of the run, but no training: speed and the time left do not follow from it
-        self._waited += spent
-        self._move(seconds=self.position.seconds + spent)
+        self._tick()  # waiting is no training: neither speed nor time limit depends on who made the examples, and when
         return True
 
     def _learn(self, step: Step, corpus: Batch, numbers: Tensor, share: Tensor) -> None:
@@ -295,6 +292,6 @@ class StepTrainer(Trainer):
 
     def _seconds_left(self) -> float:
         steps_left = self.total_steps - self.position.step
-        by_steps = (self.position.seconds - self._waited) / max(1, self.position.step) * steps_left
+        by_steps = self.position.seconds / max(1, self.position.step) * steps_left
         minutes = self.config.training.minutes
         return min(by_steps, max(0.0, minutes * 60 - self.position.seconds)) if minutes else by_steps

@@ -81,7 +81,6 @@ def test_another_search_is_refused(corpus: Path, tmp_path: Path) -> None:
     epochs = load_preset("bienc").training.epochs
     others = {
         "preset=bienc, not biatt": search(corpus, preset="biatt"),
-        "corpus fingerprint=": search(elsewhere),
         rf"training\.epochs={epochs}, not 3": search(corpus, "training.epochs=3"),
         r"--space model\.dropout=0\.0:0\.5, not None": search(corpus, space=SPACE[:1]),
         r"--space model\.dropout=0\.0:0\.5, not 0\.0:0\.4": search(corpus, space=(SPACE[0], "model.dropout=0:0.4")),
@@ -89,6 +88,8 @@ def test_another_search_is_refused(corpus: Path, tmp_path: Path) -> None:
     for message, other in others.items():
         with pytest.raises(InputError, match=rf"study was started with {message}"), opened(tmp_path / "study", other):
             pass
+    with pytest.raises(InputError, match=r"its corpus .* changed"), opened(tmp_path / "study", search(elsewhere)):
+        pass
     with opened(tmp_path / "study", search(moved, space=SPACE[::-1])):
         pass  # the same corpus in another folder, the same space in another order
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -111,7 +112,20 @@ def test_a_teacher_teaches_every_trial_and_stands_in_the_printed_command(corpus:
 
     programs.write_text(json.dumps({**statement, "sentence": "There is a yellow item."}) + "\n")
     other = command(corpus, folder, changes, "teacher.scenes=16,32", *taught)
-    assert isinstance(other.exception, InputError) and "fingerprint" in str(other.exception)
+    assert isinstance(other.exception, InputError) and "its programs have changed since" in str(other.exception)
+
+
+def test_trials_on_other_examples_are_not_compared(corpus: Path, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(corpus, tmp_path / "corpus"))
+
+    def change(line: str) -> None:
+        if " started: " not in line:
+            with (own / "train" / "train.json").open("a") as train:
+                train.write((own / "dev" / "dev.json").read_text())
+
+    with pytest.raises(InputError, match="programs have changed during the search; restore them"):
+        run(own, tmp_path / "study", "training.epochs=1", trials=3, say=change)
+    assert len(load(tmp_path / "study").trials) == 1
 
 
 def test_two_workers_at_once_lose_and_repeat_nothing(corpus: Path, tmp_path: Path) -> None:
@@ -121,7 +135,8 @@ def test_two_workers_at_once_lose_and_repeat_nothing(corpus: Path, tmp_path: Pat
     trials = load(tmp_path).trials
     assert len({str(trial.params) for trial in trials}) == len(trials) == 5
     assert all(trial.value for trial in trials)
-    assert len(lines) == 5 and lines[-1].endswith("5 of 5, 0:00 left")
+    assert sum(" started: " in line for line in lines) == 5 == len(lines) / 2
+    assert lines[-1].endswith("5 of 5, 0:00 left")
 
 
 def test_a_killed_command_takes_its_workers_along_and_is_continued(corpus: Path, tmp_path: Path) -> None:

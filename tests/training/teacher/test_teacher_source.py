@@ -222,11 +222,20 @@ def test_statements_with_several_programs_are_remarked_upon(tmp_path: Path) -> N
     assert re.search(rf"of {len(STATEMENTS) + 1} statements, .*with several programs: 1, as '", source.remark)
 
 
-def test_programs_are_read_from_files_that_can_be_read_again(tmp_path: Path) -> None:
+def test_files_are_checked_before_anything_is_done_with_them(tmp_path: Path) -> None:
+    own = programs(tmp_path / "own.jsonl")
     os.mkfifo(tmp_path / "pipe")
-    statements.check_files([programs(tmp_path / "own.jsonl"), tmp_path / "missing"])
-    with pytest.raises(InputError, match="pipe: is not a regular file; save the programs to a file first"):
-        statements.check_files([tmp_path / "own.jsonl", tmp_path / "pipe"])
+    (tmp_path / "bad.jsonl").write_text('{"sentence": "A box"}\n')
+    (tmp_path / "again.jsonl").symlink_to(own)
+    statements.check_files([own])
+    for name, message in {
+        "pipe": "is not a regular file; save the programs to a file first",
+        "missing": "cannot be read",
+        "bad.jsonl": "program is missing",
+        "again.jsonl": "is given twice; give each file of programs once",
+    }.items():
+        with pytest.raises(InputError, match=f"{name}.*: {message}"):
+            statements.check_files([own, tmp_path / name])
 
 
 def test_grammar_statements_differ_and_follow_from_their_seed() -> None:

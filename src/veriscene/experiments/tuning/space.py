@@ -10,17 +10,20 @@ from typing import Any
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+from veriscene import files
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.experiments.settings import as_changes, configure, flat, train_command, written
 from veriscene.experiments.tuning import DEFAULT_SPACE
 from veriscene.experiments.tuning import SPACE_FORMS as FORMS
 from veriscene.models.base import Progress, silent
+from veriscene.scenes import nlvr
 from veriscene.training.run import open_source
 from veriscene.training.settings import has_effect
 
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
 Space = Mapping[str, Distribution]  # by section.key
+FINGERPRINT, CHANGED = "corpus fingerprint", "its corpus or its programs have changed"
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Search:
     space: Space
     fingerprint: int  # of the train and dev examples, or of what a teacher teaches
     programs: Sequence[Path] = ()  # files that a teacher teaches from
+    digest: str = ""  # of the files of the corpus and of programs
 
     @classmethod
     def plan(
@@ -52,8 +56,15 @@ class Search:
             # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
             changes = [*changes, "training.evaluate_every=0"]
             config = configure(preset, changes)
+        digest = _digest(data, programs)
         with closing(open_source(config, data, programs, progress=progress)) as source:
-            return cls(preset, data, changes, config, values, source.fingerprint, programs)
+            return cls(preset, data, changes, config, values, source.fingerprint, programs, digest)
+
+    def check_unchanged(self) -> None:
+        """Raises InputError if a trial that starts now would see other examples than those before."""
+        if _digest(self.data, self.programs) != self.digest:
+            what = f"{CHANGED} during the search"
+            raise InputError(what, where=self.data, allowed="restore them, or search again in another folder")
 
     def changes_of(self, params: Mapping[str, Any]) -> list[str]:
         """All changes of the preset in a trial with these sampled values."""
@@ -76,7 +87,11 @@ class Search:
     def to_json(self) -> dict[str, Any]:
         """All that identifies the search, as a flat JSON object."""
         space = {f"--space {key}": describe(values) for key, values in self.space.items()}
-        return {"preset": self.preset, "corpus fingerprint": self.fingerprint, **flat(self.config), **space}
+        return {"preset": self.preset, FINGERPRINT: self.fingerprint, **flat(self.config), **space}
+
+
+def _digest(data: Path, programs: Sequence[Path]) -> str:
+    return files.digest([*(nlvr.split_file(data, split) for split in ("train", "dev")), *programs])
 
 
 def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str], programs: Sequence[Path] = ()) -> Space:

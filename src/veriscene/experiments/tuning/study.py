@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from veriscene import files
 from veriscene.errors import InputError
-from veriscene.experiments.tuning.space import Search
+from veriscene.experiments.tuning.space import CHANGED, FINGERPRINT, Search
 from veriscene.training.checkpoint import BEST
 from veriscene.training.trainer import LAST
 
@@ -75,6 +75,7 @@ class Study:
         for key in {**before, **now}:
             if before.get(key) != now.get(key):
                 what = f"this study was started with {key}={before.get(key)}, not {now.get(key)}"
+                what = f"{CHANGED} since this study was started" if key == FINGERPRINT else what
                 allowed = "continue with the same, or choose another folder with --out"
                 raise InputError(what, where=self.folder, allowed=allowed)
 

@@ -56,7 +56,9 @@ def tune(
     failures: list[FrozenTrial] = []  # since the last success
     with studies.opened(folder, search) as study, interruptible() as asked_to_stop:
         started, before = time.monotonic(), len(study.finished())
-        ended = _run(study, trials, jobs, accelerator, lambda: asked_to_stop.is_set() or len(failures) >= MOST_FAILURES)
+        ended = _run(
+            study, trials, jobs, accelerator, lambda: asked_to_stop.is_set() or len(failures) >= MOST_FAILURES, say
+        )
         with closing(ended):
             for trial in ended:
                 if studies.is_cut_off(trial):
@@ -73,7 +75,12 @@ def tune(
 
 
 def _run(
-    study: Study, trials: int, jobs: int, accelerator: Accelerators, should_stop: Callable[[], bool]
+    study: Study,
+    trials: int,
+    jobs: int,
+    accelerator: Accelerators,
+    should_stop: Callable[[], bool],
+    say: Callable[[str], None],
 ) -> Generator[FrozenTrial]:
     """Keeps `jobs` workers busy until `trials` are finished, and yields each trial whose worker has ended."""
     threads = max(1, torch.get_num_threads() // jobs)
@@ -86,8 +93,10 @@ def _run(
                 for worker in workers.values():
                     worker.terminate()  # it stops after its current step
             while not stopping and len(workers) < min(jobs, trials - len(study.finished())):
+                study.search.check_unchanged()
                 number = study.ask()
                 workers[number] = _start(study.search, study.run_folder(number), number, threads, accelerator)
+                say(f"trial {number}  started: {_settings(study, study.trials()[number])}")
             if not workers:
                 return
             wait([worker.sentinel for worker in workers.values()], timeout=0.2)  # seconds, to notice Ctrl-C
@@ -103,13 +112,17 @@ def _run(
 
 
 def _result(study: Study, trial: FrozenTrial) -> str:
-    settings = " ".join(as_changes(study.search.rounded(trial.params)))
+    settings = _settings(study, trial)
     if ERROR in trial.user_attrs:
         return f"trial {trial.number}  failed: {trial.user_attrs[ERROR]}  {settings}"
     result = f"dev {trial.value:.1%}{', pruned' if trial.state is TrialState.PRUNED else ''}"
     if best := study.best():
         result += f"  best {best.value:.1%} (trial {best.number})"
     return f"trial {trial.number}  {result}  {trial.user_attrs[SECONDS]:.0f} s  {settings}"
+
+
+def _settings(study: Study, trial: FrozenTrial) -> str:
+    return " ".join(as_changes(study.search.rounded(trial.params)))
 
 
 def _start(*arguments: Any) -> BaseProcess:

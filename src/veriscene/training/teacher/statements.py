@@ -12,12 +12,10 @@ from pathlib import Path
 from veriscene.config import TeacherConfig
 from veriscene.errors import InputError
 from veriscene.meaning import grammar
-from veriscene.meaning.notation import parse_kind, parse_program, read_records
+from veriscene.meaning.notation import read_programs
 from veriscene.meaning.scene_drawing import SceneKind
-from veriscene.scenes.nlvr import check_statement
 from veriscene.training.teacher.workers import Workers
 
-_NEEDS = "sentence (or statement) and program; kind (tower or scatter) may be left out"
 TRIES_PER_STATEMENT = 200
 BARREN, BARREN_ROUNDS = 0.01, 3  # a share of new statements, and rounds, after which it is not worth going on
 STATEMENTS_PER_BLOCK = 250
@@ -33,38 +31,25 @@ class Taught:
     scenes: int  # an epoch
 
 
-def check_files(paths: Iterable[Path]) -> None:
-    """Raises InputError for a pipe: programs are read several times, and again when a run is resumed."""
-    for path in paths:
+def check_files(paths: Sequence[Path]) -> None:
+    """Raises InputError unless a teacher could read these files, so that nothing else is done before."""
+    for number, path in enumerate(paths):
         if path.exists() and not path.is_file() and not path.is_dir():
+            # Programs are read several times, and again when a run is resumed.
             raise InputError("is not a regular file", where=path, allowed="save the programs to a file first")
+        if path.resolve() in (other.resolve() for other in paths[:number]):
+            raise InputError("is given twice", where=path, allowed="give each file of programs once")
+        read_programs(path)
 
 
 def read_statements(path: Path, *, scenes: int) -> list[Taught]:
     """The statements of a JSON lines file, in order; raises InputError with the number of the first invalid line."""
-
-    def parse(record: dict[str, object]) -> Taught:
-        named = [name for name in ("sentence", "statement") if name in record]
-        if len(named) != 1 or "program" not in record:
-            what = "has both sentence and statement" if len(named) == 2 else f"{_missing(named)} is missing"
-            raise InputError(what, allowed=f"each line needs {_NEEDS}")
-        try:
-            text = check_statement(record[named[0]])
-        except InputError as error:
-            raise error.at(named[0]) from None
-        kind = parse_kind(record["kind"]) if record.get("kind") is not None else None
-        return Taught(text, parse_program(record["program"]).text, kind, scenes)
-
-    return read_records(path, parse, needs=_NEEDS)
+    return [Taught(each.text, each.program.text, each.kind, scenes) for each in read_programs(path)]
 
 
 def plain(text: str) -> str:
     """What two texts have in common that differ only in capitals and a full stop."""
     return text.lower().rstrip(" .")
-
-
-def _missing(named: Sequence[str]) -> str:
-    return "program" if named else "sentence"
 
 
 @dataclass(frozen=True)
