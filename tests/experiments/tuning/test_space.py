@@ -36,7 +36,7 @@ WRONG = {
     "model.pooling=max,most": "most",
     "model.penalty=1:2": "model.penalty",
     "training.policy_weight=0:1": "training.policy_weight has no effect on biatt",
-    "teacher.scenes=1:64": "teacher.scenes has no effect on biatt",
+    "teacher.scenes=1:64": "teacher.scenes has no effect without a teacher",
     "training.clip=1:5": "training.clip is also fixed by another option",
 }
 
@@ -66,6 +66,8 @@ def test_values_have_the_type_of_their_setting_and_survive_a_round_trip() -> Non
         "model.letters": CategoricalDistribution((True, False)),
         "teacher.grammar_scenes": IntDistribution(2, 64),
     }
+    taught = ["teacher.grammar_scenes=2:64", "teacher.statements=10:20"]  # in every trial, though not in the preset
+    assert read_space(taught, preset="biatt", changes=[]).keys() == {"teacher.grammar_scenes", "teacher.statements"}
     again = [f"{key}={describe(values)}" for key, values in space.items()]
     assert read_space(again, preset="spatial-synthetic", changes=[]) == space
 

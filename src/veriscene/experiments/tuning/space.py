@@ -100,7 +100,8 @@ def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str], pro
     Raises InputError unless every bound and every choice gives a valid configuration.
     """
     config = configure(preset, changes)
-    taught = bool(programs or config.teacher.statements)
+    searched = {line.partition("=")[0].strip() for line in lines}
+    taught = bool(programs or config.teacher.statements or "teacher.statements" in searched)
     settings, fixed = flat(config), {change.partition("=")[0].strip() for change in changes}
     space: dict[str, Distribution] = {}
     for line in lines or DEFAULT_SPACE:
@@ -116,7 +117,8 @@ def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str], pro
             if key in space:
                 raise InputError(f"{key} is given twice", allowed="give it once")
             if is_idle:
-                raise InputError(f"{key} has no effect on {config.model.name}")
+                without = "without a teacher" if key.startswith("teacher.") else f"on {config.model.name}"
+                raise InputError(f"{key} has no effect {without}")
             space[key] = _read_values(key, values, preset, changes)
         except InputError as error:
             raise error.at(f"--space {line}") from None
