@@ -125,6 +125,17 @@ def test_ctrl_c_in_the_last_step_of_a_seed_starts_no_other(
     assert train(tmp_path / "two", corpus) is not None
 
 
+def test_ctrl_c_between_two_seeds_loses_nothing(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(seeds, "_judge", interrupted)
+        assert train(tmp_path / "two", corpus) is None
+    assert (tmp_path / "two" / "seed5" / "best").is_dir() and not (tmp_path / "two" / "seed6").exists()
+    assert train(tmp_path / "two", corpus) is not None
+
+
 def test_verdicts_of_deleted_weights_are_not_kept(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -186,10 +186,13 @@ def train(
     with run.locked(folder, accelerator):
         record = read(folder)
         _check_unchanged(folder, record)
-        for seed in record.seeds:
-            if not _train_seed(folder / f"seed{seed}", seed, record, accelerator, say, progress, quiet):
-                return None
-        summary = judge(folder, "dev", accelerator=accelerator)
+        try:
+            for seed in record.seeds:
+                if not _train_seed(folder / f"seed{seed}", seed, record, accelerator, say, progress, quiet):
+                    return None
+            summary = judge(folder, "dev", accelerator=accelerator)
+        except KeyboardInterrupt:  # while no seed is trained, which would save first
+            return None
         if accelerator.is_main_process:
             best = f"seed{summary.best.seed}"
             tree = {"best": best, "supervision": supervision(folder), "dev": summary.to_json()}
