@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import socket
@@ -9,13 +10,15 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
+from fastapi import Request
 from http_service import Client, HeldJudge, running
 from small_models import EXAMPLES, judge_of
 
@@ -24,6 +27,7 @@ from veriscene.models.vision.eyes import Eyes
 from veriscene.scenes.picture import to_png
 from veriscene.scenes.raster import pixels
 from veriscene.scenes.scene import parse_scene, scene_to_json
+from veriscene.serving import app
 from veriscene.serving.documentation import QUESTION, ROUTES, SCENE, STATEMENT
 from veriscene.serving.eyes import EyesJudge
 from veriscene.serving.judge import Question
@@ -216,6 +220,26 @@ def test_a_request_that_takes_too_long_is_503_and_is_not_judged_later() -> None:
         held.released.set()
         assert client.post("/api/judge", QUESTION)[0] == 200
     assert held.batches == [1, 1]  # the one that had begun, and the last request
+
+
+def test_what_took_too_long_has_ended_before_the_client_hears_of_it() -> None:
+    ended = False
+
+    async def answer() -> None:
+        nonlocal ended
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.01)
+            ended = True
+
+    async def handle() -> bool:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await app._unless_gone(cast(Request, SimpleNamespace(receive=asyncio.Event().wait)), answer())
+        return ended
+
+    assert asyncio.run(handle())
 
 
 def test_a_client_that_goes_away_does_not_disturb_the_others() -> None:

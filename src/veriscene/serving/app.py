@@ -162,6 +162,8 @@ async def _unless_gone(request: Request, answer: Coroutine[Any, Any, Any]) -> An
     finally:
         task.cancel()
         gone.cancel()
+        # A client that hears that it took too long must not be judged after that.
+        await asyncio.gather(task, gone, return_exceptions=True)
 
 
 def _parse(body: bytes) -> object:
