@@ -50,6 +50,16 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise InputError(f"cannot be read ({error.strerror})", where=path) from None
 
 
+def digest(paths: Iterable[Path]) -> str:
+    """Of the content of these files, one after another."""
+    found = hashlib.sha256()
+    for path in paths:
+        with opened(path) as stream:
+            for chunk in iter(lambda: stream.read(1 << 20), b""):
+                found.update(chunk)
+    return found.hexdigest()
+
+
 def read_lines(stream: BinaryIO) -> Iterator[tuple[int, str | InputError]]:
     """Numbered lines, each as soon as it arrives, in bounded memory.
 
@@ -114,16 +124,6 @@ def _reject_constant(name: str) -> NoReturn:
 
 
 # ---------------------------------------------------------------- writing
-
-
-def digest(paths: Iterable[Path]) -> str:
-    """Of the content of these files, one after another."""
-    found = hashlib.sha256()
-    for path in paths:
-        with opened(path) as stream:
-            for chunk in iter(lambda: stream.read(1 << 20), b""):
-                found.update(chunk)
-    return found.hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -38,9 +38,7 @@ def reproduce(
         Path | None, typer.Option(readable=False, help="Folder of all runs. Default: runs/PLAN; for paper: runs.")
     ] = None,
     rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
-    seeds: Annotated[
-        int, typer.Option(min=3, max=1000, help="Seeds per row; rows trained with fewer get the missing ones.")
-    ] = 3,
+    seeds: Annotated[int, typer.Option(min=3, help="Seeds per row; rows trained with fewer get the missing ones.")] = 3,
     teacher: Teacher = None,
     changes: Changes = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the expected time.")] = False,
@@ -73,12 +71,7 @@ def reproduce(
     folder, accelerator = out or Path("runs") / plan, make_accelerator()
     work = Reproduction(PLANS[plan], changes or [], data, folder, accelerator, teacher or [])
     if not rows:
-        lacking = work.lacking(todo)
-        if len(lacking) == len(todo):
-            raise next(iter(lacking.values()))
-        for name, reason in lacking.items():
-            output.say(f"{name}: left out: {reason}")
-        todo = [row for row in todo if row.name not in lacking]
+        todo = _trainable(work, todo)
     work.check(todo)
     left = work.expected_seconds_left(todo, lambda row, time: output.say(f"{row:<45} about {clock(time)}"))
     total = output.expected_time(sum(left.values()), accelerator)
@@ -89,6 +82,16 @@ def reproduce(
     with output.progress_bar(PREPARING) as progress:
         table = _train_rows(replace(work, progress=progress), todo, plan, unfinished=left)
     output.result(json.dumps(table.to_json()) if as_json else table.markdown().rstrip("\n"))
+
+
+def _trainable(work: Reproduction, rows: Sequence[Row]) -> list[Row]:
+    """Says which rows lack something that is not here, and returns the others; InputError if there are none."""
+    lacking = work.lacking(rows)
+    if len(lacking) == len(rows):
+        raise next(iter(lacking.values()))
+    for name, reason in lacking.items():
+        output.say(f"{name}: left out: {reason}")
+    return [row for row in rows if row.name not in lacking]
 
 
 def _train_rows(work: Reproduction, rows: Sequence[Row], plan: str, *, unfinished: Collection[str]) -> Table:

@@ -88,6 +88,7 @@ class Reproduction:
         self._check_changes()
         check_files(self.programs)
         for row in rows:
+            seeds.check_count(row.seeds)
             self.taught_by(row)
         configurations = {row.name: self.configuration(row) for row in rows}
         for row in planned(self.plan):

@@ -72,8 +72,7 @@ def start(
 ) -> None:
     """Creates a folder for `count` seeds, starting with the configuration's own; not if they could not be trained."""
     config = located(config)
-    if not 1 <= count <= MOST:
-        raise InputError(f"--seeds {count}", allowed=f"give a number from 1 to {MOST:,}")
+    check_count(count)
     seeds = list(range(config.training.seed, config.training.seed + count))
     record = Record(
         preset,
@@ -91,9 +90,14 @@ def start(
     if data is not None:
         first = record.initial_of(seeds[0])
         run.check_trainable(config, data, programs=programs, initial=first, accelerator=accelerator, progress=progress)
-    record = replace(record, digest=_digest(record))
+    record = replace(record, digest=run.data_digest(record.data, record.programs))
     with run.created(folder, accelerator, fill=[SEEDS]):
         on_main_process(accelerator, lambda: _write(folder, record))
+
+
+def check_count(count: int) -> None:
+    if not 1 <= count <= MOST:
+        raise InputError(f"--seeds {count}", allowed=f"give a number from 1 to {MOST:,}")
 
 
 def extend(folder: Path, count: int) -> None:
@@ -145,15 +149,9 @@ def _write(folder: Path, record: Record) -> None:
     files.write_text(folder / SEEDS, json.dumps(tree, indent=1) + "\n")
 
 
-def _digest(record: Record) -> str | None:
-    splits = [] if record.data is None else [nlvr.split_file(record.data, split) for split in ("train", "dev")]
-    paths = [*splits, *record.programs]
-    return files.digest(paths) if paths else None
-
-
 def _check_unchanged(folder: Path, record: Record) -> None:
     """A finished seed is not looked at again, so this is the only check that the next one sees the same examples."""
-    if record.digest is not None and record.digest != _digest(record):
+    if record.digest is not None and record.digest != run.data_digest(record.data, record.programs):
         allowed = f"continue with the {'corpus and the programs' if record.programs else 'corpus'} it was started on"
         raise InputError("its data has changed since", where=folder, allowed=allowed)
 

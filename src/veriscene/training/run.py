@@ -157,6 +157,13 @@ def open_source(
     return source
 
 
+def data_digest(corpus: Path | None, programs: Sequence[Path]) -> str | None:
+    """Changes with the files that `open_source` reads, except for pictures; None if there are none."""
+    splits = [] if corpus is None else [nlvr.split_file(corpus, split) for split in ("train", "dev")]
+    paths = [*splits, *programs]
+    return files.digest(paths) if paths else None
+
+
 def make_trainer(
     config: Config,
     folder: Path,

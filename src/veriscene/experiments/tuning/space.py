@@ -10,15 +10,13 @@ from typing import Any
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from veriscene import files
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.experiments.settings import as_changes, configure, flat, train_command, written
 from veriscene.experiments.tuning import DEFAULT_SPACE
 from veriscene.experiments.tuning import SPACE_FORMS as FORMS
 from veriscene.models.base import Progress, silent
-from veriscene.scenes import nlvr
-from veriscene.training.run import open_source
+from veriscene.training.run import data_digest, open_source
 from veriscene.training.settings import has_effect
 
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
@@ -35,7 +33,7 @@ class Search:
     space: Space
     fingerprint: int  # of the train and dev examples, or of what a teacher teaches
     programs: Sequence[Path] = ()  # files that a teacher teaches from
-    digest: str = ""  # of the files of the corpus and of programs
+    digest: str | None = None  # of the files of the corpus and of programs
 
     @classmethod
     def plan(
@@ -56,13 +54,13 @@ class Search:
             # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
             changes = [*changes, "training.evaluate_every=0"]
             config = configure(preset, changes)
-        digest = _digest(data, programs)
+        digest = data_digest(data, programs)
         with closing(open_source(config, data, programs, progress=progress)) as source:
             return cls(preset, data, changes, config, values, source.fingerprint, programs, digest)
 
     def check_unchanged(self) -> None:
         """Raises InputError if a trial that starts now would see other examples than those before."""
-        if _digest(self.data, self.programs) != self.digest:
+        if data_digest(self.data, self.programs) != self.digest:
             what = f"{CHANGED} during the search"
             raise InputError(what, where=self.data, allowed="restore them, or search again in another folder")
 
@@ -88,10 +86,6 @@ class Search:
         """All that identifies the search, as a flat JSON object."""
         space = {f"--space {key}": describe(values) for key, values in self.space.items()}
         return {"preset": self.preset, FINGERPRINT: self.fingerprint, **flat(self.config), **space}
-
-
-def _digest(data: Path, programs: Sequence[Path]) -> str:
-    return files.digest([*(nlvr.split_file(data, split) for split in ("train", "dev")), *programs])
 
 
 def read_space(lines: Sequence[str], *, preset: str, changes: Sequence[str], programs: Sequence[Path] = ()) -> Space:

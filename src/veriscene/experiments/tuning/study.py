@@ -74,8 +74,10 @@ class Study:
             return
         for key in {**before, **now}:
             if before.get(key) != now.get(key):
-                what = f"this study was started with {key}={before.get(key)}, not {now.get(key)}"
-                what = f"{CHANGED} since this study was started" if key == FINGERPRINT else what
+                if key == FINGERPRINT:
+                    what = f"{CHANGED} since this study was started"
+                else:
+                    what = f"this study was started with {key}={before.get(key)}, not {now.get(key)}"
                 allowed = "continue with the same, or choose another folder with --out"
                 raise InputError(what, where=self.folder, allowed=allowed)
 
