@@ -38,8 +38,8 @@ def row(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "row"
 
 
-def ship(row: Path, shipped: Path, name: str = "mine", alias: str | None = None) -> Path:
-    place: Path = shipping.ship(row, name, commit="abc", machine="a machine", alias=alias, shipped=shipped)
+def ship(row: Path, shipped: Path, name: str = "mine", **given: str) -> Path:
+    place: Path = shipping.ship(row, name, commit="abc", machine="a machine", shipped=shipped, **given)
     return place
 
 
@@ -50,7 +50,7 @@ def judges(monkeypatch: pytest.MonkeyPatch, *accuracies: float) -> None:
 
 
 def test_the_best_seed_ships_in_half_precision_with_its_card_and_alias(row: Path, tmp_path: Path) -> None:
-    place = ship(row, tmp_path, alias="best")
+    place = ship(row, tmp_path, alias="best", note="It was stopped early.")
     best = checkpoints.load(row)
     loaded = checkpoints.load(place)
     for name, weight in best.model.state_dict().items():
@@ -58,6 +58,7 @@ def test_the_best_seed_ships_in_half_precision_with_its_card_and_alias(row: Path
     assert loaded.metrics["commit"] == "abc" and loaded.metrics["supervision"] == "labels"
     assert loaded.config == best.config
     card = (place / shipping.CARD).read_text(encoding="utf-8")
+    assert "It was stopped early." in card
     assert f"| {100 * loaded.metrics['dev_accuracy']:.1f} |" in card
     assert "| 75.0 |" in card  # of the recorded test verdicts
     assert f"--seed {best.config.training.seed} " in card and "takes the box that fits best" in card

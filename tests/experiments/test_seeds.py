@@ -192,6 +192,19 @@ def test_all_seeds_are_taught_the_same_programs(has_corpus: bool, tmp_path: Path
     assert (folder / "seed1" / "dev.csv").exists() and not (folder / "seed2").exists()
 
 
+def test_what_a_teacher_remarks_is_said_once_and_preparing_it_shows_progress(tmp_path: Path, corpus: Path) -> None:
+    programs, lines, shown = tmp_path / "own.jsonl", list[str](), list[int]()
+    known = '{"statement": "There is a circle.", "program": "exist(filter_obj(all_items, is_circle))"}\n'
+    programs.write_text(known + '{"statement": "One is one.", "program": "1 == 1"}\n')
+    config = tiny("teacher.scenes=8", "teacher.workers=1", "data.minimum_count=1")
+    given = {"preset": "bienc", "data": corpus, "folder": tmp_path / "two", "programs": [programs]}
+    seeds.start(config, count=2, accelerator=Accelerator(), **given)
+    progress = lambda done, total: shown.append(done)  # noqa: E731
+    seeds.train(tmp_path / "two", accelerator=Accelerator(), say=lines.append, progress=progress, quiet=True)
+    assert sum("found only true or only false: 1, as 'One is one.'" in line for line in lines) == 1
+    assert shown
+
+
 def test_a_folder_is_continued_only_with_its_own_settings_and_corpus(corpus: Path, tmp_path: Path) -> None:
     train(tmp_path / "two", corpus)
     seeds.check_same(tmp_path / "two", corpus, tiny("training.seed=5"))
