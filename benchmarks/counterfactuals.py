@@ -21,13 +21,13 @@ import torch
 
 import veriscene
 from veriscene import files
-from veriscene.meaning import scene_moves
-from veriscene.meaning.notation import read_programs
-from veriscene.meaning.program import Program
-from veriscene.scenes import nlvr
-from veriscene.scenes.nlvr import Example
-from veriscene.serving.counterfactual import Search, find_flip
-from veriscene.serving.judge import Judge, Question
+from veriscene.judge.counterfactual import Search, find_flip
+from veriscene.judge.judge import Judge, Question
+from veriscene.language.notation import read_programs
+from veriscene.language.program import Program
+from veriscene.world import moves as scene_moves
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
 
 
 @dataclass(frozen=True)

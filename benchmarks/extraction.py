@@ -18,7 +18,8 @@ import torch
 from veriscene.models.base import silent
 from veriscene.models.vision.backbone import BACKBONES, load_weights
 from veriscene.models.vision.features import Distinct, extract
-from veriscene.scenes import nlvr, raster
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr import raster
 
 SPLITS = ("train", "dev", "test")
 

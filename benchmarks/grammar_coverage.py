@@ -25,11 +25,11 @@ from pathlib import Path
 
 from program_skeletons import skeleton
 from veriscene.errors import InputError
-from veriscene.meaning.grammar import draw
-from veriscene.meaning.notation import Statement, read_programs
-from veriscene.meaning.scene_drawing import SCENE_KINDS, draw_scene
-from veriscene.scenes import nlvr
-from veriscene.scenes.scene import Box, Color, Scene
+from veriscene.language.notation import Statement, read_programs
+from veriscene.world.scene import Box, Color, Scene
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.grammar import draw
+from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS, draw_scene
 
 Words = tuple[str, ...]
 START, END = "<s>", "</s>"

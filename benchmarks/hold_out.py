@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from veriscene.errors import InputError
-from veriscene.scenes import nlvr
-from veriscene.scenes.nlvr import Example
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
 
 LARGEST_GROUP = 60  # very common statements stay in train
 

@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from veriscene.scenes.picture import to_png
-from veriscene.scenes.raster import pixels
-from veriscene.scenes.scene import parse_scene
-from veriscene.serving.documentation import QUESTION, ROUTES, SCENE
+from veriscene.service.documentation import QUESTION, ROUTES, SCENE
+from veriscene.world.scene import parse_scene
+from veriscene.worlds.nlvr.picture import to_png
+from veriscene.worlds.nlvr.raster import pixels
 
 SECONDS = 30.0  # until a request counts as never answered
 IMAGE = base64.b64encode(to_png(pixels(parse_scene(SCENE)))).decode()

@@ -20,12 +20,12 @@ from statistics import median
 import torch
 
 from veriscene.errors import InputError
-from veriscene.scenes import nlvr
-from veriscene.scenes.nlvr import Example
-from veriscene.serving.judge import Judge, TorchJudge
-from veriscene.serving.onnx.export import export
-from veriscene.serving.onnx.judge import OnnxJudge
-from veriscene.training import checkpoint as checkpoints
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.judge import Judge, TorchJudge
+from veriscene.judge.onnx.export import export
+from veriscene.judge.onnx.judge import OnnxJudge
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
 
 WARM_UP = 20  # examples
 ROUNDS = 3

@@ -15,11 +15,11 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from veriscene.meaning.notation import read_programs
-from veriscene.meaning.program import Program
-from veriscene.scenes import nlvr
-from veriscene.scenes.nlvr import Example
-from veriscene.scenes.scene import Box, Scene
+from veriscene.language.notation import read_programs
+from veriscene.language.program import Program
+from veriscene.world.scene import Box, Scene
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
 
 PAIRS, RANDOM_SCENES = 24, 40  # pairs of other boxes that a box is scored with
 

@@ -18,18 +18,18 @@ from pathlib import Path
 
 import torch
 
+from veriscene.data.batch import Batch, required
+from veriscene.data.encoder import ItemOrder
 from veriscene.errors import InputError
-from veriscene.evaluation.comparison import difference
-from veriscene.evaluation.metrics import score
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import Checkpoint
+from veriscene.metrics.accuracy import score
+from veriscene.metrics.comparison import difference
 from veriscene.models import Model, Order
 from veriscene.models.base import INFERENCE_BATCH, judge_in_batches
 from veriscene.models.biatt_pointer import BiATTPointer, sampled
-from veriscene.scenes import nlvr
-from veriscene.scenes.nlvr import Example
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.encoder import ItemOrder
-from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import Checkpoint
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
 
 
 def verdicts(model: Model, examples: Sequence[Example], corpus: Batch) -> dict[str, bool]:

@@ -22,9 +22,9 @@ from torch.utils.data import DataLoader
 
 sys.path.append(str(Path(__file__).parent))  # this file may be loaded by its path
 from plain_data import PlainBatch, PlainDataset, Resident, Sample, collate, loader
-from veriscene.scenes.nlvr import Example
-from veriscene.tensors.items import ITEM_FEATURES
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
+from veriscene.data.items import ITEM_FEATURES
+from veriscene.data.vocabulary import PADDING, Vocabulary
+from veriscene.worlds.nlvr.corpus import Example
 
 __all__ = ["PlainDataset", "Resident", "collate", "loader"]  # imported from here
 

@@ -27,15 +27,15 @@ import torch
 
 from veriscene import models
 from veriscene.config import Config
-from veriscene.corpora import synthetic
+from veriscene.data.encoder import ItemOrder
+from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
-from veriscene.scenes import nlvr
-from veriscene.scenes.nlvr import Example
-from veriscene.serving.onnx.export import export
-from veriscene.serving.onnx.judge import OnnxJudge
-from veriscene.tensors.encoder import ItemOrder
-from veriscene.tensors.vocabulary import Vocabulary
-from veriscene.training.checkpoint import Checkpoint
+from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.onnx.export import export
+from veriscene.judge.onnx.judge import OnnxJudge
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr import synthetic
+from veriscene.worlds.nlvr.corpus import Example
 
 IN_BULK = 989  # the size of NLVR's dev split
 ONE_BY_ONE = 40  # examples per turn

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from veriscene.experiments.plans import ABLATIONS, BEYOND, MEASURED_AS, SPATIAL, TABLE1, TAUGHT_ORDERS, Plan, Row
+from veriscene.lab.plans import ABLATIONS, BEYOND, MEASURED_AS, SPATIAL, TABLE1, TAUGHT_ORDERS, Plan, Row
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {"README.md": ("summary",), "docs/results.md": ("table1", "beyond", "spatial", "orders", "ablations")}

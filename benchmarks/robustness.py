@@ -22,14 +22,15 @@ import torch
 import veriscene
 from veriscene import files
 from veriscene.errors import InputError
+from veriscene.judge.judge import Judge, Question
 from veriscene.models.vision.eyes import Eyes
-from veriscene.scenes import decode, nlvr, picture, raster
-from veriscene.scenes.distort import DISTORTIONS, Distortion, scale
-from veriscene.scenes.nlvr import Example
-from veriscene.scenes.picture_files import with_pictures
-from veriscene.scenes.raster import Pixels
-from veriscene.scenes.scene import Box, Scene
-from veriscene.serving.judge import Judge, Question
+from veriscene.world.scene import Box, Scene
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr import decode, picture, raster
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.distort import DISTORTIONS, Distortion, scale
+from veriscene.worlds.nlvr.picture_files import with_pictures
+from veriscene.worlds.nlvr.raster import Pixels
 
 TOLERANCE = 2  # pixels
 CHUNK = 64  # pictures held at once

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veriscene.corpora import synthetic
-from veriscene.scenes.scene import scene_to_json
-from veriscene.serving.limits import Limits
+from veriscene.service.limits import Limits
+from veriscene.world.scene import scene_to_json
+from veriscene.worlds.nlvr import synthetic
 
 HOST = "127.0.0.1"
 WARM_UP = 32  # requests before each measurement
@@ -87,7 +87,7 @@ def describe(result: dict[str, object]) -> str:
 @contextmanager
 def _serving(model: str, limits: Limits) -> Iterator[int]:
     """The port of a server in a process of its own, which is ready."""
-    from veriscene.serving.server import listen
+    from veriscene.service.server import listen
 
     listener = listen(HOST, 0)
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(model, limits, listener), daemon=True)
@@ -102,9 +102,9 @@ def _serving(model: str, limits: Limits) -> Iterator[int]:
 
 
 def _serve(model: str, limits: Limits, listener: socket.socket) -> None:
-    from veriscene.serving import load
-    from veriscene.serving.app import make_app
-    from veriscene.serving.server import configure_torch, run
+    from veriscene.judge import load
+    from veriscene.service.app import make_app
+    from veriscene.service.server import configure_torch, run
 
     configure_torch()  # one thread is faster one at a time, too
     run(make_app({model: load(model)}, settings=limits), listener)

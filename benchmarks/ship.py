@@ -18,15 +18,15 @@ from pathlib import Path
 
 from veriscene import files
 from veriscene.errors import InputError
-from veriscene.evaluation import metrics
-from veriscene.evaluation.metrics import Scores
-from veriscene.scenes import nlvr
-from veriscene.serving.card import model_card
-from veriscene.serving.evaluate import evaluate
-from veriscene.serving.judge import TorchJudge
-from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import ALIASES, WEIGHTS, Checkpoint
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.card import model_card
+from veriscene.judge.checkpoint import ALIASES, WEIGHTS, Checkpoint
+from veriscene.judge.evaluate import evaluate
+from veriscene.judge.judge import TorchJudge
+from veriscene.metrics import accuracy as metrics
+from veriscene.metrics.accuracy import Scores
 from veriscene.training.run_record import read_record
+from veriscene.worlds.nlvr import corpus as nlvr
 
 SHIPPED = Path(__file__).resolve().parent.parent / "src" / "veriscene" / "checkpoints"
 CARD = "MODEL_CARD.md"

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from veriscene.corpora import synthetic
-from veriscene.meaning.near_miss import labelled_scenes
-from veriscene.meaning.notation import Statement, parse
+from veriscene.data.teacher.maker import Made
+from veriscene.data.teacher.source import TeacherSource
+from veriscene.data.teacher.workers import usable_cores
+from veriscene.language.notation import Statement, parse
 from veriscene.models import load_preset
-from veriscene.scenes.nlvr import Example
-from veriscene.training.teacher.maker import Made
-from veriscene.training.teacher.source import TeacherSource
-from veriscene.training.teacher.workers import usable_cores
+from veriscene.worlds.nlvr import synthetic
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.near_miss import labelled_scenes
 
 EVALUATED_SCENES = 1024
 

@@ -27,12 +27,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from veriscene import models
 from veriscene.config import Config
+from veriscene.data.source import CorpusSource
 from veriscene.errors import InputError
 from veriscene.models import Model
-from veriscene.scenes.nlvr import Example
 from veriscene.training.optimization import make_optimizer, tf32
-from veriscene.training.source import CorpusSource
 from veriscene.training.step import CapturedStep, PlainStep, Step
+from veriscene.worlds.nlvr.corpus import Example
 
 # What presets use and the plain implementation lacks: a second pass, other coordinates, half precision.
 SAME_WORK = ("training.r_drop=0", "training.precision=tf32", "model.coordinates=corner")

@@ -15,12 +15,12 @@ import torch
 
 from veriscene import models
 from veriscene.config import Config, ModelConfig
+from veriscene.data.vocabulary import Vocabulary
+from veriscene.judge.checkpoint import Checkpoint
 from veriscene.models.biatt_pointer import Choose
-from veriscene.scenes import nlvr
-from veriscene.scenes.nlvr import Example
-from veriscene.scenes.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size
-from veriscene.tensors.vocabulary import Vocabulary
-from veriscene.training.checkpoint import Checkpoint
+from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
 
 
 def random_box(rng: random.Random, most: int = 8) -> Box:

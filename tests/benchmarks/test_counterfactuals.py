@@ -10,7 +10,7 @@ import pytest
 
 from samples import yellow_circle_examples
 from scripts import script
-from veriscene.scenes import nlvr
+from veriscene.worlds.nlvr import corpus as nlvr
 
 counterfactuals = script("counterfactuals")
 

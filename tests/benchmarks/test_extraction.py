@@ -8,7 +8,7 @@ import pytest
 
 from samples import yellow_circle_examples
 from scripts import script
-from veriscene.scenes import nlvr
+from veriscene.worlds.nlvr import corpus as nlvr
 
 
 def test_every_sub_image_of_the_three_splits_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

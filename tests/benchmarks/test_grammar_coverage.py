@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from scripts import BENCHMARKS, script
-from veriscene.meaning.notation import Statement, parse
+from veriscene.language.notation import Statement, parse
 
 sys.path.insert(0, str(BENCHMARKS))  # for its own import of program_skeletons
 module = script("grammar_coverage")

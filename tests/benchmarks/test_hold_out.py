@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from samples import yellow_circle_examples
 from scripts import script
-from veriscene.scenes.nlvr import Example
+from veriscene.worlds.nlvr.corpus import Example
 
 module = script("hold_out")
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from samples import fresh_checkpoint, yellow_circle_examples
-from veriscene.scenes import nlvr
-from veriscene.training import checkpoint as checkpoints
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.worlds.nlvr import corpus as nlvr
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "latency.py"
 

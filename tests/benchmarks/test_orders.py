@@ -13,14 +13,14 @@ from samples import yellow_circle_examples
 from scripts import script
 from veriscene import models
 from veriscene.config import Config
+from veriscene.data.encoder import Encoder, ItemOrder
+from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import Checkpoint
 from veriscene.models.biatt import BiATT
 from veriscene.models.biatt_pointer import BiATTPointer
-from veriscene.scenes import nlvr
-from veriscene.tensors.encoder import Encoder, ItemOrder
-from veriscene.tensors.vocabulary import Vocabulary
-from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import Checkpoint
+from veriscene.worlds.nlvr import corpus as nlvr
 
 orders = script("orders")
 

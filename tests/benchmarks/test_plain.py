@@ -10,13 +10,13 @@ from torch.testing import assert_close
 
 from samples import given, random_scene, yellow_circle_examples
 from scripts import script
+from veriscene.data.encoder import Encoder, ItemOrder
+from veriscene.data.vocabulary import Vocabulary
 from veriscene.models import MODELS, build
 from veriscene.models.biatt_pointer import sampled
-from veriscene.scenes.nlvr import Example
-from veriscene.scenes.scene import Box
-from veriscene.tensors.encoder import Encoder, ItemOrder
-from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.objective import objective
+from veriscene.world.scene import Box
+from veriscene.worlds.nlvr.corpus import Example
 
 SIZES = {"embedding": 5, "hidden": 4, "item": 3, "joint": 7, "mlp": 6}
 WORDS = ["there", "is", "a", "box", "with", "one", "yellow", "circle", "and", "two", "blue", "squares"]

@@ -13,10 +13,10 @@ import pytest
 from samples import random_scene, yellow_circle_examples
 from scripts import script
 from veriscene.models.vision.eyes import Eyes
-from veriscene.scenes import nlvr
-from veriscene.scenes.distort import DISTORTIONS
-from veriscene.scenes.raster import pixels
-from veriscene.scenes.scene import Box, Color, Item, Shape, Size
+from veriscene.world.scene import Box, Color, Item, Shape, Size
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.distort import DISTORTIONS
+from veriscene.worlds.nlvr.raster import pixels
 
 robustness = script("robustness")
 ITEM = Item(40, 40, Size.MEDIUM, Shape.CIRCLE, Color.BLUE)

@@ -12,11 +12,11 @@ from accelerate import Accelerator
 from samples import write_corpus, yellow_circle_examples
 from scripts import script
 from veriscene.errors import InputError
-from veriscene.evaluation.metrics import Scores
-from veriscene.experiments import seeds
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.lab import seeds
+from veriscene.metrics.accuracy import Scores
 from veriscene.models import load_preset
-from veriscene.scenes import nlvr
-from veriscene.training import checkpoint as checkpoints
+from veriscene.worlds.nlvr import corpus as nlvr
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "model.joint=8", "model.mlp=8", "training.epochs=1"]
 shipping = script("ship")

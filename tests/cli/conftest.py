@@ -9,11 +9,11 @@ import pytest
 from PIL import Image
 
 from samples import fresh_checkpoint, write_corpus, yellow_circle_examples
-from veriscene.scenes import nlvr
-from veriscene.scenes.picture import to_png
-from veriscene.scenes.raster import pixels
-from veriscene.scenes.scene import scene_to_json
-from veriscene.training import checkpoint as checkpoints
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.world.scene import scene_to_json
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.picture import to_png
+from veriscene.worlds.nlvr.raster import pixels
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,9 @@ import torch
 from shell import settings, veriscene
 
 from veriscene.cli.output import expected_time
-from veriscene.scenes import nlvr
-from veriscene.scenes.picture_files import permuted
-from veriscene.scenes.scene import parse_scene
+from veriscene.world.scene import parse_scene
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.picture_files import permuted
 
 
 def test_evaluate_prints_one_json_object_and_writes_the_official_csv(place: Path, tmp_path: Path) -> None:

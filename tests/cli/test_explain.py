@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 from shell import veriscene
 
-from veriscene.scenes.nlvr import read_scene_file
-from veriscene.scenes.picture import to_png
-from veriscene.scenes.raster import pixels
-from veriscene.scenes.scene import parse_scene
+from veriscene.world.scene import parse_scene
+from veriscene.worlds.nlvr.corpus import read_scene_file
+from veriscene.worlds.nlvr.picture import to_png
+from veriscene.worlds.nlvr.raster import pixels
 
 EXPLAIN = ("explain", "best", "--statement", "There is a blue triangle.", "--scene", "scene.json")
 # The line must name what is wrong.

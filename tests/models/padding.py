@@ -7,8 +7,8 @@ from dataclasses import replace
 import torch
 from torch.nn.functional import pad
 
-from veriscene.tensors.batch import Batch, Statement, required
-from veriscene.tensors.items import Items
+from veriscene.data.batch import Batch, Statement, required
+from veriscene.data.items import Items
 
 
 def with_random_padding(batch: Batch, *, more_words: int = 0, more_items: int = 0) -> Batch:

@@ -17,15 +17,15 @@ from torch.nn.functional import avg_pool2d
 from samples import write_corpus, yellow_circle_examples
 from veriscene import models
 from veriscene.config import ModelConfig, choice, size
+from veriscene.data.batch import Batch, Statement, required
+from veriscene.data.encoder import Input
+from veriscene.data.items import ITEM_FEATURES
+from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.evaluate import probabilities
+from veriscene.judge.judge import Question, TorchJudge
 from veriscene.models import Judgement, Model, Order
-from veriscene.serving.evaluate import probabilities
-from veriscene.serving.judge import Question, TorchJudge
-from veriscene.tensors.batch import Batch, Statement, required
-from veriscene.tensors.encoder import Input
-from veriscene.tensors.items import ITEM_FEATURES
-from veriscene.tensors.vocabulary import Vocabulary
-from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
 from veriscene.training.progress import read_log
 from veriscene.training.settings import check_changes

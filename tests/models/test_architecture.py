@@ -6,10 +6,10 @@ from torch import nn
 from torch.testing import assert_close
 from toy import batch_of, mixed_toys, toy_model
 
+from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models import build, load_preset
 from veriscene.models.biatt_pointer import sampled
 from veriscene.models.layers.recurrence import gates_of, lstm_step
-from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
 WORDS = 50
 VOCABULARY = Vocabulary((*SPECIAL, *(f"word{number}" for number in range(WORDS - len(SPECIAL)))))

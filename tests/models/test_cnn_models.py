@@ -17,16 +17,16 @@ from toy import VOCABULARY, Toy, toy_config
 from samples import fresh_checkpoint, small_config, vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.config import Config, TrainingConfig
+from veriscene.data.batch import Batch, Statement, required
+from veriscene.data.encoder import ItemOrder
 from veriscene.errors import MissingRequirement
 from veriscene.models.cnn_rnn import joined, small_boxes
 from veriscene.models.vision import backbone as backbones
 from veriscene.models.vision.resnet_v1 import ResNetV1
 from veriscene.models.vision.seeing import SeeingModel
-from veriscene.scenes import raster
-from veriscene.tensors.batch import Batch, Statement, required
-from veriscene.tensors.encoder import ItemOrder
 from veriscene.training.optimization import make_optimizer
 from veriscene.training.step import PlainStep
+from veriscene.worlds.nlvr import raster
 
 SEEING = [name for name, kind in models.MODELS.items() if issubclass(kind, SeeingModel)]
 PIXELS = ["cnn-rnn", *SEEING]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toy import batch_of, mixed_toys, toy_model
 
+from veriscene.data.items import CORNER, item_features
 from veriscene.models.layers.coordinates import encode_positions
-from veriscene.scenes.scene import BOX_EXTENT, Color, Item, Shape, Size
-from veriscene.tensors.items import CORNER, item_features
+from veriscene.world.scene import BOX_EXTENT, Color, Item, Shape, Size
 
 EDGES = st.integers(0, BOX_EXTENT)
 

@@ -13,14 +13,14 @@ from conjunctions import conjunctions
 from padding import with_random_padding
 
 from samples import random_scene, vocabulary_of
+from veriscene.data.batch import Batch
+from veriscene.data.encoder import Encoder, ItemOrder
+from veriscene.data.vocabulary import SPECIAL, Vocabulary, tokenize
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
 from veriscene.models.counts.grams import NO_NUMBER, numbers_of
-from veriscene.scenes import nlvr
-from veriscene.scenes.nlvr import Example
-from veriscene.scenes.scene import BOX_EXTENT, Box, Item, Scene
-from veriscene.tensors.batch import Batch
-from veriscene.tensors.encoder import Encoder, ItemOrder
-from veriscene.tensors.vocabulary import SPECIAL, Vocabulary, tokenize
+from veriscene.world.scene import BOX_EXTENT, Box, Item, Scene
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
 
 STATEMENTS = (
     "There is exactly 1 black triangle not touching any edge",

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from samples import random_scene
+from veriscene.data.encoder import Encoder, ItemOrder
+from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models.layers.counting import (
     COUNT_FEATURES,
     LOOKS,
@@ -18,10 +20,8 @@ from veriscene.models.layers.counting import (
     neighbour_features,
 )
 from veriscene.models.layers.geometry import pair_features
-from veriscene.scenes.nlvr import Example
-from veriscene.scenes.scene import Box, Color, Item, Scene, Shape, Size
-from veriscene.tensors.encoder import Encoder, ItemOrder
-from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
+from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size
+from veriscene.worlds.nlvr.corpus import Example
 
 ENCODE = Encoder(Vocabulary(SPECIAL), order=ItemOrder.FILE)
 SCENES = st.randoms(use_true_random=False).map(random_scene)

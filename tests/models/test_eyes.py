@@ -19,10 +19,11 @@ from strategies import scenes
 from veriscene.errors import InputError
 from veriscene.models.vision import cells
 from veriscene.models.vision.eyes import MARGIN, SHIPPED, Eyes, _windows
-from veriscene.scenes import nlvr, picture
-from veriscene.scenes.picture_files import with_pictures
-from veriscene.scenes.raster import STRIP, pixels
-from veriscene.scenes.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size, parse_scene, scene_to_json
+from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size, parse_scene, scene_to_json
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr.picture_files import with_pictures
+from veriscene.worlds.nlvr.raster import STRIP, pixels
 
 
 def certain(classes: Tensor) -> Tensor:

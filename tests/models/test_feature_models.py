@@ -12,9 +12,9 @@ from torch.testing import assert_close
 
 from samples import small_config, vocabulary_of, yellow_circle_examples
 from veriscene import models
+from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.models import Model
-from veriscene.scenes.scene import Box, Scene
-from veriscene.tensors.encoder import Encoder, ItemOrder
+from veriscene.world.scene import Box, Scene
 
 EXAMPLES = yellow_circle_examples(40)
 VOCABULARY = vocabulary_of(EXAMPLES)

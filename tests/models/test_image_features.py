@@ -9,12 +9,12 @@ import torch
 from padding import with_random_padding
 
 from samples import random_scene
+from veriscene.data.encoder import Encoder, ItemOrder
+from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models.imagefeat_rnn import IMAGE_FEATURES, image_features
-from veriscene.scenes import nlvr
-from veriscene.scenes.nlvr import Example
-from veriscene.scenes.scene import MOST_ITEMS, Color, Scene, Shape, Side, Size
-from veriscene.tensors.encoder import Encoder, ItemOrder
-from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
+from veriscene.world.scene import MOST_ITEMS, Color, Scene, Shape, Side, Size
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
 
 ENCODER = Encoder(Vocabulary(SPECIAL), order=ItemOrder.FILE)
 

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 from toy import KINDS, Toy, batch_of, mixed_toys, toy_model
 
+from veriscene.data.batch import Batch
 from veriscene.models import MODELS, Judgement, Order
 from veriscene.models.base import judge_in_batches
 from veriscene.models.biatt_pointer import BiATTPointer, greedy
-from veriscene.tensors.batch import Batch
 from veriscene.training.objective import objective
 
 CLOSE = {"atol": 1e-9, "rtol": 1e-9}

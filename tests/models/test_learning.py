@@ -7,8 +7,8 @@ import pytest
 import torch
 from toy import VOCABULARY, batch_of, toy_config, toys
 
+from veriscene.data.encoder import Input
 from veriscene.models import MODELS, build
-from veriscene.tensors.encoder import Input
 from veriscene.training.objective import objective
 
 STEPS = 120

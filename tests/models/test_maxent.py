@@ -8,8 +8,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.testing import assert_close
 
 from samples import vocabulary_of, yellow_circle_examples
+from veriscene.data.encoder import Encoder
 from veriscene.models.maxent import MaxEnt
-from veriscene.tensors.encoder import Encoder
 
 pytest.importorskip("sklearn")
 EXAMPLES = yellow_circle_examples(200)

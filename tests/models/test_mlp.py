@@ -7,9 +7,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.testing import assert_close
 
 from samples import vocabulary_of, yellow_circle_examples
+from veriscene.data.encoder import Encoder
 from veriscene.models.counts.features import NO_FEATURE
 from veriscene.models.mlp import MLP
-from veriscene.tensors.encoder import Encoder
 
 EXAMPLES = yellow_circle_examples(60)
 VOCABULARY = vocabulary_of(EXAMPLES)

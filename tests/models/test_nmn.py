@@ -11,14 +11,14 @@ from torch.testing import assert_close
 
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene import models
-from veriscene.meaning.layout import Module
+from veriscene.data.batch import Batch, required
+from veriscene.data.encoder import Encoder, Input
 from veriscene.models.layers.counting import at_least
 from veriscene.models.layers.modules import Relate, Surroundings, difference, intersection, union
 from veriscene.models.nmn import NMN, NMNConfig
-from veriscene.scenes.nlvr import Example
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.encoder import Encoder, Input
 from veriscene.training.objective import objective
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.layout import Module
 
 GRID = 10
 BEFORE, JUST_BEFORE, EQUAL, NEAR, JUST_AFTER, AFTER, ANYWHERE = range(7)

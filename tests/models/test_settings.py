@@ -12,11 +12,11 @@ import torch
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.config import presets
+from veriscene.data.encoder import Encoder
+from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError
 from veriscene.models import MODELS, base
 from veriscene.models.mlp import MLP
-from veriscene.tensors.encoder import Encoder
-from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
 VOCABULARY = Vocabulary((*SPECIAL, "there", "is", "3"))
 NAMES = sorted(MODELS)
@@ -108,7 +108,7 @@ import resource, sys
 from dataclasses import fields
 from veriscene import models
 from veriscene.errors import InputError
-from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
+from veriscene.data.vocabulary import SPECIAL, Vocabulary
 
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 28),) * 2)  # a quarter of the largest layer

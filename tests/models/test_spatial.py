@@ -8,11 +8,11 @@ from torch.testing import assert_close
 from toy import VOCABULARY, batch_of, mixed_toys, toy_config
 
 from veriscene import models
+from veriscene.data.batch import Batch
+from veriscene.data.letters import spell
+from veriscene.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 from veriscene.models.layers import recurrence
 from veriscene.models.spatial import Spatial, SpatialConfig
-from veriscene.tensors.batch import Batch
-from veriscene.tensors.letters import spell
-from veriscene.tensors.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
 CLOSE = {"atol": 1e-9, "rtol": 1e-9}
 SWITCHES = [

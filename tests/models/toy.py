@@ -12,13 +12,13 @@ import torch
 
 from veriscene import models
 from veriscene.config import ModelConfig
+from veriscene.data.batch import Batch, Statement
+from veriscene.data.encoder import Input
+from veriscene.data.items import ITEM_FEATURES, Items
+from veriscene.data.letters import spell
+from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models import MODELS, Model
 from veriscene.models.layers.pooling import POOLINGS, SCORE_COMBINATIONS
-from veriscene.tensors.batch import Batch, Statement
-from veriscene.tensors.encoder import Input
-from veriscene.tensors.items import ITEM_FEATURES, Items
-from veriscene.tensors.letters import spell
-from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
 VOCABULARY = Vocabulary((*SPECIAL, *"abcdefghi"))
 SPELLING = spell(["", "x", *(letter * length for length, letter in enumerate("abcdefghi", 1))])  # of any length

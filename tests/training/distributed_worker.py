@@ -14,15 +14,15 @@ from accelerate import Accelerator
 
 from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.experiments import seeds
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.evaluate import probabilities
+from veriscene.judge.judge import TorchJudge
+from veriscene.lab import seeds
 from veriscene.models import load_preset
-from veriscene.scenes import nlvr
-from veriscene.serving.evaluate import probabilities
-from veriscene.serving.judge import TorchJudge
-from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
 from veriscene.training.distributed import make_accelerator
 from veriscene.training.trainer import StepTrainer
+from veriscene.worlds.nlvr import corpus as nlvr
 
 SMALL = ["model.hidden=6", "model.embedding=8", "model.item=5", "model.joint=10", "model.mlp=8"]
 TRAINING = ["training.batch=10", "training.epochs=2", "training.learning_rate=0.01", "training.evaluate_every=0"]

@@ -17,10 +17,10 @@ from safetensors.torch import load_file
 from samples import write_corpus, yellow_circle_examples
 from veriscene import files
 from veriscene.errors import InputError
-from veriscene.evaluation import metrics
-from veriscene.scenes import nlvr
+from veriscene.metrics import accuracy as metrics
 from veriscene.training import run
 from veriscene.training.progress import read_log
+from veriscene.worlds.nlvr import corpus as nlvr
 
 
 @pytest.fixture(scope="module")

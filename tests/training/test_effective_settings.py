@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from veriscene.errors import InputError
-from veriscene.experiments.settings import train_command
+from veriscene.lab.settings import train_command
 from veriscene.models import load_preset
 from veriscene.training.settings import check_changes, with_effect
 

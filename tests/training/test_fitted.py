@@ -12,12 +12,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
 from veriscene.models import load_preset
-from veriscene.scenes.nlvr import Example
-from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
 from veriscene.training.base import Trainer
 from veriscene.training.progress import read_log
+from veriscene.worlds.nlvr.corpus import Example
 
 
 def start(

@@ -14,10 +14,10 @@ from accelerate import Accelerator
 from samples import write_corpus, yellow_circle_examples
 from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.experiments import plans, seeds
-from veriscene.experiments.reproduce import Reproduction
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.lab import plans, seeds
+from veriscene.lab.reproduce import Reproduction
 from veriscene.models import Model, load_preset
-from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
 from veriscene.training.base import Trainer
 from veriscene.training.run_record import read_record

@@ -13,8 +13,8 @@ from torch.testing import assert_close
 from samples import small_config, vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.config import TrainingConfig
+from veriscene.data.encoder import Encoder
 from veriscene.models import Model
-from veriscene.tensors.encoder import Encoder
 from veriscene.training.muon import Muon, orthogonalised
 from veriscene.training.optimization import make_optimizer
 

@@ -10,11 +10,11 @@ from torch.testing import assert_close
 
 from samples import given
 from veriscene import models
+from veriscene.data.batch import Batch, Statement
+from veriscene.data.items import ITEM_FEATURES, Items
+from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models import Judgement
 from veriscene.models.biatt_pointer import BiATTPointer, BiATTPointerConfig
-from veriscene.tensors.batch import Batch, Statement
-from veriscene.tensors.items import ITEM_FEATURES, Items
-from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 from veriscene.training.objective import Loss, objective, r_drop
 
 ORDERS = torch.tensor(list(product(permutations(range(3)), repeat=3)))  # (216, box, place)

@@ -10,13 +10,13 @@ from accelerate import Accelerator
 from safetensors.torch import load_file
 from torch import nn
 from torch.testing import assert_close
-from training_toys import NAME, BatchNormModel
 
 from samples import vocabulary_of, write_corpus, yellow_circle_examples
+from training_toys import NAME, BatchNormModel
 from veriscene import models
 from veriscene.config import Config, TrainingConfig
+from veriscene.data.encoder import Encoder
 from veriscene.models import MODELS
-from veriscene.tensors.encoder import Encoder
 from veriscene.training import run
 from veriscene.training.optimization import EMA, learning_rate
 

@@ -15,19 +15,19 @@ import pytest
 import torch
 from accelerate import Accelerator
 from safetensors.torch import load_file
-from training_toys import NAME, BatchNormModel
 
 from samples import UNTUNED, write_corpus, yellow_circle_examples
+from training_toys import NAME, BatchNormModel
 from veriscene.config import Config, TrainingConfig
+from veriscene.data.source import CorpusSource
 from veriscene.errors import InputError
 from veriscene.models import MODELS, load_preset
-from veriscene.scenes import nlvr
 from veriscene.training import run, trainer
 from veriscene.training.base import Outcome, Trainer
 from veriscene.training.progress import read_log
-from veriscene.training.source import CorpusSource
 from veriscene.training.state import TrainingState
 from veriscene.training.trainer import StepTrainer
+from veriscene.worlds.nlvr import corpus as nlvr
 
 # Everything that is drawn or carried from step to step.
 REGULARISED = [

@@ -21,17 +21,17 @@ from accelerate import Accelerator
 from samples import write_corpus, yellow_circle_examples
 from veriscene import files
 from veriscene.config import Config
-from veriscene.corpora import synthetic
 from veriscene.errors import InputError
-from veriscene.experiments import seeds
-from veriscene.experiments.summary import Summary
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.lab import seeds
+from veriscene.lab.summary import Summary
 from veriscene.models import load_preset
-from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run, trainer
 from veriscene.training.base import Trainer
 from veriscene.training.progress import read_log
 from veriscene.training.run_record import located, read_record
 from veriscene.training.trainer import StepTrainer
+from veriscene.worlds.nlvr import synthetic
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=16", "training.evaluate_every=4"]
 

@@ -10,17 +10,17 @@ import pytest
 import torch
 from torch import Tensor, distributed, nn
 from torch.testing import assert_close
-from training_toys import NAME, BatchNormModel, PixelModel
 
 from samples import small_config, vocabulary_of, yellow_circle_examples
+from training_toys import NAME, BatchNormModel, PixelModel
 from veriscene import models
 from veriscene.config import ModelConfig, TrainingConfig
+from veriscene.data.batch import Batch, required
+from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.models import MODELS, Model
-from veriscene.scenes.nlvr import Example
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.encoder import Encoder, ItemOrder
 from veriscene.training.optimization import make_optimizer
 from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step, padded
+from veriscene.worlds.nlvr.corpus import Example
 
 STEPPED = [name for name, kind in MODELS.items() if not kind.is_fitted]
 # Rates are powers of two, because a captured step has its learning rates in single precision.

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 
 import torch
 
+from veriscene.data.items import item_features
+from veriscene.lab.describing import DescribingBackbone, together
+from veriscene.lab.rendered import random_scene
+from veriscene.lab.surroundings import BOX_TARGETS, ITEM_TARGETS, describe
 from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.vision import cells
 from veriscene.models.vision.resnet_v1 import ResNetV1
-from veriscene.scenes.scene import Box, Color, Item, Shape, Side
-from veriscene.tensors.items import item_features
-from veriscene.training.describing import DescribingBackbone, together
-from veriscene.training.rendered import random_scene
-from veriscene.training.surroundings import BOX_TARGETS, ITEM_TARGETS, describe
+from veriscene.world.scene import Box, Color, Item, Shape, Side
 
 
 def expected_of_item(item: Item, box: Box) -> list[float]:

@@ -12,8 +12,8 @@ from accelerate import Accelerator
 
 from samples import UNTUNED, write_corpus, yellow_circle_examples
 from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
 from veriscene.models import load_preset
-from veriscene.training import checkpoint as checkpoints
 from veriscene.training import run
 from veriscene.training.base import Trainer
 from veriscene.training.progress import LogLine, read_log

@@ -37,9 +37,9 @@ def train(
 
     Example: veriscene bench train --data nlvr --preset biatt --batch 512
     """
-    from veriscene.corpora import synthetic
-    from veriscene.scenes import nlvr
     from veriscene.training.distributed import make_accelerator
+    from veriscene.worlds.nlvr import corpus as nlvr
+    from veriscene.worlds.nlvr import synthetic
 
     for preset in presets or []:
         if preset not in ("biatt", "biatt-pointer"):

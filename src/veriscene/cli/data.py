@@ -13,7 +13,7 @@ from veriscene.cli.exchange import export, import_
 from veriscene.cli.output import AsJson, progress_bar
 from veriscene.errors import InputError
 from veriscene.files import check_absent, created, write_bytes, write_text
-from veriscene.scenes import nlvr
+from veriscene.worlds.nlvr import corpus as nlvr
 
 data = typer.Typer(
     help="Download, generate, import, export, check and describe corpora; draw and read pictures.",
@@ -33,7 +33,7 @@ def check(files: Files) -> None:
 
     Example: veriscene data check nlvr
     """
-    from veriscene.corpora.statistics import split_files
+    from veriscene.data.statistics import split_files
 
     total = 0
     for path in split_files(files):
@@ -57,7 +57,7 @@ def stats(files: Files, as_json: AsJson = False) -> None:
 
     Example: veriscene data stats nlvr/train/train.json nlvr/dev/dev.json
     """
-    from veriscene.corpora.statistics import describe, split_files
+    from veriscene.data.statistics import describe, split_files
 
     described = {}
     for path in split_files(files):
@@ -85,7 +85,7 @@ def synth(
 
     Example: veriscene data synth corpus --statements 1000 --level simple
     """
-    from veriscene.corpora import synthetic
+    from veriscene.worlds.nlvr import synthetic
 
     with created(out, fill=synthetic.PARTS, hint="name a new or an empty folder"):
         with progress_bar("statements") as progress:
@@ -101,7 +101,7 @@ def get(folder: Annotated[Path, typer.Argument(readable=False, help="Corpus fold
 
     Example: veriscene data get nlvr
     """
-    from veriscene.corpora.download import fetch
+    from veriscene.worlds.nlvr.download import fetch
 
     is_new = fetch(folder, progress=lambda name: progress_bar(f"{name} (bytes)"))
     new = sum(is_new.values())
@@ -122,7 +122,7 @@ def render(
 
     Examples: veriscene data render nlvr/dev/dev.json nlvr/dev/images, or veriscene data render scene.json scene.svg
     """
-    from veriscene.corpora.pictures import FORMATS, render_examples, render_scene
+    from veriscene.worlds.nlvr.pictures import FORMATS, render_examples, render_scene
 
     if kind not in FORMATS:
         raise typer.BadParameter(f"{kind!r} is not one of {', '.join(FORMATS)}", param_hint="--format")
@@ -157,8 +157,8 @@ def decode(
 
     Examples: veriscene data decode scene.png, or veriscene data decode nlvr/dev/images --out scenes.json
     """
-    from veriscene.corpora.pictures import decode_file, decode_folder
-    from veriscene.scenes.scene import scene_to_json
+    from veriscene.world.scene import scene_to_json
+    from veriscene.worlds.nlvr.pictures import decode_file, decode_folder
 
     if out is not None:
         check_absent(out)

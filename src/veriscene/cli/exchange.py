@@ -11,10 +11,10 @@ import typer
 from veriscene.cli.output import progress_bar
 from veriscene.errors import InputError
 from veriscene.files import created
-from veriscene.scenes import nlvr
+from veriscene.worlds.nlvr import corpus as nlvr
 
 if TYPE_CHECKING:
-    from veriscene.scenes.scene import Scene
+    from veriscene.world.scene import Scene
 
 
 def import_(
@@ -36,8 +36,8 @@ def import_(
 
     Example: veriscene data import statements.csv scenes corpus --dev-share 0.2
     """
-    from veriscene.corpora import own
-    from veriscene.corpora.pictures import decode_file
+    from veriscene.data import own
+    from veriscene.worlds.nlvr.pictures import decode_file
 
     see = _with_eyes() if eyes else decode_file
     with created(out, fill=own.PARTS, hint="name a new or an empty folder"):
@@ -53,7 +53,7 @@ def import_(
 
 def _with_eyes() -> Callable[[Path], Scene]:
     from veriscene.models.vision.eyes import Eyes
-    from veriscene.scenes.picture import of_any_size
+    from veriscene.worlds.nlvr.picture import of_any_size
 
     eyes = Eyes.load()
 
@@ -80,7 +80,7 @@ def export(
 
     Example: veriscene data export nlvr nlvr.parquet --images
     """
-    from veriscene.corpora.tables import export as write_table
+    from veriscene.data.tables import export as write_table
 
     kind = kind or out.suffix.removeprefix(".")
     with progress_bar("examples") as progress:

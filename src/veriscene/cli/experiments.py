@@ -16,12 +16,12 @@ from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, PREPARING, AsJson, Changes, Seed, Teacher
 from veriscene.cli.paper import reproduce_paper
 from veriscene.errors import InputError
-from veriscene.experiments.tuning import DEFAULT_SPACE, SPACE_FORMS
+from veriscene.lab.tuning import DEFAULT_SPACE, SPACE_FORMS
 
 if TYPE_CHECKING:
-    from veriscene.experiments.plans import Row
-    from veriscene.experiments.reproduce import Reproduction
-    from veriscene.experiments.table import Table
+    from veriscene.lab.plans import Row
+    from veriscene.lab.reproduce import Reproduction
+    from veriscene.lab.table import Table
 
 
 def reproduce(
@@ -53,8 +53,8 @@ def reproduce(
 
     Examples: veriscene reproduce table1 --data nlvr --row BiATT-Pointer, or veriscene reproduce paper --data nlvr
     """
-    from veriscene.experiments.plans import PLANS
-    from veriscene.experiments.reproduce import Reproduction, planned
+    from veriscene.lab.plans import PLANS
+    from veriscene.lab.reproduce import Reproduction, planned
     from veriscene.training.distributed import make_accelerator
     from veriscene.training.progress import clock
 
@@ -140,11 +140,11 @@ def tune(
         import optuna  # noqa: F401
     except ModuleNotFoundError as error:
         raise InputError(f"optuna is missing ({error})", allowed="pip install 'veriscene[tune]'") from None
-    from veriscene.experiments.settings import configure
-    from veriscene.experiments.tuning.space import Search
-    from veriscene.experiments.tuning.tune import tune as run_study
+    from veriscene.data.teacher.statements import check_files
+    from veriscene.lab.settings import configure
+    from veriscene.lab.tuning.space import Search
+    from veriscene.lab.tuning.tune import tune as run_study
     from veriscene.training.settings import check_changes
-    from veriscene.training.teacher.statements import check_files
 
     output.require_one_process("tune")
     fixed = output.all_changes(changes, seed) + ([] if minutes is None else [f"training.minutes={minutes}"])

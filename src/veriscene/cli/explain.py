@@ -34,11 +34,11 @@ def explain(
 
     Example: veriscene explain best --statement "There is a yellow circle." --image scene.png
     """
-    from veriscene.scenes.nlvr import read_scene_file
-    from veriscene.scenes.picture import of_any_size
-    from veriscene.serving import load
-    from veriscene.serving.explanation import explain as explain_question
-    from veriscene.serving.judge import Question
+    from veriscene.judge import load
+    from veriscene.judge.explanation import explain as explain_question
+    from veriscene.judge.judge import Question
+    from veriscene.worlds.nlvr.corpus import read_scene_file
+    from veriscene.worlds.nlvr.picture import of_any_size
 
     if (scene is None) == (image is None):
         raise typer.BadParameter("--statement goes together with --scene or --image")

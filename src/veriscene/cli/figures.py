@@ -11,11 +11,11 @@ import typer
 from veriscene.cli import output
 from veriscene.cli.judge import Examples, Model
 from veriscene.errors import InputError
-from veriscene.evaluation import require_matplotlib
+from veriscene.metrics import require_matplotlib
 
 if TYPE_CHECKING:
-    from veriscene.evaluation.judged import Judged
-    from veriscene.scenes.nlvr import Example
+    from veriscene.metrics.judged import Judged
+    from veriscene.worlds.nlvr.corpus import Example
 
 T = TypeVar("T")
 MOST = 12  # examples in a figure: more do not fit on a page
@@ -41,8 +41,8 @@ def draw_order(model: Model, file: Examples, out: OutFolder, count: Count = 4, i
     Example: veriscene figures order biatt-pointer nlvr/dev/dev.json --out figures
     """
     _check_installed()
-    from veriscene.evaluation import figures as drawing
-    from veriscene.evaluation.judged import typical
+    from veriscene.metrics.judged import typical
+    from veriscene.report import figures as drawing
 
     judged = _judge(model, _examples(file, identifiers))
     if any(each.order is None for each in judged):
@@ -62,8 +62,8 @@ def draw_attention(
     Example: veriscene figures attention biatt-pointer nlvr/dev/dev.json --identifiers 3-0,17-2 --out figures
     """
     _check_installed()
-    from veriscene.evaluation import figures as drawing
-    from veriscene.evaluation.judged import typical
+    from veriscene.metrics.judged import typical
+    from veriscene.report import figures as drawing
 
     judged = _judge(model, _examples(file, identifiers))
     if any(each.words_to_items is None and each.items_to_words is None for each in judged):
@@ -90,8 +90,8 @@ def draw_contrast(
     Example: veriscene figures contrast biatt-pointer nlvr/dev/dev.json --baseline runs/bienc --out figures
     """
     _check_installed()
-    from veriscene.evaluation import figures as drawing
-    from veriscene.evaluation.judged import contrasts, first_per_statement
+    from veriscene.metrics.judged import contrasts, first_per_statement
+    from veriscene.report import figures as drawing
 
     examples = _examples(file, identifiers)
     _check_labels(examples, file)
@@ -116,8 +116,8 @@ def draw_errors(
     Example: veriscene figures errors biatt-pointer nlvr/dev/dev.json --count 6 --out figures
     """
     _check_installed()
-    from veriscene.evaluation import figures as drawing
-    from veriscene.evaluation.judged import first_per_statement, mistakes
+    from veriscene.metrics.judged import first_per_statement, mistakes
+    from veriscene.report import figures as drawing
 
     examples = _examples(file, identifiers)
     _check_labels(examples, file)
@@ -136,7 +136,7 @@ def _check_installed() -> None:
 
 def _examples(file: Path, identifiers: str | None) -> list[Example]:
     """All examples, or those asked for, in the order in which they were asked for."""
-    from veriscene.scenes import nlvr
+    from veriscene.worlds.nlvr import corpus as nlvr
 
     examples = nlvr.read(file)
     if identifiers is None:
@@ -159,8 +159,8 @@ def _check_labels(examples: Sequence[Example], file: Path) -> None:
 
 
 def _judge(model: str, examples: Sequence[Example]) -> list[Judged]:
-    from veriscene.serving import load
-    from veriscene.serving.evaluate import judged
+    from veriscene.judge import load
+    from veriscene.judge.evaluate import judged
 
     return judged(load(model), examples)
 

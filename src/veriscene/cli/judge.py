@@ -18,8 +18,8 @@ from veriscene.cli.output import AsJson
 from veriscene.errors import InputError
 
 if TYPE_CHECKING:
-    from veriscene.scenes.nlvr import Example
-    from veriscene.serving.judge import Judge, Verdict
+    from veriscene.judge.judge import Judge, Verdict
+    from veriscene.worlds.nlvr.corpus import Example
 
 Model = Annotated[
     str,
@@ -37,7 +37,7 @@ def models(as_json: AsJson = False) -> None:
 
     Example: veriscene models --json
     """
-    from veriscene.serving.listing import list_checkpoints, list_models
+    from veriscene.judge.listing import list_checkpoints, list_models
 
     kinds, checkpoints = list_models(), list_checkpoints()
     if as_json:
@@ -71,8 +71,8 @@ def evaluate(
 
     Example: veriscene evaluate best nlvr/dev/dev.json --predictions dev.csv
     """
-    from veriscene.scenes import nlvr
-    from veriscene.scenes.picture_files import each_picture, written_name
+    from veriscene.worlds.nlvr import corpus as nlvr
+    from veriscene.worlds.nlvr.picture_files import each_picture, written_name
 
     if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
         raise InputError("is the file that is evaluated", where=predictions, allowed="name another file")
@@ -100,8 +100,8 @@ def evaluate(
 
 def _judge(model: str, examples: Sequence[Example], *, eyes: bool) -> tuple[dict[str, float], dict[str, list[str]]]:
     """Probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
-    from veriscene.serving import ONNX, load
-    from veriscene.serving.evaluate import probabilities
+    from veriscene.judge import ONNX, load
+    from veriscene.judge.evaluate import probabilities
     from veriscene.training.distributed import make_accelerator
 
     accelerator = make_accelerator()
@@ -125,9 +125,9 @@ def score(
 
     Example: veriscene score nlvr/dev/dev.json dev.csv
     """
-    from veriscene.evaluation import metrics
-    from veriscene.scenes import nlvr
-    from veriscene.scenes.picture_files import per_picture
+    from veriscene.metrics import accuracy as metrics
+    from veriscene.worlds.nlvr import corpus as nlvr
+    from veriscene.worlds.nlvr.picture_files import per_picture
 
     examples, verdicts = nlvr.read(file), nlvr.read_predictions(predictions)
     counts = {}
@@ -157,10 +157,10 @@ def predict(
 
     Example: veriscene predict best --statement "There is a yellow circle." --image scene.png
     """
-    from veriscene.scenes.nlvr import read_scene_file
-    from veriscene.scenes.picture import of_any_size
-    from veriscene.serving import load
-    from veriscene.serving.judge import Question
+    from veriscene.judge import load
+    from veriscene.judge.judge import Question
+    from veriscene.worlds.nlvr.corpus import read_scene_file
+    from veriscene.worlds.nlvr.picture import of_any_size
 
     shown = [path for path in (scene, image) if path is not None]
     if len(shown) != (0 if statement is None else 1):
@@ -191,7 +191,7 @@ def predict(
 def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
     """Prints each verdict as soon as its line arrives, with the line's identifier if it has one."""
     from veriscene.files import parse_json, read_lines
-    from veriscene.serving.judge import Question
+    from veriscene.judge.judge import Question
 
     warned: set[str] = set()
     for number, line in read_lines(stream):
@@ -234,8 +234,8 @@ def export(
 
     Example: veriscene export best best.onnx
     """
-    from veriscene.serving.onnx.export import export as write_onnx
-    from veriscene.training import checkpoint as checkpoints
+    from veriscene.judge import checkpoint as checkpoints
+    from veriscene.judge.onnx.export import export as write_onnx
 
     write_onnx(checkpoints.load(model), out, say=output.say)
     print(out)
@@ -251,7 +251,7 @@ def _print_scores(
 
     `also` are more keys of that object; with `pictures`, the examples are one for each picture.
     """
-    from veriscene.evaluation import metrics
+    from veriscene.metrics import accuracy as metrics
 
     scores = None if verdicts is None else metrics.score(examples, verdicts)
     slices = [] if verdicts is None else metrics.breakdown(examples, verdicts)

@@ -24,8 +24,8 @@ def reproduce_paper(
     as_json: bool,
 ) -> None:
     """Prints the plan with its expected time, then does what is missing of it; the result is the page."""
-    from veriscene.experiments.paper import Paper
-    from veriscene.experiments.paper.work import PAGE
+    from veriscene.lab.paper import Paper
+    from veriscene.lab.paper.work import PAGE
     from veriscene.training.distributed import make_accelerator
     from veriscene.training.progress import clock
 

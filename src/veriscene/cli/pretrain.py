@@ -40,8 +40,8 @@ def pretrain(
     """
     import torch
 
+    from veriscene.lab.pretrain import RENDERED_BACKBONE, Pretrainer, Settings, make_task
     from veriscene.models.vision.backbone import weights_path
-    from veriscene.training.pretrain import RENDERED_BACKBONE, Pretrainer, Settings, make_task
 
     output.require_one_process("pretrain")
     torch.manual_seed(seed)

@@ -33,13 +33,13 @@ def serve(
     """
     output.require_one_process("serve")
     try:
-        from veriscene.serving.app import make_app
-        from veriscene.serving.server import configure_torch, listen, run
+        from veriscene.service.app import make_app
+        from veriscene.service.server import configure_torch, listen, run
     except ImportError as error:
         install = "install it with: pip install 'veriscene[serve]'"
         raise InputError(f"{error.name} is not installed", allowed=install) from None
-    from veriscene.scenes import nlvr
-    from veriscene.serving import load
+    from veriscene.judge import load
+    from veriscene.worlds.nlvr import corpus as nlvr
 
     listener = listen(host, port)
     configure_torch()

@@ -35,12 +35,12 @@ def train(
 
     Example: veriscene train biatt-pointer --data nlvr --set training.epochs=10 --out runs/first
     """
-    from veriscene.experiments import seeds as several
+    from veriscene.data.teacher.statements import check_files
+    from veriscene.lab import seeds as several
     from veriscene.models import load_preset
     from veriscene.training import run
     from veriscene.training.distributed import from_main_process, make_accelerator
     from veriscene.training.settings import check_changes
-    from veriscene.training.teacher.statements import check_files
 
     if resume is not None:
         if preset or data or changes or out or teacher or initial or seed is not None or seeds is not None:
@@ -71,7 +71,7 @@ def train(
 
 
 def _resume(folder: Path, accelerator: Accelerator) -> None:
-    from veriscene.experiments.seeds import is_folder_of_seeds
+    from veriscene.lab.seeds import is_folder_of_seeds
     from veriscene.training import run
 
     with output.progress_bar(PREPARING) as progress:
@@ -111,7 +111,7 @@ def _train(trainer: Trainer, accelerator: Accelerator) -> None:
 
 
 def _train_seeds(folder: Path, accelerator: Accelerator, progress: Progress) -> None:
-    from veriscene.experiments import seeds
+    from veriscene.lab import seeds
     from veriscene.training import run
 
     summary = seeds.train(folder, accelerator=accelerator, say=output.say, progress=progress)
@@ -138,7 +138,7 @@ def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = No
 
     Example: veriscene quickstart --seed 2
     """
-    from veriscene.experiments.quickstart import quickstart as run_quickstart
+    from veriscene.lab.quickstart import quickstart as run_quickstart
     from veriscene.models import load_preset
     from veriscene.training.distributed import make_accelerator
 
@@ -173,7 +173,7 @@ def report(
 
     Example: veriscene report runs/biatt runs/bienc --programs programs/dev.jsonl --out comparison.html
     """
-    from veriscene.experiments.reporting import report_run
+    from veriscene.lab.reporting import report_run
     from veriscene.training.distributed import make_accelerator
 
     output.require_one_process("report")

@@ -12,6 +12,8 @@ from torch.overrides import TorchFunctionMode
 
 from veriscene import config as configuration
 from veriscene.config import Config, ModelConfig
+from veriscene.data.encoder import Encoder, ItemOrder
+from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError
 from veriscene.models.base import Judgement, Model, Order, check_weights
 from veriscene.models.biatt import BiATT
@@ -27,8 +29,6 @@ from veriscene.models.mlp import MLP
 from veriscene.models.nmn import NMN
 from veriscene.models.relation_net import RelationNet
 from veriscene.models.spatial import Spatial
-from veriscene.tensors.encoder import Encoder, ItemOrder
-from veriscene.tensors.vocabulary import SPECIAL, Vocabulary
 
 __all__ = ["MODELS", "Judgement", "Model", "Order", "build", "check", "encoder", "load_preset", "read_config"]
 

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from veriscene.config import ModelConfig, choice, number, share, size
+from veriscene.data.batch import Batch
+from veriscene.data.encoder import Input
 from veriscene.errors import InputError
 from veriscene.models.layers.coordinates import COORDINATES
 from veriscene.models.layers.pooling import POOLINGS
-from veriscene.tensors.batch import Batch
-from veriscene.tensors.encoder import Input
 
 # Ten times the paper's largest model. A training step of BiATT-Pointer at that size and batch 256 takes 12 GB; a typing
 # error asks for a hundred times as much, and a process that uses up all memory is killed without a message.

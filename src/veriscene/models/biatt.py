@@ -8,13 +8,13 @@ from typing import Any
 from torch import Tensor
 
 from veriscene.config import size
+from veriscene.data.batch import Batch, required
 from veriscene.models.base import Judgement
 from veriscene.models.layers.attention import ItemMatching, Sequences
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import make_pooling
 from veriscene.models.layers.streams import concurrently
 from veriscene.models.reading import ReadingConfig, ReadingModel
-from veriscene.tensors.batch import Batch, required
 
 MATCHING = ("b1", "b2", "w_lang", "w_obj", "word_lstm", "item_lstm")  # belonged to BiATT itself in format 1
 

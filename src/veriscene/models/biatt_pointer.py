@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from veriscene.data.batch import Batch, required
+from veriscene.data.items import take_items
+from veriscene.data.vocabulary import Vocabulary
 from veriscene.models.base import Judgement, Model, Order
 from veriscene.models.biatt import MATCHING, BiATT, BiATTConfig
 from veriscene.models.layers.attention import Sequences, masked_softmax
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.recurrence import gates_of, lstm_from, lstm_step, lstm_to_final_state
 from veriscene.models.layers.streams import concurrently
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.items import take_items
-from veriscene.tensors.vocabulary import Vocabulary
 
 Choose = Callable[[int, Tensor], Tensor]  # (place, log-probabilities (batch, box, item)) -> item (batch, box)
 

@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from veriscene.config import size
+from veriscene.data.batch import Batch, required
 from veriscene.models.base import Judgement
 from veriscene.models.layers.attention import Sequences, element_max, masked_softmax
 from veriscene.models.layers.bilstm import BiLSTM, xavier_
 from veriscene.models.layers.pooling import make_pooling
 from veriscene.models.layers.streams import concurrently
 from veriscene.models.reading import ReadingConfig, ReadingModel
-from veriscene.tensors.batch import Batch, required
 
 
 @dataclass(frozen=True)

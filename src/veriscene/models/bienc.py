@@ -9,12 +9,12 @@ import torch
 from torch import nn
 
 from veriscene.config import choice
+from veriscene.data.batch import Batch, required
 from veriscene.models.base import Judgement
 from veriscene.models.layers.bilstm import last_outputs, xavier_
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
 from veriscene.models.layers.streams import concurrently
 from veriscene.models.reading import ReadingConfig, ReadingModel
-from veriscene.tensors.batch import Batch, required
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from veriscene.config import ModelConfig, number, share, size
+from veriscene.data.batch import Batch
+from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.layers.bilstm import BiLSTM, xavier_
 from veriscene.models.vision.seeing import SeeingConfig, SeeingModel
-from veriscene.tensors.batch import Batch
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
 @dataclass(frozen=True)

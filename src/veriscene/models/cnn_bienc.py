@@ -9,12 +9,12 @@ import torch
 from torch import nn
 
 from veriscene.config import choice
+from veriscene.data.batch import Batch
 from veriscene.models.base import Judgement
 from veriscene.models.cell_reading import CellReadingConfig, CellReadingModel
 from veriscene.models.layers.attention import CellReader
 from veriscene.models.layers.bilstm import last_outputs
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
-from veriscene.tensors.batch import Batch
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate, pad
 
 from veriscene.config import ModelConfig, share, size
+from veriscene.data.batch import Batch, required
+from veriscene.data.encoder import Input
+from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model, Order, Progress, Say, silent
 from veriscene.models.layers.bilstm import xavier_
-from veriscene.scenes.raster import STRIP
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.encoder import Input
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
+from veriscene.worlds.nlvr.raster import STRIP
 
 HEIGHT, WIDTH, STRIP_WIDTH = 40, 160, 20  # of the small picture: pixels of the corpus's over 2.5
 CHUNK = 256

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from veriscene.config import ModelConfig, size
+from veriscene.data.batch import Batch, required
+from veriscene.data.items import Attributes, Items
+from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import Scorer
-from veriscene.scenes.scene import BOXES_PER_SCENE, MOST_ITEMS, Color, Shape, Side, Size
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.items import Attributes, Items
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
+from veriscene.world.scene import BOXES_PER_SCENE, MOST_ITEMS, Color, Shape, Side, Size
 
 _RELATIONS = 4
 _SLOT = 1 + len(Color) + len(Shape) + len(Size) + len(Side) + _RELATIONS * MOST_ITEMS

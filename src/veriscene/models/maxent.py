@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from veriscene.config import ModelConfig, number
+from veriscene.data.batch import Batch, required
+from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.models.base import Judgement, Model, Order, resize_on_load
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from torch import nn
 from torch.nn.functional import embedding_bag
 
 from veriscene.config import ModelConfig, size
+from veriscene.data.batch import Batch
+from veriscene.data.vocabulary import Vocabulary
 from veriscene.models.base import Judgement, Model, Order, check_weights, resize_on_load
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import Scorer
-from veriscene.tensors.batch import Batch
-from veriscene.tensors.vocabulary import Vocabulary
 
 _INITIAL_RANGE = 0.01  # of the features' vectors
 

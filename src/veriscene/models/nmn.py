@@ -17,22 +17,15 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from veriscene.config import ModelConfig, number, share, size
-from veriscene.meaning.layout import Module
+from veriscene.data.batch import Batch, Layouts, required
+from veriscene.data.encoder import Input
+from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement
 from veriscene.models.layers.counting import at_least
-from veriscene.models.layers.modules import (
-    MOST_COUNTED,
-    Relate,
-    Surroundings,
-    difference,
-    intersection,
-    union,
-)
+from veriscene.models.layers.modules import MOST_COUNTED, Relate, Surroundings, difference, intersection, union
 from veriscene.models.vision.base import GRID
 from veriscene.models.vision.seeing import SeeingConfig, SeeingModel
-from veriscene.tensors.batch import Batch, Layouts, required
-from veriscene.tensors.encoder import Input
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
+from veriscene.worlds.nlvr.layout import Module
 
 SHARPNESS, THRESHOLD = 20.0, 0.3  # of an object's contrast, relative to the largest in the scene
 COUNTED = 3  # maps: what a COUNT is about, what it leaves of its second map, and what it leaves of all objects

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from veriscene.config import size
+from veriscene.data.batch import Statement
+from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Model, RecurrentConfig
 from veriscene.models.layers.bilstm import BiLSTM
 from veriscene.models.layers.coordinates import ItemEmbedding
-from veriscene.tensors.batch import Statement
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from veriscene.config import size
+from veriscene.data.batch import Batch, required
+from veriscene.data.items import ITEM_FEATURES, Items
+from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.layers.pooling import Scorer, make_pooling
 from veriscene.models.layers.recurrence import lstm_to_final_state
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.items import ITEM_FEATURES, Items
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from veriscene.config import choice, number, share, size
+from veriscene.data.batch import Batch, Statement, required
+from veriscene.data.encoder import Input
+from veriscene.data.items import ITEM_FEATURES, Items
+from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
 from veriscene.models.layers.attention import ItemSetMatching, Sequences
 from veriscene.models.layers.bilstm import BiLSTM, xavier_
@@ -28,10 +32,6 @@ from veriscene.models.layers.pooling import POOLINGS, make_pooling
 from veriscene.models.layers.relations import RELATIONS, ItemLayer, Pairs
 from veriscene.models.layers.spelling import SpellingCNN
 from veriscene.models.layers.streams import concurrently
-from veriscene.tensors.batch import Batch, Statement, required
-from veriscene.tensors.encoder import Input
-from veriscene.tensors.items import ITEM_FEATURES, Items
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
 
 # The weight of neighbours and counts. There are hundreds, and at full weight they drown what an item is: in one small
 # trial the loss was 0.24 after 400 steps with weight 1, 0.08 with 0.2 and with 0.07 (docs/models.md).

@@ -10,11 +10,11 @@ from pathlib import Path
 from accelerate import Accelerator
 
 from veriscene.config import Config
+from veriscene.data.source import Source
 from veriscene.errors import InputError
-from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import BEST, Checkpoint
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import BEST, Checkpoint
 from veriscene.training.progress import LogLine
-from veriscene.training.source import Source
 from veriscene.training.state import Position
 
 StopAfter = Callable[[LogLine], bool]

@@ -14,12 +14,12 @@ from accelerate import Accelerator
 
 from veriscene import files, models
 from veriscene.config import Config, TeacherConfig
+from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
-from veriscene.scenes import nlvr
-from veriscene.scenes.nlvr import Example
-from veriscene.tensors.vocabulary import Vocabulary
 from veriscene.training.optimization import make_optimizer, tf32
 from veriscene.training.step import CapturedStep, PlainStep
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
 
 FITTED_SECONDS = 60.0  # MaxEnt on NLVR
 CPU_BATCH = 8  # timed first on a CPU, where the time of a step grows in proportion to the batch

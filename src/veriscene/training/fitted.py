@@ -9,14 +9,14 @@ from accelerate import Accelerator
 
 from veriscene import files, models
 from veriscene.config import Config
+from veriscene.data.batch import required
+from veriscene.data.source import Source
+from veriscene.judge.checkpoint import BEST, Checkpoint
 from veriscene.models.base import Model, judge_in_batches
-from veriscene.tensors.batch import required
 from veriscene.training.base import Outcome, StopAfter, Trainer
-from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.objective import objective
 from veriscene.training.progress import Display, LogLine, RunLog
 from veriscene.training.scoring import accuracy
-from veriscene.training.source import Source
 from veriscene.training.state import Position
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from veriscene.config import ModelConfig
-from veriscene.corpora import SUPERVISION
+from veriscene.data.corpora import SUPERVISION
 from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import METRICS, Checkpoint
 from veriscene.models import MODELS, Model
-from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import METRICS, Checkpoint
 
 
 def load_initial(name_or_folder: str | Path | None, model: ModelConfig) -> Checkpoint | None:

@@ -14,21 +14,22 @@ from pathlib import Path
 
 from accelerate import Accelerator
 
-from veriscene import corpora, files, models
+from veriscene import files, models
 from veriscene.config import Config
-from veriscene.corpora import synthetic
+from veriscene.data import corpora
+from veriscene.data.source import CorpusSource, Source
+from veriscene.data.teacher.source import TeacherSource
+from veriscene.judge.checkpoint import BEST, SEEDS, Checkpoint
 from veriscene.models.base import Progress, silent
-from veriscene.scenes import nlvr
 from veriscene.training.base import Trainer
-from veriscene.training.checkpoint import BEST, SEEDS, Checkpoint
 from veriscene.training.distributed import from_main_process, on_main_process
 from veriscene.training.fitted import FittedTrainer
 from veriscene.training.initial import load_initial, supervision_of_both
 from veriscene.training.progress import LOG, TENSORBOARD
 from veriscene.training.run_record import RUN, located, new_record, read_record, write_record
-from veriscene.training.source import CorpusSource, Source
-from veriscene.training.teacher.source import TeacherSource
 from veriscene.training.trainer import StepTrainer
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr import synthetic
 
 CORPUS = "corpus"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from accelerate import Accelerator
 
+from veriscene.data.batch import Batch, required
 from veriscene.models.base import Model, judge_in_batches
-from veriscene.tensors.batch import Batch, required
 from veriscene.training.distributed import gathered
 
 

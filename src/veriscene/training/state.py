@@ -13,8 +13,8 @@ from torch import Tensor
 
 from veriscene.config import TrainingConfig
 from veriscene.errors import InputError
-from veriscene.training import checkpoint as checkpoints
-from veriscene.training.checkpoint import Checkpoint
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import Checkpoint
 from veriscene.training.distributed import gathered, on_main_process
 from veriscene.training.optimization import EMA, make_optimizer
 

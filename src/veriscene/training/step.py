@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from veriscene.config import TrainingConfig
+from veriscene.data.batch import Batch, required
+from veriscene.data.encoder import ItemOrder
 from veriscene.models.base import Model
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.encoder import ItemOrder
 from veriscene.training.objective import Loss, objective, r_drop
 
 # Statements and boxes are padded to multiples of these, so that few graphs are captured; towers have up to four items.

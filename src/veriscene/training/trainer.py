@@ -16,18 +16,18 @@ from torch import Tensor
 
 from veriscene import files, models
 from veriscene.config import Config
+from veriscene.data.batch import Batch
+from veriscene.data.source import Source
 from veriscene.errors import InputError
+from veriscene.judge.checkpoint import BEST, Checkpoint
 from veriscene.models.base import Model
-from veriscene.tensors.batch import Batch
 from veriscene.training.base import Outcome, StopAfter, Trainer
-from veriscene.training.checkpoint import BEST, Checkpoint
 from veriscene.training.distributed import any_process, broadcast, on_main_process, summed
 from veriscene.training.initial import copy_weights
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import learning_rate, tf32
 from veriscene.training.progress import Display, LogLine, RunLog, read_log
 from veriscene.training.scoring import accuracy
-from veriscene.training.source import Source
 from veriscene.training.state import Position, TrainingState
 from veriscene.training.step import CapturedStep, PlainStep, Step
 

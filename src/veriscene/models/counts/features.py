@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
+from veriscene.data.batch import Batch, required
+from veriscene.data.items import Attributes
+from veriscene.data.vocabulary import Vocabulary
 from veriscene.models.base import resize_on_load
 from veriscene.models.counts.grams import NO_NUMBER, NUMBER_GRAMS, PLAIN_GRAMS, Grams, numbers_of
 from veriscene.models.counts.scene_counts import AGREEMENTS, LOOKS, agreements, looks, quantities
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.items import Attributes
-from veriscene.tensors.vocabulary import Vocabulary
 
 NO_FEATURE = 0
 _NO_GRAM = torch.iinfo(torch.int64).min

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from veriscene.tensors.batch import Statement
-from veriscene.tensors.vocabulary import PADDING, Vocabulary
+from veriscene.data.batch import Statement
+from veriscene.data.vocabulary import PADDING, Vocabulary
 
 _LENGTHS = range(2, 7)
 # The kinds of grams: the offsets of their words from the gram's own place.

@@ -8,8 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from veriscene.scenes.scene import Color, Shape, Side
-from veriscene.tensors.items import Attributes
+from veriscene.data.items import Attributes
+from veriscene.world.scene import Color, Shape, Side
 
 _KINDS = len(Color) * len(Shape)
 _IN_IMAGE = 2 * _KINDS + len(Color)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from veriscene.scenes.scene import BOX_EXTENT
-from veriscene.tensors.items import CORNER, ITEM_FEATURES, extents
+from veriscene.data.items import CORNER, ITEM_FEATURES, extents
+from veriscene.world.scene import BOX_EXTENT
 
 # corner: the top-left corner, as in the file. contact: the share of the way from wall to wall, with a gap at the walls.
 COORDINATES = ("corner", "contact")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from veriscene.data.items import COLORS, SHAPES, Items, extents
 from veriscene.models.layers.geometry import CONTACTS, SIDES
-from veriscene.scenes.scene import MOST_ITEMS, Color, Shape, Size
-from veriscene.tensors.items import COLORS, SHAPES, Items, extents
+from veriscene.world.scene import MOST_ITEMS, Color, Shape, Size
 
 LOOKS = 1 + len(Color) + len(Shape) + len(Size) + len(Color) * len(Shape)
 RELATIONS, MOST_NEIGHBOURS = 10, 3

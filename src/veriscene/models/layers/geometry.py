@@ -9,8 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from veriscene.scenes.scene import BOX_EXTENT
-from veriscene.tensors.items import COLORS, SHAPES, X, Y, extents
+from veriscene.data.items import COLORS, SHAPES, X, Y, extents
+from veriscene.world.scene import BOX_EXTENT
 
 TOUCHING, CLOSE = 1.5, 4.5  # items at most 1 or 4 pixels apart; coordinates are whole pixels but for rounding errors
 AT_WALL, CLOSE_TO_WALL = 0.5, 4.5

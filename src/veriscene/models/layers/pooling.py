@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from veriscene.scenes.scene import BOXES_PER_SCENE
+from veriscene.world.scene import BOXES_PER_SCENE
 
 
 class Scorer(nn.Module):

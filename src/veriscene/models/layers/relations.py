@@ -7,10 +7,10 @@ import math
 import torch
 from torch import Tensor, nn
 
+from veriscene.data.items import Items
 from veriscene.models.layers.attention import Sequences, masked_softmax
 from veriscene.models.layers.geometry import PAIR_FEATURES
-from veriscene.scenes.scene import MOST_ITEMS
-from veriscene.tensors.items import Items
+from veriscene.world.scene import MOST_ITEMS
 
 RELATIONS = ("none", "box", "scene")  # whether items look at no others, at those of their box, or at all
 HEADS, WIDTH = 8, 32  # of each attention

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from veriscene.tensors.letters import CODES
+from veriscene.data.letters import CODES
 
 LETTER, WIDTH = 32, 3  # size of a letter's vector, letters that a filter sees
 

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from veriscene.scenes.scene import BOX_EXTENT, MOST_ITEMS, Box, Color, Item, Shape, Size
+from veriscene.world.scene import BOX_EXTENT, MOST_ITEMS, Box, Color, Item, Shape, Size
 
 CELL = 10  # pixels
 GRID = BOX_EXTENT // CELL

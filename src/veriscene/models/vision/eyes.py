@@ -22,8 +22,8 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from veriscene.errors import InputError
 from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import fill, read_weights, save_weights
-from veriscene.scenes.raster import BOX_PITCH, STRIP, WIDTH, Pixels
-from veriscene.scenes.scene import BOX_EXTENT, BOXES_PER_SCENE, Box, Scene
+from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, Box, Scene
+from veriscene.worlds.nlvr.raster import BOX_PITCH, STRIP, WIDTH, Pixels
 
 SHIPPED = Path(str(resources.files("veriscene"))) / "checkpoints" / "eyes.safetensors"
 MARGIN = 10  # pixels of the picture around a box

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from veriscene.config import choice, number
+from veriscene.data.batch import Batch, required
+from veriscene.data.encoder import Input
 from veriscene.models.base import Model, Order, Progress, Say, silent
 from veriscene.models.vision.backbone import BACKBONES, PRETRAINED, check_weights_file, load_weights
 from veriscene.models.vision.features import default_cache, extract
-from veriscene.tensors.batch import Batch, required
-from veriscene.tensors.encoder import Input
 
 SAMPLE = 32  # examples from which the statistics of feature maps are taken
 

@@ -1,0 +1,84 @@
+"""Examples as tensors. A whole corpus is one large Batch; indexing it gives a smaller one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from veriscene.data.items import Items
+from veriscene.data.struct import TensorStruct
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class Statement(TensorStruct):
+    words: Tensor  # (batch, word), int64; PADDING beyond a statement's end
+    lengths: Tensor  # (batch,), int64
+    characters: Tensor | None = None  # (batch, word, MOST_LETTERS), uint8, for models that read letters; 0: no letter
+
+    @property
+    def mask(self) -> Tensor:
+        """(batch, word): whether there is a word."""
+        return torch.arange(self.words.size(1), device=self.words.device) < self.lengths[:, None]
+
+    def narrowed(self, words: int) -> Statement:
+        """Without the places beyond that many words."""
+        characters = None if self.characters is None else self.characters[:, :words]
+        return replace(self, words=self.words[:, :words], characters=characters)
+
+
+@dataclass(frozen=True)
+class Layouts(TensorStruct):
+    """The steps of a module network (meaning/layout.py); beyond a layout's last step all are zero."""
+
+    modules: Tensor  # (batch, step), int64: Module
+    arguments: Tensor  # (batch, step, 2), int64: earlier steps; a module with one argument has it twice
+    spans: Tensor  # (batch, step, word), bool: the words that the step reads
+
+
+@dataclass(frozen=True)
+class Batch(TensorStruct):
+    statement: Statement
+    items: Items | None = None  # for models that read items
+    pixels: Tensor | None = None  # (batch, box, height, width, RGB), uint8, for models that read pictures
+    features: Tensor | None = None  # (batch, box, channel, row, column), float16: what a frozen backbone made of pixels
+    layout: Layouts | None = None  # for module networks
+    labels: Tensor | None = None  # (batch,): 1.0 true, 0.0 false
+
+    def __len__(self) -> int:
+        return self.statement.words.size(0)
+
+    @property
+    def device(self) -> torch.device:
+        return self.statement.words.device
+
+    def __getitem__(self, which: slice | Tensor) -> Batch:
+        """Some of the examples, without padding that none of them needs."""
+        lengths = self.statement.lengths[which]
+        counts = self.items.counts[which] if self.items is not None else lengths
+        longest, fullest = (int(lengths.max()), int(counts.max())) if len(lengths) else (1, 1)
+        return self.select(which, words=longest, items=fullest)
+
+    def select(self, which: slice | Tensor, *, words: int, items: int) -> Batch:
+        """Some of the examples, padded to a shape that the caller knows to suffice: no synchronisation with the device.
+
+        Narrowing comes first, because it is a view and makes the copies smaller.
+        """
+        narrow = replace(self, statement=self.statement.narrowed(words))
+        if self.items is not None:
+            features, positions = self.items.features[:, :, :items], self.items.positions[:, :, :items]
+            narrow = replace(narrow, items=replace(self.items, features=features, positions=positions))
+        if self.layout is not None:
+            narrow = replace(narrow, layout=replace(self.layout, spans=self.layout.spans[:, :, :words]))
+        return narrow.map(lambda tensor: tensor[which])
+
+
+def required(part: Part | None) -> Part:
+    """A field of a Batch that the caller's contract guarantees: a model's `inputs`, or labels in training."""
+    if part is None:
+        raise ValueError("the batch lacks a field; the encoder's inputs must be those of the model")
+    return part

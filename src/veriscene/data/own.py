@@ -1,0 +1,149 @@
+"""Own data as a corpus: a CSV table of statements and a folder of scenes become train/train.json and dev/dev.json."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+from veriscene.data import corpora
+from veriscene.worlds.nlvr.synthetic import normalized
+from veriscene.errors import InputError
+from veriscene.files import read_text, write_text
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example, check_statement
+from veriscene.world.scene import Scene, not_allowed
+
+COLUMNS = ("statement", "scene", "label")
+LABELS = {"true": True, "false": False}
+PICTURES = (".png", ".jpg", ".jpeg")
+PARTS = ("train", "dev", corpora.DESCRIPTION)  # entries of the corpus folder
+
+Parsed = TypeVar("Parsed")
+See = Callable[[Path], Scene]  # a picture file -> the scene that it shows
+
+
+@dataclass(frozen=True)
+class Row:
+    statement: str
+    scene: Scene
+    label: bool
+
+
+def read_table(table: Path, scenes: Path, see: See) -> list[Row]:
+    """The rows of a CSV file with the columns statement, scene (a file in `scenes`) and label (true or false).
+
+    A scene is a JSON file, three boxes or an object with `structured_rep`, or a picture, which `see` reads. InputError
+    names line and column.
+    """
+    if not scenes.is_dir():
+        raise InputError("no such folder", where=scenes, allowed="give the folder that holds the scenes")
+
+    @cache
+    def read_scene(name: str) -> Scene:
+        return _read_scene(name, scenes, see)
+
+    rows: list[Row] = []
+    first_line: dict[tuple[str, str], int] = {}
+    for line, record in _records(table):
+        place = f"{table}:{line}"
+        row = Row(
+            statement=_column(check_statement, record, "statement", place),
+            scene=_column(read_scene, record, "scene", place),
+            label=_column(_parse_label, record, "label", place),
+        )
+        if (first := first_line.setdefault((normalized(row.statement), record["scene"]), line)) != line:
+            what = f"the same statement and scene as in line {first}"
+            raise InputError(what, where=place, allowed="each pair must occur once")
+        rows.append(row)
+    if not rows:
+        raise InputError("has no rows", where=table, allowed=f"the line after the header {','.join(COLUMNS)} is a row")
+    return rows
+
+
+def split(rows: list[Row], *, dev_share: float, seed: int) -> dict[str, list[Example]]:
+    """Train and dev examples, in the order of the rows. A statement with all its scenes is in one of them, because a
+    model that has seen a statement in training judges it better than a new one.
+
+    The scenes of a statement are one presentation. Deterministic given the arguments.
+    """
+    numbers: dict[str, int] = {}
+    presentations = [numbers.setdefault(normalized(row.statement), len(numbers)) for row in rows]
+    if len(numbers) < 2:
+        raise InputError("there is only one statement", allowed="train and dev need one each, at least")
+    count = min(max(1, round(dev_share * len(numbers))), len(numbers) - 1)
+    dev = set(random.Random(seed).sample(range(len(numbers)), count))
+    examples: dict[str, list[Example]] = {"train": [], "dev": []}
+    pictures = [0] * len(numbers)
+    for row, number in zip(rows, presentations, strict=True):
+        name = f"{number}-{pictures[number]}"
+        pictures[number] += 1
+        examples["dev" if number in dev else "train"].append(Example(name, row.statement, row.scene, row.label))
+    return examples
+
+
+def write(folder: Path, examples: Mapping[str, list[Example]], *, dev_share: float, seed: int) -> None:
+    """Writes a corpus folder: the splits, and corpus.json, which says how they were made."""
+    description = {"supervision": "labels", "imported": True, "dev_share": dev_share, "seed": seed}
+    write_text(folder / corpora.DESCRIPTION, json.dumps(description) + "\n")
+    for name, found in examples.items():
+        nlvr.write(folder / name / f"{name}.json", found)
+
+
+def _records(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows with their line numbers, each with a value in all of COLUMNS."""
+    reader = csv.reader(io.StringIO(read_text(table), newline=""), strict=True)
+    header: list[str] | None = None
+    try:
+        for fields in reader:
+            if not any(field.strip() for field in fields):
+                continue
+            if header is None:
+                header = _check_header([field.strip().lower() for field in fields], table)
+            elif len(fields) != len(header):
+                what = f"has {len(fields)} columns, the header {len(header)}"
+                allowed = "put a text with commas in double quotes"
+                raise InputError(what, where=f"{table}:{reader.line_num}", allowed=allowed)
+            else:
+                yield reader.line_num, dict(zip(header, (field.strip() for field in fields), strict=True))
+    except csv.Error as error:
+        raise InputError(f"not CSV ({error})", where=f"{table}:{reader.line_num}") from None
+
+
+def _check_header(header: list[str], table: Path) -> list[str]:
+    missing = [name for name in COLUMNS if header.count(name) != 1]
+    if missing:
+        what = f"column {missing[0]} {'occurs twice' if missing[0] in header else 'is missing'}"
+        raise InputError(what, where=f"{table}:1", allowed=f"the first line must name {', '.join(COLUMNS)}")
+    return header
+
+
+def _column(parse: Callable[[str], Parsed], record: Mapping[str, str], name: str, place: str) -> Parsed:
+    try:
+        return parse(record[name])
+    except InputError as error:
+        raise error.at(f"{place}: column {name}") from None
+
+
+def _parse_label(text: str) -> bool:
+    if text.lower() not in LABELS:
+        raise not_allowed(text or None, f"allowed: {', '.join(LABELS)}")
+    return LABELS[text.lower()]
+
+
+def _read_scene(name: str, folder: Path, see: See) -> Scene:
+    parts = PurePosixPath(name).parts
+    if not parts or ".." in parts or PurePosixPath(name).is_absolute():
+        raise not_allowed(name or None, f"it must be the name of a file in {folder}")
+    path = folder / name
+    if path.suffix.lower() in PICTURES:
+        return see(path)
+    if path.suffix.lower() == ".json":
+        return nlvr.read_scene_file(path)
+    raise not_allowed(name, f"a scene is a file .json or {', '.join(PICTURES)}")

@@ -1,0 +1,274 @@
+"""A teacher as a source of training examples."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from veriscene import models
+from veriscene.config import Config, TeacherConfig
+from veriscene.errors import InputError
+from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.models.base import Progress, silent
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.data.augmentation import drop_words
+from veriscene.data.batch import Batch
+from veriscene.data.encoder import Input, in_reading_order
+from veriscene.data.items import Items
+from veriscene.data.typing_errors import mistype_words
+from veriscene.data.vocabulary import Vocabulary
+from veriscene.training.initial import supervision_of_both
+from veriscene.data.source import Epoch, Source, batches, labelled, vocabulary_of
+from veriscene.data.teacher.distillation import checksum, load_models, soften
+from veriscene.data.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
+from veriscene.data.teacher.statements import Taught, draw_statements, plain, read_statements
+from veriscene.data.teacher.store import store_of
+from veriscene.data.teacher.variants import vary_statements
+from veriscene.data.teacher.workers import Workers, usable_cores
+
+SAMPLE_BLOCKS = 4  # on which models are prepared
+TALLEST = 4  # blocks of a tower
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An epoch before it is on the device."""
+
+    made: Made
+    steps: list[Tensor]
+    generator: Tensor  # the state of the one that draws the rest
+
+
+class TeacherSource(Source):
+    """New labelled scenes for each statement in each epoch; while one trains, worker processes make the next."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        statements: Sequence[Taught],
+        train: Sequence[Example],
+        dev: Sequence[Example],
+        supervision: str,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
+        """`train`: whose scenes are used, and its labels if `teacher.labels` is not 0. `vocabulary`: None for that of
+        the statements."""
+        if Input.PIXELS in models.MODELS[config.model.name].inputs:
+            what = f"a teacher makes scenes, not pictures, and {config.model.name} reads pixels"
+            raise InputError(what, allowed="choose a model of items, as biatt")
+        self.settings, self.data, self.teacher = config.training, config.data, config.teacher
+        self.supervision, self.statements = supervision, statements
+        labelled_train = labelled(train, "train") if self.teacher.labels else []
+        texts = [*(each.text for each in statements), *(example.statement for example in labelled_train)]
+        vocabulary = vocabulary or vocabulary_of(texts, config.data)
+        self.coverage = vocabulary.coverage(texts)
+        self.encoder = models.encoder(config, vocabulary)
+        distilled = load_models(self.teacher.distil, config.model, self.encoder)
+        self.models = [each.model for each in distilled]
+        for each in distilled:
+            self.supervision = supervision_of_both(self.supervision, each)
+        self.maker = self._make_maker(train, labelled_train)
+        # Everything but scenes depends on the statement alone, so it is encoded once.
+        by_statement = replace(self.encoder, inputs=self.encoder.inputs - {Input.ITEMS})
+        self.table = replace(by_statement([replace(train[0], statement=text) for text in texts]), labels=None)
+        self.lengths = self.table.statement.lengths  # stays on the CPU, where batches are drawn
+        self.dev = self.encoder(labelled(dev, "dev"))
+        self.workers = Workers(self.maker, _worker_count(self.teacher))
+        self.store = store_of(*self._inputs())
+        self._next: tuple[int, Future[Prepared]] | None = None
+        if models.MODELS[config.model.name].is_fitted:
+            self.train = self._encode(self._wait_for(0).made, torch.device("cpu"), torch.Generator().manual_seed(0))
+        else:
+            few = np.linspace(0, self.maker.blocks - 1, SAMPLE_BLOCKS).astype(int)
+            sample = Made.joined([self.maker.make(0, block) for block in dict.fromkeys(few.tolist())])
+            self.train = self._encode(sample, torch.device("cpu"), torch.Generator().manual_seed(0))
+
+    @classmethod
+    def open(
+        cls,
+        config: Config,
+        folder: Path,
+        programs: Sequence[Path],
+        progress: Progress = silent,
+        *,
+        vocabulary: Vocabulary | None = None,
+    ) -> TeacherSource:
+        """Statements from program files and the grammar, scenes and dev examples from a corpus folder."""
+        teacher = config.teacher
+        if teacher.variants and not programs:
+            what = "variants are made of statements with programs, and there are none"
+            raise InputError(what, where="teacher.variants", allowed="give files with --teacher, or set it to 0")
+        if teacher.paraphrased and not teacher.variants:
+            what = "variants are put in other words, and there are none"
+            raise InputError(what, where="teacher.paraphrased", allowed="set teacher.variants, or set it to 0")
+        found = [each for path in programs for each in read_statements(path, scenes=teacher.scenes)]
+        train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
+        if not train:
+            raise InputError("the train split holds no examples", where=folder)
+        pools = pools_of(SceneArrays.of([example.scene for example in train])) if teacher.variants else {}
+
+        def complete() -> list[Taught]:
+            workers, every = _worker_count(teacher), list(found)
+            if teacher.variants:
+                every += vary_statements(found, teacher, pools, workers, progress)
+            return every + draw_statements(teacher, workers, progress, known=(each.text for each in every))
+
+        scenes = [pool.fields.tobytes() for pool in pools.values()]
+        other = ("workers", "near_misses", "generated", "labels", "distil")  # settings that do not concern statements
+        settings = {key: value for key, value in asdict(teacher).items() if key not in other}
+        # Another process that is making them shows how far it is; this one shows that it waits.
+        statements = store_of(settings, found, *scenes).statements(complete, on_wait=lambda: progress(0, 1))
+        progress(1, 1)
+        supervision = "programs" if programs else "synthetic"
+        return cls(config, statements=statements, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary)
+
+    def _make_maker(self, train: Sequence[Example], labelled_train: Sequence[Example]) -> Maker:
+        lessons = [Lesson(number, each.program, each.kind, each.scenes) for number, each in enumerate(self.statements)]
+        scenes = SceneArrays.of([example.scene for example in train])
+        own = None
+        if labelled_train:
+            taught = sum(lesson.scenes for lesson in lessons)
+            own = Labelled(
+                statements=(len(lessons) + np.arange(len(train))).astype(np.int32),
+                labels=np.array([bool(example.label) for example in labelled_train]),
+                scenes=scenes,
+                count=round(taught * self.teacher.labels / (1 - self.teacher.labels)),
+            )
+        return Maker(
+            lessons=lessons,
+            pools=pools_of(scenes),
+            labelled=own,
+            seed=self.teacher.seed,
+            near_misses=self.teacher.near_misses,
+            generated=self.teacher.generated,
+        )
+
+    # ------------------------------------------------------------ the contract of a source
+
+    @cached_property
+    def fingerprint(self) -> int:
+        """Of all that determines the examples of each epoch, but `training.seed`."""
+        parts = self.table.fingerprint(), self.dev.fingerprint(), checksum(self.models)
+        result = zlib.crc32(repr(parts).encode())
+        for each in self._inputs():
+            result = zlib.crc32(each, result)
+        return result
+
+    def _inputs(self) -> Iterator[bytes]:
+        """All that determines scenes and labels of each epoch; they are the same for every `training.seed`."""
+        other = ("workers", "distil")
+        yield repr({key: value for key, value in asdict(self.teacher).items() if key not in other}).encode()
+        for lesson in self.maker.lessons:
+            yield f"{lesson.kind} {lesson.scenes} {lesson.program}".encode()
+        for pool in self.maker.pools.values():
+            yield pool.fields.tobytes()
+        if self.maker.labelled:
+            yield self.maker.labelled.labels.tobytes()
+            yield self.maker.labelled.scenes.fields.tobytes()
+
+    @property
+    def examples_per_epoch(self) -> int:
+        return self.maker.examples
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return ceil(self.examples_per_epoch / self.settings.batch)
+
+    def epoch(self, number: int) -> Epoch:
+        prepared, generator = self._wait_for(number), torch.Generator()
+        generator.set_state(prepared.generator)
+        if number + 1 < self.settings.epochs:
+            self._prepare(number + 1)
+        corpus = self._encode(prepared.made, self.train.device, generator)
+        corpus = mistype_words(corpus, self.data.typing_noise, self.encoder.vocabulary, generator)
+        corpus = drop_words(corpus, self.data.word_dropout, generator)
+        return Epoch(soften(corpus, self.models) if self.models else corpus, prepared.steps)
+
+    def pending(self, number: int) -> str:
+        if self._next is None or self._next[0] != number:
+            self._prepare(number)
+        assert self._next is not None
+        if self._next[1].done():
+            return ""
+        if self.store.waits:
+            return "another run is making the same examples"
+        return f"making examples: {self.workers.made / self.workers.maker.blocks:.0%}"
+
+    def close(self) -> None:
+        self.workers.close()
+
+    # ------------------------------------------------------------ preparing an epoch while another one trains
+
+    def _wait_for(self, number: int) -> Prepared:
+        if self._next is None or self._next[0] != number:
+            self._prepare(number)
+        assert self._next is not None
+        prepared = self._next[1].result()
+        self.remark = self._remark(prepared.made)
+        return prepared
+
+    def _prepare(self, number: int) -> None:
+        """In the background. The thread is a daemon, so that it keeps no process from ending."""
+        if self._next is not None:
+            self._next[1].exception()  # the workers make one epoch at a time
+        future: Future[Prepared] = Future()
+        self._next = number, future
+
+        def run() -> None:
+            try:
+                made = self.store.epoch(number, lambda: Made.joined(self.workers.make(number)))
+                generator = torch.Generator().manual_seed(self.settings.seed * 1_000_003 + number)
+                size, window = self.settings.batch, self.settings.window
+                steps = batches(self._sizes(made), size=size, window=window, generator=generator)
+                future.set_result(Prepared(made, steps, generator.get_state()))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+
+    def _sizes(self, made: Made) -> Tensor:
+        """What batches are grouped by, to save padding: first whether a box is fuller than a tower can be, then the
+        statement's length. A model of pairs of items takes a quarter of the time for half the items."""
+        lengths = self.lengths[torch.from_numpy(made.statements).long()]
+        is_full = torch.from_numpy(made.scenes.mask[:, :, TALLEST:].any(axis=(1, 2)))
+        return lengths + (1 + int(self.lengths.max())) * is_full
+
+    def _encode(self, made: Made, device: torch.device, generator: torch.Generator) -> Batch:
+        """`generator`: of item orders, where they are random."""
+        if self.table.device != device:
+            self.table = self.table.to(device)
+        which = torch.from_numpy(made.statements).to(device).long()
+        corpus = self.table.map(lambda tensor: tensor[which])
+        items = None
+        if Input.ITEMS in self.encoder.inputs:
+            fields = torch.from_numpy(made.scenes.fields).to(device)
+            items = in_reading_order(Items.of_fields(*fields), self.encoder.order, generator)
+        return replace(corpus, items=items, labels=torch.from_numpy(made.labels).to(device).float())
+
+    def _remark(self, made: Made) -> str:
+        remarks = []
+        if made.one_sided:
+            first = self.statements[made.one_sided[0]].text
+            remarks.append(f"found only true or only false: {len(made.one_sided):,}, as {first!r:.80}")
+        meanings: dict[str, set[str]] = {}
+        for each in self.statements:
+            meanings.setdefault(plain(each.text), set()).add(each.program)
+        if ambiguous := [text for text, programs in meanings.items() if len(programs) > 1]:
+            remarks.append(f"with several programs: {len(ambiguous):,}, as {ambiguous[0]!r:.80}")
+        return f"of {len(self.statements):,} statements, {'; '.join(remarks)}" if remarks else ""
+
+
+def _worker_count(teacher: TeacherConfig) -> int:
+    return teacher.workers or usable_cores() - 1

@@ -1,0 +1,66 @@
+"""Words and their numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+
+from veriscene.errors import InputError
+from veriscene.worlds.nlvr.corpus import WORD
+
+PADDING = 0
+UNKNOWN = 1
+SPECIAL = ("<pad>", "<unk>")
+
+
+def tokenize(statement: str) -> list[str]:
+    """Lower-case words, numbers and single punctuation marks, in order; at least one unless the text is blank."""
+    return WORD.findall(statement.lower())
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    words: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.words[: len(SPECIAL)] != SPECIAL:
+            raise InputError(f"a vocabulary must begin with {' and '.join(SPECIAL)}")
+        repeated = [word for word, count in Counter(self.words).items() if count > 1]
+        if repeated:
+            raise InputError(f"the vocabulary lists {repeated[0]!r} twice", allowed="each word must occur once")
+
+    @classmethod
+    def of(cls, statements: Iterable[str], *, minimum_count: int) -> Vocabulary:
+        """The words that occur at least `minimum_count` times; all others become UNK (appendix A.3.1).
+
+        A statement counts once, however many scenes it is paired with. NLVR repeats each of its statements for up to
+        four scenes, so counting examples would keep 224 of train's 229 words (this keeps 133), and UNK would hardly
+        be trained.
+        """
+        counts = Counter(word for statement in sorted(set(statements)) for word in tokenize(statement))
+        kept = sorted(word for word, count in counts.items() if count >= minimum_count)
+        return cls((*SPECIAL, *kept))
+
+    @cached_property
+    def _number_of(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    def encode(self, statement: str) -> list[int]:
+        return [self._number_of.get(word, UNKNOWN) for word in tokenize(statement)]
+
+    def unknown_words(self, statement: str) -> dict[str, list[str]]:
+        """The words of a statement that become UNK, each with the nearest known ones."""
+        known = self.words[len(SPECIAL) :]
+        unknown = dict.fromkeys(word for word in tokenize(statement) if word not in self._number_of)
+        return {word: get_close_matches(word, known, n=3, cutoff=0.6) for word in unknown}
+
+    def coverage(self, statements: Iterable[str]) -> float:
+        """The share of the statements' words that the vocabulary contains."""
+        numbers = [number for statement in statements for number in self.encode(statement)]
+        return sum(number != UNKNOWN for number in numbers) / max(1, len(numbers))
+
+    def __len__(self) -> int:
+        return len(self.words)

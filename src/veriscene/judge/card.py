@@ -1,0 +1,181 @@
+"""Model cards: what to know before using a checkpoint."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from huggingface_hub import EvalResult, ModelCardData
+
+from veriscene import models
+from veriscene.config import Config, presets
+from veriscene.data.vocabulary import SPECIAL
+from veriscene.judge.checkpoint import Checkpoint
+from veriscene.metrics.accuracy import Scores
+from veriscene.training.settings import has_effect
+
+SPLITS = {
+    "dev": "dev (optimistic: the weights were chosen on it)",
+    "test": "test (evaluated once, when the model was final)",
+}
+SUPERVISION = {
+    "labels": "labels of the training examples",
+    "synthetic": "statements of veriscene's grammar, whose meaning is known",
+    "programs": "programs of the statements in PROGRAMS",
+}
+GRAMMAR = (
+    "Statements of veriscene's grammar taught it{too}.\n"
+    "Their wordings were written with NLVR's train sentences{also} in view.\n"
+)
+BROAD = ", the public programs of these and errors on dev"
+PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
+OWN = "the corpus that it was trained on"  # where metrics.json does not name one
+CITATION = """```bibtex
+@inproceedings{tan2018object,
+  title     = {Object Ordering with Bidirectional Matchings for Visual Reasoning},
+  author    = {Tan, Hao and Bansal, Mohit},
+  booktitle = {Proceedings of NAACL-HLT},
+  year      = {2018}
+}
+@inproceedings{suhr2017corpus,
+  title     = {A Corpus of Natural Language for Visual Reasoning},
+  author    = {Suhr, Alane and Lewis, Mike and Yeh, James and Artzi, Yoav},
+  booktitle = {Proceedings of ACL},
+  year      = {2017}
+}
+```
+"""
+
+
+def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores]) -> str:
+    """A card in the hub's format: YAML header, use, accuracy with interval, training, limits, citation.
+
+    Scores come from `scores`, by split, else from the checkpoint's metrics. Says nothing about the machine's folders.
+    """
+    config, metrics = checkpoint.config, {**checkpoint.metrics, **_figures(scores)}
+    trained = [f"at commit {metrics['commit']}"] if "commit" in metrics else []
+    trained += [f"on {metrics['machine']}"] if "machine" in metrics else []
+    rows = [_row(split, metrics) for split in SPLITS if split == "dev" or f"{split}_accuracy" in metrics]
+    supervision = str(metrics.get("supervision", "unknown"))
+    takes_max = config.to_json()["model"].get("pooling") == "max"
+    boxes = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
+    note = f"\n\n{metrics['note']}" if "note" in metrics else ""  # what else to know about the scores
+    known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
+    reads_letters = getattr(config.model, "letters", False)
+    teacher, too = config.teacher, ", too" if supervision == "programs" else ""
+    grammar = GRAMMAR.format(too=too, also=BROAD if teacher.level == "broad" else "") if teacher.statements else ""
+    others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
+    return f"""---
+{_header(name, metrics)}
+---
+
+# {name}
+
+Decides whether an English statement is true of a scene of three boxes with coloured items, as in the Cornell NLVR
+corpus. The model is `{config.model.name}` of the Python package veriscene.
+{models.MODELS[config.model.name].summary}.
+
+```python
+import veriscene
+
+judge = veriscene.load("{name}")
+verdict = judge("There is a yellow circle.", scene)  # a Scene, NLVR's `structured_rep`, or an array of pixels
+print(verdict.probability, verdict.unknown_words)
+```
+
+## Accuracy on {metrics.get("corpus", OWN)}
+
+| split | accuracy, % | consistency, % | 95 % interval of the accuracy |
+| --- | --- | --- | --- |
+{chr(10).join(rows)}
+
+Consistency is the share of presentations whose examples are all right. Intervals are clustered by statement.{note}
+
+## Training
+
+    {training_command(config, supervision)}
+
+CORPUS is the folder of the training corpus{PROGRAMS_TOO if supervision == "programs" else ""}.
+Supervision: {supervision} ({SUPERVISION.get(supervision, "not recorded")}).
+{grammar}Step {metrics.get("step", "unknown")}{"".join(f", {fact}" for fact in trained)}.
+
+## Intended use and limits
+
+For research on grounded language, for teaching, and as a baseline. It knows the colours, shapes and sizes of NLVR and
+{known} words. Other words are listed with each verdict, and {others}.
+{boxes if takes_max else ""}The table above says how often it is wrong. Do not use it for decisions that affect people.
+
+## Citation
+
+{CITATION}"""
+
+
+def training_command(config: Config, supervision: str) -> str:
+    """A command that trains with exactly these settings: the nearest preset and the settings that differ."""
+    taught = supervision == "programs" or config.teacher.statements > 0
+    nearest = min(
+        ((name, _changes(config, models.load_preset(name), taught=taught)) for name in sorted(presets())),
+        key=lambda found: (len(found[1]), found[0]),
+    )
+    settings = [part for change in nearest[1] for part in ("--set", change)]
+    seed = ["--seed", str(config.training.seed)]
+    teacher = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
+    return shlex.join(["veriscene", "train", nearest[0], "--data", "CORPUS", *teacher, *seed, *settings])
+
+
+def _changes(config: Config, preset: Config, *, taught: bool) -> list[str]:
+    """What --set makes of the preset these settings, in their order; the seed has its own option."""
+    theirs = preset.to_json()
+    return [
+        f"{section}.{key}={str(value).lower() if isinstance(value, bool) else value}"
+        for section, settings in config.to_json().items()
+        for key, value in settings.items()
+        if theirs[section].get(key) != value
+        and f"{section}.{key}" not in ("training.seed", "teacher.workers")
+        and has_effect(config.model, f"{section}.{key}", corpus_given=True, taught=taught)
+    ]
+
+
+def _figures(scores: Mapping[str, Scores]) -> dict[str, Any]:
+    """Scores under the names of metrics.json."""
+    figures: dict[str, Any] = {}
+    for split, found in scores.items():
+        figures[f"{split}_accuracy"], figures[f"{split}_consistency"] = found.accuracy, found.consistency
+        figures[f"{split}_interval"] = list(found.interval)
+    return figures
+
+
+def _row(split: str, metrics: Mapping[str, Any]) -> str:
+    def share(key: str) -> str:
+        return f"{100 * value:.1f}" if isinstance(value := metrics.get(key), float) else "not measured"
+
+    interval = metrics.get(f"{split}_interval")
+    between = f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}" if interval else "not measured"
+    return f"| {SPLITS[split]} | {share(f'{split}_accuracy')} | {share(f'{split}_consistency')} | {between} |"
+
+
+def _header(name: str, metrics: Mapping[str, Any]) -> str:
+    corpus = str(metrics.get("corpus", OWN))
+    results = [
+        EvalResult(
+            task_type="visual-reasoning",
+            dataset_type="nlvr" if corpus == "NLVR" else "own",
+            dataset_name=corpus,
+            dataset_split=split,
+            metric_type="accuracy",
+            metric_value=round(metrics[f"{split}_accuracy"], 4),
+        )
+        for split in SPLITS
+        if isinstance(metrics.get(f"{split}_accuracy"), float)
+    ]
+    data = ModelCardData(
+        language="en",
+        license="mit",
+        library_name="veriscene",
+        tags=["veriscene", "nlvr", "visual-reasoning", "grounded-language", "pytorch"],
+        metrics=["accuracy"],
+        model_name=name if results else None,
+        eval_results=results or None,
+    )
+    return data.to_yaml().rstrip()

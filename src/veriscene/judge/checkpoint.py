@@ -1,0 +1,233 @@
+"""A checkpoint is a folder: model.safetensors, config.json, vocabulary.json and metrics.json."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from importlib import resources
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from veriscene import __version__, files, hub, models
+from veriscene.config import Config, DataConfig, TrainingConfig
+from veriscene.data.batch import Batch
+from veriscene.data.encoder import Encoder
+from veriscene.data.vocabulary import Vocabulary
+from veriscene.errors import InputError
+from veriscene.models import Model
+from veriscene.worlds.nlvr.corpus import Example
+
+FORMAT = 2
+WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "vocabulary.json", "metrics.json"
+FILES = (WEIGHTS, CONFIG, VOCABULARY, METRICS)
+BEST = "best"
+ALIASES = "aliases.json"  # of the checkpoints that ship with the package
+SEEDS = "seeds.json"  # of a folder of seeds: how they are trained
+SUMMARY = "summary.json"  # of a folder of seeds; names the run of the best one
+MOST_BYTES = 1 << 30  # of a weights file: tables of MaxEnt and MLP included
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    model: Model
+    config: Config
+    encoder: Encoder
+    metrics: dict[str, Any]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is. To use another device, load it there: moving a module changes it in place."""
+        return next(chain(self.model.parameters(), self.model.buffers())).device  # a state_dict takes a while
+
+    def encode(self, examples: Sequence[Example]) -> Batch:
+        """Examples as the model reads them in inference, on its device."""
+        return self.encoder(examples).to(self.device)
+
+
+def save(
+    folder: Path, checkpoint: Checkpoint, also: Callable[[Path], None] = lambda partial: None, *, half: bool = False
+) -> None:
+    """Writes the folder completely or not at all; `also` may add files. `half` stores weights in half precision."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.model.state_dict().items()}
+    if half:
+        tensors = {name: t.half() if t.is_floating_point() else t for name, t in tensors.items()}
+    with files.replacing(folder) as partial:
+        _write_json(partial / CONFIG, {"format": FORMAT, "veriscene": __version__, **checkpoint.config.to_json()})
+        _write_json(partial / VOCABULARY, list(checkpoint.encoder.vocabulary.words))
+        _write_json(partial / METRICS, checkpoint.metrics)
+        try:
+            save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
+            also(partial)
+        except (SafetensorError, RuntimeError) as error:  # how safetensors and torch report a full disk
+            raise InputError(f"cannot be written ({_first_line(error)})", where=folder) from None
+        with suppress(OSError):  # safetensors makes its file unreadable for others
+            shutil.copymode(partial / CONFIG, partial / WEIGHTS)
+
+
+def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> Checkpoint:
+    """The checkpoint in a folder (its best one, its best seed), the one of that name that ships with the package, or
+    `owner/name` on the Hugging Face hub."""
+    folder = find(name_or_folder)
+    config, renamed_format = _load_config(folder)
+    vocabulary = _load_vocabulary(folder / VOCABULARY)
+    metrics = _read_json(folder / METRICS) if (folder / METRICS).exists() else {}
+    try:
+        model = models.build(config.model, vocabulary=vocabulary)
+    except InputError as error:
+        raise error.at(folder / CONFIG) from None
+    weights = _load_weights(folder / WEIGHTS)
+    if renamed_format:
+        weights = _renamed(weights, model.renamed)
+    _check_weights(weights, model.state_dict(), folder / WEIGHTS)
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError:
+        what = f"does not fit {CONFIG}; the files are of different models"
+        raise InputError(what, where=folder / WEIGHTS) from None
+    encoder = models.encoder(config, vocabulary)
+    return Checkpoint(model.to(device).eval(), config, encoder, metrics if isinstance(metrics, dict) else {})
+
+
+def find(name_or_folder: str | Path) -> Path:
+    """The folder that holds the files of a checkpoint, which are downloaded if it is on the hub; InputError says what
+    is missing."""
+    folder = Path(name_or_folder)
+    shipped = shipped_checkpoints()
+    if not folder.is_dir():
+        if str(name_or_folder) in shipped:
+            return shipped[str(name_or_folder)]
+        if hub.is_repository(name_or_folder):
+            return find(hub.download(str(name_or_folder), FILES))
+        known = f"one of {', '.join(sorted(shipped))}, or " if shipped else ""
+        raise InputError("no such model", where=folder, allowed=f"give {known}a folder that `veriscene train` wrote")
+    folder = best_run(folder)
+    if not (folder / CONFIG).exists():
+        folder = files.present(folder / BEST) or folder
+    missing = [name for name in (CONFIG, VOCABULARY, WEIGHTS) if not (folder / name).is_file()]
+    if missing:
+        raise InputError(f"not a checkpoint, {', '.join(missing)} is missing", where=folder)
+    return folder
+
+
+def best_run(folder: Path) -> Path:
+    """The run itself; for a folder of seeds, the run of the best one."""
+    if not (folder / SUMMARY).is_file():
+        return folder
+    summary = _read_json(folder / SUMMARY)
+    name = summary.get("best") if isinstance(summary, dict) else None
+    if not isinstance(name, str) or not (folder / name).is_dir():
+        raise InputError("damaged", where=folder / SUMMARY, allowed="it must name the best seed's run")
+    return folder / name
+
+
+def shipped_checkpoints() -> dict[str, Path]:
+    """The checkpoints that are part of the package, name -> folder; one may have several names."""
+    root = Path(str(resources.files("veriscene"))) / "checkpoints"
+    if not root.is_dir():
+        return {}
+    own = {path.name: path for path in sorted(root.iterdir()) if (path / CONFIG).is_file()}
+    aliases = _read_json(root / ALIASES) if (root / ALIASES).is_file() else {}
+    return own | {alias: own[name] for alias, name in aliases.items()}
+
+
+def load_config(folder: Path) -> Config:
+    """The configuration of the checkpoint in exactly this folder."""
+    return _load_config(folder)[0]
+
+
+def _load_config(folder: Path) -> tuple[Config, bool]:
+    """The configuration, and whether weights have the names of format 1."""
+    path = folder / CONFIG
+    tree = _read_json(path)
+    if not isinstance(tree, dict) or "format" not in tree:
+        raise InputError("not a veriscene configuration", where=path)
+    version = tree.pop("format")
+    tree.pop("veriscene", None)
+    if version not in (1, FORMAT):
+        what = "written by another version of veriscene"
+        raise InputError(what, where=path, allowed=f"this one reads formats 1 and {FORMAT}")
+    model = tree.get("model")
+    name = model.get("name") if isinstance(model, dict) else None
+    if not isinstance(name, str) or name not in models.MODELS:
+        allowed = f"choose from {', '.join(sorted(models.MODELS))}"
+        raise InputError(f"unknown model {name!r:.60}", where=path, allowed=allowed)
+    return models.read_config(_from_format_1(tree, name) if version == 1 else tree, where=str(path)), version == 1
+
+
+def _from_format_1(tree: dict[str, Any], name: str) -> dict[str, Any]:
+    """Format 1 listed the settings of all models for each of them, and some under names that were changed since."""
+    renamed = {"agreement": "r_drop", "average": "ema"}
+    result = dict(tree)
+    for section, kind in (("model", models.MODELS[name].Config), ("data", DataConfig), ("training", TrainingConfig)):
+        if isinstance(tree.get(section), dict):
+            settings = {renamed.get(key, key): value for key, value in tree[section].items()}
+            known = {field.name for field in fields(kind)}
+            result[section] = {key: value for key, value in settings.items() if key in known}
+    return result
+
+
+def _load_vocabulary(path: Path) -> Vocabulary:
+    words = _read_json(path)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InputError("damaged", where=path, allowed="it must be a JSON list of words")
+    try:
+        return Vocabulary(tuple(words))
+    except InputError as error:
+        raise error.at(path) from None
+
+
+def _load_weights(path: Path) -> dict[str, Tensor]:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"has {path.stat().st_size:,} bytes", where=path, allowed=f"at most {MOST_BYTES:,}")
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (PermissionError, FileNotFoundError):  # the file exists; safetensors reports both alike
+        raise InputError("cannot be read (Permission denied)", where=path) from None
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"damaged ({_first_line(error)})", where=path, allowed="save or copy it again") from None
+
+
+def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor], path: Path) -> None:
+    for name, tensor in weights.items():
+        own = expected.get(name)
+        if own is None:
+            continue  # load_state_dict reports it
+        same = tensor.dtype == own.dtype
+        if not same and not (own.dtype is torch.float32 and tensor.dtype is torch.float16):
+            what = f"{name} is of type {str(tensor.dtype).removeprefix('torch.')}"
+            raise InputError(what, where=path, allowed=f"it must be {str(own.dtype).removeprefix('torch.')}")
+        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise InputError(f"{name} holds values that are not finite (NaN or infinity)", where=path)
+
+
+def _renamed(weights: dict[str, Tensor], prefixes: tuple[tuple[str, str], ...]) -> dict[str, Tensor]:
+    def today(name: str) -> str:
+        matching = (new + name.removeprefix(old) for old, new in prefixes if name.startswith(old))
+        return next(matching, name)
+
+    return {today(name): tensor for name, tensor in weights.items()}
+
+
+def _write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(files.read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"damaged, not JSON ({_first_line(error)})", where=path) from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,182 @@
+"""The page: scores, comparison, curves, calibration, breakdown, mistakes, and how the runs were made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+
+from veriscene.metrics import accuracy as metrics
+from veriscene.metrics.accuracy import Scores
+from veriscene.metrics.calibration import BINS, expected_calibration_error, reliability
+from veriscene.metrics.comparison import difference, mcnemar
+from veriscene.metrics.faults import Fault, Programs, WrongStatement, wrong_statements
+from veriscene.metrics.judged import Judged
+from veriscene.report import charts, pictures
+from veriscene.report.document import document, facts
+from veriscene.training.progress import LogLine
+from veriscene.world.drawing import definitions
+from veriscene.worlds.nlvr.corpus import Example
+
+
+@dataclass(frozen=True)
+class ReportedRun:
+    name: str
+    facts: Sequence[tuple[str, str]]  # where the run came from: command, commit, …
+    settings: Mapping[str, object]  # by section.key
+    log: Sequence[LogLine]
+    judged: Sequence[Judged]  # all scored examples
+    mistakes: Sequence[Judged]  # the most confident ones, with order and box scores
+    typical: Sequence[Judged]  # some that are right, with order and box scores
+    box_caption: str | None = None  # how the verdict follows from the box scores
+
+    @property
+    def verdicts(self) -> dict[str, bool]:
+        return {each.example.identifier: each.verdict for each in self.judged}
+
+
+def page(title: str, subtitle: str, runs: Sequence[ReportedRun], programs: Programs | None = None) -> str:
+    """One run or two as HTML that is also well-formed XML.
+
+    The runs must have judged the same labelled examples, in the same order. With programs, each mistake is attributed
+    to the model, or to label or program.
+    """
+    examples = [each.example for each in runs[0].judged]
+    wrong = wrong_statements([run.judged for run in runs], programs or {})
+    sections = [
+        ("Comparison", _comparison(examples, runs) if len(runs) == 2 else ""),
+        ("Learning curve", _each(runs, lambda run: charts.learning_curve(run.log, majority(examples)))),
+        ("Calibration", _calibration(runs)),
+        ("Scores by kind of example", _breakdown(examples, runs)),
+        *((f"Most confident mistakes{_of(run, runs)}", _pictures(run.mistakes, run)) for run in runs),
+        ("Every mistake", _faults(wrong, runs, programs) + pictures.every_mistake(wrong, [run.name for run in runs])),
+        *((f"Examples judged right{_of(run, runs)}", _pictures(run.typical, run)) for run in runs),
+        ("How it was made", _origin(runs)),
+    ]
+    body = "".join(f"<h2>{escape(heading)}</h2>{content}\n" for heading, content in sections if content)
+    content = f"""{definitions()}
+<h1>{escape(title)}</h1><p class="quiet">{escape(subtitle)}</p>
+{_each(runs, lambda run: _scores(metrics.score(examples, run.verdicts)))}
+<p class="quiet">Always giving the more frequent label: {majority(examples):.1%}. Intervals are clustered by statement,
+since the examples of a statement tend to be right or wrong together.</p>
+{body}"""
+    return document(title, content)
+
+
+def majority(examples: Sequence[Example]) -> float:
+    """The accuracy of always giving the more frequent label."""
+    true = sum(example.label is True for example in examples) / len(examples)
+    return max(true, 1 - true)
+
+
+# ---------------------------------------------------------------- sections
+
+
+def _scores(scores: Scores) -> str:
+    low, high = scores.interval
+    return f"""<p><span class="big">{scores.accuracy:.1%}</span> accuracy on {scores.examples:,} examples
+<span class="quiet">(95 % interval {low:.1%} to {high:.1%})</span></p>
+<p>Consistency: {scores.consistency:.1%} of {scores.presentations:,} presentations have every example right.</p>"""
+
+
+def _comparison(examples: Sequence[Example], runs: Sequence[ReportedRun]) -> str:
+    one, other = (escape(run.name) for run in runs)
+    found = difference(examples, [runs[0].verdicts], [runs[1].verdicts])
+    test = mcnemar(examples, runs[0].verdicts, runs[1].verdicts)
+    low, high = found.interval
+    decided = "which excludes" if found.is_decided else "which includes"
+    return f"""<p>{one} minus {other}: <strong>{100 * found.mean:+.1f} points</strong> of accuracy, 95 % interval
+{100 * low:+.1f} to {100 * high:+.1f} (bootstrap over statements), {decided} zero.</p>
+<div class="wide"><table><tr><th></th><th class="n">{other} right</th><th class="n">{other} wrong</th></tr>
+<tr><th>{one} right</th><td class="n">{test.both:,}</td><td class="n">{test.only_first:,}</td></tr>
+<tr><th>{one} wrong</th><td class="n">{test.only_second:,}</td><td class="n">{test.neither:,}</td></tr></table></div>
+<p>McNemar's exact test: p = {_p_value(test.p)}. <span class="quiet">It takes all examples as independent; those of one
+statement are not, so this p tends to be too small: prefer the interval above. Both are about these two runs, not about
+other seeds.</span></p>"""
+
+
+def _p_value(p: float) -> str:
+    return f"{p:.2g}" if p >= 0.0001 else f"{p:.1e}"
+
+
+def _calibration(runs: Sequence[ReportedRun]) -> str:
+    parts = []
+    for run in runs:
+        bins = reliability(run.judged)
+        error = f"<p>Expected calibration error: <strong>{expected_calibration_error(bins):.1%}</strong></p>"
+        parts.append((run, charts.reliability_diagram(bins) + error))
+    note = f"""<p class="quiet">A dot is one of {BINS} ranges of confidence; its area grows with its examples, and its
+whisker is the 95 % interval of its accuracy. The error is the distance from the dotted diagonal, averaged over
+examples.</p>"""
+    return _side_by_side(parts) + note
+
+
+def _breakdown(examples: Sequence[Example], runs: Sequence[ReportedRun]) -> str:
+    slices = zip(*(metrics.breakdown(examples, run.verdicts) for run in runs), strict=True)
+    heads = "".join(f'<th class="n">{"accuracy" if len(runs) == 1 else escape(run.name)}</th>' for run in runs)
+    rows = f'<tr><th></th><th class="n">examples</th>{heads}</tr>'
+    for group, members in groupby(slices, key=lambda each: each[0].group):
+        rows += f'<tr class="group"><th colspan="{2 + len(runs)}">by {escape(group)}</th></tr>'
+        for each in members:
+            rows += f'<tr><td>{escape(each[0].name)}</td><td class="n">{each[0].scores.examples:,}</td>'
+            for low, high, accuracy in ((*part.scores.interval, part.scores.accuracy) for part in each):
+                rows += f'<td class="n">{accuracy:.1%}<small>{100 * low:.1f} – {100 * high:.1f}</small></td>'
+            rows += "</tr>"
+    return f'<div class="wide"><table>{rows}</table></div><p class="quiet">Small: 95 % intervals.</p>'
+
+
+def _faults(wrong: Sequence[WrongStatement], runs: Sequence[ReportedRun], programs: Programs | None) -> str:
+    """How many mistakes of each run are whose fault."""
+    total = [sum(each.is_right is False for each in run.judged) for run in runs]
+    if programs is None:
+        parts = [f"{escape(run.name)}: {n:,} of {len(run.judged):,}" for run, n in zip(runs, total, strict=True)]
+        counted = "; ".join(parts)
+        return f"<p>Examples judged wrong, by statement, the most confident mistake first. {counted}.</p>"
+    heads = "".join(f'<th class="n">{escape(run.name)}</th>' for run in runs)
+    rows = f"<tr><th>at fault</th>{heads}</tr>"
+    for fault in Fault:
+        cells = ""
+        for number in range(len(runs)):
+            verdicts = (v[number] for each in wrong for found, v in each.examples if found is fault)
+            cells += f'<td class="n">{sum(each.is_right is False for each in verdicts):,}</td>'
+        rows += f"<tr><td>{fault.value}</td>{cells}</tr>"
+    cells = "".join(f'<td class="n">{count:,}</td>' for count in total)
+    return f'<div class="wide"><table>{rows}<tr><th>all mistakes</th>{cells}</tr></table></div>'
+
+
+def _origin(runs: Sequence[ReportedRun]) -> str:
+    parts = []
+    for run in runs:
+        settings = f"<details><summary>Configuration</summary>{facts(run.settings.items())}</details>"
+        parts.append((run, facts(run.facts) + settings))
+    if len(runs) == 1:
+        return parts[0][1]
+    one, other = (run.settings for run in runs)
+    keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
+    changed = [(key, f"{one.get(key, '–')} / {other.get(key, '–')}") for key in keys]
+    same = "<p>Their configurations are the same.</p>"
+    return _side_by_side(parts) + (f"<h3>Settings that differ</h3>{facts(changed)}" if changed else same)
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _each(runs: Sequence[ReportedRun], content: Callable[[ReportedRun], str]) -> str:
+    return _side_by_side([(run, content(run)) for run in runs])
+
+
+def _side_by_side(parts: Sequence[tuple[ReportedRun, str]]) -> str:
+    """One part as it is; two under the names of their runs."""
+    if len(parts) == 1:
+        return parts[0][1]
+    named = "".join(f'<div class="card"><h3>{escape(run.name)}</h3>{content}</div>' for run, content in parts)
+    return f'<div class="grid">{named}</div>'
+
+
+def _of(run: ReportedRun, runs: Sequence[ReportedRun]) -> str:
+    return f" of {run.name}" if len(runs) > 1 else ""
+
+
+def _pictures(shown: Sequence[Judged], run: ReportedRun) -> str:
+    return pictures.examples(shown, run.box_caption) if shown else ""

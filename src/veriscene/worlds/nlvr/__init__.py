@@ -1,0 +1,1 @@
+"""The NLVR corpus as a world: its files, pixels, programs and wordings."""

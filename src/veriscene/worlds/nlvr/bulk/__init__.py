@@ -1,0 +1,1 @@
+"""Random NLVR scenes in bulk."""

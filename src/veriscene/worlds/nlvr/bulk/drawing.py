@@ -1,0 +1,140 @@
+"""Random scenes of NLVR's two kinds, many at once, as `meaning.scene_drawing` draws them one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veriscene.language.bulk.arrays import COLOR, COLORS, FIELDS, SHAPE, SHAPES, SIZE, SIZES, Array, SceneArrays, X, Y
+from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, TOUCHING, Shape, Size
+from veriscene.worlds.nlvr import scene_drawing as plain
+from veriscene.worlds.nlvr.scene_drawing import MAX_BLOCKS, MAX_SCATTERED, SceneKind
+
+EXTENTS = np.array([size.value for size in SIZES], np.int16)
+_SQUARE, _BLOCK = SHAPES.index(Shape.SQUARE), Size.MEDIUM.value
+_GAPS_BESIDE = np.array(plain.GAPS_BESIDE)
+
+
+def draw_scenes(rng: np.random.Generator, kind: SceneKind, count: int) -> SceneArrays:
+    """Valid scenes of that kind."""
+    palette = rng.integers(0, len(COLORS), (3, count, plain.PALETTE_SIZE), np.uint8).repeat(BOXES_PER_SCENE, axis=1)
+    draw = _draw_towers if kind == "tower" else _draw_scatter
+    boxes = draw(rng, palette)
+    return SceneArrays(boxes.reshape(len(FIELDS), count, BOXES_PER_SCENE, MOST_ITEMS))
+
+
+# ---------------------------------------------------------------- towers
+
+
+def towers(colors: Array, heights: Array) -> Array:
+    """Boxes (field, box, slot) with a tower each: the colours (box, MAX_BLOCKS) of its blocks from the floor up."""
+    level = np.arange(MAX_BLOCKS)
+    blocks = np.zeros((len(FIELDS), len(colors), MOST_ITEMS), np.uint8)
+    blocks[X, :, :MAX_BLOCKS] = plain.TOWER_LEFT
+    blocks[Y, :, :MAX_BLOCKS] = BOX_EXTENT - _BLOCK - level * plain.BLOCK_STEP
+    blocks[SIZE, :, :MAX_BLOCKS] = _BLOCK
+    blocks[SHAPE, :, :MAX_BLOCKS] = _SQUARE
+    blocks[COLOR, :, :MAX_BLOCKS] = colors
+    blocks[:, :, :MAX_BLOCKS] *= level < heights[:, None]
+    return blocks
+
+
+def are_towers(scenes: SceneArrays) -> Array:
+    """(n,): whether every box is a tower as in the corpus, with its blocks listed from the floor up."""
+    boxes = scenes.fields.reshape(len(FIELDS), -1, MOST_ITEMS)
+    heights = np.count_nonzero(boxes[SIZE], axis=1)
+    same = (towers(boxes[COLOR, :, :MAX_BLOCKS], heights) == boxes).all(axis=(0, 2)) & (heights <= MAX_BLOCKS)
+    return same.reshape(-1, BOXES_PER_SCENE).all(axis=1)
+
+
+def from_floor_up(scenes: SceneArrays) -> SceneArrays:
+    """The same scenes, with the items of each box in the order of their lower edges; for scenes of towers."""
+    order = np.where(scenes.mask, scenes.bottom, BOX_EXTENT).argsort(axis=2, kind="stable")
+    return SceneArrays(np.take_along_axis(scenes.fields, order[None], axis=3))
+
+
+def _draw_towers(rng: np.random.Generator, palette: Array) -> Array:
+    count = palette.shape[1]
+    which = rng.integers(0, plain.PALETTE_SIZE, (count, MAX_BLOCKS))
+    return towers(np.take_along_axis(palette[0], which, axis=1), rng.integers(1, MAX_BLOCKS + 1, count))
+
+
+# ---------------------------------------------------------------- scattered items
+
+
+def _draw_scatter(rng: np.random.Generator, palette: Array) -> Array:
+    count = palette.shape[1]
+    boxes, filled = np.zeros((len(FIELDS), count, MOST_ITEMS), np.uint8), np.zeros(count, np.intp)
+    wanted = rng.integers(1, MAX_SCATTERED + 1, count)
+    for number in range(MAX_SCATTERED):
+        some = np.flatnonzero(wanted > number)
+        color, shape, size = (values[some, rng.integers(0, plain.PALETTE_SIZE, len(some))] for values in palette)
+        x, y, found = place(rng, boxes[:, some], EXTENTS[size])
+        put(boxes, some[found], filled[some[found]], [v[found] for v in (x, y, EXTENTS[size], shape, color)])
+        filled[some[found]] += 1
+    return boxes
+
+
+def put(boxes: Array, which: Array, slots: Array, values: list[Array]) -> None:
+    """Writes one item into each of some boxes (field, box, slot)."""
+    for field, value in zip(FIELDS, values, strict=True):
+        boxes[field, which, slots] = value
+
+
+def place(rng: np.random.Generator, others: Array, extent: Array) -> tuple[Array, Array, Array]:
+    """A random free place for one item in each of some boxes, as `scene_drawing.place` finds it.
+
+    `others` (field, box, slot): the items that are there; `extent` (box,): the item's size in pixels. Returns x, y and
+    whether a place was found.
+    """
+    x, y = np.zeros((2, len(extent)), np.int16)
+    found = np.zeros(len(extent), bool)
+    for _ in range(plain.PLACING_TRIES):
+        left = np.flatnonzero(~found)
+        if not len(left):
+            break
+        x[left], y[left] = _draw_place(rng, others[:, left], extent[left])
+        found[left] = fits(x[left], y[left], extent[left], others[:, left])
+    return x, y, found
+
+
+def fits(x: Array, y: Array, extent: Array, others: Array) -> Array:
+    """(box,): whether an item there is inside the box and leaves a gap to all others."""
+    inside = (x >= 0) & (y >= 0) & (x + extent <= BOX_EXTENT) & (y + extent <= BOX_EXTENT)
+    other_x, other_y, reach = (others[field].astype(np.int16) for field in (X, Y, SIZE))
+    left, upper, own = x[:, None], y[:, None], extent[:, None] + TOUCHING
+    apart = (left >= other_x + reach + TOUCHING) | (other_x >= left + own)
+    apart |= (upper >= other_y + reach + TOUCHING) | (other_y >= upper + own)
+    return inside & (apart | (reach == 0)).all(axis=1)
+
+
+def _draw_place(rng: np.random.Generator, others: Array, extent: Array) -> tuple[Array, Array]:
+    """At a wall, anywhere or, now and then, beside another item."""
+    x, y = _along(rng, extent), _along(rng, extent)
+    counts = np.count_nonzero(others[SIZE], axis=1)
+    beside = np.flatnonzero((rng.random(len(extent)) < plain.BESIDE_ANOTHER) & (counts > 0))
+    if len(beside):
+        other = (rng.random(len(beside)) * counts[beside]).astype(np.intp)
+        place = others[:, beside].astype(np.int16)[:, np.arange(len(beside)), nth_item(others[SIZE, beside], other)]
+        x[beside], y[beside] = _beside(rng, place, extent[beside])
+    return x, y
+
+
+def nth_item(sizes: Array, number: Array) -> Array:
+    """(box,): the slot of the item with a number, where sizes (box, slot) may be 0 in between."""
+    return ((sizes > 0).cumsum(axis=1) > number[:, None]).argmax(axis=1)
+
+
+def _along(rng: np.random.Generator, extent: Array) -> Array:
+    chance, room = rng.random(len(extent)), BOX_EXTENT - extent
+    anywhere = (rng.random(len(extent)) * (room + 1)).astype(np.int16)
+    at_near_wall = chance < plain.AT_FAR_WALL + plain.AT_NEAR_WALL
+    return np.where(chance < plain.AT_FAR_WALL, room, np.where(at_near_wall, 0, anywhere)).astype(np.int16)
+
+
+def _beside(rng: np.random.Generator, other: Array, extent: Array) -> tuple[Array, Array]:
+    gap = rng.choice(_GAPS_BESIDE, len(extent))
+    before, after = -extent - gap, other[SIZE] + gap
+    apart = np.where(rng.random(len(extent)) < 0.5, before, after)
+    along = rng.integers(-extent, other[SIZE] + 1)
+    sideways = rng.random(len(extent)) < 0.5
+    return other[X] + np.where(sideways, apart, along), other[Y] + np.where(sideways, along, apart)

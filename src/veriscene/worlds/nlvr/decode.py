@@ -1,0 +1,138 @@
+"""The exact inverse of rendering: a picture in, the scene with exactly these pixels out.
+
+The first pixel of a box, in reading order, that is not background is the first such pixel of one of its items. So its
+colour leaves a few kinds of item, each at one place. An item is found where its whole patch, background included,
+equals the picture. Its extent is then marked as explained, so that items cannot overlap, and the search goes on until
+only background is left. Whatever is returned therefore has exactly the pixels of the picture.
+
+Items with a gap of at least one pixel, as everywhere in the corpus, have only one explanation. Squares of one colour
+that touch without a gap may have several: the largest square at each place that leads to a scene is taken.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from veriscene.errors import InputError
+from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Box, Item, Scene
+from veriscene.worlds.nlvr.raster import BACKGROUND, BOX_PITCH, STRIP, WIDTH, Kind, Pixels, Words, templates
+
+_BACKGROUND, _STRIP = np.array([[level, level, level, 255] for level in (BACKGROUND, STRIP)], np.uint8).view(np.uint32)
+_EXPLAINED = np.uint32(0)  # transparent: neither a pixel of a picture nor of a patch
+
+
+def scene(pixels: Pixels) -> Scene:
+    """The scene whose picture this is: (100, 400, RGB or RGBA), uint8.
+
+    The items of a box come in reading order of their first pixels: from top to bottom, then from left to right.
+    Raises InputError with box and pixel unless it is exactly the picture of a scene with 1 to 8 items in each box.
+    """
+    words = _words(pixels)
+    for number in range(1, BOXES_PER_SCENE):
+        right = number * BOX_PITCH
+        left = right - BOX_PITCH + BOX_EXTENT
+        wrong = np.argwhere(words[:, left:right] != _STRIP)
+        if len(wrong):
+            y, x = wrong[0]
+            where = f"between boxes {number} and {number + 1}, pixel x={x + left} y={y} of the picture"
+            raise InputError(f"has the colour {_hex(words[y, x + left])}", where=where, allowed="it must be #808080")
+    first, second, third = (_box(words, number) for number in range(BOXES_PER_SCENE))
+    return Scene((first, second, third))
+
+
+def check_size(pixels: Pixels) -> None:
+    """Raises InputError unless a picture has the shape of the corpus's: (100, 400, RGB or RGBA), uint8."""
+    if not isinstance(pixels, np.ndarray) or pixels.dtype != np.uint8 or pixels.ndim != 3:
+        raise InputError("not a picture", allowed="it must be an array (100, 400, 3 or 4) of uint8")
+    height, width, channels = pixels.shape
+    if (height, width) != (BOX_EXTENT, WIDTH):
+        raise InputError(f"is {width} x {height} pixels", allowed=f"it must be {WIDTH} x {BOX_EXTENT}")
+    if channels not in (3, 4):
+        raise InputError(f"has {channels} values for each pixel", allowed="it must have 3 (RGB) or 4 (RGBA)")
+
+
+def _words(pixels: Pixels) -> Words:
+    """A copy of the picture, (100, 400), one RGBA pixel per element."""
+    check_size(pixels)
+    channels = pixels.shape[2]
+    rgba = np.full((BOX_EXTENT, WIDTH, 4), 255, np.uint8)
+    rgba[..., :channels] = pixels
+    if channels == 4 and (rgba[..., 3] != 255).any():
+        y, x = np.argwhere(rgba[..., 3] != 255)[0]
+        raise InputError("is transparent", where=f"pixel x={x} y={y} of the picture", allowed="all must be opaque")
+    words: Words = rgba.view(np.uint32)[..., 0]
+    return words
+
+
+class _Failure(NamedTuple):
+    position: int  # of a pixel in its box, in reading order
+    items: int  # found before it
+
+
+def _box(words: Words, number: int) -> Box:
+    left = number * BOX_PITCH
+    canvas = words[:, left : left + BOX_EXTENT].copy()
+    items: list[Item] = []
+    failure = _explain(canvas, left, items)
+    where = f"box {number + 1}"
+    if failure is None:
+        if not items:
+            raise InputError("is empty", where=where, allowed=f"a box has 1 to {MOST_ITEMS} items")
+        return Box(tuple(items))
+    y, x = divmod(failure.position, BOX_EXTENT)
+    if failure.items == MOST_ITEMS:
+        raise InputError(f"has more than {MOST_ITEMS} items", where=f"{where}, pixel x={x} y={y}")
+    what = f"no item fits here (colour {_hex(words[y, left + x])})"
+    raise InputError(what, where=f"{where}, pixel x={x} y={y}", allowed="every pixel must be that of a rendered scene")
+
+
+def _explain(canvas: Words, left: int, items: list[Item]) -> _Failure | None:
+    """Adds the items that make up what is unexplained in a box, whose left edge in the picture is `left`.
+
+    If there are none, changes neither `canvas` nor `items` and returns where the best attempt failed.
+    """
+    unexplained = (canvas != _BACKGROUND) & (canvas != _EXPLAINED)
+    position = int(unexplained.argmax())
+    y, x = divmod(position, BOX_EXTENT)
+    if not unexplained[y, x]:
+        return None
+    furthest = _Failure(position, len(items))
+    for kind, row, column in _starts().get(int(canvas[y, x]), ()) if len(items) < MOST_ITEMS else ():
+        shape, size, color = kind
+        item = Item(x - column, y - row, size, shape, color)
+        if min(item.x, item.y) < 0 or max(item.x, item.y) > BOX_EXTENT - size.value:
+            continue
+        variants = templates()[kind]
+        patch = variants[left + item.x if len(variants) > 1 else 0]
+        extent = slice(item.y, item.y + size.value), slice(item.x, item.x + size.value)
+        if not np.array_equal(canvas[extent], patch):
+            continue
+        canvas[extent] = _EXPLAINED
+        items.append(item)
+        failure = _explain(canvas, left, items)
+        if failure is None:
+            return None
+        items.pop()
+        canvas[extent] = patch
+        furthest = max(furthest, failure)
+    return furthest
+
+
+@cache
+def _starts() -> dict[int, list[tuple[Kind, int, int]]]:
+    """By colour: the kinds of item whose first pixel that is not background has it, and its row and column; large
+    kinds first."""
+    starts: dict[int, set[tuple[Kind, int, int]]] = {}
+    for kind, variants in templates().items():
+        for patch in variants:
+            row, column = divmod(int((patch != _BACKGROUND).argmax()), len(patch))
+            starts.setdefault(int(patch[row, column]), set()).add((kind, row, column))
+    return {word: sorted(kinds, key=lambda start: -start[0][1].value) for word, kinds in starts.items()}
+
+
+def _hex(word: np.uint32) -> str:
+    red, green, blue, _ = word.tobytes()
+    return f"#{red:02x}{green:02x}{blue:02x}"

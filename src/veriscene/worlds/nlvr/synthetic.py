@@ -1,0 +1,105 @@
+"""Balanced synthetic corpora in NLVR's layout, generated from the grammar."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from veriscene import files
+from veriscene.data import corpora
+from veriscene.errors import InputError
+from veriscene.language.notation import Statement
+from veriscene.world.scene import Scene
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.grammar import LEVELS, draw
+from veriscene.worlds.nlvr.near_miss import labelled_scenes
+from veriscene.worlds.nlvr.wordings.wording import NUMBER_WORDS
+
+SPLITS = ("train", "dev", "test")
+FEWEST, MOST = 10, 1_000_000
+DIRECTORIES = 50
+TRIES_PER_STATEMENT = 1000
+
+Progress = Callable[[int, int], None]
+
+
+class Corpus(dict[str, list[Example]]):
+    """The examples of each split, and the statement of each presentation."""
+
+    def __init__(self, *, level: str, seed: int) -> None:
+        super().__init__({split: [] for split in SPLITS})
+        self.statements: dict[str, list[Statement]] = {split: [] for split in SPLITS}
+        self.level, self.seed = level, seed
+
+
+def build(statements: int, seed: int, level: str = "full", progress: Progress | None = None) -> Corpus:
+    """A corpus of that many statements, each with two scenes where it is true and two near misses where it is false.
+
+    Deterministic given the arguments. Eight of ten statements are for training, one each for dev and test, and no
+    text occurs in two splits. `progress` is called with the number of finished statements and their total.
+    """
+    if level not in LEVELS:
+        raise InputError(f"unknown level {level!r}", allowed=f"choose from {', '.join(LEVELS)}")
+    if not FEWEST <= statements <= MOST:
+        raise InputError(f"cannot make {statements} statements", allowed=f"give a number from {FEWEST} to {MOST}")
+    rng = random.Random(seed)
+    corpus = Corpus(level=level, seed=seed)
+    tenth = statements // 10
+    room = {"train": statements - 2 * tenth, "dev": tenth, "test": tenth}
+    split_of: dict[str, str] = {}  # equal texts go to the same split
+    for number in range(statements):
+        statement, split, scenes = _next(rng, level, room, split_of)
+        corpus.statements[split].append(statement)
+        corpus[split] += [
+            Example(f"{number}-{picture}", statement.text, scene, truth, directory=str(number % DIRECTORIES))
+            for picture, (scene, truth) in enumerate(scenes)
+        ]
+        if progress:
+            progress(number + 1, statements)
+    return corpus
+
+
+PARTS = (*SPLITS, "programs", corpora.DESCRIPTION)  # entries of a corpus folder
+
+
+def write(folder: str | Path, corpus: Corpus) -> None:
+    """Writes SPLIT/SPLIT.json in NLVR's format, the statements' programs/SPLIT.jsonl, and corpus.json."""
+    folder = Path(folder)
+    count = sum(map(len, corpus.statements.values()))
+    description = {"supervision": "synthetic", "statements": count, "level": corpus.level, "seed": corpus.seed}
+    files.write_text(folder / corpora.DESCRIPTION, json.dumps(description) + "\n")
+    for split in SPLITS:
+        nlvr.write(folder / split / f"{split}.json", corpus[split])
+        lines = (
+            json.dumps({"sentence": statement.text, "kind": statement.kind, "program": statement.program.text}) + "\n"
+            for statement in corpus.statements[split]
+        )
+        files.write_text(folder / "programs" / f"{split}.jsonl", "".join(lines))
+
+
+def normalized(text: str) -> str:
+    """The text without differences in case, whitespace, full stop, digits and the spelling of colour."""
+    words = text.lower().replace("colour", "color").removesuffix(".").split()
+    return " ".join(_DIGITS.get(word, word) for word in words)
+
+
+_DIGITS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
+
+
+def _next(
+    rng: random.Random, level: str, room: dict[str, int], split_of: dict[str, str]
+) -> tuple[Statement, str, list[tuple[Scene, bool]]]:
+    """A statement with its scenes, for a split that has room for it."""
+    for _ in range(TRIES_PER_STATEMENT):
+        statement = draw(rng, level)
+        text = normalized(statement.text)
+        split = split_of.get(text) or rng.choices(SPLITS, [room[split] for split in SPLITS])[0]
+        scenes = labelled_scenes(rng, statement) if room[split] else None
+        if scenes:
+            split_of[text] = split
+            room[split] -= 1
+            return statement, split, scenes
+    raise InputError("the grammar has no more statements that fit", allowed="ask for fewer")

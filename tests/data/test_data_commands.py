@@ -1,0 +1,79 @@
+"""`veriscene data check` and `data stats` on files of any size: at once, in bounded memory, with clear errors."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from samples import random_scene
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
+
+MEMORY = 600 << 20  # address space in bytes: libraries take about half of it
+COMMAND = [sys.executable, "-m", "veriscene", "data"]
+
+
+def data(*arguments: object) -> subprocess.CompletedProcess[str]:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=limit)
+
+
+@pytest.fixture(scope="module")
+def malformed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "malformed.json"
+    with path.open("w") as sink:
+        for _ in range(200):
+            sink.write('{"sentence": "There is a box", "label": maybe}\n' * 21_000)  # about 1 MB
+    return path
+
+
+def test_check_prints_problems_as_they_are_found(malformed: Path) -> None:
+    started = time.monotonic()
+    with subprocess.Popen(
+        [*COMMAND, "check", str(malformed)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        process.stdout.close()  # as `head -3` does
+        assert b"Traceback" not in process.stderr.read()
+    assert [f"{malformed}:{number}: not JSON".encode() in line for number, line in enumerate(lines, 1)] == [True] * 3
+    assert time.monotonic() - started < 20
+
+
+@pytest.mark.parametrize("command", ["check", "stats"])
+@pytest.mark.parametrize("file", ["malformed", "/dev/zero"])
+def test_hostile_files_end_early_in_bounded_memory(command: str, file: str, malformed: Path) -> None:
+    path = malformed if file == "malformed" else Path(file)
+    done = data(command, path)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    if command == "stats":
+        assert done.stdout == "" and done.stderr.startswith(f"veriscene: {path}:") and done.stderr.count("\n") == 1
+    elif file == "malformed":
+        assert done.stdout.splitlines()[-2] == f"{path}: too many problems; stopped after line 10,000"
+    else:
+        assert done.stdout.splitlines()[-1] == f"{path}: 0 valid examples, 1 problem"
+
+
+def test_a_folder_is_checked_and_described_by_its_splits(tmp_path: Path) -> None:
+    scene = random_scene(random.Random(1))
+    for split in ("train", "dev"):
+        examples = [Example(f"{number}-0", "There is a box.", scene, True) for number in range(3)]
+        nlvr.write(tmp_path / split / f"{split}.json", examples)
+    checked = data("check", tmp_path)
+    assert checked.returncode == 0 and checked.stderr == ""
+    assert checked.stdout.splitlines() == [
+        f"{tmp_path}/{split}/{split}.json: 3 valid examples, 0 problems" for split in ("train", "dev")
+    ]
+    described = json.loads(data("stats", "--json", tmp_path).stdout)
+    assert [facts["examples"] for facts in described.values()] == [3, 3]
+    assert data("stats", tmp_path).stdout.count("different statements") == 2

@@ -1,0 +1,105 @@
+"""Exported tables hold the same examples, in formats that other tools read."""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samples import write_corpus, yellow_circle_examples
+from strategies import examples
+from veriscene.data.tables import export, row
+from veriscene.errors import InputError, MissingRequirement
+from veriscene.worlds.nlvr import corpus as nlvr, picture
+from veriscene.world import drawing as render
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.scene import parse_scene
+from veriscene.judge.question import Question
+
+COLUMNS = ["identifier", "statement", "label", "split", "directory", "scene"]
+
+
+def exported(path: Path, out: Path, *, images: bool = False) -> list[dict[str, Any]]:
+    """The rows of the written file, read without this project."""
+    count = export(path, out, kind=out.suffix[1:], images=images, progress=lambda done, total: None)
+    if out.suffix == ".parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        rows: list[dict[str, Any]] = parquet.read_table(out).to_pylist()
+    else:
+        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == count
+    return rows
+
+
+def example_of(found: dict[str, Any]) -> Example:
+    scene = parse_scene(found["scene"])
+    return Example(found["identifier"], found["statement"], scene, found["label"], found["directory"])
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@given(written=st.lists(examples, min_size=1, max_size=5, unique_by=lambda example: example.identifier))
+def test_the_rows_are_the_examples(kind: str, written: list[Example], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("export")
+    nlvr.write(folder / "dev.json", written)
+    rows = exported(folder / "dev.json", folder / f"out.{kind}")
+    assert [list(found) for found in rows] == [COLUMNS] * len(written)
+    assert [example_of(found) for found in rows] == written and {found["split"] for found in rows} == {"dev"}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_folder_becomes_one_table_of_all_splits_with_pictures(kind: str, tmp_path: Path) -> None:
+    train, dev = yellow_circle_examples(6), yellow_circle_examples(3, seed=1)
+    corpus = write_corpus(tmp_path / "corpus", train, dev)
+    for example in dev:  # read; those of train are rendered
+        png = picture.to_png(render.pixels(example.scene)[..., :3])
+        (corpus / "dev/images/0").mkdir(parents=True, exist_ok=True)
+        (corpus / f"dev/images/0/dev-{example.identifier}-0.png").write_bytes(png)
+    rows = exported(corpus, tmp_path / f"out.{kind}", images=True)
+    assert [example_of(found) for found in rows] == train + dev
+    assert [found["split"] for found in rows] == ["train"] * 6 + ["dev"] * 3
+    for found, example in zip(rows, train + dev, strict=True):
+        image = found["image"]
+        content = base64.b64decode(image) if kind == "jsonl" else image["bytes"]
+        assert np.array_equal(picture.from_bytes(content), render.pixels(example.scene)[..., :3])
+        if found["split"] == "dev":
+            assert content == (corpus / f"dev/images/0/dev-{example.identifier}-0.png").read_bytes()
+
+
+def test_a_line_is_a_question() -> None:
+    (example,) = yellow_circle_examples(1)
+    assert Question.from_json(row(example, "dev", images=False)) == Question(example.statement, example.scene)
+
+
+def test_failures_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(3), yellow_circle_examples(2))
+    out = tmp_path / "out.jsonl"
+
+    def written(kind: str = "jsonl", *, images: bool = False) -> None:
+        export(corpus, out, kind=kind, images=images, progress=lambda done, total: None)
+
+    with pytest.raises(InputError, match=r"unknown format 'csv'; choose from jsonl, parquet"):
+        written("csv")
+    (corpus / "dev/images").mkdir()
+    with pytest.raises(InputError, match="no pictures of a corpus"):
+        written(images=True)
+    importing = builtins.__import__
+
+    def without_pyarrow(name: str, *rest: Any, **options: Any) -> Any:
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return importing(name, *rest, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without_pyarrow)
+    with pytest.raises(MissingRequirement, match=r"pyarrow is not installed; .*veriscene\[export\]"):
+        written("parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+    written()
+    with pytest.raises(InputError, match="already exists"):
+        written()

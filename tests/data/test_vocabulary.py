@@ -1,0 +1,70 @@
+"""Words and their numbers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veriscene.errors import InputError
+from veriscene.data.vocabulary import PADDING, SPECIAL, UNKNOWN, Vocabulary, tokenize
+
+STATEMENTS = st.lists(st.lists(st.sampled_from("abcdef"), unique=True).map(" ".join), max_size=12)
+
+
+@given(st.text())
+def test_tokens_are_the_lower_case_text_without_white_space(text):
+    tokens = tokenize(text)
+    assert "".join(tokens) == "".join(text.lower().split())
+    assert bool(tokens) == bool(text.strip())
+    assert tokens == tokenize(" ".join(tokens)) == tokenize(text.lower())
+
+
+def test_words_numbers_and_punctuation_marks_are_tokens():
+    assert tokenize("There's a Box, with 12items.") == ["there", "'", "s", "a", "box", ",", "with", "12", "items", "."]
+    assert tokenize("blue-black") == ["blue", "-", "black"]
+
+
+@given(STATEMENTS, st.integers(1, 4))
+def test_a_word_in_fewer_distinct_statements_than_the_minimum_is_unknown(statements, minimum):
+    vocabulary = Vocabulary.of(statements * 2, minimum_count=minimum)  # repetitions do not count
+    assert vocabulary == Vocabulary.of(reversed(statements), minimum_count=minimum)
+    for word in "abcdef":
+        (number,) = vocabulary.encode(word)
+        assert (number == UNKNOWN) == (sum(word in statement.split() for statement in set(statements)) < minimum)
+        assert number == UNKNOWN or vocabulary.words[number] == word
+
+
+@given(STATEMENTS, STATEMENTS)
+def test_coverage_and_unknown_words_agree_with_encoding(train, others):
+    vocabulary = Vocabulary.of(train, minimum_count=1)
+    numbers = [number for statement in others for number in vocabulary.encode(statement)]
+    assert vocabulary.coverage(others) == pytest.approx(
+        1 - numbers.count(UNKNOWN) / max(1, len(numbers)) if numbers else 0
+    )
+    for statement in others:
+        unknown = [word for word in tokenize(statement) if vocabulary.encode(word) == [UNKNOWN]]
+        assert list(vocabulary.unknown_words(statement)) == unknown
+    assert vocabulary.coverage(train) == bool("".join(train).strip())
+
+
+def test_unknown_words_come_with_the_nearest_known_ones():
+    vocabulary = Vocabulary.of(["there is a yellow square", "a blue block"], minimum_count=1)
+    unknown = vocabulary.unknown_words("There is a yelow sqare, a yelow zzz")
+    assert unknown == {"yelow": ["yellow"], "sqare": ["square"], ",": [], "zzz": []}
+    assert vocabulary.unknown_words("there is a blue square") == {}
+
+
+def test_special_tokens_cannot_be_written_in_a_statement():
+    vocabulary = Vocabulary.of(["<pad> <unk>"] * 2, minimum_count=1)
+    assert PADDING not in vocabulary.encode("<pad> <unk>")
+    assert vocabulary.encode("pad") != [UNKNOWN]
+
+
+@pytest.mark.parametrize("words", [(), ("a", "b"), SPECIAL[:1], (*SPECIAL[::-1], "a")])
+def test_a_vocabulary_without_special_tokens_is_refused(words):
+    with pytest.raises(InputError, match="<pad> and <unk>"):
+        Vocabulary(words)
+
+
+def test_a_vocabulary_with_duplicates_is_refused():
+    with pytest.raises(InputError, match="'box' twice"):
+        Vocabulary((*SPECIAL, "box", "a", "box"))

@@ -1,0 +1,260 @@
+"""Checkpoints: written completely or not at all, checked when they are loaded, format 1 included."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.testing import assert_close
+
+from samples import fresh_checkpoint, yellow_circle_examples
+from veriscene.data.encoder import Input
+from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import Checkpoint
+from veriscene.models import MODELS
+
+EXAMPLES = yellow_circle_examples(8)
+
+
+def fresh(name: str = "biatt-pointer") -> Checkpoint:
+    checkpoint = fresh_checkpoint(name, EXAMPLES)
+    if MODELS[name].is_fitted or name == "mlp":
+        checkpoint.model.prepare(checkpoint.encode(EXAMPLES))
+    checkpoint.metrics["dev_accuracy"] = 0.5
+    return checkpoint
+
+
+def contents_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_checkpoint_judges_as_the_saved_one(name: str, tmp_path: Path) -> None:
+    saved = fresh(name)
+    checkpoints.save(tmp_path / "best", saved)
+    for place in (tmp_path / "best", tmp_path, str(tmp_path)):  # the folder itself, or the run that holds it
+        loaded = checkpoints.load(place)
+        assert (loaded.config, loaded.encoder, loaded.metrics) == (saved.config, saved.encoder, saved.metrics)
+        assert torch.equal(loaded.model(loaded.encode(EXAMPLES)).logits, saved.model(saved.encode(EXAMPLES)).logits)
+    assert len({file.stat().st_mode for file in (tmp_path / "best").iterdir()}) == 1
+
+
+def test_half_precision_halves_the_file_and_is_loaded_as_float32(tmp_path: Path) -> None:
+    saved = fresh()
+    for name, half in (("whole", False), ("half", True)):
+        checkpoints.save(tmp_path / name, saved, half=half)
+    loaded = checkpoints.load(tmp_path / "half")
+    for name, weight in loaded.model.state_dict().items():
+        assert weight.dtype == torch.float32
+        assert_close(weight, saved.model.state_dict()[name], atol=1e-3, rtol=1e-3)
+    header, whole, half = 8192, *((tmp_path / n / "model.safetensors").stat().st_size for n in ("whole", "half"))
+    assert half < whole and abs(whole - 2 * half) < header
+
+
+def test_shipped_checkpoints_are_found_by_name_and_alias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints.resources, "files", lambda package: tmp_path)
+    assert checkpoints.shipped_checkpoints() == {}
+    checkpoints.save(tmp_path / "checkpoints" / "one", fresh())
+    (tmp_path / "checkpoints" / "aliases.json").write_text('{"best": "one"}', encoding="utf-8")
+    assert sorted(checkpoints.shipped_checkpoints()) == ["best", "one"]
+    for name in ("one", "best"):
+        assert checkpoints.load(name).metrics == {"dev_accuracy": 0.5}
+    with pytest.raises(InputError, match="one of best, one"):
+        checkpoints.load("worst")
+
+
+def test_a_failed_save_leaves_the_old_folder(tmp_path: Path) -> None:
+    checkpoints.save(tmp_path / "best", fresh())
+    before = contents_of(tmp_path / "best")
+
+    def power_cut(folder: Path) -> None:
+        raise MemoryError("power cut")
+
+    with pytest.raises(MemoryError):
+        checkpoints.save(tmp_path / "best", fresh("biatt"), also=power_cut)
+    assert contents_of(tmp_path / "best") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["best"]
+
+
+def test_a_crash_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
+    checkpoints.save(tmp_path / "best", fresh())
+    (tmp_path / "best").rename(tmp_path / "best.previous")
+    assert checkpoints.load(tmp_path).metrics == {"dev_accuracy": 0.5}
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("model.safetensors", b"", "damaged"),
+        ("model.safetensors", b"\x80\x04pickle", "damaged"),
+        ("model.safetensors", None, "model.safetensors is missing"),
+        ("config.json", b"{", "not JSON"),
+        ("config.json", b"[]", "not a veriscene configuration"),
+        ("config.json", b'{"model_type": "bert"}', "not a veriscene configuration"),
+        ("config.json", b'{"format": 2, "model": {"name": "gpt"}}', "unknown model 'gpt'"),
+        ("config.json", b'{"format": 1, "model": {"name": "gpt"}}', "unknown model 'gpt'"),
+        ("config.json", b'{"format": 1, "model": 3}', "model"),
+        ("config.json", b'{"format": 1, "model": {"name": ["biatt"]}}', "unknown model"),
+        ("config.json", b'{"format": 1, "model": {"name": "biatt"}, "training": []}', "training"),
+        ("config.json", b'{"format": 2, "model": {"name": ["biatt"]}}', "unknown model"),
+        ("config.json", b'{"format": 2, "model": {"name": "biatt", "layers": 3}}', "unknown setting model.layers"),
+        ("config.json", b'{"format": 2, "model": {"name": "biatt", "hidden": -3}}', "must be from 1 to"),
+        ("config.json", b'{"format": 3}', "another version"),
+        ("config.json", b'{"format": 2, "model": {"name": "biatt", "hidden": 4}}', "does not fit"),
+        ("vocabulary.json", b'{"a": 1}', "list of words"),
+        ("vocabulary.json", b"[1, 2]", "list of words"),
+        ("vocabulary.json", b"\xff", "not UTF-8"),
+        ("vocabulary.json", b"[]", "must begin with <pad> and <unk>"),
+        ("vocabulary.json", b'["a", "b"]', "must begin with <pad> and <unk>"),
+        ("vocabulary.json", b'["<unk>", "<pad>", "a"]', "must begin with <pad> and <unk>"),
+        ("vocabulary.json", b'["<pad>", "<unk>", "a", "a"]', "lists 'a' twice"),
+        ("vocabulary.json", b'["<pad>", "<unk>", "<unk>"]', "twice"),
+        ("vocabulary.json", None, "vocabulary.json is missing"),
+    ],
+)
+def test_a_damaged_or_foreign_folder_is_one_line_that_names_the_file(
+    file: str, content: bytes | None, message: str, tmp_path: Path
+) -> None:
+    checkpoints.save(tmp_path / "c", fresh("biatt"))
+    path = tmp_path / "c" / file
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        checkpoints.load(tmp_path / "c")
+    assert message in str(error.value) and "\n" not in str(error.value)
+    assert str(error.value).startswith(str(tmp_path / "c"))
+
+
+@pytest.mark.parametrize("name", ["biatt-pointer", "maxent", "mlp"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tensor: tensor * float("nan"), "not finite"),
+        (lambda tensor: tensor.flatten().index_fill(0, torch.tensor([0]), torch.inf).view_as(tensor), "not finite"),
+        (lambda tensor: tensor.double(), "of type float64; it must be float32"),
+        (lambda tensor: tensor.long(), "of type int64; it must be float32"),
+        (lambda tensor: tensor.bfloat16(), "of type bfloat16; it must be float32"),
+    ],
+    ids=["NaN", "infinity", "float64", "int64", "bfloat16"],
+)
+def test_weights_must_be_finite_and_of_the_right_type(
+    change: Callable[[Tensor], Tensor], message: str, name: str, tmp_path: Path
+) -> None:
+    checkpoints.save(tmp_path / "c", fresh(name))
+    path = tmp_path / "c" / "model.safetensors"
+    whole = load_file(path)
+    floats = [key for key, tensor in whole.items() if tensor.is_floating_point()]
+    for key in (floats[0], floats[-1]):
+        save_file({**whole, key: change(whole[key])}, path)
+        with pytest.raises(InputError, match=message) as error:
+            checkpoints.load(tmp_path / "c")
+        assert key in str(error.value) and "\n" not in str(error.value)
+
+
+def test_weights_of_other_names_or_shapes_are_refused(tmp_path: Path) -> None:
+    checkpoints.save(tmp_path / "c", fresh("biatt"))
+    path = tmp_path / "c" / "model.safetensors"
+    whole = load_file(path)
+    name, tensor = next(iter(whole.items()))
+    missing = {key: value for key, value in whole.items() if key != name}
+    for weights in (missing, {**whole, "extra": tensor + 1}, {**whole, name: tensor[None]}, {}):
+        save_file(weights, path)
+        with pytest.raises(InputError, match="does not fit"):
+            checkpoints.load(tmp_path / "c")
+
+
+LIMITED = """
+import resource, sys, torch
+from veriscene.errors import InputError
+from veriscene.judge import checkpoint
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+try:
+    checkpoint.load(sys.argv[1])
+except InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["biatt-pointer", "relation-net"])
+def test_a_huge_model_is_refused_before_memory_is_allocated(name: str, tmp_path: Path) -> None:
+    checkpoints.save(tmp_path / "c", fresh(name))
+    path = tmp_path / "c" / "config.json"
+    tree = json.loads(path.read_text(encoding="utf-8"))
+    tree["model"]["hidden"] = tree["model"]["joint"] = 16384
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    command = [sys.executable, "-c", LIMITED, str(tmp_path / "c")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    assert line.startswith(f"{path}: ") and "weights, and at most" in line and "model.hidden=16384" in line
+
+
+def test_an_unknown_name_lists_what_is_possible(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no such model; give .*a folder"):
+        checkpoints.load("nonsense")
+    with pytest.raises(InputError, match="not a checkpoint"):
+        checkpoints.load(tmp_path)
+
+
+# ---------------------------------------------------------------- format 1
+
+# Format 1 listed the settings of all models for each of them.
+FORMAT_1 = """{"format": 1, "veriscene": "0.1.0",
+"model": {"embedding": 4, "hidden": 6, "item": 4, "joint": 6, "mlp": 5, "dropout": 0.3, "pooling": "max",
+ "forget_bias": 0.0, "coordinates": "corner", "penalty": 1.0},
+"data": {"order": "random", "minimum_count": 3, "recolor": false, "mirror": false, "jitter": 0.0, "word_dropout": 0.0,
+ "statements": 4000, "level": "full", "corpus_seed": 1},
+"training": {"seed": 2, "batch": 256, "epochs": 320, "window": 8, "learning_rate": 0.002, "warmup": 0, "cooldown": 0.0,
+ "weight_decay": 0.5, "label_smoothing": 0.1, "agreement": 2.0, "sharpness": 0.0, "policy_weight": 0.01,
+ "average": 0.995, "clip": 5.0, "precision": "bf16", "patience": 1000, "evaluate_every": 200, "minutes": 0.0,
+ "threads": 0}}"""
+OLD_NAMES = {  # BiATT's matching layers were attributes of BiATT itself
+    "biatt": [(f"matching.{part}.", f"{part}.") for part in ("b1", "b2", "w_lang", "w_obj", "word_lstm", "item_lstm")],
+}
+OLD_NAMES["biatt-pointer"] = [(f"comprehension.{new}", f"comprehension.{old}") for new, old in OLD_NAMES["biatt"]]
+
+
+def as_format_1(folder: Path, name: str) -> None:
+    """Rewrites a checkpoint as format 1 had it."""
+    weights = load_file(folder / "model.safetensors")
+    for new, old in OLD_NAMES.get(name, []):
+        assert any(key.startswith(new) for key in weights)
+        weights = {key.replace(new, old, 1) if key.startswith(new) else key: t for key, t in weights.items()}
+    save_file(weights, folder / "model.safetensors")
+    tree = json.loads(FORMAT_1)
+    tree["model"]["name"] = name
+    (folder / "config.json").write_text(json.dumps(tree), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [name for name, kind in MODELS.items() if kind.inputs == {Input.ITEMS}])
+def test_format_1_checkpoints_of_every_model_of_that_time_still_load(name: str, tmp_path: Path) -> None:
+    saved = fresh(name)
+    checkpoints.save(tmp_path / "old", saved)
+    as_format_1(tmp_path / "old", name)
+    loaded = checkpoints.load(tmp_path / "old")
+    assert torch.equal(loaded.model(loaded.encode(EXAMPLES)).logits, saved.model(saved.encode(EXAMPLES)).logits)
+    training = loaded.config.training
+    assert (training.r_drop, training.ema, training.precision) == (2.0, 0.995, "bf16")
+
+
+def test_the_shipped_format_1_checkpoint_equals_its_format_2_copy(tmp_path: Path) -> None:
+    shipped = checkpoints.load("biatt-pointer")
+    old = json.loads((checkpoints.find("biatt-pointer") / "config.json").read_text(encoding="utf-8"))
+    checkpoints.save(tmp_path / "copy", shipped)
+    copy = checkpoints.load(tmp_path / "copy")
+    assert copy.config == shipped.config and copy.encoder == shipped.encoder
+    assert copy.config.training.r_drop == old["training"].get("agreement", copy.config.training.r_drop)
+    batch = shipped.encode(EXAMPLES)
+    assert torch.equal(copy.model(batch).logits, shipped.model(batch).logits)

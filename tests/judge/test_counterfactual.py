@@ -1,0 +1,189 @@
+"""Flips really flip, have as few edits as possible, and cost no more judgements than allowed."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+
+import pytest
+
+import veriscene
+from small_models import EXAMPLES, judge_of
+from veriscene.errors import InputError
+from veriscene.judge.counterfactual import find_flip
+from veriscene.judge.explanation import explain
+from veriscene.judge.judge import Judge, Question, Verdict
+from veriscene.language.notation import parse
+from veriscene.language.program import Program
+from veriscene.models import Order
+from veriscene.world import moves as scene_moves
+from veriscene.world.edit import Edit, name
+from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size, parse_scene, scene_to_json
+from veriscene.worlds.nlvr import grammar, raster
+from veriscene.worlds.nlvr import scene_drawing as drawing
+
+STATEMENT = "There is a yellow circle."
+CIRCLE = Item(x=40, y=10, size=Size.MEDIUM, shape=Shape.CIRCLE, color=Color.BLUE)
+SINGLES = Scene((Box((CIRCLE,)),) * 3)
+TOWERS = Scene((drawing.tower((Color.BLUE, Color.BLACK)),) * 3)
+TWO_YELLOW = "count(filter_obj(all_items, lambda x: is_yellow(x))) == 2"
+NEVER = "count(all_items) == 0"
+
+
+class StubJudge(Judge):
+    """Gives each scene the probability that a function says, and counts what it is asked."""
+
+    order = Order.NONE
+
+    def __init__(self, probability: Callable[[Scene], float]) -> None:
+        self.probability, self.asked = probability, 0
+
+    @classmethod
+    def of(cls, program: Program) -> StubJudge:
+        return cls(lambda scene: 0.9 if program.holds(scene) else 0.1)
+
+    def readable(self, question: Question) -> Question:
+        return question
+
+    def _judge(self, questions: list[Question]) -> list[Verdict]:
+        self.asked += len(questions)
+        scenes = [question.scene for question in questions if question.scene is not None]
+        return [Verdict(self.probability(scene), None, None, None, {}) for scene in scenes]
+
+
+def follow(scene: Scene, edits: tuple[Edit, ...]) -> Scene:
+    """The scene after these edits, one after the other."""
+    for edit in edits:
+        scene = dict(scene_moves.edits(scene))[edit]
+    return scene
+
+
+@pytest.mark.parametrize("seed", range(15, 25))  # of flips with one edit, with two, and none
+def test_a_flip_has_as_few_edits_as_possible(seed: int) -> None:
+    rng = random.Random(seed)
+    statement = grammar.draw(rng)
+    scene = drawing.draw_scene(rng, statement.kind)
+    truth = statement.program.holds(scene)
+    found = find_flip(StubJudge.of(statement.program), Question(statement.text, scene))
+    by_one_edit = any(statement.program.holds(edited) != truth for _, edited in scene_moves.edits(scene))
+    if by_one_edit:
+        assert found.flip is not None and len(found.flip.edits) == 1
+    if found.flip is not None:
+        assert len(found.flip.edits) == (1 if by_one_edit else 2)
+        assert statement.program.holds(found.flip.scene) != truth
+        assert follow(scene, found.flip.edits) == found.flip.scene
+        assert parse_scene(scene_to_json(found.flip.scene)) == found.flip.scene
+
+
+def test_two_edits_are_combined_if_one_is_not_enough() -> None:
+    """By towers, of which all scenes with up to two edits can be judged."""
+    judge = StubJudge.of(parse(TWO_YELLOW))
+    flip = find_flip(judge, Question(STATEMENT, TOWERS), most_judgements=10_000).flip
+    assert flip is not None and [edit.kind for edit in flip.edits] == ["recolor", "recolor"]
+    assert " in box " in flip.text and ", then " in flip.text
+    alone = find_flip(judge, Question(STATEMENT, TOWERS), most_edits=1)
+    assert alone.flip is None and alone.complete
+
+
+def test_promising_edits_are_combined_first() -> None:
+    """A probability that grows with the number of yellow items leads the search to them."""
+    judge = StubJudge(lambda scene: 0.2 + 0.2 * sum(item.color is Color.YELLOW for item in scene.items))
+    singles = len(list(scene_moves.edits(SINGLES)))
+    found = find_flip(judge, Question(STATEMENT, SINGLES), most_judgements=singles + 1 + 64)
+    assert found.flip is not None and all(
+        edit.after is not None and edit.after.color is Color.YELLOW for edit in found.flip.edits
+    )
+
+
+@pytest.mark.parametrize("most", [1, 2, 10, 100, 700])
+def test_no_more_judgements_than_allowed_and_the_search_says_when_it_gives_up(most: int) -> None:
+    judge = StubJudge.of(parse(NEVER))
+    found = find_flip(judge, Question(STATEMENT, SINGLES), most_judgements=most)
+    assert found.flip is None and not found.complete
+    assert judge.asked == found.judgements == most
+
+
+def test_the_search_says_when_nothing_flips() -> None:
+    judge = StubJudge.of(parse(NEVER))
+    found = find_flip(judge, Question(STATEMENT, TOWERS), most_judgements=10_000)
+    assert found.flip is None and found.complete and judge.asked == found.judgements < 10_000
+    one, two = (
+        {drawn for parent in parents for _, drawn in scene_moves.edits(parent)}
+        for parents in ([TOWERS], [edited for _, edited in scene_moves.edits(TOWERS)])
+    )
+    assert found.judgements == len(one | two | {TOWERS})  # each once
+
+
+def test_the_smallest_clear_change_is_preferred() -> None:
+    """Blue circles and small ones flip, and so do those that touch the floor; blue ones barely."""
+
+    def probability(scene: Scene) -> float:
+        item = scene.boxes[1].items[0]
+        barely = 0.55 if item.color is Color.BLACK else 0.0
+        return max(barely, 0.9 * (item.bottom == 0 or item.top == 100), 0.8 * (item.x == 0), 0.1)
+
+    found = find_flip(StubJudge(probability), Question(STATEMENT, SINGLES)).flip
+    assert found is not None and found.edits[0].kind == "move" and found.text.endswith("box 2 to the top wall")
+    without_clear = find_flip(StubJudge(lambda scene: min(probability(scene), 0.55)), Question(STATEMENT, SINGLES)).flip
+    assert without_clear is not None and without_clear.text == "paint the blue circle in box 2 black"
+
+
+def test_a_models_flips_are_found_again_and_flip_again() -> None:
+    judge, rng, flips = veriscene.load("best"), random.Random(1), 0
+    for kind in drawing.SCENE_KINDS * 2:
+        question = Question("There is a box with a yellow item above a blue item.", drawing.draw_scene(rng, kind))
+        found = find_flip(judge, question, most_edits=1)
+        assert found == find_flip(judge, question, most_edits=1)
+        assert found.verdict == judge(question)
+        if found.flip is not None:
+            again = judge(question.statement, found.flip.scene)
+            assert again.verdict == found.flip.verdict.verdict != found.verdict.verdict
+            flips += 1
+    assert flips >= 2
+
+
+def test_the_wire_format() -> None:
+    found = find_flip(StubJudge.of(parse(TWO_YELLOW)), Question(STATEMENT, TOWERS), most_judgements=10_000)
+    record = json.loads(json.dumps(found.to_json()))
+    assert record.keys() == {"verdict", "counterfactual", "searched"}
+    assert record["searched"] == {"judgements": found.judgements, "complete": True}
+    flip = record["counterfactual"]
+    assert flip.keys() == {"scene", "edits", "verdict", "text"} and parse_scene(flip["scene"])
+    assert all(edit.keys() == {"kind", "box", "before", "after", "text"} for edit in flip["edits"])
+    assert all(edit["before"] in scene_to_json(TOWERS)[edit["box"]] for edit in flip["edits"])
+    assert all(edit["after"] in flip["scene"][edit["box"]] for edit in flip["edits"])
+
+
+@pytest.mark.parametrize("limits", [{"most_edits": 0}, {"most_judgements": 0}])
+def test_limits_are_positive(limits: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="=0"):
+        find_flip(StubJudge.of(parse(NEVER)), Question(STATEMENT, SINGLES), **limits)
+
+
+@pytest.mark.parametrize("as_picture", [False, True])
+def test_an_explanation_names_the_items_that_were_read(as_picture: bool) -> None:
+    example = EXAMPLES[0]
+    asked = raster.pixels(example.scene)[..., :3] if as_picture else example.scene
+    explained = explain(judge_of("torch", "biatt-pointer"), Question.of(STATEMENT, asked), most_judgements=50)
+    verdict = explained.search.verdict
+    assert explained.text.startswith(f"{str(verdict.verdict).lower()} (probability {verdict.probability:.3f})")
+    assert verdict.order is not None
+    for number, box in enumerate(explained.scene.boxes):
+        assert set(box.items) == set(example.scene.boxes[number].items)
+        items = ", ".join(name(box.items[index], box.items) for index in verdict.order[number])
+        assert f"items in the order chosen: {items}" in explained.text
+    assert ("if you" in explained.text) == (explained.search.flip is not None)
+    assert explained.svg.count("<svg") == (2 if explained.search.flip is None else 3)
+
+
+def test_what_eyes_see_is_explained() -> None:
+    scene = drawing.draw_scene(random.Random(2), "scatter")
+    explained = explain(veriscene.load("best-pixels"), Question(STATEMENT, scene), most_edits=1, most_judgements=20)
+    assert [set(box.items) for box in explained.scene.boxes] == [set(box.items) for box in scene.boxes]
+
+
+@pytest.mark.parametrize("name", ["cnn-rnn", "maxent", "bienc"])
+def test_models_without_attention_or_items_are_explained_too(name: str) -> None:
+    explained = explain(judge_of("torch", name), Question(STATEMENT, TOWERS), most_edits=1, most_judgements=20)
+    assert explained.text.startswith(("true", "false")) and "attention" not in explained.text

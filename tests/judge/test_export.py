@@ -1,0 +1,239 @@
+"""An exported file has the model's outputs, is written completely or not at all, and is refused if damaged."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from samples import yellow_circle_examples
+from scripts import script
+from small_models import EXAMPLES, exported, small_checkpoint
+from veriscene import models
+from veriscene.config import Config, ModelConfig, size
+from veriscene.data.batch import Batch, required
+from veriscene.data.encoder import Input, ItemOrder
+from veriscene.data.vocabulary import Vocabulary
+from veriscene.errors import InputError
+from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.judge import TorchJudge
+from veriscene.judge.onnx.export import export
+from veriscene.judge.onnx.judge import OnnxJudge, open_session
+from veriscene.models.base import Judgement, Model
+from veriscene.models.layers.coordinates import COORDINATES
+from veriscene.models.layers.pooling import POOLINGS, SCORE_COMBINATIONS
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+# `export` itself compares each of them with torch, at 24 shapes.
+KINDS = [("bienc", pooling, coordinates) for pooling, coordinates in zip(SCORE_COMBINATIONS, COORDINATES, strict=True)]
+for name in ("biatt", "biatt-pointer"):
+    KINDS += [(name, *each) for each in zip_longest(POOLINGS, COORDINATES, fillvalue="corner")]
+
+
+@pytest.mark.parametrize(("name", "pooling", "coordinates"), KINDS)
+def test_written_graphs_equal_the_model_at_every_shape(
+    name: str, pooling: str, coordinates: str, tmp_path: Path
+) -> None:
+    export(small_checkpoint(name, pooling=pooling, coordinates=coordinates), tmp_path / "model.onnx")
+    outputs = {output.name for output in open_session(tmp_path / "model.onnx", threads=1).get_outputs()}
+    scores = {"scores"} if pooling in SCORE_COMBINATIONS else set()
+    attention = set() if name == "bienc" else {"alpha", "beta"}
+    assert outputs == {"logits", "order"} | scores | attention
+    onnx.checker.check_model(str(tmp_path / "model.onnx"), full_check=True)
+
+
+@pytest.mark.parametrize("order", [order.value for order in ItemOrder])
+def test_items_are_read_in_the_configured_order(order: str, tmp_path: Path) -> None:
+    checkpoint = small_checkpoint("biatt", order=order)
+    export(checkpoint, tmp_path / "new folder" / "model.onnx")
+    judge, reference = OnnxJudge.load(tmp_path / "new folder" / "model.onnx"), TorchJudge(checkpoint)
+    assert judge.encoder == checkpoint.encoder
+    for example in EXAMPLES[:10]:
+        found, expected = judge(example.statement, example.scene), reference(example.statement, example.scene)
+        assert found.order == expected.order
+        assert found.probability == pytest.approx(expected.probability, abs=1e-5)
+
+
+@dataclass(frozen=True)
+class CounterConfig(ModelConfig):
+    name: str = "counter"
+    hidden: int = size(4)
+
+
+class Counter(Model):
+    """A model that the exporter does not know: an LSTM over the items, the words as a bag."""
+
+    Config = CounterConfig
+
+    def __init__(self, *, vocabulary: Vocabulary, hidden: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(len(vocabulary), hidden)
+        self.lstm = nn.LSTM(9, hidden, batch_first=True)
+
+    def forward(self, batch: Batch) -> Judgement:
+        items = required(batch.items)
+        outputs, _ = self.lstm(items.features.flatten(0, 1))
+        seen = outputs.unflatten(0, items.counts.shape).masked_fill(~items.mask[..., None], 0).sum(dim=2)
+        words = self.words(batch.statement.words).masked_fill(~batch.statement.mask[..., None], 0).sum(dim=1)
+        return self.judgement(torch.einsum("bjd,bd->bj", seen, words))
+
+    def judgement(self, scores: Tensor) -> Judgement:
+        return Judgement(logits=scores.amax(dim=1), scores=scores)
+
+
+class Unrolled(Counter):
+    """Its loop over the words would be frozen at the length that was traced."""
+
+    def forward(self, batch: Batch) -> Judgement:
+        total = sum(self.words(batch.statement.words[:, step]) for step in range(batch.statement.words.size(1)))
+        assert isinstance(total, Tensor)
+        return self.judgement(total[:, :3])
+
+
+class Pictures(Counter):
+    inputs = frozenset({Input.PIXELS})
+
+
+def checkpoint_of(kind: type[Model], monkeypatch: pytest.MonkeyPatch) -> Checkpoint:
+    monkeypatch.setitem(models.MODELS, "counter", kind)
+    config, vocabulary = Config(model=CounterConfig()), small_checkpoint("biatt").encoder.vocabulary
+    torch.manual_seed(3)
+    model = models.build(config.model, vocabulary=vocabulary).eval()
+    return Checkpoint(model, config, models.encoder(config, vocabulary), {})
+
+
+def test_a_new_model_is_exported_without_new_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = checkpoint_of(Counter, monkeypatch)
+    export(checkpoint, tmp_path / "model.onnx")
+    judge, reference = OnnxJudge.load(tmp_path / "model.onnx"), TorchJudge(checkpoint)
+    for example in EXAMPLES[:10]:
+        found, expected = judge(example.statement, example.scene), reference(example.statement, example.scene)
+        assert found.probability == pytest.approx(expected.probability, abs=1e-4)
+        assert found.per_box == pytest.approx(expected.per_box, abs=1e-4)
+    assert str(Path.cwd()).encode() not in (tmp_path / "model.onnx").read_bytes()
+
+
+@contextmanager
+def refused(folder: Path, message: str) -> Iterator[None]:
+    with pytest.raises(InputError, match=message) as caught:
+        yield
+    assert "\n" not in str(caught.value) and not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("kind", [Unrolled, Pictures])
+def test_a_model_that_cannot_be_exported_is_one_line(
+    kind: type[Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with refused(tmp_path, "counter cannot be exported"):
+        export(checkpoint_of(kind, monkeypatch), tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("name", ["biatt", "relation-net"])
+def test_weights_that_are_not_finite_are_refused(name: str, tmp_path: Path) -> None:
+    checkpoint = small_checkpoint(name, dropout=0.1)
+    weight = checkpoint.model.embed_words.weight
+    assert isinstance(weight, Tensor)
+    for value in (float("nan"), float("inf")):
+        weight.data[3, 1] = value
+        with refused(tmp_path, f"{name} cannot be exported: embed_words.weight holds values that are not finite"):
+            export(checkpoint, tmp_path / "model.onnx")
+
+
+def test_a_graph_that_differs_from_the_model_is_not_written(tmp_path: Path) -> None:
+    for field, names in (("logits", "logits differ"), ("beta", "beta differ")):
+        checkpoint = small_checkpoint("biatt", dropout=0.2)
+        changed = checkpoint.model.register_forward_hook(
+            lambda _model, _given, judged, field=field: replace(judged, **{field: vars(judged)[field] + 1e-3})
+        )
+        with refused(tmp_path, names):
+            export(checkpoint, tmp_path / "model.onnx")
+        changed.remove()
+
+
+@pytest.mark.parametrize("name", ["model", "model.ONNX", "dev.json"])
+def test_a_name_that_predict_would_not_recognise_is_refused(tmp_path: Path, name: str) -> None:
+    with refused(tmp_path, f"{name}: must end in .onnx"):
+        export(small_checkpoint("bienc"), tmp_path / name)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"old")
+
+    def full(self: Path, _target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as context:
+        context.setattr(Path, "replace", full)
+        with pytest.raises(InputError, match=r"model.onnx: cannot be written \(No space left on device\)"):
+            export(small_checkpoint("bienc"), path)
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+    with pytest.raises(InputError, match="cannot be written"):
+        export(small_checkpoint("bienc"), path / "below a file.onnx")
+
+
+def test_foreign_and_damaged_files_are_one_line(tmp_path: Path) -> None:
+    whole, path = exported("bienc").read_bytes(), tmp_path / "model.onnx"
+    identity = onnx.helper.make_node("Identity", ["x"], ["y"])
+    x, y = (onnx.helper.make_tensor_value_info(name, 1, [1]) for name in "xy")
+    foreign = onnx.helper.make_model(
+        onnx.helper.make_graph([identity], "g", [x], [y]),
+        opset_imports=[onnx.helper.make_opsetid("", 18)],
+        ir_version=8,
+    )
+    damaged = [whole[: len(whole) * part // 20] for part in range(20)] + [whole[:-1], b"nonsense", b"PK\x03\x04"]
+    damaged += [foreign.SerializeToString(), whole.replace(b'"<pad>"', b'"<bad>"'), whole.replace(b"given", b"taken")]
+    format_1 = whole.replace(b"veriscene_format\x12\x012", b"veriscene_format\x12\x011")
+    assert format_1 != whole
+    for contents in (*damaged, format_1):
+        path.write_bytes(contents)
+        with pytest.raises(InputError, match=r"model\.onnx: ") as caught:
+            OnnxJudge.load(path)
+        assert "\n" not in str(caught.value)
+    assert "export it again" in str(caught.value)
+    for missing in (tmp_path, tmp_path / "none.onnx"):
+        with pytest.raises(InputError, match="no such file"):
+            OnnxJudge.load(missing)
+
+
+def test_the_file_carries_its_configuration() -> None:
+    metadata = open_session(exported("biatt-pointer"), threads=1).get_modelmeta().custom_metadata_map
+    assert json.loads(metadata["config"]) == small_checkpoint("biatt-pointer").config.to_json()
+    assert metadata["order"] == "chosen" and metadata["veriscene_format"] == "2"
+
+
+@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
+def test_a_missing_package_is_named(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with refused(tmp_path, rf"{package} is not installed; install it with: pip install 'veriscene\[onnx\]'"):
+        export(small_checkpoint("bienc"), tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("name", ["biatt", "biatt-pointer"])
+def test_the_benchmark_compares_equal_work(name: str) -> None:
+    benchmark = script("predict")
+    percents: list[int] = []
+    result = benchmark.bench_predict(
+        small_checkpoint(name),
+        yellow_circle_examples(10),
+        seconds=0,
+        threads=1,
+        progress=lambda percent, _: percents.append(percent),
+    )
+    assert percents == sorted(percents) and percents[0] == 0 and 50 in percents and 75 < percents[-1] <= 100
+    assert result["examples"] == 10 and result["threads"] == 1
+    for way in ("one_at_a_time", "bulk"):
+        assert result[way]["ours"] > 0 and result[way]["plain"] > 0 and result[way]["turns"] == 3
+    assert "examples/s" in benchmark.describe(json.loads(json.dumps(result)))
+    with pytest.raises(InputError, match="no plain bienc"):
+        benchmark.bench_predict(small_checkpoint("bienc"), EXAMPLES[:10], seconds=0)

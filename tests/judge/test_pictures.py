@@ -1,0 +1,154 @@
+"""Questions about pictures: what a model of items and a model of pixels make of them."""
+
+from __future__ import annotations
+
+import base64
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from samples import vocabulary_of
+from small_models import EXAMPLES, STATEMENT, judge_of
+from veriscene import models
+from veriscene.config import Config, ModelConfig
+from veriscene.data.batch import Batch, required
+from veriscene.data.encoder import Input
+from veriscene.data.vocabulary import Vocabulary
+from veriscene.errors import InputError
+from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.evaluate import probabilities
+from veriscene.judge.judge import Judge, Question, TorchJudge, Verdict
+from veriscene.models import Judgement, Model, Order
+from veriscene.world.scene import scene_to_json
+from veriscene.worlds.nlvr.picture import to_png
+from veriscene.worlds.nlvr.picture_files import each_picture
+from veriscene.worlds.nlvr.pictures import render_examples
+from veriscene.worlds.nlvr.raster import pixels
+
+PICTURES = [pixels(example.scene)[..., :3] for example in EXAMPLES]
+SCENE, PICTURE = EXAMPLES[0].scene, PICTURES[0]
+
+
+@dataclass(frozen=True)
+class BrightnessConfig(ModelConfig):
+    name: str = "brightness"
+
+
+class Brightness(Model):
+    """Its logits show what pixels it gets."""
+
+    Config = BrightnessConfig
+    summary = "the mean of all pixels"
+    inputs = frozenset({Input.PIXELS})
+    order = Order.NONE
+
+    def __init__(self, *, vocabulary: Vocabulary) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.tensor(-1.5))
+
+    def forward(self, batch: Batch) -> Judgement:
+        return Judgement(logits=required(batch.pixels).double().mean(dim=(1, 2, 3, 4)) / 100 + self.bias)
+
+
+@pytest.fixture
+def pixel_judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
+    monkeypatch.setitem(models.MODELS, "brightness", Brightness)
+    config, vocabulary = Config(model=BrightnessConfig()), vocabulary_of(EXAMPLES)
+    model = models.build(config.model, vocabulary=vocabulary)
+    return TorchJudge(Checkpoint(model, config, models.encoder(config, vocabulary), {}))
+
+
+@pytest.mark.parametrize("backend", ["torch", "onnx"])
+def test_a_model_of_items_judges_a_picture_as_its_scene(backend: str) -> None:
+    judge = judge_of(backend, "biatt-pointer")
+    expected = [verdict.probability for verdict in judge([(e.statement, e.scene) for e in EXAMPLES])]
+    asked = [Question(e.statement, picture=picture) for e, picture in zip(EXAMPLES, PICTURES, strict=True)]
+    ways: list[list[Verdict]] = [
+        judge(asked),
+        judge([(question.statement, question.picture) for question in asked]),  # type: ignore[misc]
+        [judge(question) for question in asked[:3]] + judge(asked[3:]),
+    ]
+    for verdicts in ways:
+        assert [verdict.probability for verdict in verdicts] == pytest.approx(expected, abs=1e-5)
+        counts = [[len(box.items) for box in example.scene.boxes] for example in EXAMPLES]
+        assert [[len(order) for order in verdict.order or []] for verdict in verdicts] == counts
+
+
+def test_a_model_of_pixels_judges_the_picture_itself(pixel_judge: Judge) -> None:
+    darker = PICTURE // 2  # no rendered scene
+    seen, rendered, dark = pixel_judge([(STATEMENT, PICTURE), (STATEMENT, SCENE), (STATEMENT, darker)])
+    assert seen == rendered and dark.probability < seen.probability
+    boxes = np.stack([darker[:, left : left + 100] for left in (0, 150, 300)])
+    assert dark.probability == pytest.approx(torch.sigmoid(torch.tensor(boxes.mean() / 100 - 1.5)).item())
+
+
+@pytest.mark.parametrize(
+    ("picture", "message"),
+    [
+        (np.roll(PICTURE, 1, axis=0), "picture, box . pixel x=.*: no item fits here .*or try --eyes"),
+        (PICTURE[:50, :200], "picture: is 200 x 50 pixels; it must be 400 x 100, or try --eyes"),
+    ],
+)
+def test_an_inexact_picture_is_one_line(picture: np.ndarray, message: str, pixel_judge: Judge) -> None:
+    for judge in (judge_of("torch", "biatt"), pixel_judge):
+        if judge is pixel_judge and picture.shape == PICTURE.shape:
+            continue
+        with pytest.raises(InputError, match=message.replace("box . pixel", "(box .|between boxes .*), pixel")):
+            judge(STATEMENT, picture)
+        with pytest.raises(InputError, match="question 2: picture"):
+            judge([(STATEMENT, SCENE), (STATEMENT, picture)])
+
+
+def test_a_question_has_a_scene_or_a_picture() -> None:
+    question = Question(STATEMENT, picture=PICTURE)
+    assert question == Question(STATEMENT, picture=PICTURE.copy()) != Question(STATEMENT, picture=PICTURES[1])
+    assert hash(question) == hash(Question(STATEMENT, picture=PICTURE.copy())) and question != Question(
+        STATEMENT, SCENE
+    )
+    for wrong in (PICTURE.astype(float), PICTURE[..., 0], pixels(SCENE), "scene.png"):
+        with pytest.raises(InputError, match="picture: not a picture; it must be an array"):
+            Question(STATEMENT, picture=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a scene and a picture"):
+        Question(STATEMENT, SCENE, PICTURE)
+
+
+def test_a_record_may_hold_an_image() -> None:
+    image = base64.b64encode(to_png(PICTURE)).decode()
+    assert Question.from_json({"statement": STATEMENT, "image": image}) == Question(STATEMENT, picture=PICTURE)
+    for wrong, message in (
+        (3, "image: 3 is not allowed"),
+        (None, "image: is missing"),
+        ("ä", "image: not base64"),
+        ("abc", "image: not base64"),
+        ("abcd", "image: not a PNG or JPEG picture"),
+        (image[: len(image) // 8 * 4], "image: .*cut off"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Question.from_json({"statement": STATEMENT, "image": wrong})
+    with pytest.raises(InputError, match="a scene and an image"):
+        Question.from_json({"statement": STATEMENT, "image": image, "scene": scene_to_json(SCENE)})
+
+
+def test_each_picture_is_evaluated_and_a_wrong_one_is_named(tmp_path: Path) -> None:
+    examples = [replace(example, directory=None) for example in EXAMPLES[:4]]
+    images = tmp_path / "images"
+    render_examples(examples, images, split="dev", kind="png", count=6, progress=lambda done, total: None)
+    pictured = each_picture(examples, images, Path("dev.json"))
+    judge = judge_of("torch", "biatt")  # box scores are pooled by max, so the order of the boxes is irrelevant
+    judged = probabilities(judge, pictured, Accelerator())
+    assert len(judged) == 24
+    for example in examples:
+        expected = judge(example.statement, example.scene).probability
+        for number in range(6):
+            assert judged[f"{example.identifier}-{number}"] == pytest.approx(expected, abs=1e-5)
+    wrong = random.Random(0).choice(pictured).picture
+    assert isinstance(wrong, Path)
+    wrong.write_bytes(to_png(np.roll(PICTURE, 1, axis=0)))
+    with pytest.raises(InputError, match=rf"{wrong.name}: picture, .*or try --eyes"):
+        probabilities(judge, pictured, Accelerator())

@@ -1,0 +1,83 @@
+"""An interrupted main job prints the command that completes it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from accelerate import Accelerator
+
+from samples import write_corpus, yellow_circle_examples
+from veriscene.errors import InputError
+from veriscene.lab.quickstart import quickstart
+from veriscene.models import load_preset
+
+
+@contextmanager
+def interrupted_at_once() -> Iterator[threading.Event]:
+    event = threading.Event()
+    event.set()
+    yield event
+
+
+def test_the_command_printed_by_an_interrupted_job_completes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples = yellow_circle_examples(16)
+    corpus, folder = write_corpus(tmp_path / "corpus", examples, examples), tmp_path / "a run"
+    said: list[str] = []
+
+    def job() -> dict[str, object] | None:
+        return quickstart(
+            load_preset("quick", ["training.epochs=2", "training.batch=8"]),
+            data=corpus,
+            folder=folder,
+            accelerator=Accelerator(),
+            say=said.append,
+            progress=lambda done, total: None,
+        )
+
+    with monkeypatch.context() as context:
+        context.setattr("veriscene.training.trainer.interruptible", interrupted_at_once)
+        assert job() is None
+    rest = said[-1].removeprefix("interrupted and saved; continue with: ")
+    with pytest.raises(InputError, match="already exists; continue with: ") as caught:
+        job()
+    assert f"continue with: {rest}; or name another folder" in str(caught.value)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(rest, shell=True, capture_output=True, text=True, env={**os.environ, "PATH": path})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == str(folder / "report.html") and (folder / "report.html").is_file()
+    with pytest.raises(InputError, match="already exists; name another folder"):
+        job()
+    (folder / "report.html").unlink()  # as if it had been interrupted after training
+    done = subprocess.run(rest, shell=True, capture_output=True, text=True, env={**os.environ, "PATH": path})
+    assert done.returncode == 0 and (folder / "report.html").is_file()
+
+
+def test_a_job_interrupted_after_training_prints_the_report_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples = yellow_circle_examples(16)
+    said: list[str] = []
+
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("veriscene.lab.quickstart.report_run", interrupted)
+    done = quickstart(
+        load_preset("quick", ["training.epochs=1", "training.batch=8"]),
+        data=write_corpus(tmp_path / "corpus", examples, examples),
+        folder=tmp_path / "a run",
+        accelerator=Accelerator(),
+        say=said.append,
+        progress=lambda done, total: None,
+    )
+    assert done is None
+    assert said[-1] == f"interrupted; continue with: veriscene report '{tmp_path}/a run'"

@@ -1,0 +1,147 @@
+"""Programs on many scenes at once, against the plain evaluator."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samples import random_scene
+from veriscene.errors import InputError
+from veriscene.language import execution
+from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.language.bulk.compiling import compile_rows
+from veriscene.language.bulk.evaluation import BulkProgram
+from veriscene.language.bulk.rows import Unsupported
+from veriscene.language.execution import MAX_STEPS, compile_expression
+from veriscene.language.expression import GLOBALS
+from veriscene.language.notation import parse, read_programs
+from veriscene.language.placed import placed
+from veriscene.language.program import Program
+from veriscene.language.sets import Undefined
+from veriscene.world.scene import Scene
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.grammar import draw
+from veriscene.worlds.nlvr.scene_drawing import draw_scene
+
+TRUE, FALSE, UNDEFINED = 1, 0, -1
+
+# What the public programs do not use, and where evaluation stops before an operand or a member without a value.
+ODD_PROGRAMS = """
+unique(filter_obj(all_items, is_black)).color == Color.BLACK
+exist(filter_obj(all_items, is_black)) and is_top(unique(filter_obj(all_items, is_black)))
+count(filter_obj(all_items, is_black)) != 1 or is_square(unique(filter_obj(all_items, is_black)))
+Any(all_items, lambda x: is_blue(x) or is_circle(unique(get_touching(x))))
+All(all_items, lambda x: is_blue(x) and is_circle(unique(get_above(x))))
+Any(all_boxes, lambda b: is_blue(min(filter_obj(b, is_square), key=lambda x: count(get_touching(x)))))
+count(all_items) % count(filter_obj(all_items, is_black)) == 0
+not is_yellow(all_items[9])
+exist(filter_obj(all_boxes[0], is_black)) and exist(filter_obj(all_items[2:5], is_circle))
+count(filter_obj(all_items[3:], is_circle)) > 1
+exist(filter_obj(all_items, lambda x: is_closely_touching_specific_corner(x, sideA=Side.TOP, sideB=Side.LEFT)))
+exist(filter_obj(all_items, lambda x: is_touching_corner(x, side=Side.ANY)))
+exist(filter_obj(all_items, lambda x: x.size == Size.BIG and member_of(x.color, {Color.BLACK, Color.BLUE})))
+all_same_attribute(all_items, lambda x: x.shape)
+all_same_attribute(all_boxes, lambda b: get_set_colors(b.all_items_in_box()))
+all_same_attribute(filter_obj(all_items, is_small), lambda x: x.box)
+all_same(all_boxes)
+contained(get_touching(filter_obj(all_items, is_black)), filter_obj(all_items, is_square))
+exist(filter_obj(all_items, lambda x: count(get_box_exclusive(x)) == 2 and len(get_box_inclusive(x)) == 3))
+exist(filter_obj(all_items, lambda x: exist(get_img_all_above(x))))
+exist(filter_obj(combinations(all_items, 2), lambda p: is_closely_touching(p[0], p[1]) and p[0].box != p[1].box))
+count(combinations(all_boxes, 2)) == 3 and exist(select(2, all_items))
+equal(all_boxes[0], all_boxes[1].all_items_in_box()) or equal(count(all_items), 9)
+len(query_color(all_items) + query_color(all_boxes[0])) > len(set(query_color(all_items)))
+len([all_items[0], all_items[0]]) == 2 and count([all_items[0], all_items[0]]) == 1
+union(get_above(all_items[0]), filter_obj(all_items, is_big)) == get_below(filter_obj(all_items, is_top))
+exist(intersect(get_set_shapes(all_boxes[0]), get_set_shapes(all_boxes[1]))) and all(all_items)
+exist(filter_obj(all_items, lambda x: exist(filter_obj(x.box, lambda x: is_black(x))) and is_yellow(x)))
+exist(filter_obj(all_items, is_black) or filter_obj(all_items, is_big))
+count(all_items) and exist(all_items) and filter_obj(all_items, is_circle)
+1 == count(filter_obj(all_items, is_black)) <= count(filter_obj(all_items, is_circle))
+""".strip().splitlines()
+
+
+def plain(programs: Sequence[Program], scenes: Sequence[Scene]) -> np.ndarray:
+    """(program, scene): TRUE, FALSE or UNDEFINED, by the plain evaluator."""
+    codes = [compile_expression(program.expression) for program in programs]
+    found = np.full((len(codes), len(scenes)), UNDEFINED)
+    for column, scene in enumerate(scenes):
+        for row, code in enumerate(codes):
+            with suppress(Undefined):
+                found[row, column] = bool(code(scene))
+    return found
+
+
+def bulk(programs: Sequence[Program], scenes: Sequence[Scene]) -> np.ndarray:
+    arrays = SceneArrays.of(scenes)
+    truths = [BulkProgram(program)(arrays) for program in programs]
+    return np.array([np.where(truth.undefined, UNDEFINED, truth.holds) for truth in truths])
+
+
+def test_the_public_programs_have_the_same_value_on_each_of_many_scenes(nlvr_folder: Path) -> None:
+    path = next((p for p in (nlvr_folder / "programs", nlvr_folder.parent / "programs") if p.is_dir()), None)
+    if path is None:
+        pytest.skip(f"no programs in or beside {nlvr_folder}")
+    programs = [each.program for each in read_programs(path / "train.jsonl")]
+    rng = random.Random(1)
+    corpus = [example.scene for example in nlvr.read(nlvr.split_file(nlvr_folder, "train"))]
+    scenes = [*rng.sample(corpus, 120), *(draw_scene(rng, kind) for kind in ("tower", "scatter") for _ in range(20))]
+    scenes += [random_scene(rng) for _ in range(40)]
+    expected = plain(programs, scenes)
+    assert np.array_equal(bulk(programs, scenes), expected)
+    assert (expected == UNDEFINED).sum() > 100, "scenes on which programs have no value must be among them"
+    vectorised = np.mean([BulkProgram(program).vectorised for program in programs])
+    print(f"{vectorised:.2%} of {len(programs)} programs are vectorised")
+    assert vectorised >= 0.98
+
+
+@given(st.integers(0, 2**32))
+def test_odd_programs_and_those_of_the_grammar_have_the_same_value(seed: int) -> None:
+    rng = random.Random(seed)
+    programs = [*map(parse, ODD_PROGRAMS), *(draw(rng).program for _ in range(10))]
+    scenes = [random_scene(rng, most=rng.randint(1, 8)) for _ in range(12)] + [draw_scene(rng, "tower")]
+    assert np.array_equal(bulk(programs, scenes), plain(programs, scenes))
+
+
+@given(st.integers(0, 2**32))
+def test_the_cost_of_a_program_bounds_the_steps_of_the_plain_evaluator(seed: int) -> None:
+    """So that a program that may take too many steps is left to it."""
+    rng = random.Random(seed)
+    scene = random_scene(rng)
+    for program in [*map(parse, ODD_PROGRAMS), *(draw(rng).program for _ in range(20))]:
+        with suppress(Unsupported, Undefined):
+            cost = compile_rows(program.expression).cost
+            frame = [MAX_STEPS, *placed(scene)]
+            execution._code(program.expression, ("remaining steps", *GLOBALS))(frame)
+            assert MAX_STEPS - frame[0] <= cost, program
+
+
+def test_too_many_steps_are_refused_as_by_the_plain_evaluator() -> None:
+    text = "is_black(a)"
+    for name in "abcdef":
+        text = f"count(filter_obj(all_items, lambda {name}: {text})) > 0"
+    program = parse(text)
+    scene = max((random_scene(random.Random(seed)) for seed in range(50)), key=lambda scene: len(scene.items))
+    with pytest.raises(InputError, match="steps"):
+        program.holds(scene)
+    with pytest.raises(InputError, match="steps"):
+        BulkProgram(program)(SceneArrays.of([scene]))
+
+
+@given(st.integers(0, 2**32))
+def test_arrays_and_scenes_are_inverse_and_no_scene_depends_on_another(seed: int) -> None:
+    scenes = [random_scene(random.Random(seed + number)) for number in range(6)]
+    arrays = SceneArrays.of(scenes)
+    assert arrays.scenes() == scenes
+    assert arrays[np.array([4, 1])].scenes() == [scenes[4], scenes[1]]
+    assert SceneArrays.concatenated([arrays[:2], arrays[2:]]).scenes() == scenes
+    programs = [parse(text) for text in ODD_PROGRAMS]
+    assert np.array_equal(bulk(programs, scenes)[:, 2:3], bulk(programs, scenes[2:3]))
+    assert bulk(programs, []).shape == (len(programs), 0)

@@ -1,0 +1,277 @@
+"""The HTTP service: every route, what it refuses, and how it behaves under load and at its end."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+
+from fastapi import Request
+from http_service import Client, HeldJudge, running
+
+from scripts import script
+from small_models import EXAMPLES, judge_of
+from veriscene.judge.eyes import EyesJudge
+from veriscene.judge.judge import Question
+from veriscene.models.vision.eyes import Eyes
+from veriscene.service import app
+from veriscene.service.documentation import QUESTION, ROUTES, SCENE, STATEMENT
+from veriscene.service.limits import Limits
+from veriscene.world.scene import parse_scene, scene_to_json
+from veriscene.worlds.nlvr.picture import to_png
+from veriscene.worlds.nlvr.raster import pixels
+
+JUDGE = judge_of("torch", "biatt-pointer")
+IMAGE = base64.b64encode(to_png(pixels(parse_scene(SCENE)))).decode()
+BLANK = base64.b64encode(to_png(pixels(parse_scene(SCENE)) * 0 + 211)).decode()
+MARGIN = "image.between boxes 1 and 2.pixel x=100 y=0 of the picture"  # where BLANK first differs from a scene
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with running(JUDGE, EyesJudge(JUDGE, Eyes.load()), limits=Limits(body=100_000, questions=50)) as client:
+        yield client
+
+
+# ---------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize("path", [path for path in ROUTES if path != "/metrics"])
+def test_the_documented_examples_work(client: Client, path: str) -> None:
+    route = ROUTES[path]
+    request = {"image": IMAGE} if path == "/api/decode" else route.request
+    status, answer = client.get(path) if request is None else client.post(path, request)
+    assert status == 200
+    assert answer.keys() >= route.response.keys()
+
+
+def test_a_verdict_is_that_of_the_judge(client: Client) -> None:
+    expected = JUDGE(STATEMENT, SCENE)
+    status, answer = client.post("/api/judge", {**QUESTION, "attention": True})
+    assert (status, answer) == (200, expected.to_json(attention=True))
+    for model in ("0", "1"):
+        status, seen = client.post("/api/judge", {"statement": STATEMENT, "image": IMAGE, "model": model})
+        assert status == 200 and seen["probability"] == pytest.approx(expected.probability, abs=1e-5)
+
+
+def test_batched_verdicts_are_those_of_the_judge() -> None:
+    questions = [Question(example.statement, example.scene) for example in EXAMPLES]
+    records = [{"statement": each.statement, "scene": scene_to_json(each.scene)} for each in EXAMPLES]
+    expected = [JUDGE(question).probability for question in questions]
+    held = HeldJudge()
+    with running(held, limits=Limits(workers=1)) as client, ThreadPoolExecutor(len(records) + 1) as pool:
+        first = pool.submit(client.post, "/api/judge", records[0])
+        assert held.asked.wait(10)
+        answers = [pool.submit(client.post, "/api/judge", record) for record in records]
+        wait_for(client, len(records))
+        held.released.set()
+        assert first.result()[1]["probability"] == pytest.approx(expected[0], abs=1e-5)
+        assert [answer.result()[1]["probability"] for answer in answers] == pytest.approx(expected, abs=1e-5)
+        many = client.post("/api/judge/many", {"questions": records})[1]["verdicts"]
+        assert [each["probability"] for each in many] == pytest.approx(expected, abs=1e-5)
+    assert max(held.batches) == Limits().batch
+
+
+def test_pictures_and_scenes_are_translated_exactly(client: Client) -> None:
+    assert client.post("/api/render", {"scene": SCENE, "format": "png"}) == (200, {"image": IMAGE})
+    assert client.post("/api/render", {"scene": SCENE, "format": "svg"})[1]["svg"].startswith("<svg")
+    for eyes in (True, False):
+        status, answer = client.post("/api/decode", {"image": IMAGE, "eyes": eyes})
+        assert status == 200 and parse_scene(answer["scene"]) == parse_scene(SCENE)
+
+
+def test_random_scenes_are_of_the_kind_asked_for(client: Client) -> None:
+    for kind in ("tower", "scatter"):
+        drawn = [client.get(f"/api/scenes/random?kind={kind}")[1] for _ in range(5)]
+        assert all(parse_scene(each["scene"]).is_towers == (kind == "tower") and each["statement"] for each in drawn)
+
+
+def test_models_are_listed_and_the_first_is_the_default(client: Client) -> None:
+    listed = client.get("/api/models")[1]["models"]
+    assert [(each["name"], each["model"], each["default"]) for each in listed] == [
+        ("0", "biatt-pointer", True),
+        ("1", "eyes + biatt-pointer", False),
+    ]
+
+
+def test_pages_need_nothing_from_elsewhere(client: Client) -> None:
+    for path in ("/", "/docs", "/static/docs.css"):
+        status, text, headers = client.send("GET", path)
+        assert status == 200
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "http://" not in text.replace("http://www.w3.org/", "") and "https://" not in text
+    etag = client.send("GET", "/")[2]["etag"]
+    assert client.send("GET", "/", **{"If-None-Match": etag})[0] == 304
+    assert set(client.get("/openapi.json")[1]["paths"]) == set(ROUTES)
+
+
+def test_metrics_count_requests_and_batches(client: Client) -> None:
+    def count(text: str) -> float:
+        line = next((line for line in text.splitlines() if line.startswith(counted)), f"{counted} 0")
+        return float(line.split()[-1])
+
+    counted = 'veriscene_requests_total{route="/api/judge",status="200"}'
+    before = count(client.get("/metrics")[1])
+    client.post("/api/judge", QUESTION)
+    text = client.get("/metrics")[1]
+    assert count(text) == before + 1
+    for name in ("veriscene_request_seconds_bucket", "veriscene_batch_size_bucket", "veriscene_queue_length"):
+        assert name in text
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def with_item(**changes: Any) -> dict[str, Any]:
+    return {"statement": STATEMENT, "scene": [SCENE[0], [{**SCENE[1][0], **changes}], SCENE[2]]}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "allowed"),
+    [
+        ("/api/judge", with_item(x_loc=90), "scene.box 2.item 1.x_loc", "from 0 to 80"),
+        ("/api/judge", with_item(color="red"), "scene.box 2.item 1.color", "Yellow"),
+        ("/api/judge", {"statement": STATEMENT}, "scene", "list of 3 boxes"),
+        ("/api/judge", {"scene": SCENE}, "statement", "text"),
+        ("/api/judge", {"statement": "a " * 257, "scene": SCENE}, "statement", "256 words"),
+        ("/api/judge", {"statement": "a" * 5000, "scene": SCENE}, "statement", "4096 letters"),
+        ("/api/judge", {**QUESTION, "model": "x"}, "model", "choose from 0, 1"),
+        ("/api/judge", {**QUESTION, "attention": 1}, "attention", "true or false"),
+        ("/api/judge", {"statement": STATEMENT, "image": "QUJD"}, "image", "PNG"),
+        ("/api/judge", {"statement": STATEMENT, "image": BLANK}, MARGIN, "-pixels"),
+        ("/api/judge", {"statement": STATEMENT, "image": BLANK, "model": "1"}, "image.box 1", "recognised"),
+        ("/api/judge/many", {"questions": [QUESTION, with_item(size=7)]}, "question 2.scene.box 2.item 1.size", "10"),
+        ("/api/judge/many", {"questions": [QUESTION] * 51}, "questions", "1 to 50"),
+        ("/api/explain", {"statement": STATEMENT, "image": IMAGE}, "image", "scene"),
+        ("/api/render", {"scene": SCENE, "format": "gif"}, "format", "png, svg"),
+        ("/api/decode", {"image": BLANK, "eyes": False}, MARGIN, "#808080"),
+        ("/api/decode", {}, "image", "base64"),
+        ("/api/judge", b'{"statement"', "body", "not JSON"),
+        ("/api/judge", b"[]", "body", "JSON object"),
+        ("/api/judge", b"\xff", "body", "UTF-8"),
+    ],
+)
+def test_invalid_requests_name_the_field_and_what_is_allowed(
+    client: Client, path: str, body: Any, field: str, allowed: str
+) -> None:
+    status, answer = client.post(path, body)
+    assert status == 422
+    (problem,) = answer["detail"]
+    assert problem["field"] == field and allowed in problem["message"]
+
+
+def test_an_unknown_kind_is_refused(client: Client) -> None:
+    status, answer = client.get("/api/scenes/random?kind=heap")
+    assert status == 422 and answer["detail"][0]["field"] == "kind"
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_is_too_large_is_refused(client: Client, chunked: bool) -> None:
+    content = b" " * 100_001
+    status, answer, _ = client.send("POST", "/api/judge", io.BytesIO(content) if chunked else content)
+    assert status == 413 and "100,000" in answer["detail"]
+    assert client.post("/api/judge", b" " * 100_000)[0] == 422
+
+
+# ---------------------------------------------------------------- under load
+
+
+def wait_for(client: Client, waiting: int) -> None:
+    """Until so many questions wait."""
+    end = time.monotonic() + 20
+    while f'veriscene_queue_length{{model="0"}} {waiting:.1f}' not in client.get("/metrics")[1]:
+        assert time.monotonic() < end, client.get("/metrics")[1]
+        time.sleep(0.01)
+
+
+def test_a_full_queue_is_503_and_accepted_questions_are_answered() -> None:
+    held = HeldJudge()
+    with running(held, limits=Limits(queue=2, workers=1)) as client, ThreadPoolExecutor(3) as pool:
+        accepted = [pool.submit(client.post, "/api/judge", QUESTION)]
+        assert held.asked.wait(10)
+        accepted += [pool.submit(client.post, "/api/judge", QUESTION) for _ in range(2)]
+        wait_for(client, 2)
+        status, answer, headers = client.send("POST", "/api/judge", QUESTION)
+        assert status == 503 and "waiting" in answer["detail"] and int(headers["retry-after"]) >= 1
+        held.released.set()
+        assert [each.result()[0] for each in accepted] == [200] * 3
+
+
+def test_a_request_that_takes_too_long_is_503_and_is_not_judged_later() -> None:
+    held = HeldJudge()  # the limit also holds for the last request, which a busy machine must answer in time
+    with running(held, limits=Limits(seconds=1.5, workers=1)) as client, ThreadPoolExecutor(3) as pool:
+        late = [pool.submit(client.send, "POST", "/api/judge", QUESTION)]
+        assert held.asked.wait(10)
+        late += [pool.submit(client.send, "POST", "/api/judge", QUESTION) for _ in range(2)]
+        for status, _, headers in (each.result() for each in late):
+            assert status == 503 and "retry-after" in headers
+        held.released.set()
+        assert client.post("/api/judge", QUESTION)[0] == 200
+    assert held.batches == [1, 1]  # the one that had begun, and the last request
+
+
+def test_what_took_too_long_has_ended_before_the_client_hears_of_it() -> None:
+    ended = False
+
+    async def answer() -> None:
+        nonlocal ended
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.01)
+            ended = True
+
+    async def handle() -> bool:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await app._unless_gone(cast(Request, SimpleNamespace(receive=asyncio.Event().wait)), answer())
+        return ended
+
+    assert asyncio.run(handle())
+
+
+def test_a_client_that_goes_away_does_not_disturb_the_others() -> None:
+    held = HeldJudge()
+    with running(held, limits=Limits(workers=1)) as client, ThreadPoolExecutor(2) as pool:
+        first = pool.submit(client.post, "/api/judge", QUESTION)
+        assert held.asked.wait(10)
+        with socket.create_connection(("127.0.0.1", client.port)) as gone:
+            body = b'{"statement": "There is a circle.", "scene": %s}' % str(SCENE).replace("'", '"').encode()
+            gone.sendall(b"POST /api/judge HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            wait_for(client, 1)
+        second = pool.submit(client.post, "/api/judge", QUESTION)
+        wait_for(client, 2)
+        held.released.set()
+        assert first.result()[0] == second.result()[0] == 200
+    assert held.batches == [1, 1]
+
+
+def test_shutdown_answers_accepted_requests() -> None:
+    held = HeldJudge()
+    with ThreadPoolExecutor(5) as pool:
+        with running(held, limits=Limits(workers=1)) as client:
+            accepted = [pool.submit(client.post, "/api/judge", QUESTION)]
+            assert held.asked.wait(10)
+            accepted += [pool.submit(client.post, "/api/judge", QUESTION) for _ in range(4)]
+            wait_for(client, 4)
+            threading.Timer(0.5, held.released.set).start()  # by then the service is shutting down
+        assert [each.result()[0] for each in accepted] == [200] * 5
+
+
+def test_hostile_requests_are_answered_and_never_with_500(client: Client) -> None:
+    hostile = script("hostile")
+    counts = hostile.statuses(client.port, hostile.hostile_requests(300, seed=3))
+    assert counts[422] > 100 and counts[200] > 8 and counts[0] < 10
+    assert client.get("/ready") == (200, {"ready": True})

@@ -1,0 +1,70 @@
+"""Small checkpoints with random weights, and the files exported from them, each written once per test run."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from samples import random_scene, yellow_circle_examples
+from veriscene import models
+from veriscene.config import Config, DataConfig
+from veriscene.data.vocabulary import Vocabulary
+from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.judge import Judge, TorchJudge
+from veriscene.judge.onnx.export import export
+from veriscene.judge.onnx.judge import OnnxJudge
+from veriscene.worlds.nlvr.corpus import Example
+
+# All different, so no two can be mixed up; layers are exported one by one, and two show what more would.
+SIZES = {"embedding": 4, "hidden": 3, "item": 5, "joint": 6, "mlp": 7, "filters": 8, "layers": 2}
+_FOLDER = tempfile.TemporaryDirectory(prefix="veriscene-test-")  # removed when the tests end
+STATEMENT = "There is a yellow circle."
+
+
+def some_examples(count: int, seed: int = 0) -> list[Example]:
+    """Statements of two lengths, boxes with one to eight items."""
+    rng = random.Random(seed)
+    return [Example(e.identifier, e.statement, random_scene(rng), e.label) for e in yellow_circle_examples(count, seed)]
+
+
+EXAMPLES = some_examples(40)
+
+
+@cache
+def small_checkpoint(name: str, order: str = "random", **changes: Any) -> Checkpoint:
+    """Biases are random too: those of an untrained model are zero and would hide one in the wrong place."""
+    kind = models.MODELS[name].Config
+    sizes = {field.name: SIZES[field.name] for field in fields(kind) if field.name in SIZES}
+    config = Config(model=kind(**sizes | changes), data=DataConfig(order=order))
+    vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
+    encoder = models.encoder(config, vocabulary)
+    torch.manual_seed(7)
+    model = models.build(config.model, vocabulary=vocabulary)
+    model.prepare(encoder(EXAMPLES))
+    if model.is_fitted:
+        model.fit(encoder(EXAMPLES))
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return Checkpoint(model.eval(), config, encoder, {})
+
+
+@cache
+def exported(name: str) -> Path:
+    pytest.importorskip("onnx")
+    path = Path(_FOLDER.name) / f"{name}.onnx"
+    export(small_checkpoint(name), path)
+    return path
+
+
+def judge_of(backend: str, name: str) -> Judge:
+    if backend == "torch":
+        return TorchJudge(small_checkpoint(name))
+    return OnnxJudge.load(exported(name), threads=2)

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samples import random_scene
+from strategies import examples
+from veriscene.errors import InputError
+from veriscene.world.scene import parse_scene
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    example = Example("1-0", "There is a box.", random_scene(random.Random(3), most=3), True, "7")
+    return {**nlvr.to_record(example), **changes}
+
+
+def with_item(**changes: Any) -> dict[str, Any]:
+    item = {"x_loc": 10, "y_loc": 10, "size": 20, "type": "square", "color": "Black", **changes}
+    return record(structured_rep=[[item], [item], [{**item, "x_loc": 70}]])
+
+
+@given(
+    st.lists(
+        examples.filter(lambda e: any(map(str.isalnum, e.statement))), max_size=5, unique_by=lambda e: e.identifier
+    )
+)
+def test_writing_and_reading_gives_the_same_examples(tmp_path_factory: Any, corpus: list[Example]) -> None:
+    path = tmp_path_factory.mktemp("corpus") / "dev.json"
+    nlvr.write(path, corpus)
+    if corpus:
+        assert nlvr.read(path) == corpus
+
+
+ITEM = {"y_loc": 0, "size": 10, "type": "circle", "color": "Black"}
+DAMAGE = {
+    "label": (record(label="yes"), 'label: \'yes\' is not allowed; allowed: "true", "false", or no label'),
+    "label of the wrong type": (record(label=True), "label: True is not allowed"),
+    "two boxes": (record(structured_rep=record()["structured_rep"][:2]), "structured_rep: has 2 boxes; it must be a"),
+    "no boxes": (record(structured_rep="scene"), "structured_rep: 'scene' is not allowed; it must be a list of 3"),
+    "missing boxes": (record(structured_rep=None), "structured_rep: is missing"),
+    "empty box": (record(structured_rep=[[], [], []]), "box 1: has 0 items; allowed: 1 to 8"),
+    "nine items": (record(structured_rep=[[{"x_loc": 11 * n, **ITEM} for n in range(9)]] * 3), "has 9 items"),
+    "outside": (with_item(x_loc=85), "x_loc: 85 is not allowed; an item of size 20 needs a whole number from 0 to 80"),
+    "overlap": (
+        record(structured_rep=[[*with_item()["structured_rep"][0], with_item(x_loc=15)["structured_rep"][0][0]]] * 3),
+        "box 1, item 2: overlaps item 1",
+    ),
+    "text in a number": (with_item(y_loc="ten"), "box 1, item 1: y_loc: 'ten' is not allowed"),
+    "NaN": (with_item(x_loc=float("nan")), "not JSON: NaN"),
+    "infinity": (with_item(x_loc=float("inf")), "not JSON: Infinity"),
+    "half a pixel": (with_item(x_loc=1.5), "x_loc: 1.5 is not allowed"),
+    "a huge number": (with_item(x_loc=10**400), "x_loc: a huge number is not allowed"),
+    "deep nesting": (with_item(x_loc=json.loads("[" * 300 + "]" * 300)), "x_loc: [[[...]]] is not allowed"),
+    "half a character": (record(identifier="1\ud800-0"), "identifier: "),
+    "half a character in the text": (record(sentence="a\ud800"), "sentence: "),
+    "a quote in the identifier": (record(identifier='1"-0'), "without whitespace, commas or quotes"),
+    "half a character in the directory": (record(directory="\ud800"), "directory: '\\ud800' is not allowed"),
+    "true as a directory": (record(directory=True), "directory: True is not allowed"),
+    "true as a number": (with_item(x_loc=True), "x_loc: True is not allowed"),
+    "size": (with_item(size=25), "size: 25 is not allowed; allowed: 10, 20, 30"),
+    "shape": (with_item(type="hexagon"), "type: 'hexagon' is not allowed; allowed: square, circle, triangle"),
+    "unhashable colour": (with_item(color=["Black"]), "color: ['Black'] is not allowed"),
+    "no letter or digit": (record(sentence=" ... "), "sentence: ' ... ' is not allowed"),
+    "257 words": (record(sentence="a, " * 128 + "a"), "sentence: is too long; it must be text of at most 256 words"),
+    "identifier": (record(identifier="17"), "identifier: '17' is not allowed"),
+    "an array on the line": ([1, 2], "the line is a JSON array"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_each_damage_has_its_own_message_with_file_and_line(name: str, tmp_path: Path) -> None:
+    damaged, message = DAMAGE[name]
+    path = tmp_path / "dev.json"
+    path.write_text(json.dumps(record(identifier="0-0")) + "\n" + json.dumps(damaged) + "\n")
+    with pytest.raises(InputError) as error:
+        nlvr.read(path)
+    assert str(error.value).startswith(f"{path}:2: ") and message in str(error.value)
+    assert "\n" not in str(error.value) and len(str(error.value)) < len(str(path)) + 250
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", ": the file is empty"),
+        (b"\n \n", ": the file is empty"),
+        (b'\xff\xfe{"a": 1}', ":1: not UTF-8 at byte 0"),
+        (json.dumps([record()]).encode(), ": the file is one JSON array"),
+        (json.dumps([record()], indent=1).encode(), ": the file is one JSON array"),
+        (json.dumps(record(), indent=1).encode(), ": looks like pretty-printed JSON; each line must be one whole"),
+        (b'{"sentence": "There is a box.",\n "label": "true"}\n', ": looks like pretty-printed JSON"),
+        (b'{"sentence":', ":1: not JSON: the line is cut off"),
+        (json.dumps(record())[:-1].encode() + b', "label": "true"}', ":1: duplicate key 'label'"),
+        (json.dumps(record())[:40].encode(), ":1: not JSON: the line is cut off"),
+        ((json.dumps(record()) + "\n").encode() + b"x" * (1 << 20) + b"y\n", ":2: longer than 1,048,576 bytes"),
+        ((json.dumps(record()) + "\n").encode() * 2, ":2: identifier '1-0' is a duplicate of line 1"),
+        (b"[" * 100_000, "one JSON array"),
+    ],
+)
+def test_damage_to_a_whole_file_is_one_problem(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "dev.json"
+    path.write_bytes(content)
+    (problem,) = (found for found in nlvr.scan(path) if isinstance(found, InputError))
+    assert str(problem).startswith(str(path) + (message if message.startswith(":") else "")) and message in str(problem)
+
+
+def test_scan_yields_valid_examples_and_every_problem_in_file_order(tmp_path: Path) -> None:
+    path = tmp_path / "dev.json"
+    lines = [record(identifier="0-0"), record(label="maybe", sentence=""), record(identifier="0-1"), with_item(size=5)]
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    found = [x.place if isinstance(x, Example) else str(x.where).split(": ")[0] for x in nlvr.scan(path)]
+    assert found == [f"{path}:{line}" for line in (1, 2, 2, 3, 4, 4, 4)]
+
+
+def test_problems_and_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "dev.json"
+    path.write_text("{broken\n" * 50)
+    monkeypatch.setattr(nlvr, "MAX_PROBLEMS", 10)
+    *problems, last = nlvr.scan(path)
+    assert len(problems) == 10 and str(last) == f"{path}: too many problems; stopped after line 10"
+    path.write_text("\n" * 50)
+    monkeypatch.setattr(nlvr, "MAX_LINES", 10)
+    (problem,) = nlvr.scan(path)
+    assert str(problem) == f"{path}: too many lines; at most 10 are read"
+
+
+def test_a_scene_file_holds_boxes_or_a_record(tmp_path: Path) -> None:
+    path, boxes = tmp_path / "scene.json", record()["structured_rep"]
+    for value in (boxes, record(), {"structured_rep": boxes}):
+        path.write_text(json.dumps(value, indent=1))
+        assert nlvr.read_scene_file(path) == parse_scene(boxes)
+    for text, message in (
+        ('{"structured_rep": [], "structured_rep": []}', "duplicate key 'structured_rep'"),
+        ("{}", "structured_rep: is missing"),
+        (json.dumps(boxes) + " " * nlvr.MAX_SCENE_FILE, "is too large"),
+        ("[1", "not JSON: the line is cut off"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=rf"^{path}: {message}"):
+            nlvr.read_scene_file(path)
+    with pytest.raises(InputError, match=r"^/dev/zero: is too large"):
+        nlvr.read_scene_file("/dev/zero")
+
+
+def test_the_hidden_split_has_neither_label_nor_directory(tmp_path: Path) -> None:
+    path = tmp_path / "hidden.json"
+    bare = record()
+    del bare["label"], bare["directory"]
+    path.write_text(json.dumps(bare))
+    (example,) = nlvr.read(path)
+    assert example.label is None and example.directory is None
+
+
+def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        nlvr.read(tmp_path / "none.json")
+    with pytest.raises(InputError, match="is a folder"):
+        nlvr.read(tmp_path)
+    with pytest.raises(InputError, match="has no dev split"):
+        nlvr.split_file(tmp_path, "dev")
+
+
+@given(st.dictionaries(st.from_regex(r"[0-9]{1,4}-[0-3]", fullmatch=True), st.booleans()))
+def test_predictions_round_trip(tmp_path_factory: Any, verdicts: dict[str, bool]) -> None:
+    path = tmp_path_factory.mktemp("csv") / "p.csv"
+    nlvr.write_predictions(path, verdicts)
+    assert nlvr.read_predictions(path) == verdicts
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("1-0,true\n1-0,false\n", "duplicate"), ("1-0,true,false\n", ":1: "), ("1-0\n", ":1: "), ("1-0,yes\n", "true")],
+)
+def test_bad_prediction_files_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        nlvr.read_predictions(path)
+
+
+def test_the_real_corpus_is_read_whole(nlvr_folder: Path) -> None:
+    sizes = {split: len(nlvr.read(nlvr.split_file(nlvr_folder, split))) for split in ("train", "dev", "test")}
+    assert sizes["dev"] == 989 and sizes["test"] == 990 and sizes["train"] in (12408, 12410)
