@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 from veriscene.errors import InputError
-from veriscene.world.scene import Scene, parse_scene
+from veriscene.world.scene import Scene
 
 if TYPE_CHECKING:
     from veriscene.judge import load
@@ -31,7 +31,7 @@ __all__ = [
     "list_checkpoints",
     "list_models",
     "load",
-    "parse_scene",
+
 ]
 
 

@@ -1,94 +1,203 @@
-"""Scenes as pictures: SVG, and (from raster.py) the corpus's exact pixels."""
+"""Scenes of any world as SVG, with the order in which items are read as red arrows.
+
+A world file says how values look: a fill, an outline, a shape, a label. An item without a shape is a labelled tile.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
 from itertools import pairwise
-from math import hypot
+from typing import TYPE_CHECKING
 
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, Color, Item, Scene, Shape, Size
-from veriscene.worlds.nlvr.raster import BOX_PITCH, RGB, WIDTH, pixels
+if TYPE_CHECKING:
+    from veriscene.world.scene import Item, Scene
+    from veriscene.world.schema import World
 
-__all__ = ["FILL", "arrow", "center", "definitions", "pixels", "short_svg", "svg"]
-
-HEAD = 7.0  # length of an arrow head, in pixels of the scene
-BOW = 0.6  # distance of a curve's control point from the straight line, relative to the arrow's length
-MOST_BOW = 24.0  # of that distance, in pixels: a longer curve would leave its box
-FILL = {color: f"#{red:02x}{green:02x}{blue:02x}" for color, (red, green, blue) in RGB.items()}
 Point = tuple[float, float]
 
 
-def svg(scene: Scene, order: Sequence[Sequence[int]] | None = None, *, scale: float = 1.0) -> str:
-    """An SVG element; `order` (per box, item indices in reading order) adds red arrows from each item to the next."""
+def _regular(corners: int) -> tuple[Point, ...]:
+    turns = (2 * math.pi * number / corners for number in range(corners))
+    return tuple((0.5 + 0.5 * math.sin(turn), 0.5 - 0.5 * math.cos(turn)) for turn in turns)
+
+
+def _star(inner: float) -> tuple[Point, ...]:
+    radii = (0.5 if number % 2 == 0 else inner for number in range(10))
+    turns = (math.pi * number / 5 for number in range(10))
+    return tuple((0.5 + r * math.sin(turn), 0.5 - r * math.cos(turn)) for r, turn in zip(radii, turns, strict=True))
+
+
+_SQUARE: tuple[Point, ...] = ((0, 0), (1, 0), (1, 1), (0, 1))
+# The corners of each shape, in parts of the item's width and height; without corners it is an ellipse.
+SHAPES: dict[str, tuple[Point, ...]] = {
+    "square": _SQUARE,
+    "rectangle": _SQUARE,
+    "circle": (),
+    "ellipse": (),
+    "triangle": ((0.5, 0), (0, 1), (1, 1)),
+    "diamond": ((0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5)),
+    "pentagon": _regular(5),
+    "hexagon": _regular(6),
+    "star": _star(0.2),
+    "cross": tuple(
+        (x / 3, y / 3)
+        for x, y in ((1, 0), (2, 0), (2, 1), (3, 1), (3, 2), (2, 2), (2, 3), (1, 3), (1, 2), (0, 2), (0, 1), (1, 1))
+    ),
+    "semicircle": tuple(
+        (0.5 - 0.5 * math.cos(math.pi * number / 16), 1 - math.sin(math.pi * number / 16)) for number in range(17)
+    ),
+}
+BACKGROUND, BOX_FILL, TILE_FILL, ARROW = "#808080", "#d3d3d3", "#f4f4f4", "#d11"
+HEAD = 7.0  # length of an arrow head, in pixels of the scene
+BOW = 0.6  # distance of a curve's control point from the straight line, relative to the arrow's length
+MAX_BOW = 24.0  # of that distance, in pixels: a longer curve would leave its box
+WIDE = 2.0  # boxes that are this many times as wide as high are drawn one below the other
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an item is drawn."""
+
+    shape: str | None  # a name of SHAPES; None: a tile with a label
+    fill: str
+    outline: str | None
+    label: str
+
+    @property
+    def ink(self) -> str:
+        """The colour of the label: black or white, whichever can be read on the fill."""
+        dark = self.fill.lower() in ("black", "navy", "blue", "purple", "maroon", "green", "brown")
+        if self.fill.startswith("#"):
+            digits = self.fill[1:] if len(self.fill) == 7 else "".join(2 * digit for digit in self.fill[1:])
+            red, green, blue = (int(digits[start : start + 2], 16) for start in (0, 2, 4))
+            dark = 0.3 * red + 0.59 * green + 0.11 * blue < 128
+        return "white" if dark else "black"
+
+
+def look(world: World, item: Item) -> Look:
+    """How the world says that an item looks. Numbers are written on the item."""
+    hints: dict[str, str] = {}
+    labels, tile = [], ""
+    for attribute, (_, value) in zip(world.attributes, item.values, strict=True):
+        if attribute.kind == "numeric":
+            labels.append(attribute.say(value))
+            continue
+        choice = attribute.by_name[value]
+        for key in ("fill", "shape", "outline"):
+            if getattr(choice, key):
+                hints[key] = getattr(choice, key)
+        if choice.label:
+            labels.append(choice.label)
+        if attribute.is_noun or (not tile and not choice.fill and not choice.shape):
+            tile = choice.word
+    shape = hints.get("shape")
+    if shape is None:
+        labels.insert(0, tile)
+    fill = hints.get("fill", TILE_FILL if shape is None else "#444444")
+    return Look(shape, fill, hints.get("outline"), " ".join(filter(None, labels)))
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Where the boxes of a scene are drawn, and how large the whole picture is."""
+
+    corners: tuple[Point, ...]
+    width: int
+    height: int
+
+
+def arrange(world: World, boxes: int) -> Arrangement:
+    """Side by side, half a box apart; wide boxes one below the other."""
+    width, height = world.canvas
+    if width >= WIDE * height:
+        step = height + max(2, height // 4)
+        corners = [(0, step * number) for number in range(boxes)]
+    else:
+        step = width + width // 2
+        corners = [(step * number, 0) for number in range(boxes)]
+    x, y = corners[-1]
+    return Arrangement(tuple(corners), x + width, y + height)
+
+
+def svg(
+    world: World, scene: Scene, order: Sequence[Sequence[int]] | None = None, *, scale: float = 1.0, title: str = ""
+) -> str:
+    """Returns an SVG element; `order` (per box, item indices in reading order) adds arrows from each item to the next."""
+    (width, height), place = world.canvas, arrange(world, len(scene.boxes))
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {BOX_EXTENT}"'
-        f' width="{WIDTH * scale:g}" height="{BOX_EXTENT * scale:g}" role="img">',
-        f'<rect width="{WIDTH}" height="{BOX_EXTENT}" fill="#808080"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {place.width} {place.height}"'
+        f' width="{place.width * scale:g}" height="{place.height * scale:g}" role="img"'
+        f' aria-label="{escape(title or "scene")}">',
+        f'<rect width="{place.width}" height="{place.height}" fill="{BACKGROUND}"/>',
     ]
-    for number, box in enumerate(scene.boxes):
-        parts.append(f'<g transform="translate({number * BOX_PITCH} 0)">')
-        parts.append(f'<rect width="{BOX_EXTENT}" height="{BOX_EXTENT}" fill="#d3d3d3"/>')
-        parts.extend(_shape(item) for item in box.items)
+    for number, (box, (x, y)) in enumerate(zip(scene.boxes, place.corners, strict=True)):
+        parts.append(f'<g transform="translate({x:g} {y:g})">')
+        parts.append(f'<rect width="{width}" height="{height}" fill="{BOX_FILL}"/>')
+        parts.extend(item_svg(world, item) for item in box.items)
         if order is not None:
             parts.extend(_arrows([box.items[index] for index in order[number]]))
         parts.append("</g>")
-    parts.append("</svg>")
-    return "".join(parts)
+    return "".join([*parts, "</svg>"])
 
 
-def definitions() -> str:
-    """What the pictures of `short_svg` refer to: an invisible SVG element, once per page."""
-    kinds = [Item(0, 0, size, shape, color) for size in Size for shape in Shape for color in Color]
-    boxes = (f"M{number * BOX_PITCH} 0h{BOX_EXTENT}v{BOX_EXTENT}h-{BOX_EXTENT}z" for number in range(BOXES_PER_SCENE))
-    return (
-        '<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>'
-        f'<path id="boxes" d="{"".join(boxes)}" fill="#d3d3d3"/>{"".join(_shape(kind, _name(kind)) for kind in kinds)}'
-        "</defs></svg>"
+def item_svg(world: World, item: Item) -> str:
+    """Returns the SVG elements of one item."""
+    seen = look(world, item)
+    paint = f'fill="{escape(seen.fill)}"'
+    outline = seen.outline or (ARROW_FREE_OUTLINE if seen.shape is None else None)
+    if outline:
+        paint += f' stroke="{escape(outline)}" stroke-width="{min(item.width, item.height) / 20:g}"'
+    shape = SHAPES.get(seen.shape or "square", _SQUARE)
+    if not shape:
+        (x, y), rx, ry = center(item), item.width / 2, item.height / 2
+        if rx == ry:
+            drawn = f'<circle cx="{x:g}" cy="{y:g}" r="{rx:g}" {paint}/>'
+        else:
+            drawn = f'<ellipse cx="{x:g}" cy="{y:g}" rx="{rx:g}" ry="{ry:g}" {paint}/>'
+    elif shape is _SQUARE:
+        drawn = f'<rect x="{item.x:g}" y="{item.y:g}" width="{item.width:g}" height="{item.height:g}" {paint}/>'
+    else:
+        drawn = f'<polygon points="{" ".join(f"{x:g},{y:g}" for x, y in corners(item, shape))}" {paint}/>'
+    return drawn + (_label(item, seen) if seen.label else "")
+
+
+ARROW_FREE_OUTLINE = "#777777"  # of tiles, which would otherwise vanish on the box
+
+
+def _label(item: Item, seen: Look) -> str:
+    """The words of the label one below the other, as large as the item permits."""
+    words = seen.label.split()
+    longest = max(map(len, words))
+    size = min(0.9 * item.height / len(words), 1.6 * item.width / longest, item.height / 2)
+    x, y = center(item)
+    first = y - size * (len(words) - 1) / 2 + size * 0.35
+    lines = "".join(
+        f'<tspan x="{x:g}" y="{first + size * row:g}">{escape(word)}</tspan>' for row, word in enumerate(words)
     )
+    return f'<text font-family="sans-serif" font-size="{size:.3g}" text-anchor="middle" fill="{seen.ink}">{lines}</text>'
 
 
-def short_svg(scene: Scene, order: Sequence[Sequence[int]] | None = None) -> str:
-    """As `svg`, in fewer characters, for an HTML page that holds many and, once, `definitions`."""
-    parts = [f'<svg viewBox="0 0 {WIDTH} {BOX_EXTENT}" role="img" aria-label="scene">']
-    parts.append('<use href="#boxes"/>')
-    for number, box in enumerate(scene.boxes):
-        left = number * BOX_PITCH
-        parts.extend(f'<use href="#{_name(item)}" x="{left + item.x}" y="{item.y}"/>' for item in box.items)
-        if order is not None:
-            arrows = "".join(_arrows([box.items[index] for index in order[number]]))
-            parts.append(f'<g transform="translate({left} 0)">{arrows}</g>')
-    return "".join(parts) + "</svg>"
-
-
-def _name(item: Item) -> str:
-    return f"{item.color.name.lower()}-{item.shape.value}-{item.size.value}"
-
-
-def _shape(item: Item, name: str = "") -> str:
-    size, fill = item.size.value, f'fill="{FILL[item.color]}"' + (f' id="{name}"' if name else "")
-    if item.shape is Shape.SQUARE:
-        return f'<rect x="{item.x}" y="{item.y}" width="{size}" height="{size}" {fill}/>'
-    if item.shape is Shape.CIRCLE:
-        radius = size / 2
-        return f'<circle cx="{item.x + radius:g}" cy="{item.y + radius:g}" r="{radius:g}" {fill}/>'
-    base = item.y + size
-    points = f"{item.x + size / 2:g},{item.y} {item.x},{base} {item.x + size},{base}"
-    return f'<polygon points="{points}" {fill}/>'
+def corners(item: Item, shape: tuple[Point, ...]) -> list[Point]:
+    """The corners of a shape where the item is."""
+    return [(item.x + x * item.width, item.y + y * item.height) for x, y in shape]
 
 
 def center(item: Item) -> Point:
-    return item.x + item.size.value / 2, item.y + item.size.value / 2
+    return item.x + item.width / 2, item.y + item.height / 2
 
 
 def arrow(start: Point, end: Point) -> tuple[Point, tuple[Point, Point, Point]]:
-    """The control point of an arrow's quadratic curve, and the corners of its head, the tip first.
+    """Returns the control point of an arrow's quadratic curve, and the corners of its head, the tip first.
 
     Curved to the right of its direction: straight arrows would overlap along a tower.
     """
     (x1, y1), (x2, y2) = start, end
-    bow = min(BOW, MOST_BOW / (hypot(x2 - x1, y2 - y1) or 1.0))
+    bow = min(BOW, MAX_BOW / (math.hypot(x2 - x1, y2 - y1) or 1.0))
     bow_x, bow_y = (x1 + x2) / 2 - (y2 - y1) * bow, (y1 + y2) / 2 + (x2 - x1) * bow
-    length = hypot(x2 - bow_x, y2 - bow_y) or 1.0
+    length = math.hypot(x2 - bow_x, y2 - bow_y) or 1.0
     ahead_x, ahead_y = HEAD * (x2 - bow_x) / length, HEAD * (y2 - bow_y) / length
     back_x, back_y = x2 - ahead_x, y2 - ahead_y
     sides = (back_x - ahead_y / 2, back_y + ahead_x / 2), (back_x + ahead_y / 2, back_y - ahead_x / 2)
@@ -97,13 +206,13 @@ def arrow(start: Point, end: Point) -> tuple[Point, tuple[Point, Point, Point]]:
 
 def _arrows(items: Sequence[Item]) -> list[str]:
     centers = [center(item) for item in items]
-    first = [f'<circle cx="{x:g}" cy="{y:g}" r="2.5" fill="#d11"/>' for x, y in centers[:1]]
+    first = [f'<circle cx="{x:g}" cy="{y:g}" r="2.5" fill="{ARROW}"/>' for x, y in centers[:1]]
     return first + [_arrow(start, end) for start, end in pairwise(centers)]
 
 
 def _arrow(start: Point, end: Point) -> str:
     (x1, y1), (x2, y2) = start, end
     (bow_x, bow_y), head = arrow(start, end)
-    curve = f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="#d11" stroke-width="1.4"/>'
+    curve = f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="{ARROW}" stroke-width="1.4"/>'
     # The head is a polygon: an SVG marker needs an id, which would not be unique on a page with several pictures.
-    return curve + f'<polygon points="{" ".join(f"{x:g},{y:g}" for x, y in head)}" fill="#d11"/>'
+    return curve + f'<polygon points="{" ".join(f"{x:g},{y:g}" for x, y in head)}" fill="{ARROW}"/>'

@@ -1,1 +1,95 @@
-"""What a statement means: programs, their language, and a generator of statements. Does not import torch."""
+"""The worlds that can be named: those in this package, those of plug-ins, and files.
+
+A world is a World (world/schema.py). Some worlds can do more than their file says: draw exact pixels, decode pictures, read
+another notation of programs. Such abilities are functions of the world's module, asked for by `ability`, so that nothing
+outside this package has to know which world has them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+from importlib import resources
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from veriscene.errors import InputError
+from veriscene.world.schema import World
+from veriscene.world.world_file import read_world
+
+DEFAULT = "nlvr"
+FILE = "world.toml"  # in the module of a world, and in the folder of a corpus
+_SHIPPED = {"nlvr": "veriscene.worlds.nlvr"}
+_PLUGINS: dict[str, str] = {}  # registered at run time, name -> module
+
+
+def register(name: str, module: str) -> None:
+    """Makes the world of a plug-in known: a module with a `WORLD`, or a package that contains world.toml."""
+    _PLUGINS[name] = module
+
+
+def names() -> list[str]:
+    """The worlds that can be named."""
+    return sorted(_modules())
+
+
+def get(name_or_path: str | Path | World | None = None) -> World:
+    """Returns a world by its name or from a TOML file; None is the default world, and a World is returned as it is."""
+    if isinstance(name_or_path, World):
+        return name_or_path
+    name = DEFAULT if name_or_path is None else str(name_or_path)
+    if name in _modules():
+        return _load(_modules()[name])
+    if name.endswith(".toml") or Path(name).is_file():
+        return read_world(name)
+    near = get_close_matches(name, names(), n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise InputError(f"unknown world {name!r:.60}", allowed=f"{hint}choose from {', '.join(names())}, or name a TOML file")
+
+
+def of_corpus(path: str | Path) -> World:
+    """Returns the world of a corpus: world.toml in its folder or beside its file, else the default world."""
+    path = Path(path)
+    for folder in (path, path.parent, path.parent.parent):
+        if (folder / FILE).is_file():
+            return read_world(folder / FILE)
+    return get()
+
+
+def ability(world: World, name: str) -> Callable[..., Any] | None:
+    """Returns a function of the world's module, or None if the world does not have this ability."""
+    module = _modules().get(world.name)
+    if module is None or _load(module) != world:
+        return None
+    found: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
+    return found
+
+
+def require(world: World, name: str, what: str) -> Callable[..., Any]:
+    """Like `ability`, but raises InputError, in which `what` is what the user asked for."""
+    found = ability(world, name)
+    if found is None:
+        raise InputError(f"the world {world.name} has no {what}", allowed="give scenes as lists of items")
+    return found
+
+
+def _modules() -> dict[str, str]:
+    return {**_entry_points(), **_PLUGINS, **_SHIPPED}
+
+
+@cache
+def _entry_points() -> dict[str, str]:
+    return {point.name: point.value for point in entry_points(group="veriscene.worlds")}
+
+
+@cache
+def _load(module: str) -> World:
+    imported = importlib.import_module(module)
+    world = getattr(imported, "WORLD", None)
+    if isinstance(world, World):
+        return world
+    with resources.as_file(resources.files(module) / FILE) as path:
+        return read_world(path)

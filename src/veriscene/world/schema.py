@@ -1,0 +1,403 @@
+"""A World says what scenes can contain: boxes, the canvas of a box, and the attributes of items.
+
+It is a frozen value, written as a TOML file and stored in every checkpoint (world_file.py). From it follow the validation of scenes, the features that models read, the drawing, the page's palette and the words of items.
+docs/own-world.md describes the file.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from veriscene.errors import InputError
+from veriscene.world.scene import Box, Item, Number, Scene, Side, Value
+
+Kind = Literal["categorical", "ordered", "numeric"]
+
+_repr = reprlib.Repr()  # bounded in depth: `repr` fails on deeply nested lists
+_repr.maxlevel = 2
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A noun with its plural."""
+
+    singular: str
+    plural: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of a categorical or ordered attribute."""
+
+    name: str  # in scenes and programs
+    stored: Value  # in files; equal to the name unless the world's files have their own spelling
+    words: tuple[str, ...]  # in English; the first one is used in descriptions
+    plural: tuple[str, ...] = ()  # of the words, if the choice is said as a noun
+    extent: tuple[Number, Number] | None = None  # width and height of items with this value
+    fill: str | None = None  # CSS colour
+    shape: str | None = None  # a name of drawing.SHAPES
+    outline: str | None = None  # CSS colour
+    label: str | None = None  # text drawn on the item
+
+    @property
+    def word(self) -> str:
+        return self.words[0]
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A property that every item of a world has."""
+
+    name: str
+    kind: Kind
+    field: str  # its name in files
+    words: tuple[str, ...]  # for the attribute itself: "colour", "price"
+    choices: tuple[Choice, ...] = ()  # of categorical and ordered attributes; ordered ones ascend
+    low: Number = 0  # numeric attributes: the smallest value,
+    high: Number = 0  # the largest,
+    step: Number = 0  # and the step between values; 0: any number in the range
+    unit: str = ""  # drawn and said after a number
+    is_noun: bool = False  # whether its values name items: "square" in "black square"
+    more: str = ""  # "more expensive"; ordered and numeric attributes
+    less: str = ""  # "cheaper"
+    most: str = ""  # "most expensive"
+    least: str = ""  # "cheapest"
+    change: str = ""  # an instruction with {item} and {value}: "paint {item} {value}"
+
+    @cached_property
+    def by_name(self) -> dict[Value, Choice]:
+        return {choice.name: choice for choice in self.choices}
+
+    @cached_property
+    def by_stored(self) -> dict[Value, Choice]:
+        return {choice.stored: choice for choice in self.choices}
+
+    @cached_property
+    def rank(self) -> dict[Value, int]:
+        """The place of each choice in the world file."""
+        return {choice.name: place for place, choice in enumerate(self.choices)}
+
+    @property
+    def allowed(self) -> str:
+        """What files may say, for messages."""
+        if self.kind != "numeric":
+            return f"allowed: {', '.join(str(choice.stored) for choice in self.choices)}"
+        step = f" in steps of {self.step:g}" if self.step else ""
+        return f"allowed: a number from {self.low:g} to {self.high:g}{step}"
+
+    @cached_property
+    def scale(self) -> tuple[float, float]:
+        """The numbers that become the features -1 and 1: of extents, ranks or values."""
+        if self.kind == "numeric":
+            return self.low, self.high
+        if self.has_extents:
+            widths = [choice.extent[0] for choice in self.choices if choice.extent]
+            return min(widths), max(widths)
+        return 0, len(self.choices) - 1
+
+    @cached_property
+    def has_extents(self) -> bool:
+        """Whether the values determine how large items are."""
+        return bool(self.choices) and all(choice.extent for choice in self.choices)
+
+    def number(self, value: Value) -> Number:
+        """The quantity behind a value of an ordered or numeric attribute: what `scale` scales."""
+        if self.kind == "numeric":
+            assert not isinstance(value, str)
+            return value
+        extent = self.by_name[value].extent
+        return extent[0] if extent else self.rank[value]
+
+    def say(self, value: Value) -> str:
+        """The value in words, for descriptions."""
+        return f"{value:g}{self.unit}" if not isinstance(value, str) else self.by_name[value].word
+
+
+@dataclass(frozen=True)
+class Towers:
+    """Boxes whose items all have these values, with aligned right edges, are towers of blocks."""
+
+    values: tuple[tuple[str, Value], ...]
+    step: Number  # from the lower edge of a block to that of the next
+
+
+@dataclass(frozen=True)
+class World:
+    """Canvas units are pixels: `canvas` is the width and height of every box."""
+
+    name: str
+    canvas: tuple[int, int]
+    boxes: tuple[int, int]  # the smallest and the largest number of boxes in a scene
+    items: tuple[int, int]  # of items in a box
+    box: Noun
+    item: Noun
+    attributes: tuple[Attribute, ...]
+    extent: tuple[Number, Number] | None = None  # of every item, unless an attribute or the item itself says it
+    overlap: bool = False  # whether items may overlap
+    whole: bool = False  # whether positions are whole numbers
+    walls: bool = True  # whether statements may be about the walls of a box
+    towers: Towers | None = None
+    touching: Number = 1  # the distance up to which two items touch
+    close: Number = 4  # the distance up to which things are nearly touching
+    fields: tuple[str, str, str, str] = ("x", "y", "width", "height")  # their names in files
+    scene_field: str = "scene"  # of the boxes in a line of a file
+    _hash: int = field(default=0, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        if not self._hash:  # a world is a key of many caches
+            object.__setattr__(self, "_hash", hash((self.name, self.canvas, self.boxes, self.items, self.attributes)))
+        return self._hash
+
+    # ------------------------------------------------------------ attributes
+
+    @cached_property
+    def by_name(self) -> dict[str, Attribute]:
+        return {attribute.name: attribute for attribute in self.attributes}
+
+    def attribute(self, name: str) -> Attribute:
+        """Returns the attribute of that name; raises InputError if the world has none."""
+        if name not in self.by_name:
+            names = ", ".join(self.by_name)
+            raise InputError(f"unknown attribute {name!r:.40}", where=f"world {self.name}", allowed=f"choose from {names}")
+        return self.by_name[name]
+
+    @cached_property
+    def noun(self) -> Attribute | None:
+        """The attribute whose values name items, if there is one."""
+        return next((attribute for attribute in self.attributes if attribute.is_noun), None)
+
+    @cached_property
+    def sizes(self) -> Attribute | None:
+        """The attribute that determines extents, if there is one."""
+        return next((attribute for attribute in self.attributes if attribute.has_extents), None)
+
+    @property
+    def has_free_extents(self) -> bool:
+        """Whether each item states its own width and height."""
+        return self.extent is None and self.sizes is None
+
+    # ------------------------------------------------------------ items
+
+    def make(self, x: Number, y: Number, *, width: Number = 0, height: Number = 0, **values: Value) -> Item:
+        """Returns an item of this world. Its extent is given only in worlds whose items state it.
+
+        Values are not checked; `parse` checks what comes from outside.
+        """
+        if self.sizes is not None:
+            width, height = self.sizes.by_name[values[self.sizes.name]].extent or (width, height)
+        elif self.extent is not None:
+            width, height = self.extent
+        return Item(x, y, width, height, tuple((name, values[name]) for name in self.by_name))
+
+    def changed(self, item: Item, **changes: Value) -> Item:
+        """The item with other values, and with the extent that follows; or, for x and y, at another place."""
+        values: dict[str, Value] = {**dict(item.values), **changes}
+        place = {name: values.pop(name) for name in ("x", "y") if name in values}
+        x, y = place.get("x", item.x), place.get("y", item.y)
+        assert not isinstance(x, str) and not isinstance(y, str)
+        return self.make(x, y, width=item.width, height=item.height, **values)
+
+    def walls_of(self, item: Item, margin: Number = 0) -> frozenset[Side]:
+        """The walls of the box within `margin` of this item."""
+        width, height = self.canvas
+        contacts = (
+            (Side.RIGHT, item.right >= width - margin),
+            (Side.LEFT, item.x <= margin),
+            (Side.BOTTOM, item.lower >= height - margin),
+            (Side.TOP, item.y <= margin),
+        )
+        return frozenset(side for side, is_touched in contacts if is_touched)
+
+    def touches(self, item: Item, other: Item, margin: Number | None = None) -> bool:
+        return item.distance(other) <= (self.touching if margin is None else margin)
+
+    def is_tower(self, box: Box) -> bool:
+        """Whether the box is not empty and all its items are blocks with aligned right edges."""
+        if self.towers is None or not box.items:
+            return False
+        return len({item.right for item in box.items}) == 1 and all(
+            item[name] == value for item in box.items for name, value in self.towers.values
+        )
+
+    # ------------------------------------------------------------ features
+
+    @cached_property
+    def columns(self) -> dict[str, slice]:
+        """Where the features of each field are: x, y, width and height if items state them, then the attributes.
+
+        A categorical attribute has one feature for each value, 0 or 1; the others have one, from -1 to 1. For NLVR these
+        are the paper's nine (appendix A.3.1).
+        """
+        found, start = {}, 0
+        plain = ("x", "y", "width", "height") if self.has_free_extents else ("x", "y")
+        widths = {name: 1 for name in plain}
+        widths |= {each.name: len(each.choices) if each.kind == "categorical" else 1 for each in self.attributes}
+        for name, width in widths.items():
+            found[name] = slice(start, start + width)
+            start += width
+        return found
+
+    @cached_property
+    def feature_count(self) -> int:
+        return max(where.stop for where in self.columns.values())
+
+    def features(self, item: Item) -> list[float]:
+        """The features of one item, in the order of `columns`."""
+        width, height = self.canvas
+        found = [2 * item.x / width - 1, 2 * item.y / height - 1]
+        if self.has_free_extents:
+            found += [2 * item.width / width - 1, 2 * item.height / height - 1]
+        for attribute, (_, value) in zip(self.attributes, item.values, strict=True):
+            if attribute.kind == "categorical":
+                found += [float(choice.name == value) for choice in attribute.choices]
+            else:
+                low, high = attribute.scale
+                found.append(2 * (attribute.number(value) - low) / ((high - low) or 1) - 1)
+        return found
+
+    # ------------------------------------------------------------ scenes as JSON
+
+    def parse(self, value: object) -> Scene:
+        """Returns the scene that a JSON value describes; raises InputError with the first problem."""
+        problems: list[InputError] = []
+        scene = self.read(value, problems)
+        if scene is None:
+            raise problems[0]
+        return scene
+
+    def read(self, value: object, problems: list[InputError]) -> Scene | None:
+        """Like `parse`, but adds every wrong item to `problems` and returns None if there is one."""
+        if isinstance(value, Mapping) and len(value) == 1 and ("boxes" in value or self.scene_field in value):
+            value = next(iter(value.values()))
+        low, high = self.boxes
+        count = str(low) if low == high else f"{low} to {high}"
+        allowed = f"it must be a list of {count} {self.box.plural}"
+        value = _listed(value)
+        if not isinstance(value, list | tuple):
+            problems.append(not_allowed(value, allowed).at(self.scene_field))
+            return None
+        if not low <= len(value) <= high:
+            what = f"has {len(value)} {self.box.plural if len(value) != 1 else self.box.singular}"
+            problems.append(InputError(what, where=self.scene_field, allowed=allowed))
+            return None
+        boxes = [self._read_box(box, f"{self.box.singular} {number}", problems) for number, box in enumerate(value, 1)]
+        found = tuple(box for box in boxes if box is not None)
+        return Scene(found) if len(found) == len(boxes) else None
+
+    def to_json_scene(self, scene: Scene) -> list[list[dict[str, Value]]]:
+        """The inverse of `parse`."""
+        return [[self.to_json_item(item) for item in box.items] for box in scene.boxes]
+
+    def to_json_item(self, item: Item) -> dict[str, Value]:
+        x, y, width, height = self.fields
+        record: dict[str, Value] = {x: item.x, y: item.y}
+        if self.has_free_extents:
+            record |= {width: item.width, height: item.height}
+        for attribute, (_, value) in zip(self.attributes, item.values, strict=True):
+            record[attribute.field] = value if attribute.kind == "numeric" else attribute.by_name[value].stored
+        return record
+
+    def _read_box(self, value: object, where: str, problems: list[InputError]) -> Box | None:
+        value = _listed(value)
+        if not isinstance(value, list | tuple):
+            problems.append(not_allowed(value, f"it must be a list of {self.item.plural}").at(where))
+            return None
+        low, high = self.items
+        if not low <= len(value) <= high:
+            what = f"has {len(value)} {self.item.plural if len(value) != 1 else self.item.singular}"
+            problems.append(InputError(what, where=where, allowed=f"allowed: {low} to {high}"))
+            return None
+        found, places = [], [f"{where}, {self.item.singular} {number}" for number in range(1, len(value) + 1)]
+        before = len(problems)
+        for item, place in zip(value, places, strict=True):
+            try:
+                found.append(self._parse_item(item))
+            except InputError as error:
+                problems.append(error.at(place))
+        if len(problems) > before:
+            return None
+        if not self.overlap:
+            problems += [
+                InputError(
+                    f"overlaps {self.item.singular} {earlier}",
+                    where=places[number],
+                    allowed=f"{self.item.plural} must not overlap",
+                )
+                for number, item in enumerate(found)
+                for earlier, other in enumerate(found[:number], 1)
+                if item.distance(other) < 0
+            ]
+        return Box(tuple(found)) if len(problems) == before else None
+
+    @cached_property
+    def _known_fields(self) -> tuple[str, ...]:
+        own = self.fields if self.has_free_extents else self.fields[:2]
+        return (*own, *(attribute.field for attribute in self.attributes))
+
+    def _parse_item(self, record: object) -> Item:
+        if not isinstance(record, Mapping):
+            raise not_allowed(record, f"it must be an object with {', '.join(self._known_fields)}")
+        for name in record:
+            if name not in self._known_fields:
+                allowed = f"the world {self.name} has {', '.join(self._known_fields)}"
+                raise InputError(f"unknown field {name!r:.40}", allowed=allowed)
+        values = {each.name: self._parse_value(each, record.get(each.field)) for each in self.attributes}
+        x, y, width, height = self.fields
+        extent = {"width": 0, "height": 0}
+        if self.has_free_extents:
+            for name, own, most in (("width", width, self.canvas[0]), ("height", height, self.canvas[1])):
+                extent[name] = _number(record.get(own), own, 0, most, f"a number above 0 and up to {most}", above=True)
+        item = self.make(0, 0, **extent, **values)
+        whole = "whole number" if self.whole else "number"
+        corner = []
+        for name, size, room in ((x, item.width, self.canvas[0]), (y, item.height, self.canvas[1])):
+            allowed = f"{_article(self.item.singular)} of size {size:g} needs a {whole} from 0 to {room - size:g}"
+            corner.append(_number(record.get(name), name, 0, room - size, allowed, whole=self.whole))
+        return Item(corner[0], corner[1], item.width, item.height, item.values)
+
+    def _parse_value(self, attribute: Attribute, value: object) -> Value:
+        if attribute.kind == "numeric":
+            number = _number(value, attribute.field, attribute.low, attribute.high, attribute.allowed)
+            steps = (number - attribute.low) / attribute.step if attribute.step else 0
+            if abs(steps - round(steps)) > 1e-6:
+                raise not_allowed(value, attribute.allowed).at(attribute.field)
+            return number
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and value in attribute.by_stored:
+            return attribute.by_stored[value].name
+        raise not_allowed(value, attribute.allowed).at(attribute.field)
+
+
+def _listed(value: object) -> object:
+    """A numpy array of objects, as pandas reads nested lists from parquet files, as a list."""
+    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
+
+
+def _article(word: str) -> str:
+    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
+
+
+def _number(
+    value: object, where: str, low: Number, high: Number, allowed: str, *, whole: bool = False, above: bool = False
+) -> Number:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and low <= value <= high and not (above and value == low):  # type: ignore[operator]
+        assert isinstance(value, int | float)
+        if float(value).is_integer():
+            return int(value)
+        if not whole:
+            return value
+    raise not_allowed(value, allowed).at(where)
+
+
+def not_allowed(value: object, allowed: str) -> InputError:
+    """The error for a value that is wrong or, being None, missing."""
+    if value is None:
+        return InputError("is missing", allowed=allowed)
+    is_huge = isinstance(value, int) and abs(value) >= 10**20  # Python refuses to print integers of 4,300 digits
+    shown = "a huge number" if is_huge else " ".join(_repr.repr(value).split())
+    return InputError(f"{shown[:60]} is not allowed", allowed=allowed)
+

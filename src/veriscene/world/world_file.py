@@ -1,0 +1,348 @@
+"""World files: TOML to World and back. Every error names the key, its value and what is allowed."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args
+
+from veriscene.errors import InputError
+from veriscene.files import read_text
+from veriscene.world.drawing import SHAPES
+from veriscene.world.scene import Number, Value
+from veriscene.world.schema import Attribute, Choice, Kind, Noun, Towers, World, not_allowed
+
+MAX_BOXES, MAX_ITEMS, MAX_CHOICES, MAX_ATTRIBUTES, MAX_CANVAS = 16, 64, 256, 32, 10_000
+MAX_FILE_BYTES = 1 << 20
+_NAME = re.compile(r"[^\W\d][\w-]{0,39}")  # letters of any script
+_COLOR = re.compile(r"#[0-9a-fA-F]{3}|#[0-9a-fA-F]{6}|[a-zA-Z]{3,30}")
+_RESERVED = ("x", "y", "width", "height", "box", "boxes", "item", "items", "all", "any", "not", "and", "or", "in", "if")
+# Of the tables of a world file. "box" and "item" may be one word or [singular, plural].
+_WORLD_KEYS = (
+    *("name", "canvas", "boxes", "items", "box", "item", "extent", "overlap", "whole", "walls", "towers"),
+    *("touching", "close", "fields", "scene_field", "attributes"),
+)
+_ATTRIBUTE_KEYS = (
+    *("kind", "values", "field", "words", "range", "step", "unit", "noun", "more", "less", "most", "least", "change"),
+)
+_CHOICE_KEYS = ("stored", "words", "plural", "extent", "fill", "shape", "outline", "label")
+
+
+def read_world(path: str | Path) -> World:
+    """Returns the world of a TOML file; raises InputError with the first problem."""
+    problems: list[InputError] = []
+    world = check_world(path, problems)
+    if world is None:
+        raise problems[0]
+    return world
+
+
+def check_world(path: str | Path, problems: list[InputError]) -> World | None:
+    """Like `read_world`, but adds every problem to `problems` and returns None if there is one."""
+    path = Path(path)
+    try:
+        tree = tomllib.loads(read_text(path, limit=MAX_FILE_BYTES))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        problems.append(InputError(f"not TOML: {error}", where=path, allowed="docs/own-world.md shows a world file"))
+        return None
+    found: list[InputError] = []
+    world = parse_world(tree, found)
+    problems += [problem.at(path) for problem in found]
+    return world
+
+
+def world_of(tree: object, *, where: str) -> World:
+    """Returns the world that `to_tree` wrote; raises InputError with the first problem."""
+    problems: list[InputError] = []
+    world = parse_world(tree, problems)
+    if world is None:
+        raise problems[0].at(where)
+    return world
+
+
+def parse_world(tree: object, problems: list[InputError]) -> World | None:
+    """Returns the world that the tables of a world file describe, or None after adding what is wrong to `problems`."""
+    reader = _Reader(problems)
+    world = reader.world(tree)
+    return None if problems else world
+
+
+class _Reader:
+    """Reads tables; what is wrong is added to `problems`, and a harmless value is returned in its place."""
+
+    def __init__(self, problems: list[InputError]) -> None:
+        self.problems = problems
+
+    def wrong(self, what: str, where: str, allowed: str) -> None:
+        self.problems.append(InputError(what, where=where or None, allowed=allowed))
+
+    def refuse(self, value: object, where: str, allowed: str) -> None:
+        self.problems.append(not_allowed(value, allowed).at(where))
+
+    def table(self, value: object, where: str, known: tuple[str, ...] | None) -> Mapping[str, Any]:
+        if not isinstance(value, Mapping):
+            self.refuse(value, where, "it must be a table of keys and values")
+            return {}
+        for key in value if known is not None else ():
+            if key not in known:  # type: ignore[operator]
+                self.wrong(f"unknown key {key!r:.40}", where, f"choose from {', '.join(known or ())}")
+        return value
+
+    def text(self, value: object, where: str, default: str = "", limit: int = 80) -> str:
+        if value is None:
+            return default
+        if isinstance(value, str) and 0 < len(value) <= limit and value.isprintable():
+            return value
+        self.refuse(value, where, f"it must be printable text of at most {limit} characters")
+        return default
+
+    def flag(self, value: object, where: str, default: bool) -> bool:
+        if isinstance(value, bool) or value is None:
+            return default if value is None else value
+        self.refuse(value, where, "it must be true or false")
+        return default
+
+    def number(self, value: object, where: str, default: Number, low: float, high: float) -> Number:
+        if value is None:
+            return default
+        if isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high:
+            return value
+        self.refuse(value, where, f"it must be a number from {low:g} to {high:g}")
+        return default
+
+    def words(self, value: object, where: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        if value is None:
+            return default
+        values = [value] if isinstance(value, str) else value
+        if isinstance(values, list) and values:
+            return tuple(self.text(word, where, "?") for word in values)
+        self.refuse(value, where, "it must be a word or a list of words")
+        return default
+
+    def count(self, value: object, where: str, low: int, high: int) -> tuple[int, int]:
+        """A number, or [smallest, largest]."""
+        pair = [value, value] if isinstance(value, int) and not isinstance(value, bool) else value
+        is_pair = isinstance(pair, list) and len(pair) == 2 and all(type(each) is int for each in pair)
+        if is_pair and low <= pair[0] <= pair[1] <= high:  # type: ignore[index]
+            return pair[0], pair[1]  # type: ignore[index]
+        self.refuse(value, where, f"it must be a number from {low} to {high}, or [smallest, largest]")
+        return max(low, 1), max(low, 1)
+
+    def extent(self, value: object, where: str) -> tuple[Number, Number] | None:
+        """A side length, or [width, height]."""
+        if value is None:
+            return None
+        pair = value if isinstance(value, list) and len(value) == 2 else [value, value]
+        if all(isinstance(each, int | float) and type(each) is not bool and 0 < each <= MAX_CANVAS for each in pair):
+            return pair[0], pair[1]
+        self.refuse(value, where, "it must be a number above 0, or [width, height]")
+        return 1, 1
+
+    def noun(self, value: object, where: str, default: str) -> Noun:
+        if isinstance(value, list) and len(value) == 2:
+            return Noun(self.text(value[0], where, default), self.text(value[1], where, default))
+        word = self.text(value, where, default)
+        return Noun(word, plural_of(word))
+
+    # ------------------------------------------------------------ tables
+
+    def world(self, tree: object) -> World:
+        known = self.table(tree, "", _WORLD_KEYS)
+        name = self.text(known.get("name"), "name", limit=40)
+        if not _NAME.fullmatch(name):
+            self.refuse(known.get("name"), "name", "it must begin with a letter, then letters, digits, _ or -")
+        canvas = known.get("canvas")
+        is_size = isinstance(canvas, list) and len(canvas) == 2 and all(type(side) is int for side in canvas)
+        if not is_size or not all(1 <= side <= MAX_CANVAS for side in canvas):  # type: ignore[union-attr]
+            self.refuse(canvas, "canvas", f"it must be [width, height], whole numbers from 1 to {MAX_CANVAS}")
+            canvas = [100, 100]
+        assert isinstance(canvas, list)
+        attributes = self.attributes(known.get("attributes"))
+        world = World(
+            name=name,
+            canvas=(canvas[0], canvas[1]),
+            boxes=self.count(known.get("boxes"), "boxes", 1, MAX_BOXES),
+            items=self.count(known.get("items"), "items", 0, MAX_ITEMS),
+            box=self.noun(known.get("box"), "box", "box"),
+            item=self.noun(known.get("item"), "item", "item"),
+            attributes=attributes,
+            extent=self.extent(known.get("extent"), "extent"),
+            overlap=self.flag(known.get("overlap"), "overlap", False),
+            whole=self.flag(known.get("whole"), "whole", False),
+            walls=self.flag(known.get("walls"), "walls", True),
+            towers=self.towers(known.get("towers"), attributes),
+            touching=self.number(known.get("touching"), "touching", 1, 0, MAX_CANVAS),
+            close=self.number(known.get("close"), "close", 4, 0, MAX_CANVAS),
+            fields=self.fields(known.get("fields")),
+            scene_field=self.text(known.get("scene_field"), "scene_field", "scene"),
+        )
+        self.check_whole(world)
+        return world
+
+    def check_whole(self, world: World) -> None:
+        """What no table shows by itself: extents that are said twice or do not fit, fields of one name."""
+        saying = [attribute.name for attribute in world.attributes if attribute.has_extents]
+        if len(saying) + (world.extent is not None) > 1:
+            places = [*(f"attributes.{name}" for name in saying), *(["extent"] if world.extent else [])]
+            self.wrong(f"extents are given by {' and by '.join(places)}", "", "only one of them may give them")
+        extents = [choice.extent for each in world.attributes for choice in each.choices if choice.extent]
+        for width, height in [*extents, *([world.extent] if world.extent else [])]:
+            if width > world.canvas[0] or height > world.canvas[1]:
+                allowed = f"the canvas is {world.canvas[0]} x {world.canvas[1]}"
+                self.wrong(f"an extent of {width:g} x {height:g} does not fit", "extent", allowed)
+        fields = [*world.fields, *(attribute.field for attribute in world.attributes)]
+        for name in {each for each in fields if fields.count(each) > 1}:
+            self.wrong(f"two fields of an item are called {name!r}", "", "give each a name of its own")
+        if sum(attribute.is_noun for attribute in world.attributes) > 1:
+            self.wrong("several attributes have noun = true", "attributes", "only one may name items")
+
+    def fields(self, value: object) -> tuple[str, str, str, str]:
+        names = ("x", "y", "width", "height")
+        given = self.table({} if value is None else value, "fields", names)
+        x, y, width, height = (self.text(given.get(name), f"fields.{name}", name) for name in names)
+        return x, y, width, height
+
+    def towers(self, value: object, attributes: tuple[Attribute, ...]) -> Towers | None:
+        if value is None:
+            return None
+        by_name = {attribute.name: attribute for attribute in attributes}
+        given = self.table(value, "towers", ("step", *by_name))
+        values = []
+        for name, wanted in given.items():
+            if name == "step" or name not in by_name:
+                continue
+            if wanted not in by_name[name].by_name:
+                self.refuse(wanted, f"towers.{name}", by_name[name].allowed)
+            values.append((name, wanted))
+        return Towers(tuple(values), self.number(given.get("step"), "towers.step", 1, 0, MAX_CANVAS))
+
+    def attributes(self, value: object) -> tuple[Attribute, ...]:
+        tables = self.table(value, "attributes", None)
+        if not 1 <= len(tables) <= MAX_ATTRIBUTES:
+            self.wrong(f"there are {len(tables)} attributes", "attributes", f"allowed: 1 to {MAX_ATTRIBUTES}")
+        return tuple(self.attribute(name, table) for name, table in tables.items())
+
+    def attribute(self, name: str, value: object) -> Attribute:
+        where = f"attributes.{name:.40}"
+        if not _NAME.fullmatch(name) or name in _RESERVED:
+            self.wrong(f"an attribute cannot be called {name!r:.40}", "attributes", "use a letter, then letters, digits, _")
+        table = self.table(value, where, _ATTRIBUTE_KEYS)
+        kind: Kind = table.get("kind", "categorical" if "values" in table else "numeric")
+        if kind not in get_args(Kind):
+            self.refuse(kind, f"{where}.kind", f"choose from {', '.join(get_args(Kind))}")
+            kind = "categorical"
+        for key in ("range", "step", "unit") if kind != "numeric" else ("values", "noun"):
+            if key in table:
+                self.wrong(f"{key} does not go with kind = {kind!r}", where, "remove it, or change the kind")
+        low, high = self.range(table.get("range"), f"{where}.range") if kind == "numeric" else (0, 0)
+        attribute = Attribute(
+            name=name,
+            kind=kind,
+            field=self.text(table.get("field"), f"{where}.field", name),
+            words=self.words(table.get("words"), f"{where}.words", (name.replace("_", " "),)),
+            choices=() if kind == "numeric" else self.choices(table.get("values"), f"{where}.values"),
+            low=low,
+            high=high,
+            step=self.number(table.get("step"), f"{where}.step", 0, 0, 1e9),
+            unit=self.text(table.get("unit"), f"{where}.unit"),
+            is_noun=self.flag(table.get("noun"), f"{where}.noun", False),
+            **{key: self.text(table.get(key), f"{where}.{key}") for key in ("more", "less", "most", "least", "change")},
+        )
+        if attribute.change and not {"{item}", "{value}"} <= set(re.findall(r"\{[^{}]*\}", attribute.change)):
+            self.refuse(attribute.change, f"{where}.change", "it must contain {item} and {value}")
+        if any(choice.extent for choice in attribute.choices) and not attribute.has_extents:
+            self.wrong("only some values have an extent", f"{where}.values", "give one to each, or to none")
+        if attribute.has_extents and kind == "ordered":
+            widths = [choice.extent[0] for choice in attribute.choices if choice.extent]
+            if not all(small < large for small, large in pairwise(widths)):
+                self.wrong("the extents of an ordered attribute must ascend", f"{where}.values", "list the smallest first")
+        return attribute
+
+    def range(self, value: object, where: str) -> tuple[Number, Number]:
+        is_pair = isinstance(value, list) and len(value) == 2
+        if is_pair and all(isinstance(each, int | float) and type(each) is not bool for each in value):  # type: ignore[union-attr]
+            low, high = value  # type: ignore[misc]
+            if math.isfinite(low) and math.isfinite(high) and low < high and max(abs(low), abs(high)) <= 1e12:
+                return low, high
+        self.refuse(value, where, "it must be [smallest, largest]")
+        return 0, 1
+
+    def choices(self, value: object, where: str) -> tuple[Choice, ...]:
+        tables = {name: {} for name in value if isinstance(name, str)} if isinstance(value, list) else value
+        if isinstance(value, list) and len(tables) != len(value):  # type: ignore[arg-type]
+            self.wrong("a value is repeated, or not text", where, "each must be text, and occur once")
+        tables = self.table(tables, where, None)
+        if not 1 <= len(tables) <= MAX_CHOICES:
+            self.wrong(f"there are {len(tables)} values", where, f"allowed: 1 to {MAX_CHOICES}")
+        found = tuple(self.choice(name, table, f"{where}.{name:.40}") for name, table in tables.items())
+        stored = [choice.stored for choice in found]
+        for each in {each for each in stored if stored.count(each) > 1}:
+            self.wrong(f"two values are stored as {each!r:.40}", where, "give each a value of its own")
+        return found
+
+    def choice(self, name: str, value: object, where: str) -> Choice:
+        self.text(name, where)
+        table = self.table(value, where, _CHOICE_KEYS)
+        stored: Value = table.get("stored", name)
+        if not isinstance(stored, str | int | float) or isinstance(stored, bool):
+            self.refuse(stored, f"{where}.stored", "it must be text or a number")
+            stored = name
+        shape = self.text(table.get("shape"), f"{where}.shape") or None
+        if shape is not None and shape not in SHAPES:
+            self.refuse(shape, f"{where}.shape", f"choose from {', '.join(SHAPES)}; without one, a labelled tile is drawn")
+        colors = {}
+        for key in ("fill", "outline"):
+            colors[key] = self.text(table.get(key), f"{where}.{key}") or None
+            if colors[key] is not None and not _COLOR.fullmatch(str(colors[key])):
+                self.refuse(colors[key], f"{where}.{key}", "it must be a CSS colour: a name or #rrggbb")
+        return Choice(
+            name=name,
+            stored=stored,
+            words=self.words(table.get("words"), f"{where}.words", (name.replace("_", " "),)),
+            plural=self.words(table.get("plural"), f"{where}.plural", ()),
+            extent=self.extent(table.get("extent"), f"{where}.extent"),
+            shape=shape,
+            label=self.text(table.get("label"), f"{where}.label", limit=8) or None,
+            **colors,
+        )
+
+
+def to_tree(world: World) -> dict[str, Any]:
+    """Returns tables from which `world_of` makes an equal world, for checkpoints and the page."""
+
+    def written(choice: Choice) -> dict[str, Any]:
+        table = {key: getattr(choice, key) for key in _CHOICE_KEYS}
+        return {key: _plain(each) for key, each in table.items() if each not in (None, ())}
+
+    attributes = {}
+    for each in world.attributes:
+        table: dict[str, Any] = {"kind": each.kind, "field": each.field, "words": list(each.words)}
+        if each.kind == "numeric":
+            table |= {"range": [each.low, each.high], "step": each.step, "unit": each.unit}
+        else:
+            table |= {"values": {choice.name: written(choice) for choice in each.choices}, "noun": each.is_noun}
+        table |= {key: getattr(each, key) for key in ("more", "less", "most", "least", "change")}
+        attributes[each.name] = {key: value for key, value in table.items() if value not in ("", 0, False)}
+    tree = {key: _plain(getattr(world, key)) for key in _WORLD_KEYS if key not in ("attributes", "towers", "fields")}
+    tree |= {key: [noun.singular, noun.plural] for key, noun in (("box", world.box), ("item", world.item))}
+    tree["fields"] = dict(zip(("x", "y", "width", "height"), world.fields, strict=True))
+    if world.towers is not None:
+        tree["towers"] = {"step": world.towers.step, **dict(world.towers.values)}
+    return {**{key: value for key, value in tree.items() if value is not None}, "attributes": attributes}
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def plural_of(word: str) -> str:
+    """A guess at the plural of an English noun, for world files that give only the singular."""
+    if re.search(r"[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    if word.endswith("f") and not word.endswith("ff"):
+        return f"{word[:-1]}ves"
+    return f"{word}es" if re.search(r"(s|x|z|ch|sh)$", word) else f"{word}s"

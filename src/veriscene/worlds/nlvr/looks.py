@@ -1,0 +1,51 @@
+"""The values of NLVR's attributes, for the code that knows them. The world itself is world.toml."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from importlib import resources
+
+from veriscene.world.scene import Item
+from veriscene.world.schema import World
+from veriscene.world.world_file import read_world
+
+with resources.as_file(resources.files("veriscene.worlds.nlvr") / "world.toml") as _path:
+    WORLD: World = read_world(_path)
+
+BOX_EXTENT = WORLD.canvas[0]
+BOXES = WORLD.boxes[0]
+MAX_ITEMS = WORLD.items[1]
+TOUCHING = int(WORLD.touching)
+CLOSE = int(WORLD.close)
+
+
+class Color(StrEnum):
+    YELLOW = "yellow"
+    BLACK = "black"
+    BLUE = "blue"
+
+
+class Shape(StrEnum):
+    SQUARE = "square"
+    CIRCLE = "circle"
+    TRIANGLE = "triangle"
+
+
+class Size(StrEnum):
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+
+    @property
+    def extent(self) -> int:
+        """The side length in pixels."""
+        return EXTENTS[self]
+
+
+EXTENTS = {Size.SMALL: 10, Size.MEDIUM: 20, Size.LARGE: 30}
+
+
+def make_item(x: int, y: int, size: Size, shape: Shape, color: Color) -> Item:
+    """Returns an item of NLVR's world, as `WORLD.make` does, but faster."""
+    extent = EXTENTS[size]
+    return Item(x, y, extent, extent, (("size", size), ("shape", shape), ("color", color)))
