@@ -177,7 +177,9 @@ def _label(item: Item, seen: Look) -> str:
     lines = "".join(
         f'<tspan x="{x:g}" y="{first + size * row:g}">{escape(word)}</tspan>' for row, word in enumerate(words)
     )
-    return f'<text font-family="sans-serif" font-size="{size:.3g}" text-anchor="middle" fill="{seen.ink}">{lines}</text>'
+    return (
+        f'<text font-family="sans-serif" font-size="{size:.3g}" text-anchor="middle" fill="{seen.ink}">{lines}</text>'
+    )
 
 
 def corners(item: Item, shape: tuple[Point, ...]) -> list[Point]:
@@ -213,6 +215,8 @@ def _arrows(items: Sequence[Item]) -> list[str]:
 def _arrow(start: Point, end: Point) -> str:
     (x1, y1), (x2, y2) = start, end
     (bow_x, bow_y), head = arrow(start, end)
-    curve = f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="{ARROW}" stroke-width="1.4"/>'
+    curve = (
+        f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="{ARROW}" stroke-width="1.4"/>'
+    )
     # The head is a polygon: an SVG marker needs an id, which would not be unique on a page with several pictures.
     return curve + f'<polygon points="{" ".join(f"{x:g},{y:g}" for x, y in head)}" fill="{ARROW}"/>'

@@ -162,7 +162,9 @@ class World:
         """Returns the attribute of that name; raises InputError if the world has none."""
         if name not in self.by_name:
             names = ", ".join(self.by_name)
-            raise InputError(f"unknown attribute {name!r:.40}", where=f"world {self.name}", allowed=f"choose from {names}")
+            raise InputError(
+                f"unknown attribute {name!r:.40}", where=f"world {self.name}", allowed=f"choose from {names}"
+            )
         return self.by_name[name]
 
     @cached_property
@@ -234,7 +236,7 @@ class World:
         """
         found, start = {}, 0
         plain = ("x", "y", "width", "height") if self.has_free_extents else ("x", "y")
-        widths = {name: 1 for name in plain}
+        widths = dict.fromkeys(plain, 1)
         widths |= {each.name: len(each.choices) if each.kind == "categorical" else 1 for each in self.attributes}
         for name, width in widths.items():
             found[name] = slice(start, start + width)
@@ -400,4 +402,3 @@ def not_allowed(value: object, allowed: str) -> InputError:
     is_huge = isinstance(value, int) and abs(value) >= 10**20  # Python refuses to print integers of 4,300 digits
     shown = "a huge number" if is_huge else " ".join(_repr.repr(value).split())
     return InputError(f"{shown[:60]} is not allowed", allowed=allowed)
-
