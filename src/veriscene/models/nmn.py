@@ -1,4 +1,4 @@
-"""NMN: a neural module network, whose modules are put together by the structure of the statement (language/module_layout.py).
+"""NMN: a neural module network, whose modules are put together by the structure of the statement.
 
 All examples of a batch run the same steps: a step computes every module and selects by the module's number, so shapes
 are static. Maps never depend on verdicts, so all FINDs run at once, then the other maps step by step, then all COUNTs.

@@ -1,6 +1,7 @@
 """A World says what scenes can contain: boxes, the canvas of a box, and the attributes of items.
 
-It is a frozen value, written as a TOML file and stored in every checkpoint (world_file.py). From it follow the validation of scenes, the features that models read, the drawing, the page's palette and the words of items.
+It is a frozen value, written as a TOML file and stored in every checkpoint (world_file.py). From it follow the
+validation of scenes, the features that models read, the drawing, the page's palette and the words of items.
 docs/own-world.md describes the file.
 """
 
@@ -231,8 +232,8 @@ class World:
     def columns(self) -> dict[str, slice]:
         """Where the features of each field are: x, y, width and height if items state them, then the attributes.
 
-        A categorical attribute has one feature for each value, 0 or 1; the others have one, from -1 to 1. For NLVR these
-        are the paper's nine (appendix A.3.1).
+        A categorical attribute has one feature for each value, 0 or 1; the others have one, from -1 to 1. In the
+        paper's world these are its nine (appendix A.3.1).
         """
         found, start = {}, 0
         plain = ("x", "y", "width", "height") if self.has_free_extents else ("x", "y")

@@ -1,8 +1,8 @@
 """The worlds that can be named: those in this package, those of plug-ins, and files.
 
-A world is a World (world/schema.py). Some worlds can do more than their file says: draw exact pixels, decode pictures, read
-another notation of programs. Such abilities are functions of the world's module, asked for by `ability`, so that nothing
-outside this package has to know which world has them.
+A world is a World (world/schema.py). Some worlds can do more than their file says: draw exact pixels, decode pictures,
+read another notation of programs. Such abilities are functions of the world's module, asked for by `ability`, so that
+nothing outside this package has to know which world has them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The counts of a scene and which of them agree with a number; the looks of a scene, without numbers.
 
-After the features of MaxEnt in the NLVR paper (Suhr et al. 2017), for any world: a *kind* is a combination of the values
-of the last two categorical attributes, as a colour with a shape, and a *shade* a value of the last one.
+After the features of MaxEnt (Suhr et al. 2017), for any world: a *kind* is a combination of the values of the last two
+categorical attributes, and a *shade* a value of the last one.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ def wall_features(items: Tensor, world: World) -> Tensor:
 
 
 def pair_features(items: Tensor, world: World) -> Tensor:
-    """Each item i of a scene with each item j, (batch, box, item, feature) -> (batch, i, j, pair feature), where i and j
-    number the items of all boxes.
+    """Each item i of a scene with each item j, (batch, box, item, feature) -> (batch, i, j, pair feature), where i and
+    j number the items of all boxes.
 
     For items of one box: the gaps between facing edges, which of them are gaps (j is wholly to the left, to the right,
     below, above), whether some facing edges are close, whether i and j touch, also closely, whether they overlap

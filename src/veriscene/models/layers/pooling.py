@@ -1,7 +1,7 @@
 """From the boxes of a scene to one verdict: the combinations that section 3.1 tried, and `joint`, its future work.
 
-Each takes the box vectors [h̄; ḡ], (batch, box, dim), and which boxes there are (batch, box; None: all). It returns logits
-(batch,) and, where the logit is the max or the mean of box scores, those scores (batch, box), else None.
+Each takes the box vectors [h̄; ḡ], (batch, box, dim), and which boxes there are (batch, box; None: all). It returns
+logits (batch,) and, where the logit is the max or the mean of box scores, those scores (batch, box), else None.
 """
 
 from __future__ import annotations
