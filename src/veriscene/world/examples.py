@@ -137,7 +137,7 @@ def _parse_line(line: str | InputError, number: int, world: World, problems: lis
     statement = _attempt(check_statement, record.get(sentence), sentence, problems)
     label = _attempt(_parse_label, record.get("label"), "label", problems)
     directory = _attempt(_parse_directory, record.get("directory"), "directory", problems)
-    scene = world.read(record.get(world.scene_field, record.get("scene")), problems)
+    scene = world.read_scene(record.get(world.scene_field, record.get("scene")), problems)
     if problems or identifier is None or statement is None or scene is None:
         return None
     return Example(identifier, statement, scene, label, directory)

@@ -11,6 +11,7 @@ import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 from veriscene.errors import InputError
@@ -153,6 +154,13 @@ class World:
             object.__setattr__(self, "_hash", hash((self.name, self.canvas, self.boxes, self.items, self.attributes)))
         return self._hash
 
+    @classmethod
+    def read(cls, path: str | Path) -> World:
+        """Returns the world of a TOML file; raises InputError with the first problem."""
+        from veriscene.world.world_file import read_world
+
+        return read_world(path)
+
     # ------------------------------------------------------------ attributes
 
     @cached_property
@@ -267,12 +275,12 @@ class World:
     def parse(self, value: object) -> Scene:
         """Returns the scene that a JSON value describes; raises InputError with the first problem."""
         problems: list[InputError] = []
-        scene = self.read(value, problems)
+        scene = self.read_scene(value, problems)
         if scene is None:
             raise problems[0]
         return scene
 
-    def read(self, value: object, problems: list[InputError]) -> Scene | None:
+    def read_scene(self, value: object, problems: list[InputError]) -> Scene | None:
         """Like `parse`, but adds every wrong item to `problems` and returns None if there is one."""
         if isinstance(value, Mapping) and len(value) == 1 and ("boxes" in value or self.scene_field in value):
             value = next(iter(value.values()))
