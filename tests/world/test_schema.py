@@ -6,6 +6,7 @@ import contextlib
 import copy
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from veriscene.errors import InputError
 from veriscene.world.random_scenes import random_scene
 from veriscene.world.scene import Item, Side
 from veriscene.world.schema import World
-from veriscene.world.world_file import to_tree, world_of
+from veriscene.world.world_file import to_toml, to_tree, world_of
 
 each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 seeds = st.integers(0, 2**32)
@@ -202,3 +203,9 @@ def test_a_wrong_key_of_a_world_file_is_named(key: str, value: object) -> None:
 def test_whatever_is_no_world_is_an_input_error(tree: object) -> None:
     with contextlib.suppress(InputError):
         world_of(tree, where="test.toml")
+
+
+@each_world
+def test_a_world_file_can_be_written(world: World, tmp_path: Path) -> None:
+    (tmp_path / "world.toml").write_text(to_toml(world), encoding="utf-8")
+    assert World.read(tmp_path / "world.toml") == world

@@ -377,7 +377,7 @@ def _near_middle(world: World, item: Item, others: list[Item]) -> list[Place]:
     apart = world.close + 1
     across, down = _from_middle(world, item, 0), _from_middle(world, item, 1)
     middle = across[0], down[0]
-    places = sorted(product(across, down), key=lambda at: (at[0] - middle[0]) ** 2 + (at[1] - middle[1]) ** 2)
+    places: list[Place] = sorted(product(across, down), key=lambda at: (at[0] - middle[0]) ** 2 + (at[1] - middle[1]) ** 2)
     for place in places:
         placed = _at(world, item, place)
         if not world.walls_of(placed, apart) and not any(world.touches(placed, other, apart) for other in others):

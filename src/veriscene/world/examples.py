@@ -162,6 +162,17 @@ def check_statement(statement: object) -> str:
     return statement
 
 
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
+
+
+def normalized(statement: str) -> str:
+    """The statement without differences in case, punctuation, whitespace, digits and British spelling: two statements
+    that are equal then are the same one."""
+    words = re.findall(r"\w+", statement.lower().replace("colour", "color"))
+    return " ".join(_DIGITS.get(word, word) for word in words)
+
+
 def _is_encodable(text: str) -> bool:
     """JSON can encode half of a character (a lone surrogate), which no UTF-8 file can hold."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
@@ -199,19 +210,6 @@ def read_scene_file(path: str | Path, world: World) -> Scene:
         return world.parse(value)
     except InputError as error:
         raise error.at(path) from None
-
-
-def split_file(folder: str | Path, split: str) -> Path:
-    """Returns the file of a split in a corpus folder: dev/dev.json or dev.json."""
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError("no such folder", where=folder, allowed=f"give the folder that holds {split}/{split}.json")
-    candidates = [folder / split / f"{split}.json", folder / f"{split}.json"]
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate
-    allowed = f"looked for {' and '.join(map(str, candidates))}"
-    raise InputError(f"has no {split} split", where=folder, allowed=allowed)
 
 
 # ---------------------------------------------------------------- writing, predictions

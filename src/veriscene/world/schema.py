@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from veriscene.errors import InputError
 from veriscene.world.scene import Box, Item, Number, Scene, Side, Value
@@ -193,7 +193,7 @@ class World:
 
     # ------------------------------------------------------------ items
 
-    def make(self, x: Number, y: Number, *, width: Number = 0, height: Number = 0, **values: Value) -> Item:
+    def make(self, x: Number, y: Number, *, width: Number = 0, height: Number = 0, **values: Any) -> Item:
         """Returns an item of this world. Its extent is given only in worlds whose items state it.
 
         Values are not checked; `parse` checks what comes from outside.
@@ -254,7 +254,7 @@ class World:
 
     @cached_property
     def feature_count(self) -> int:
-        return max(where.stop for where in self.columns.values())
+        return int(max(where.stop for where in self.columns.values()))
 
     def features(self, item: Item) -> list[float]:
         """The features of one item, in the order of `columns`."""
@@ -358,7 +358,7 @@ class World:
                 raise InputError(f"unknown field {name!r:.40}", allowed=allowed)
         values = {each.name: self._parse_value(each, record.get(each.field)) for each in self.attributes}
         x, y, width, height = self.fields
-        extent = {"width": 0, "height": 0}
+        extent: dict[str, Any] = {"width": 0, "height": 0}
         if self.has_free_extents:
             for name, own, most in (("width", width, self.canvas[0]), ("height", height, self.canvas[1])):
                 extent[name] = _number(record.get(own), own, 0, most, f"a number above 0 and up to {most}", above=True)
