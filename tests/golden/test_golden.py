@@ -72,7 +72,7 @@ _QUICK = {"name": "biatt-pointer", "pooling": "joint", **_SMALL}
 _POINTER = {"name": "biatt-pointer", **_SMALL}
 _SPATIAL = {"name": "spatial", "embedding": 8, "hidden": 8, "joint": 16, "mlp": 16, "layers": 2}
 # Muon magnifies rounding: at the presets' learning rates, two CPUs differ by 1e-3 after 50 steps. At these, the loss
-# still moves by more than a thousand times the tolerance.
+# still moves by more than a hundred times the tolerance (quick by 0.0014, spatial by 0.0029).
 _MUON = ("training.warmup=10", "training.learning_rate=5e-5")
 _SPATIAL_MUON = ("training.warmup=10", "training.learning_rate=2e-6")
 _CLEAN = ("data.word_dropout=0.0", "data.typing_noise=0.0")
