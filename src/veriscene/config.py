@@ -50,7 +50,7 @@ class ModelConfig:
     name: str
 
 
-LEVELS = ("simple", "full", "broad")  # of the grammar (meaning/grammar.py)
+LEVELS = ("simple", "full")  # of the grammar (worlds/nlvr/grammar.py)
 
 
 @dataclass(frozen=True)
