@@ -13,7 +13,7 @@ from veriscene.worlds.nlvr.bulk.drawing import are_towers, draw_scenes, from_flo
 from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.worlds.nlvr.bulk.near_miss import Holds, Pairs, find_pairs
 from veriscene.language.notation import parse
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS, SceneKind
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS, SceneKind
 from veriscene.data.teacher.choice import Choice
 
 STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow

@@ -13,7 +13,7 @@ from veriscene.config import TeacherConfig
 from veriscene.errors import InputError
 from veriscene.worlds.nlvr import grammar
 from veriscene.language.notation import read_programs
-from veriscene.worlds.nlvr.scene_drawing import SceneKind
+from veriscene.worlds.nlvr.kinds import SceneKind
 from veriscene.data.teacher.workers import Workers
 
 TRIES_PER_STATEMENT = 200

@@ -16,7 +16,7 @@ from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.language.notation import parse
 from veriscene.worlds.nlvr.paraphrase import paraphrase
-from veriscene.worlds.nlvr.scene_drawing import SceneKind
+from veriscene.worlds.nlvr.kinds import SceneKind
 from veriscene.worlds.nlvr.variation import vary
 from veriscene.data.teacher.statements import Progress, Taught, plain
 from veriscene.data.teacher.workers import Workers

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from veriscene.config import LEVELS
 from veriscene.errors import InputError
 from veriscene.language.notation import Statement, parse
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS, SceneKind
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS, SceneKind
 from veriscene.worlds.nlvr.wordings import habits
-from veriscene.worlds.nlvr.wordings.sentences import statement
+from veriscene.worlds.nlvr.wordings.sentences import some_sentence
 from veriscene.worlds.nlvr.wordings.wording import Voice, Weighted, sentence
 
 MIXED = 0.08  # The share of statements that mix digits and number words.
@@ -44,7 +44,7 @@ def draw(rng: random.Random, level: str = "full") -> Statement:
     color = "color" if rng.random() < 0.85 else "colour"
     mixed, digits = rng.random() < MIXED and not simple, rng.random() < 0.36
     voice = Voice(rng, kind, box, boxes, item, digits=digits, color=color, simple=simple, mixed=mixed)
-    phrase = statement(voice)
+    phrase = some_sentence(voice)
     words = phrase.words if simple else habits.rewrite(voice, phrase.words)
     capital = voice.chance(0.75) and not words.startswith(habits.LOST_CAPITAL)
     text = sentence(words, capital, full_stop=voice.chance(0.55))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from veriscene.worlds.nlvr.scene_drawing import SceneKind
+from veriscene.worlds.nlvr.kinds import SceneKind
 from veriscene.worlds.nlvr.wordings import nouns, walls
 from veriscene.worlds.nlvr.wordings import quantifiers as q
 from veriscene.worlds.nlvr.wordings.nouns import COLORS, SHAPES
@@ -217,12 +217,13 @@ def including(voice: Voice) -> Phrase:
     """As in "exactly six items including blue circle"; in a tower "four blocks including two yellow ones"."""
     things, least = nouns.some_things(voice), voice.rng.randint(2, 3)
     whole = total(voice, least=least)
-    found, two = f"count({things.among(ITEMS_OF_BOX)})", voice.number(2)
+    found, two, ones = f"count({things.among(ITEMS_OF_BOX)})", voice.number(2), things.plural.replace(voice.item, "one")
     part = voice.phrase(
         (3, f"including a {things.singular}", f"{found} >= 1"),
         (2, f"including {things.plural}", f"{found} >= 1"),
         (1, f"including {two} {things.plural}", f"{found} == 2"),
         (1, f"including at least {two} {things.plural}", f"{found} >= 2"),
+        (1, f"including {two} {ones}", f"{found} == 2"),
     )
     return Phrase(f"{whole.words} {part.words}", both(whole.meaning, part.meaning))
 

@@ -272,6 +272,8 @@ def equal_ends(voice: Voice) -> Phrase:
             f"the {end}s of the towers are {color} and {other} only",
             every(f"{COLORS[color]} or {COLORS[other]}", ends),
         ),
+        (1, f"the {end}s of the towers are of {three} different {voice.color}s", f"{values} == 3"),
+        (1, f"none of the {end}s are {color}", f"{counted} == 0"),
         (2, f"the {end}s of the {three} towers are all the same", f"{values} == 1"),
         (2, f"the {end} of the {three} towers are {two_and_one}", f"{counted} == 2 and {counted_other} == 1"),
         (3, f"all the {end} of the {voice.one_of('tower', 'towers')} are {color}", f"{counted} == 3"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from veriscene.worlds.nlvr.scene_drawing import SceneKind
+from veriscene.worlds.nlvr.kinds import SceneKind
 from veriscene.worlds.nlvr.wordings.wording import (
     ALL_BOXES,
     ALL_ITEMS,
@@ -70,7 +70,7 @@ COUNTS: Weighted[Quantifier] = (
 )
 OF_ITEMS: Weighted[Quantifier] = (
     *((34, A), (24, EXACTLY), (18, NUMBER), (14, AT_LEAST), (7, NO), (4, ONLY), (2, AT_MOST)),
-    *((2, MORE_THAN), (1, LESS_THAN)),
+    *((2, MORE_THAN), (1, LESS_THAN), (2, replace(NO, plural=True))),
 )
 OF_BOXES: Weighted[Quantifier] = (
     *((100, A), (28, NUMBER), (14, AT_LEAST), (7, EXACTLY), (4, ONLY), (3, NO), (1, AT_MOST), (1, NOT_MORE_THAN)),

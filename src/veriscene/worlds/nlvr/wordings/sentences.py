@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from veriscene.worlds.nlvr.scene_drawing import SceneKind
+from veriscene.worlds.nlvr.kinds import SceneKind
 from veriscene.worlds.nlvr.wordings import boxes, comparisons, nouns, towers, walls
 from veriscene.worlds.nlvr.wordings import quantifiers as q
 from veriscene.worlds.nlvr.wordings.nouns import COLORS, SHAPES
@@ -56,6 +56,7 @@ TOWER_CONTENTS: Weighted[Pattern] = (
     (1, boxes.other_kind),
     (1, boxes.including),
     (1, comparisons.more_or_fewer),
+    (1, boxes.parity),
 )
 # Where a tower is called a box, and its blocks items.
 STACK_CONTENTS: Weighted[Pattern] = (
@@ -462,7 +463,7 @@ SIMPLE: Weighted[Pattern] = (
 )
 
 
-def statement(voice: Voice) -> Phrase:
+def some_sentence(voice: Voice) -> Phrase:
     """A statement in this voice. Who says "grey box" mostly says "one of the grey boxes contains …"."""
     if voice.simple:
         return voice.weighted(*SIMPLE)(voice)
