@@ -16,7 +16,7 @@ import pytest
 from veriscene.config import LEVELS
 from veriscene.data import corpora
 from veriscene.errors import InputError
-from veriscene.language.notation import Statement, parse
+from veriscene.language.notation import Statement, parse, read_programs
 from veriscene.world.scene import Color, Scene, Shape, Size
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import synthetic as corpus
@@ -222,3 +222,13 @@ def test_too_few_and_too_many_statements_are_errors(statements: int) -> None:
 def test_an_unknown_level_is_an_error() -> None:
     with pytest.raises(InputError):
         corpus.build(10, seed=0, level="hard")
+
+
+def test_the_command_writes_programs_that_mean_the_labels(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "veriscene", "data", "synth", str(tmp_path / "made"), "--statements", "10"]
+    subprocess.run(command, check=True, capture_output=True)
+    for split in SPLITS:
+        meaning = {each.text: each for each in read_programs(corpus.program_file(tmp_path / "made", split))}
+        examples = nlvr.read(nlvr.split_file(tmp_path / "made", split))
+        assert {example.statement for example in examples} == set(meaning)
+        assert all(meaning[example.statement].program.holds(example.scene) is example.label for example in examples)

@@ -96,7 +96,12 @@ def write(folder: str | Path, corpus: Corpus) -> None:
             json.dumps({"sentence": statement.text, "kind": statement.kind, "program": statement.program.text}) + "\n"
             for statement in corpus.statements[split]
         )
-        files.write_text(folder / "programs" / f"{split}.jsonl", "".join(lines))
+        files.write_text(program_file(folder, split), "".join(lines))
+
+
+def program_file(folder: Path, split: str) -> Path:
+    """Where the programs of a split are, which `--teacher` reads."""
+    return folder / "programs" / f"{split}.jsonl"
 
 
 def normalized(text: str) -> str:
