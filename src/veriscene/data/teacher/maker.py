@@ -26,7 +26,7 @@ ROUNDS, ROUNDS_WITHOUT_CONTRAST = 6, 12  # of edits; the latter where no scene w
 
 @dataclass(frozen=True)
 class Made:
-    """Labelled examples."""
+    """Labelled examples, as arrays."""
 
     statements: Array  # (n,), int32: numbers of the statements
     labels: Array  # (n,), bool
@@ -46,7 +46,7 @@ class Made:
 
 
 def pools_of(scenes: SceneArrays) -> dict[SceneKind, SceneArrays]:
-    """The scenes by kind; towers with their blocks from the floor up."""
+    """Sorts scenes by kind; towers get their blocks from the floor up."""
     upright = from_floor_up(scenes)
     towers = are_towers(upright)
     return {"tower": upright[np.flatnonzero(towers)], "scatter": scenes[np.flatnonzero(~towers)]}
@@ -108,7 +108,7 @@ class Maker:
     # ------------------------------------------------------------ statements with programs
 
     def _teach(self, rng: np.random.Generator, epoch: int, numbers: Sequence[int]) -> Made:
-        """Labelled scenes for some statements that are about the same kind of scene, as many for each."""
+        """Makes labelled scenes for statements that are about the same kind of scene, as many for each."""
         kind, scenes = self.statements[numbers[0]].kind, self.statements[numbers[0]].scenes
         pool, fresh = self._pool(kind), self._fresh_scenes(epoch, kind)
         known = SceneArrays.concatenated([pool, fresh])
@@ -159,14 +159,14 @@ class Maker:
         return self._both
 
     def _pool_truths(self, number: int) -> Array:
-        """(scene of the pool,): whether the statement holds. It is evaluated once, as the pool stays the same."""
+        """Returns (scene of the pool,): whether the statement holds. It is evaluated once, as pools do not change."""
         pool = self._pool(self.statements[number].kind)
         if number not in self._truths:
             self._truths[number] = np.packbits(self._program(number).holds(pool))
         return np.unpackbits(self._truths[number], count=len(pool)).astype(bool)
 
     def _fresh_scenes(self, epoch: int, kind: SceneKind | None) -> SceneArrays:
-        """Scenes of this epoch; none if only those of the corpus are wanted and there are some."""
+        """Draws scenes of this epoch; none if only those of the corpus are wanted and there are some."""
         if not self.generated and len(self._pool(kind)):
             return self._pool(kind)[:0]
         key = epoch, kind
@@ -180,7 +180,7 @@ class Maker:
     # ------------------------------------------------------------ the corpus's own examples
 
     def _draw_labelled(self, epoch: int, block: int) -> Made:
-        """Every example once before any of them twice."""
+        """Takes every example once before any of them twice."""
         own = self.labelled
         assert own is not None
         if epoch not in self._labelled_orders:
@@ -208,7 +208,7 @@ class Choice:
         return bool(self.truths.any() and not self.truths.all())
 
     def draw(self, rng: np.random.Generator, label: bool, count: int) -> Array:
-        """That many scenes with this label, or none if there are none. Repeats a scene only if there are too few."""
+        """Draws that many scenes with this label, if there are any. It repeats a scene only if there are too few."""
         old, new = self.numbers[label]
         if not len(old) + len(new):
             return old
@@ -216,12 +216,12 @@ class Choice:
         return np.concatenate([sample(rng, old, count - fresh), sample(rng, new, fresh)])
 
     def balanced(self, rng: np.random.Generator, count: int) -> Array:
-        """Half true, half false, as far as both exist."""
+        """Draws scenes, half of them true and half false, as far as both exist."""
         found = [self.draw(rng, label, count // 2) for label in (False, True)]
         return np.concatenate(found)
 
     def fill(self, rng: np.random.Generator, count: int, paired: Array, labels: Array) -> tuple[Array, Array]:
-        """The pairs' scenes and so many others that there are `count`, half of them true as far as possible."""
+        """Returns the pairs' scenes and so many others that there are `count`, half of them true as far as possible."""
         trues = (count + int(rng.integers(2))) // 2
         parts, part_labels = [paired], [labels]
         for label, total in ((True, trues), (False, count - trues)):
@@ -240,7 +240,7 @@ class Choice:
 
 
 def sample(rng: np.random.Generator, numbers: Array, count: int) -> Array:
-    """That many of the numbers, as different as possible; none if there are none."""
+    """Draws that many of the numbers, as different as possible; none if there are none."""
     if not len(numbers) or not count:
         return numbers[:0]
     if count <= len(numbers):

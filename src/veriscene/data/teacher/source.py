@@ -41,7 +41,7 @@ SAMPLE_BLOCKS = 4  # on which models are prepared
 
 @dataclass(frozen=True)
 class Prepared:
-    """An epoch before it is on the device."""
+    """An epoch whose examples are not on the device yet."""
 
     made: Made
     steps: list[Tensor]
@@ -49,7 +49,7 @@ class Prepared:
 
 
 class TeacherSource(Source):
-    """New labelled scenes for each statement in each epoch; while one trains, worker processes make the next."""
+    """Makes new labelled scenes for each statement in each epoch; while one trains, processes make the next."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class TeacherSource(Source):
         *,
         vocabulary: Vocabulary | None = None,
     ) -> TeacherSource:
-        """Statements from program files and the grammar, scenes and dev examples from a corpus folder."""
+        """Takes statements from program files and the grammar, scenes and dev examples from a corpus folder."""
         teacher = config.teacher
         train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
         if not train:
@@ -135,14 +135,14 @@ class TeacherSource(Source):
 
     @cached_property
     def fingerprint(self) -> int:
-        """A checksum of all that determines the examples of each epoch, but `training.seed`."""
+        """Returns a checksum of all that determines the examples of each epoch, but `training.seed`."""
         result = zlib.crc32(repr((self.table.fingerprint(), self.dev.fingerprint())).encode())
         for each in self._inputs():
             result = zlib.crc32(each, result)
         return result
 
     def _inputs(self) -> Iterator[bytes]:
-        """All that determines scenes and labels of each epoch; they are the same for every `training.seed`."""
+        """Yields all that determines scenes and labels of each epoch; they are the same for every `training.seed`."""
         yield repr({key: value for key, value in asdict(self.teacher).items() if key != "workers"}).encode()
         for each in self.statements:
             yield f"{each.kind} {each.scenes} {each.program.text}".encode()
@@ -213,8 +213,8 @@ class TeacherSource(Source):
         threading.Thread(target=run, daemon=True).start()
 
     def _sizes(self, made: Made) -> Tensor:
-        """What batches are grouped by, to save padding: first whether a box is fuller than a tower can be, then the
-        statement's length. A model of pairs of items takes a quarter of the time for half the items."""
+        """Returns what batches are grouped by, to save padding: first whether a box is fuller than a tower can be, then
+        the statement's length. A model of pairs of items takes a quarter of the time for half the items."""
         lengths = self.lengths[torch.from_numpy(made.statements).long()]
         is_full = torch.from_numpy(made.scenes.mask[:, :, MAX_BLOCKS:].any(axis=(1, 2)))
         return lengths + (1 + int(self.lengths.max())) * is_full
@@ -242,7 +242,7 @@ class TeacherSource(Source):
 
     @cached_property
     def _ambiguous(self) -> list[str]:
-        """The texts that have several programs."""
+        """Lists the texts that have several programs."""
         meanings: dict[str, set[Program]] = {}
         for each in self.statements:
             meanings.setdefault(plain(each.text), set()).add(each.program)

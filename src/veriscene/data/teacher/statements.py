@@ -44,12 +44,12 @@ def check_files(paths: Sequence[Path]) -> None:
 
 
 def read_statements(path: Path, *, scenes: int) -> list[Taught]:
-    """The statements of a JSON lines file, in order; raises InputError with the number of the first invalid line."""
+    """Reads the statements of a JSON lines file, in order; raises InputError with the first invalid line's number."""
     return [Taught(each.text, each.program, each.kind, scenes) for each in read_programs(path)]
 
 
 def plain(text: str) -> str:
-    """What two texts have in common that differ only in capitals and a full stop."""
+    """Returns what two texts have in common that differ only in capitals and a full stop."""
     return text.lower().rstrip(" .")
 
 
@@ -63,7 +63,7 @@ class Drawing:
     size: int  # of a block
 
     def make(self, epoch: int, block: int) -> list[Statement]:
-        """One block; `epoch` is the number of times that all blocks were drawn before."""
+        """Draws one block; `epoch` is the number of times that all blocks were drawn before."""
         rng = random.Random(f"{self.seed} {epoch} {block}")
         return [grammar.draw(rng, self.level) for _ in range(self.size)]
 
@@ -71,7 +71,7 @@ class Drawing:
 def draw_statements(
     teacher: TeacherConfig, workers: int, progress: Progress, *, known: Iterable[str] = ()
 ) -> list[Taught]:
-    """Statements of the grammar with different texts, none of them `known`, as another program may mean that text.
+    """Draws statements of the grammar with different texts; none is `known`, as that text may have another program.
 
     They depend on the settings and on what is known, not on the number of workers.
     """

@@ -26,7 +26,7 @@ MAX_BYTES = 10 << 30  # of all teachers; those that were used longest ago are re
 
 @cache
 def _code() -> bytes:
-    """A digest of the grammar, the evaluator and the maker, because a developer may change them between two runs."""
+    """Returns a digest of the grammar, the evaluator and the maker, as a developer may change them between two runs."""
     package, parts = Path(veriscene.__file__).parent, ("world", "language", "worlds", "data")
     sources = sorted(file for part in parts for file in (package / part).rglob("*.py"))
     return hashlib.sha256(b"".join([np.__version__.encode(), *(file.read_bytes() for file in sources)])).digest()

@@ -18,7 +18,7 @@ SECONDS_TO_END = 5.0
 
 
 def usable_cores() -> int:
-    """The cores of this machine for each of the training processes on it."""
+    """Counts the cores of this machine for each of the training processes on it."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     return int(cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
@@ -48,7 +48,7 @@ class Workers(Generic[Block]):
         self.made = 0  # blocks of the epoch that is being made
 
     def make(self, epoch: int) -> list[Block]:
-        """All blocks of an epoch, in order; raises InputError if a process failed."""
+        """Makes all blocks of an epoch, in order; raises InputError if a process failed."""
         processes = self._start()
         introduction = pickle.dumps(self.maker, protocol=5) if len(self._informed) < len(processes) else b""
         answers: dict[int, Block] = {}
@@ -129,7 +129,7 @@ def _start_process() -> subprocess.Popen[bytes]:
 
 
 def answer_requests() -> None:
-    """What a process does: reads a maker, then numbers of blocks, and writes the blocks to standard output.
+    """Runs in a worker process: reads a maker, then numbers of blocks, and writes the blocks to standard output.
 
     It ends when its input is closed, so it never outlives the process that started it.
     """

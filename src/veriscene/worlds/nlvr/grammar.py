@@ -34,7 +34,7 @@ SIMPLE_NOUNS = NOUNS["tower"][:3]
 
 
 def draw(rng: random.Random, level: str = "full") -> Statement:
-    """A random statement with its program."""
+    """Draws a random statement with its program; raises InputError for an unknown level."""
     if level not in LEVELS:
         raise InputError(f"unknown level {level!r}", allowed=f"choose from {', '.join(LEVELS)}")
     simple = level == "simple"

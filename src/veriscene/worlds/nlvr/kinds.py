@@ -23,7 +23,7 @@ def scene_of(boxes: list[Box]) -> Scene:
 
 @cache
 def tower(colors: tuple[Color, ...]) -> Box:
-    """A tower of these colours, from the floor up. There are only 120 towers."""
+    """Builds a tower of these colours, from the floor up. There are only 120 towers."""
     floor = BOX_EXTENT - Size.MEDIUM.value
     return Box(
         tuple(
@@ -34,14 +34,14 @@ def tower(colors: tuple[Color, ...]) -> Box:
 
 
 def tower_colors(box: Box) -> tuple[Color, ...] | None:
-    """The inverse of `tower`, whatever the order of the items; None if the box is no such tower."""
+    """Inverts `tower`, whatever the order of the items; returns None if the box is no such tower."""
     blocks = sorted(box.items, key=lambda item: item.bottom)
     colors = tuple(block.color for block in blocks)
     return colors if colors and tower(colors).items == tuple(blocks) else None
 
 
 def fits(left: int, upper: int, extent: int, others: list[Item]) -> bool:
-    """Whether a scattered item there is inside the box and leaves a gap to all others."""
+    """Tells whether a scattered item there is inside the box and leaves a gap to all others."""
     right, lower = left + extent, upper + extent
     if left < 0 or upper < 0 or right > BOX_EXTENT or lower > BOX_EXTENT:
         return False

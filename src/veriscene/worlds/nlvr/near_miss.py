@@ -43,7 +43,7 @@ def find_pairs(
     wanted: int,
     rounds: int,
 ) -> Pairs:
-    """Random walks of small edits from the starting scenes; each ends where the truth of its statement changes.
+    """Walks by random small edits from the starting scenes; each walk ends where the truth of its statement changes.
 
     `owners` and `truths` (start,): each scene's statement, in ascending order, and whether it holds. Gives each
     statement up to `wanted` pairs (rounded up to an even number) within that many rounds of edits; there may be none.
@@ -79,7 +79,7 @@ def find_pairs(
 
 
 def labelled_scenes(rng: np.random.Generator, statements: Sequence[Statement]) -> list[list[tuple[Scene, bool]] | None]:
-    """For each statement, two scenes where it is true and two near misses where it is false, in random order.
+    """Returns for each statement two scenes where it is true and two near misses where it is false, in random order.
 
     It is None if the search fails because the statement is almost always true or almost always false.
     """

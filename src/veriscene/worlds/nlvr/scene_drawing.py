@@ -23,7 +23,7 @@ _SQUARE, _BLOCK = SHAPES.index(Shape.SQUARE), Size.MEDIUM.value
 
 
 def draw_scenes(rng: np.random.Generator, kind: SceneKind, count: int) -> SceneArrays:
-    """Valid scenes of that kind.
+    """Draws valid scenes of that kind.
 
     A scene's items have the values of a small palette, so that a colour or shape is often missing; otherwise "each
     tower has a black base" is rarely true.
@@ -42,7 +42,7 @@ def draw_scenes(rng: np.random.Generator, kind: SceneKind, count: int) -> SceneA
 
 
 def towers(colors: Array, heights: Array) -> Array:
-    """Boxes (field, box, slot) with a tower each: the colours (box, MAX_BLOCKS) of its blocks from the floor up."""
+    """Returns boxes (field, box, slot) with a tower each, whose colours (box, MAX_BLOCKS) go from the floor up."""
     level = np.arange(MAX_BLOCKS)
     blocks = np.zeros((len(FIELDS), len(colors), MOST_ITEMS), np.uint8)
     blocks[X, :, :MAX_BLOCKS] = TOWER_LEFT
@@ -55,7 +55,7 @@ def towers(colors: Array, heights: Array) -> Array:
 
 
 def are_towers(scenes: SceneArrays) -> Array:
-    """(n,): whether every box is a tower as in the corpus, with its blocks listed from the floor up."""
+    """Returns (n,): whether every box is a tower as in the corpus, with its blocks listed from the floor up."""
     boxes = scenes.fields.reshape(len(FIELDS), -1, MOST_ITEMS)
     heights = np.count_nonzero(boxes[SIZE], axis=1)
     same = (towers(boxes[COLOR, :, :MAX_BLOCKS], heights) == boxes).all(axis=(0, 2)) & (heights <= MAX_BLOCKS)
@@ -63,7 +63,7 @@ def are_towers(scenes: SceneArrays) -> Array:
 
 
 def from_floor_up(scenes: SceneArrays) -> SceneArrays:
-    """The same scenes, with the items of each box in the order of their lower edges; for scenes of towers."""
+    """Returns the same scenes, with the items of each box in the order of their lower edges; for scenes of towers."""
     order = np.where(scenes.mask, scenes.bottom, BOX_EXTENT).argsort(axis=2, kind="stable")
     return SceneArrays(np.take_along_axis(scenes.fields, order[None], axis=3))
 
@@ -72,7 +72,7 @@ def from_floor_up(scenes: SceneArrays) -> SceneArrays:
 
 
 def scatter(rng: np.random.Generator, palette: Sequence[Array], wanted: Array) -> Array:
-    """Boxes (field, box, slot) with up to `wanted` (box,) items, fewer where no free place is found.
+    """Draws boxes (field, box, slot) with up to `wanted` (box,) items, fewer where no free place is found.
 
     `palette`: the colours, shapes and sizes (box, value) from which each box's items are drawn, as numbers.
     """
@@ -93,7 +93,7 @@ def put(boxes: Array, which: Array, slots: Array, values: list[Array]) -> None:
 
 
 def place(rng: np.random.Generator, others: Array, extent: Array) -> tuple[Array, Array, Array]:
-    """A random free place for one item in each of some boxes.
+    """Finds a random free place for one item in each of some boxes.
 
     `others` (field, box, slot): the items that are there; `extent` (box,): the item's size in pixels. Returns x, y and
     whether a place was found.
@@ -110,7 +110,7 @@ def place(rng: np.random.Generator, others: Array, extent: Array) -> tuple[Array
 
 
 def fits(x: Array, y: Array, extent: Array, others: Array) -> Array:
-    """(box,): whether an item there is inside the box and leaves a gap to all others."""
+    """Returns (box,): whether an item there is inside the box and leaves a gap to all others."""
     inside = (x >= 0) & (y >= 0) & (x + extent <= BOX_EXTENT) & (y + extent <= BOX_EXTENT)
     other_x, other_y, reach = (others[field].astype(np.int16) for field in (X, Y, SIZE))
     left, upper, own = x[:, None], y[:, None], extent[:, None] + TOUCHING
@@ -120,7 +120,7 @@ def fits(x: Array, y: Array, extent: Array, others: Array) -> Array:
 
 
 def _draw_place(rng: np.random.Generator, others: Array, extent: Array) -> tuple[Array, Array]:
-    """At a wall, anywhere or, now and then, beside another item."""
+    """Draws a place at a wall, anywhere or, now and then, beside another item."""
     x, y = _along(rng, extent), _along(rng, extent)
     counts = np.count_nonzero(others[SIZE], axis=1)
     beside = np.flatnonzero((rng.random(len(extent)) < BESIDE_ANOTHER) & (counts > 0))
@@ -132,7 +132,7 @@ def _draw_place(rng: np.random.Generator, others: Array, extent: Array) -> tuple
 
 
 def nth_item(sizes: Array, number: Array) -> Array:
-    """(box,): the slot of the item with a number, where sizes (box, slot) may be 0 in between."""
+    """Returns (box,): the slot of the item with a number, where sizes (box, slot) may be 0 in between."""
     return ((sizes > 0).cumsum(axis=1) > number[:, None]).argmax(axis=1)
 
 

@@ -1,4 +1,4 @@
-"""One random small edit of each of many scenes: recolour, move, add or remove an item, or swap two of them.
+"""Makes one random small edit of each of many scenes: recolours, moves, adds or removes an item, or swaps two.
 
 An edited scene is valid and of the same kind: towers remain towers as in the corpus. Where the drawn edit is not
 possible (there is no room for an item, or only one is left), the scene stays as it is. Edited scenes have the same
@@ -22,7 +22,7 @@ Edit = Callable[[np.random.Generator, Array, Array], None]
 
 
 def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
-    """Each scene with one small edit."""
+    """Returns each scene with one small edit."""
     boxes = scenes.fields.copy().reshape(len(FIELDS), -1, MOST_ITEMS)
     tower = are_towers(scenes)
     for kind, edits in ((tower, TOWER_EDITS), (~tower, SCATTER_EDITS)):
@@ -40,7 +40,7 @@ def _counts(boxes: Array, which: Array) -> Array:
 
 
 def _pick(rng: np.random.Generator, counts: Array) -> Array:
-    """A random number below each count."""
+    """Draws a random number below each count."""
     return (rng.random(len(counts)) * counts).astype(np.intp)
 
 
@@ -67,12 +67,12 @@ def _change_look(field: int) -> Edit:
 
 
 def _another(rng: np.random.Generator, numbers: Array) -> Array:
-    """One of the two other colours, shapes or sizes."""
+    """Draws one of the two other colours, shapes or sizes."""
     return (numbers + rng.integers(1, len(COLORS), len(numbers), np.uint8)) % len(COLORS)
 
 
 def _taken_out(boxes: Array, which: Array, slot: Array) -> tuple[Array, Array]:
-    """One item of each box, as (field, box), and the boxes without it."""
+    """Returns one item of each box, as (field, box), and the boxes without it."""
     rest = boxes[:, which]
     item = rest[:, np.arange(len(which)), slot].astype(np.int16)
     rest[:, np.arange(len(which)), slot] = 0

@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 
 class Corpus(dict[str, list[Example]]):
-    """The examples of each split, and the statement of each presentation."""
+    """Holds the examples of each split, and the statement of each presentation."""
 
     def __init__(self, *, level: str, seed: int) -> None:
         super().__init__({split: [] for split in SPLITS})
@@ -39,7 +39,7 @@ class Corpus(dict[str, list[Example]]):
 
 
 def build(statements: int, seed: int, level: str = "full", progress: Progress | None = None) -> Corpus:
-    """A corpus of that many statements, each with two scenes where it is true and two near misses where it is false.
+    """Makes a corpus of that many statements, each with two scenes where it is true and two near misses.
 
     Deterministic given the arguments. Eight of ten statements are for training, one each for dev and test, and no
     text occurs in two splits. `progress` is called with the number of finished statements and their total.
@@ -100,12 +100,12 @@ def write(folder: str | Path, corpus: Corpus) -> None:
 
 
 def program_file(folder: Path, split: str) -> Path:
-    """Where the programs of a split are, which `--teacher` reads."""
+    """Returns the file with the programs of a split, which `--teacher` reads."""
     return folder / "programs" / f"{split}.jsonl"
 
 
 def normalized(text: str) -> str:
-    """The text without differences in case, whitespace, full stop, digits and the spelling of colour."""
+    """Returns the text without differences in case, whitespace, full stop, digits and the spelling of colour."""
     words = text.lower().replace("colour", "color").removesuffix(".").split()
     return " ".join(_DIGITS.get(word, word) for word in words)
 
