@@ -26,7 +26,7 @@ ADDED = {
     "veriscene reproduce table1 --data nlvr": "--row MaxEnt",
     "veriscene reproduce ablations --data nlvr": f"--row 'BiATT, pooling mean, order random' {SMALL}",
     "veriscene reproduce beyond --data nlvr --teacher nlvr/programs/train.jsonl": (
-        f"--row 'Spatial, programs' {SPATIAL} --set teacher.variants=1 --set teacher.statements=10"
+        f"--row 'Spatial, programs' {SPATIAL} --set teacher.statements=10"
     ),
     "veriscene reproduce table1 --data nlvr --row BiATT": f"{SMALL} --out runs/two-rows/table1",
     "veriscene pretrain eyes --minutes 30": "--steps 1 --batch 1 --workers 1",

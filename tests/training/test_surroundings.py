@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable
 
+import numpy as np
 import torch
 
 from veriscene.data.items import item_features
 from veriscene.lab.describing import DescribingBackbone, together
-from veriscene.lab.rendered import random_scene
+from veriscene.lab.rendered import random_scenes
 from veriscene.lab.surroundings import BOX_TARGETS, ITEM_TARGETS, describe
 from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.vision import cells
@@ -62,8 +62,8 @@ def expected_of_box(box: Box) -> list[float]:
 
 
 def test_cells_tell_the_item_in_them_its_surroundings_and_the_counts_of_the_box() -> None:
-    rng = random.Random(1)
-    boxes = [box for _ in range(60) for box in random_scene(rng).boxes]
+    rng = np.random.default_rng(1)
+    boxes = [box for scene in random_scenes(rng, 60) for box in scene.boxes]
     told = describe(torch.from_numpy(cells.targets(boxes)))
     assert told.items.shape == (len(boxes), 100, ITEM_TARGETS) and told.boxes.shape == (len(boxes), BOX_TARGETS)
     for number, box in enumerate(boxes):
@@ -78,15 +78,14 @@ def test_cells_tell_the_item_in_them_its_surroundings_and_the_counts_of_the_box(
 
 
 def test_an_item_alone_has_no_surroundings_but_walls() -> None:
-    lone = Box(random_scene(random.Random(3)).boxes[0].items[:1])
+    lone = Box(random_scenes(np.random.default_rng(3), 1)[0].boxes[0].items[:1])
     told = describe(torch.from_numpy(cells.targets([lone])))
     assert told.present.sum() == 1
     assert told.items[0, told.present[0]][0].tolist() == torch.tensor(expected_of_item(lone.items[0], lone)).tolist()
 
 
 def test_a_map_that_holds_the_targets_is_exact_and_has_no_loss() -> None:
-    rng = random.Random(2)
-    boxes = [box for _ in range(10) for box in random_scene(rng).boxes]
+    boxes = [box for scene in random_scenes(np.random.default_rng(2), 10) for box in scene.boxes]
     classes = torch.from_numpy(cells.targets(boxes))
     network = DescribingBackbone(ResNetV1(size=160, stride=16, depths=(1, 1, 1, 1), width=16))
     targets = together(describe(classes))

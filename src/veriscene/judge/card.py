@@ -26,9 +26,8 @@ SUPERVISION = {
 }
 GRAMMAR = (
     "Statements of veriscene's grammar taught it{too}.\n"
-    "Their wordings were written with NLVR's train sentences{also} in view.\n"
+    "Their wordings were written with NLVR's train sentences, the public programs of these and errors on dev in view.\n"
 )
-BROAD = ", the public programs of these and errors on dev"
 PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
 CITATION = """```bibtex
@@ -64,7 +63,7 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
     reads_letters = getattr(config.model, "letters", False)
     teacher, too = config.teacher, ", too" if supervision == "programs" else ""
-    grammar = GRAMMAR.format(too=too, also=BROAD if teacher.level == "broad" else "") if teacher.statements else ""
+    grammar = GRAMMAR.format(too=too) if teacher.statements else ""
     others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
     return f"""---
 {_header(name, metrics)}

@@ -7,7 +7,6 @@ what is where is thrown away afterwards, and the backbone is what remains.
 from __future__ import annotations
 
 import math
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -123,8 +122,8 @@ class Pretrainer:
         self.network = task.network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=WEIGHT_DECAY)
         self.ema = EMA(self.network, decay=EMA_DECAY)
-        rngs = (random.Random(HELD_OUT_SEED), np.random.default_rng(HELD_OUT_SEED))
-        self.held_out = {name: rendered.sample(draw, settings.held_out, *rngs) for name, draw in task.held_out.items()}
+        rng = np.random.default_rng(HELD_OUT_SEED)
+        self.held_out = {name: rendered.sample(draw, settings.held_out, rng) for name, draw in task.held_out.items()}
 
     def run(self) -> Outcome:
         settings = self.settings
