@@ -16,7 +16,6 @@ from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, PREPARING, AsJson, Changes, Seed, Teacher
 from veriscene.cli.paper import reproduce_paper
 from veriscene.errors import InputError
-from veriscene.lab.tuning import DEFAULT_SPACE, SPACE_FORMS
 
 if TYPE_CHECKING:
     from veriscene.lab.plans import Row
@@ -114,14 +113,14 @@ def tune(
     data: Annotated[Path, typer.Option(readable=False, help="Corpus folder with train/train.json and dev/dev.json.")],
     trials: Annotated[int, typer.Option(min=1, help="Finished trials in total, with earlier ones.")] = 20,
     minutes: Annotated[float | None, typer.Option(min=0, help="Time limit of a trial. Default: the preset's.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Trials at the same time.")] = 1,
     changes: Changes = None,
     space: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SECTION.KEY=VALUES",
-            help=f"Search this setting instead of the default ones; may be repeated. Form: {SPACE_FORMS}."
-            f" Default, without what --set fixes and what has no effect on the model: {' '.join(DEFAULT_SPACE)}",
+            help="Search this setting; may be repeated. Form: section.key=low:high, section.key=low:high:log or"
+            " section.key=a,b,c. Default: learning rate, batch, dropout, weight decay and other settings that the paper"
+            " does not report, except for those that --set fixes.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(readable=False, help="Study folder. Default: runs/tune-PRESET.")] = None,
@@ -131,8 +130,9 @@ def tune(
 ) -> None:
     """Search for settings with optuna by dev accuracy, and print the command that trains with the best ones.
 
-    The same command continues an earlier search until it has --trials finished trials. A trial past its first half is
-    stopped if it is worse than the median of the others at that point. Ctrl-C stops all trials; finished ones count.
+    The same command continues an earlier search until it has --trials finished trials; started several times at once,
+    it trains several trials at once. A trial past its first half is stopped if it is worse than the median of the
+    others at that point.
 
     Example: veriscene tune biatt-pointer --data nlvr --trials 40 --space training.learning_rate=1e-4:1e-2:log
     """
@@ -141,27 +141,33 @@ def tune(
     except ModuleNotFoundError as error:
         raise InputError(f"optuna is missing ({error})", allowed="pip install 'veriscene[tune]'") from None
     from veriscene.data.teacher.statements import check_files
-    from veriscene.lab.settings import configure
-    from veriscene.lab.tuning.space import Search
-    from veriscene.lab.tuning.tune import tune as run_study
+    from veriscene.lab.tune import Search
+    from veriscene.lab.tune import tune as run_study
+    from veriscene.models import load_preset
+    from veriscene.training.distributed import make_accelerator
     from veriscene.training.settings import check_changes
 
     output.require_one_process("tune")
     fixed = output.all_changes(changes, seed) + ([] if minutes is None else [f"training.minutes={minutes}"])
-    config, programs = configure(preset, fixed), teacher or []
+    config, programs = load_preset(preset, fixed), teacher or []
     taught = bool(programs or config.teacher.statements)
     check_changes(changes or [], config.model, corpus_given=True, taught=taught)
     check_files(programs)
-    with output.progress_bar(PREPARING) as progress:
-        search = Search.plan(preset, data=data, changes=fixed, space=space or [], programs=programs, progress=progress)
+    search = Search.plan(preset, data, changes=fixed, space=space or [], programs=programs)
     folder = out or Path("runs") / f"tune-{preset}"
-    output.say(f"{trials} trials, {jobs} at a time; logs: {folder / 'trial-NNN.txt'}")
-    best, interrupted = run_study(search, folder=folder, trials=trials, jobs=jobs, say=output.say)
-    if best is None and not interrupted:
-        raise InputError("no trial completed", where=folder, allowed="see the logs of its trials")
-    if best is not None:
-        output.say(f"best dev accuracy {best['dev_accuracy']:.1%}, in trial {best['trial']}")
-        print(json.dumps(best) if as_json else best["command"])
-    if interrupted:
+    output.say(f"{trials} trials in {folder}, of {', '.join(search.space)}")
+    try:
+        with output.progress_bar(PREPARING) as progress:
+            best = run_study(
+                search,
+                folder=folder,
+                trials=trials,
+                accelerator=make_accelerator(),
+                say=output.say,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
         output.say(f"interrupted; to continue: {shlex.join(['veriscene', *sys.argv[1:]])}")
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(INTERRUPTED) from None
+    output.say(f"best dev accuracy {best['dev_accuracy']:.1%}, in trial {best['trial']}")
+    print(json.dumps(best) if as_json else best["command"])
