@@ -10,14 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 import typer
 from accelerate import Accelerator
-from typer.testing import CliRunner, Result
-
-optuna = pytest.importorskip("optuna")
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
+from typer.testing import CliRunner, Result
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene.cli import experiments

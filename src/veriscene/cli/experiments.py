@@ -5,107 +5,82 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, PREPARING, AsJson, Changes, Seed, Teacher
-from veriscene.cli.paper import reproduce_paper
 from veriscene.errors import InputError
-
-if TYPE_CHECKING:
-    from veriscene.lab.plans import Row
-    from veriscene.lab.reproduce import Reproduction
-    from veriscene.lab.table import Table
 
 
 def reproduce(
     plan: Annotated[
         str,
         typer.Argument(
-            help="table1: the rows of Table 1. ablations: poolings, orders. paper: both, and figures."
+            help="paper: Table 1, ablations and figures. table1, ablations: a part of it."
             " orders: does a learned order help a model that the grammar teaches?"
             " beyond: the most accurate models. spatial: what each part of them adds."
         ),
     ],
     data: Annotated[Path, typer.Option(readable=False, help="The NLVR corpus: train, dev and public test.")],
-    out: Annotated[
-        Path | None, typer.Option(readable=False, help="Folder of all runs. Default: runs/PLAN; for paper: runs.")
-    ] = None,
+    out: Annotated[Path, typer.Option(readable=False, help="Folder of all runs; plans may share it.")] = Path("runs"),
     rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
     seeds: Annotated[int, typer.Option(min=3, help="Seeds per row; rows trained with fewer get the missing ones.")] = 3,
     teacher: Teacher = None,
     changes: Changes = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the expected time.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the rows to train, as commands.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train and score the rows of a table with several seeds each, and print it next to the published figures.
+    """Train and score the rows of a plan with several seeds each, and print them next to the published figures.
 
     Repeating the command continues where it stopped. The test split is scored once per row, when its seeds are trained;
-    not in the plan spatial, which is for choices.
-    The plan paper uses what the others have trained in the same place, draws the figures, and writes one page,
-    paper.html, anew after every row: the paper's tables and figures next to ours.
+    not in the plan spatial, which is for choices. After every row the table is written as PLAN.md and PLAN.json, the
+    figures to figures/, and all of it to one page, PLAN.html: the paper's tables and figures next to ours.
 
     Examples: veriscene reproduce table1 --data nlvr --row BiATT-Pointer, or veriscene reproduce paper --data nlvr
     """
     from veriscene.lab.plans import PLANS
     from veriscene.lab.reproduce import Reproduction, planned
     from veriscene.training.distributed import make_accelerator
-    from veriscene.training.progress import clock
 
-    if plan not in (*PLANS, "paper"):
-        raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join([*PLANS, 'paper'])}")
+    if plan not in PLANS:
+        raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join(PLANS)}")
     taught = [name for name, each in PLANS.items() if any(row.programs for row in each.rows)]
     if teacher and plan not in taught:
         allowed = f"programs teach rows of the plan {', '.join(taught)}"
         raise InputError(f"--teacher has no effect on {plan}", allowed=allowed)
-    if plan == "paper":
-        reproduce_paper(data, out or Path("runs"), rows or [], seeds, changes or [], dry_run=dry_run, as_json=as_json)
-        return
     todo = planned(PLANS[plan], rows or [], seeds=seeds)
-    folder, accelerator = out or Path("runs") / plan, make_accelerator()
-    work = Reproduction(PLANS[plan], changes or [], data, folder, accelerator, teacher or [])
-    if not rows:
-        todo = _trainable(work, todo)
+    work = Reproduction(PLANS[plan], changes or [], data, out, make_accelerator(), teacher or [])
+    if not rows:  # those that cannot be trained here are an error only if they are asked for
+        lacking = work.lacking(todo)
+        if len(lacking) == len(todo):
+            raise next(iter(lacking.values()))
+        for name, reason in lacking.items():
+            output.say(f"{name}: left out: {reason}")
+        todo = [row for row in todo if row.name not in lacking]
     work.check(todo)
-    left = work.expected_seconds_left(todo, lambda row, time: output.say(f"{row:<45} about {clock(time)}"))
-    total = output.expected_time(sum(left.values()), accelerator)
-    output.say(f"{len(left)} of {len(todo)} rows to train in {folder}, about {total}")
+    unfinished = {work.own(row): row for row in todo if not work.is_done(row)}  # rows may share their runs
+    for row in unfinished.values():
+        output.say(f"{row.name}: {work.command(row)}")
+    output.say(f"{len(unfinished)} rows to train in {out}; the page: {out / f'{plan}.html'}")
     if dry_run:
         return
-    work.check_test_split()
+    command = shlex.join(["veriscene", *sys.argv[1:]])
     with output.progress_bar(PREPARING) as progress:
-        table = _train_rows(replace(work, progress=progress), todo, plan, unfinished=left)
-    output.result(json.dumps(table.to_json()) if as_json else table.markdown().rstrip("\n"))
-
-
-def _trainable(work: Reproduction, rows: Sequence[Row]) -> list[Row]:
-    """Says which rows lack something that is not here, and returns the others; InputError if there are none."""
-    lacking = work.lacking(rows)
-    if len(lacking) == len(rows):
-        raise next(iter(lacking.values()))
-    for name, reason in lacking.items():
-        output.say(f"{name}: left out: {reason}")
-    return [row for row in rows if row.name not in lacking]
-
-
-def _train_rows(work: Reproduction, rows: Sequence[Row], plan: str, *, unfinished: Collection[str]) -> Table:
-    """The table with all rows, which is also written after each."""
-    for row in rows:
-        result = work.run_row(row, output.say)
-        if result is None:
-            output.say("interrupted and saved; repeat the command to continue")
-            raise typer.Exit(INTERRUPTED)
-        output.say(f"{row.name}: dev {result.dev}")
-        if row.name in unfinished or row is rows[-1]:  # intervals take a while, and finished rows change none
-            table = work.table()
-            if output.IS_MAIN:
-                table.write(work.folder, plan)
-    return table
+        work = replace(work, progress=progress)
+        try:
+            is_finished = work.run(todo, plan, say=output.say, command=command)
+        except KeyboardInterrupt:  # while nothing is trained
+            is_finished = False
+    if not is_finished:
+        output.say(f"interrupted and saved; to continue: {command}")
+        raise typer.Exit(INTERRUPTED)
+    table = work.table()
+    made = {"page": str(out / f"{plan}.html"), "figures": [str(path) for path in work.figure_files()]}
+    output.result(json.dumps({**table.to_json(), **made}) if as_json else table.markdown().rstrip("\n"))
 
 
 def tune(

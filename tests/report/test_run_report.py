@@ -15,8 +15,8 @@ from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.evaluate import judged
 from veriscene.judge.judge import TorchJudge
-from veriscene.lab.reporting import report_run
 from veriscene.metrics import accuracy as metrics
+from veriscene.report.run import report_run
 from veriscene.training.run_record import FORMAT, RUN
 from veriscene.worlds.nlvr import corpus as nlvr
 
