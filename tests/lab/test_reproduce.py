@@ -17,7 +17,7 @@ from samples import write_corpus, yellow_circle_examples
 from veriscene.cli import experiments
 from veriscene.config import changes_between
 from veriscene.data.encoder import ItemOrder
-from veriscene.errors import InputError
+from veriscene.errors import InputError, MissingRequirement
 from veriscene.lab import plans, seeds
 from veriscene.lab.reproduce import Reproduction, planned
 from veriscene.lab.table import Compared, Result, Table
@@ -87,9 +87,9 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
     assert f"| MaxEnt | 68.0 / 67.7 | {100 * first[0].dev.accuracy:.1f} |" in table
     record = json.loads((tmp_path / "table" / "table1.json").read_text(encoding="utf-8"))
     assert [(row["row"], row["supervision"]) for row in record["rows"]] == [(name, "labels") for name in NAMES]
-    with pytest.raises(InputError, match="other settings"):
+    with pytest.raises(InputError):
         replace(work, changes=["training.batch=8"]).run_row(planned(plan, NAMES)[1], print)
-    with pytest.raises(InputError, match="BiATT-Pointer"):
+    with pytest.raises(InputError):
         planned(plans.TABLE1, ["CNN+LSTM"])
 
 
@@ -99,7 +99,7 @@ def test_programs_teach_the_rows_that_need_them_and_choices_are_made_on_dev(corp
     sizes = ["model.hidden=4", "teacher.scenes=8", "teacher.workers=1", "data.minimum_count=1"]
     without = reproduction(corpus, tmp_path / "runs", [*TINY, *sizes], plan)
     assert list(without.lacking(plan.rows)) == ["taught"]
-    with pytest.raises(InputError, match="--teacher"):
+    with pytest.raises(MissingRequirement):
         without.check([taught])
     programs = tmp_path / "programs.jsonl"
     line = {"sentence": "There is a yellow circle.", "program": "exist(filter_obj(all_items, lambda x: is_circle(x)))"}
@@ -111,13 +111,13 @@ def test_programs_teach_the_rows_that_need_them_and_choices_are_made_on_dev(corp
     assert ["--teacher programs.jsonl" in result.command for result in results if result] == [True, False]
     assert [result and result.test for result in results] == [None, None], "there is a test split"
     other = programs.rename(tmp_path / "other.jsonl")
-    with pytest.raises(InputError, match="other programs"):
+    with pytest.raises(InputError):
         replace(without, programs=[other]).check(plan.rows)
-    with pytest.raises(InputError, match="--teacher has no effect on table1"):
+    with pytest.raises(InputError):
         experiments.reproduce("table1", corpus, teacher=[other])
-    with pytest.raises(InputError, match=r"programs teach .*; give files of them with --teacher"):
+    with pytest.raises(MissingRequirement):
         experiments.reproduce("spatial", corpus)
-    with pytest.raises(InputError, match="--seeds 5000; give a number from 1 to 1,000"):
+    with pytest.raises(InputError):
         experiments.reproduce("table1", corpus, tmp_path / "many", [NAMES[1]], seeds=5000, dry_run=True)
 
 
@@ -191,25 +191,25 @@ def test_rows_that_cannot_be_compared_are_refused_before_any_is_trained(
     app = typer.Typer()
     app.command()(experiments.reproduce)
 
-    def refusal(data: Path, changes: list[str], *names: str) -> str:
+    def refused_at(data: Path, changes: list[str], *names: str) -> str | None:
         chosen = [part for name in names for part in ("--row", name)]
         settings = [part for change in changes for part in ("--set", change)]
         arguments = ["table1", "--data", str(data), "--out", str(tmp_path), *chosen, *settings]
         ended = CliRunner().invoke(app, arguments)
         assert isinstance(ended.exception, InputError), ended.exception
-        return str(ended.exception)
+        return str(ended.exception.where)
 
-    own = tmp_path / row.folder
-    assert refusal(other, TINY, *NAMES) == f"{own}: was started on another corpus; name another folder with --out"
-    assert "another corpus" in refusal(other, TINY, NAMES[0])  # the table would compare them
-    assert "other settings" in refusal(corpus, [*TINY, "training.batch=8"], *NAMES)
+    own = str(tmp_path / row.folder)
+    assert refused_at(other, TINY, *NAMES) == own
+    assert refused_at(other, TINY, NAMES[0]) == own  # the table would compare them
+    assert refused_at(corpus, [*TINY, "training.batch=8"], *NAMES) == own
     reproduction(corpus, tmp_path, ["training.batch=8"]).check([])  # no row is named
     begun_by_hand = tmp_path / "bienc" / "notes.txt"
     begun_by_hand.parent.mkdir()
     begun_by_hand.write_text("mine")
-    assert refusal(corpus, TINY, NAMES[0], "BiENC").startswith(f"{begun_by_hand.parent}: already exists")
+    assert refused_at(corpus, TINY, NAMES[0], "BiENC") == str(begun_by_hand.parent)
     nlvr.write(nlvr.split_file(corpus, "train"), yellow_circle_examples(48))
-    assert "its data has changed since" in refusal(corpus, TINY, NAMES[0])
+    assert refused_at(corpus, TINY, NAMES[0]) == own
 
 
 @pytest.mark.parametrize(
@@ -226,8 +226,9 @@ def test_a_change_that_would_undo_what_tells_rows_apart_is_refused(
     plan: plans.Plan, change: str, is_common: bool, corpus: Path, tmp_path: Path
 ) -> None:
     key = change.partition("=")[0]
-    with nullcontext() if is_common else pytest.raises(InputError, match=f"--set {key}: rows of this plan differ"):
+    with nullcontext() if is_common else pytest.raises(InputError) as caught:
         reproduction(corpus, tmp_path, [change], plan).check([])
+    assert caught is None or caught.value.where == f"--set {key}"
 
 
 def _splits(result: Result) -> tuple[Summary, Summary]:
@@ -235,9 +236,9 @@ def _splits(result: Result) -> tuple[Summary, Summary]:
     return result.dev, result.test
 
 
-def test_every_row_of_every_plan_can_be_configured_and_has_its_own_folder(tmp_path: Path) -> None:
+def test_every_row_of_every_plan_can_be_configured(corpus: Path, tmp_path: Path) -> None:
     for plan in plans.PLANS.values():
-        rows, work = planned(plan, []), reproduction(tmp_path, tmp_path, [], plan)
+        rows, work = planned(plan, []), reproduction(corpus, tmp_path / "runs", [], plan)
         lacking = work.lacking(rows)
         for row in (row for row in rows if row.name in lacking):
             assert row.input == "pixels" or row.programs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from veriscene.worlds.nlvr.corpus import Example
 
 T = TypeVar("T")
-MOST = 12  # examples in a figure: more do not fit on a page
+MAX_EXAMPLES = 12  # examples in a figure: more do not fit on a page
 
 figures = typer.Typer(
     help="Draw the figures of a paper as PDF and SVG, for a page of two columns.",
@@ -26,7 +26,7 @@ figures = typer.Typer(
     no_args_is_help=True,
 )
 OutFolder = Annotated[Path, typer.Option("--out", readable=False, help="Folder of the files. Replaces earlier ones.")]
-Count = Annotated[int, typer.Option("--count", min=1, max=MOST, help="How many examples.")]
+Count = Annotated[int, typer.Option("--count", min=1, max=MAX_EXAMPLES, help="How many examples.")]
 Identifiers = Annotated[
     str | None, typer.Option("--identifiers", metavar="N-M,…", help="These examples, separated by commas.")
 ]
@@ -41,14 +41,12 @@ def draw_order(model: Model, file: Examples, out: OutFolder, count: Count = 4, i
     Example: veriscene figures order biatt-pointer nlvr/dev/dev.json --out figures
     """
     _check_installed()
-    from veriscene.metrics.judged import typical
-    from veriscene.report import figures as drawing
+    from veriscene.report.figures import order
 
     judged = _judge(model, _examples(file, identifiers))
     if any(each.order is None for each in judged):
         raise InputError("does not choose an order of the scene's items", where=model, allowed="use a pointer network")
-    shown = judged if identifiers else _some(typical(judged, count), count, "that it judges right", file)
-    _write(out, "order", drawing.order(shown, model=_name(model)))
+    _write(out, "order", order(_typical(judged, count, identifiers, file), model=_name(model)))
 
 
 @figures.command("attention")
@@ -62,16 +60,13 @@ def draw_attention(
     Example: veriscene figures attention biatt-pointer nlvr/dev/dev.json --identifiers 3-0,17-2 --out figures
     """
     _check_installed()
-    from veriscene.metrics.judged import typical
-    from veriscene.report import figures as drawing
+    from veriscene.report.figures import attention
 
     judged = _judge(model, _examples(file, identifiers))
     if any(each.words_to_items is None and each.items_to_words is None for each in judged):
-        raise InputError(
-            "has no attention to the scene's items", where=model, allowed="use biatt-pointer, biatt or bidaf"
-        )
-    shown = judged if identifiers else _some(typical(judged, count), count, "that it judges right", file)
-    _write(out, "attention", drawing.attention(shown, model=_name(model)))
+        allowed = "use biatt-pointer, biatt or bidaf"
+        raise InputError("has no attention to the scene's items", where=model, allowed=allowed)
+    _write(out, "attention", attention(_typical(judged, count, identifiers, file), model=_name(model)))
 
 
 @figures.command("contrast")
@@ -90,19 +85,14 @@ def draw_contrast(
     Example: veriscene figures contrast biatt-pointer nlvr/dev/dev.json --baseline runs/bienc --out figures
     """
     _check_installed()
-    from veriscene.metrics.judged import contrasts, first_per_statement
-    from veriscene.report import figures as drawing
+    from veriscene.metrics.judged import contrasts
+    from veriscene.report.figures import contrast
 
-    examples = _examples(file, identifiers)
-    _check_labels(examples, file)
+    examples = _examples(file, identifiers, labelled=True)
     pairs = contrasts(_judge(model, examples), _judge(baseline, examples))
-    what = f"that {model} gets right and {baseline} wrong"
-    if identifiers:
-        pairs = _all_asked(pairs, examples, lambda pair: pair[0].example, what)
-    else:
-        pairs = first_per_statement(pairs, lambda pair: pair[0].example.statement)[:count]
-        pairs = _some(pairs, count, what, file)
-    _write(out, "contrast", drawing.contrast(pairs, model=_name(model), baseline=_name(baseline)))
+    found = {pair[0].example.identifier: pair for pair in pairs}
+    shown = _chosen(found, examples, count, identifiers, f"that {model} gets right and {baseline} wrong", file)
+    _write(out, "contrast", contrast(shown, model=_name(model), baseline=_name(baseline)))
 
 
 @figures.command("errors")
@@ -116,17 +106,13 @@ def draw_errors(
     Example: veriscene figures errors biatt-pointer nlvr/dev/dev.json --count 6 --out figures
     """
     _check_installed()
-    from veriscene.metrics.judged import first_per_statement, mistakes
-    from veriscene.report import figures as drawing
+    from veriscene.metrics.judged import mistakes
+    from veriscene.report.figures import errors
 
-    examples = _examples(file, identifiers)
-    _check_labels(examples, file)
-    wrong, what = mistakes(_judge(model, examples)), f"that {model} gets wrong"
-    if identifiers:
-        wrong = _all_asked(wrong, examples, lambda each: each.example, what)
-    else:
-        wrong = _some(first_per_statement(wrong, lambda each: each.example.statement)[:count], count, what, file)
-    _write(out, "errors", drawing.errors(wrong, model=_name(model)))
+    examples = _examples(file, identifiers, labelled=True)
+    found = {each.example.identifier: each for each in mistakes(_judge(model, examples))}
+    wrong = _chosen(found, examples, count, identifiers, f"that {model} gets wrong", file)
+    _write(out, "errors", errors(wrong, model=_name(model)))
 
 
 def _check_installed() -> None:
@@ -134,28 +120,26 @@ def _check_installed() -> None:
     require_matplotlib()
 
 
-def _examples(file: Path, identifiers: str | None) -> list[Example]:
-    """All examples, or those asked for, in the order in which they were asked for."""
+def _examples(file: Path, identifiers: str | None, *, labelled: bool = False) -> list[Example]:
+    """Returns all examples, or those asked for, in the order in which they were asked for."""
     from veriscene.worlds.nlvr import corpus as nlvr
 
     examples = nlvr.read(file)
-    if identifiers is None:
-        return examples
-    by_identifier = {example.identifier: example for example in examples}
-    names = list(dict.fromkeys(name.strip() for name in identifiers.split(",") if name.strip()))
-    for name in names:
-        if name not in by_identifier:
-            raise InputError(f"no example {name!r}", where=file, allowed="see --identifiers")
-    if not 1 <= len(names) <= MOST:
-        raise InputError(f"names {len(names)} examples", where="--identifiers", allowed=f"allowed: 1 to {MOST}")
-    return [by_identifier[name] for name in names]
-
-
-def _check_labels(examples: Sequence[Example], file: Path) -> None:
-    for example in examples:
+    if identifiers is not None:
+        by_identifier = {example.identifier: example for example in examples}
+        names = list(dict.fromkeys(name.strip() for name in identifiers.split(",") if name.strip()))
+        for name in names:
+            if name not in by_identifier:
+                raise InputError(f"no example {name!r}", where=file, allowed="see --identifiers")
+        if not 1 <= len(names) <= MAX_EXAMPLES:
+            allowed = f"allowed: 1 to {MAX_EXAMPLES}"
+            raise InputError(f"names {len(names)} examples", where="--identifiers", allowed=allowed)
+        examples = [by_identifier[name] for name in names]
+    for example in examples if labelled else ():
         if example.label is None:
             what = f"{example.identifier!r} has no label"
             raise InputError(what, where=example.place or file, allowed="only labelled examples are right or wrong")
+    return examples
 
 
 def _judge(model: str, examples: Sequence[Example]) -> list[Judged]:
@@ -165,22 +149,37 @@ def _judge(model: str, examples: Sequence[Example]) -> list[Judged]:
     return judged(load(model), examples)
 
 
-def _some(found: list[T], count: int, what: str, file: Path) -> list[T]:
-    """Those found, with a line if they are fewer than asked for; raises InputError if there are none."""
-    if not found:
+def _typical(judged: list[Judged], count: int, identifiers: str | None, file: Path) -> list[Judged]:
+    """Returns the examples that were asked for, or some that the model judges right."""
+    from veriscene.metrics.judged import typical
+
+    return judged if identifiers else _some(typical(judged, count), count, "that it judges right", file)
+
+
+def _chosen(
+    found: Mapping[str, T], examples: Sequence[Example], count: int, identifiers: str | None, what: str, file: Path
+) -> list[T]:
+    """Returns the examples that were asked for, or the first one found for each statement. `found` holds those that can
+    be shown, by identifier, the best ones first; raises InputError if one that was asked for is not among them."""
+    from veriscene.metrics.judged import first_per_statement
+
+    if identifiers:
+        for asked in examples:
+            if asked.identifier not in found:
+                raise InputError(f"{asked.identifier!r} is not an example {what}", where="--identifiers")
+        return [found[asked.identifier] for asked in examples]
+    statements = {example.identifier: example.statement for example in examples}
+    names = first_per_statement(found, statements.__getitem__)[:count]
+    return _some([found[name] for name in names], count, what, file)
+
+
+def _some(shown: list[T], count: int, what: str, file: Path) -> list[T]:
+    """Returns what is shown, with a line if it is less than asked for; raises InputError if it is nothing."""
+    if not shown:
         raise InputError(f"has no example {what}", where=file)
-    if len(found) < count:
-        output.say(f"only {len(found)} statements have an example {what}")
-    return found
-
-
-def _all_asked(found: list[T], examples: Sequence[Example], example: Callable[[T], Example], what: str) -> list[T]:
-    """Those found, in the order asked for; raises InputError if one of the examples is not among them."""
-    by_identifier = {example(each).identifier: each for each in found}
-    for asked in examples:
-        if asked.identifier not in by_identifier:
-            raise InputError(f"{asked.identifier!r} is not an example {what}", where="--identifiers")
-    return [by_identifier[asked.identifier] for asked in examples]
+    if len(shown) < count:
+        output.say(f"only {len(shown)} statements have an example {what}")
+    return shown
 
 
 def _name(model: str) -> str:

@@ -129,6 +129,8 @@ class Reproduction:
         """Raises InputError if a row cannot be trained, continued as it was started, or compared with the others."""
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is not a folder", where=self.folder, allowed="name another with --out")
+        for split in ("train", "dev"):
+            nlvr.split_file(self.data, split)
         self._check_changes()
         check_files(self.programs)
         for row in rows:
@@ -229,7 +231,7 @@ class Reproduction:
         return self._compared[key]
 
     @cached_property
-    def _examples(self) -> dict[str, list[nlvr.Example]]:
+    def _examples(self) -> dict[str, Sequence[nlvr.Example]]:
         """The labelled examples of each split that rows are judged on."""
         paths = {"dev": nlvr.split_file(self.data, "dev")}
         if self.plan.final:
