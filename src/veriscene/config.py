@@ -59,7 +59,9 @@ class DataConfig:
     # The order in which items are read, and in which a pointer network first sees them. In inference, "random" is a
     # fixed order that depends only on what the box holds.
     order: str = choice("random", ("random", "file", "sorted"))
-    minimum_count: int = number(3, 1, 10**6)  # words in fewer distinct statements become UNK
+    minimum_count: int = number(3, 1, 10**6)  # words that occur fewer times become UNK
+    # Where they are counted: in distinct statements, or in all examples, where a statement counts once for each scene.
+    counting: str = choice("statements", ("statements", "examples"))
     word_dropout: float = share(0.0)  # the share of words that become UNK, redrawn each epoch
     typing_noise: float = share(0.0)  # the share of words with a typing error, redrawn each epoch
     statements: int = number(4000, 10, 10**6)  # of the synthetic corpus that is made when no folder is given

@@ -9,7 +9,7 @@ from veriscene.models import load_preset
 from veriscene.training.settings import check_changes, with_effect
 
 EFFECTIVE = {
-    "maxent": ["model.penalty=3", "data.minimum_count=2", "training.seed=2"],
+    "maxent": ["model.penalty=3", "data.minimum_count=2", "data.counting=examples", "training.seed=2"],
     "mlp": ["model.mlp=8", "training.epochs=2", "data.word_dropout=0.1"],
     "relation-net": ["model.joint=8", "training.batch=8"],
     "bienc": ["data.order=file", "training.r_drop=1"],
