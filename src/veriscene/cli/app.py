@@ -31,13 +31,12 @@ app = typer.Typer(
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(quickstart, train, judge.evaluate, judge.predict, explain, judge.score, judge.export),
-    *(report, judge.models, reproduce, tune, pretrain, serve),
+    *(report, figures, judge.models, reproduce, tune, pretrain, serve),
 )
 for command in COMMANDS:
     app.command()(command)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
-app.add_typer(figures, name="figures")
 
 
 @app.callback(invoke_without_command=True)

@@ -187,8 +187,8 @@ def _commands(text: str) -> str:
 
 
 def inlined(svg: str, *, name: str) -> str:
-    """A figure's SVG file as an element of a page: it fills its place, is read out with its title and statements, and
-    its ids, of which only those in use are kept, start with `name`."""
+    """Turns a figure's SVG file into an element of a page: it fills its place, is read out with its title and
+    statements, and its ids, of which only those in use are kept, start with `name`."""
     root = ElementTree.fromstring(svg)
     told = (root.find(f".//{_DUBLIN_CORE}{part}") for part in ("title", "description"))
     label = ". ".join(" ".join((each.text or "").split()) for each in told if each is not None)

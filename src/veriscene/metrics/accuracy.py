@@ -21,6 +21,8 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Scores:
+    """How good the verdicts on some examples are."""
+
     accuracy: float
     interval: tuple[float, float]  # 95 %, of the accuracy; see `clustered_interval`
     consistency: float  # the share of presentations with every example correct
@@ -86,7 +88,7 @@ def score(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> Scores:
 
 
 def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> list[Slice]:
-    """The scores by scene type, statement length and keyword; empty slices are omitted."""
+    """Returns the scores by scene type, statement length and keyword; empty slices are omitted."""
     is_correct, slices = correct(examples, verdicts), []
     for (group, name), includes in _SLICES.items():
         members = [index for index, example in enumerate(examples) if includes(example)]
@@ -96,7 +98,7 @@ def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> list
 
 
 def phenomena(example: Example) -> list[str]:
-    """The kind of picture, and the kinds of words in the statement: names of slices of `breakdown`."""
+    """Returns the kind of picture and the kinds of words in the statement: names of slices of `breakdown`."""
     return [name for (group, name), includes in _SLICES.items() if group != "length" and includes(example)]
 
 
@@ -136,7 +138,7 @@ def per_statement(examples: Sequence[Example], values: Sequence[float] | np.ndar
 
 
 def clustered_interval(right: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
-    """The 95 % Wilson interval of an accuracy whose examples are independent only between clusters.
+    """Returns the 95 % Wilson interval of an accuracy whose examples are independent only between clusters.
 
     right, sizes: (cluster,), the number of correct examples and of all examples. The number of examples is divided by
     the design effect, the ratio of the accuracy's variance (linearized, between clusters) to the variance it would

@@ -34,25 +34,25 @@ class Judged:
 
     @property
     def is_right(self) -> bool | None:
-        """None if the example has no label."""
+        """Tells whether the verdict is the label; None if the example has none."""
         return None if self.example.label is None else self.verdict == self.example.label
 
     @property
     def confidence(self) -> float:
-        """The probability of the verdict given: 0.5 to 1."""
+        """Returns the probability of the verdict given, 0.5 to 1."""
         return max(self.probability, 1 - self.probability)
 
 
 def spread(members: Sequence[T], count: int) -> list[T]:
-    """Up to `count` members, evenly spaced from the first on."""
+    """Returns up to `count` members, evenly spaced from the first on."""
     if len(members) <= count:
         return list(members)
     return [members[number * len(members) // count] for number in range(count)]
 
 
 def typical(judged: Sequence[Judged], count: int) -> list[Judged]:
-    """Up to `count` examples that are not wrong, of different statements: towers and scatter in turn, each kind evenly
-    spaced over the file. Boxes with a single item, whose order and attention are trivial, are avoided."""
+    """Returns up to `count` examples that are not wrong, of different statements: towers and scatter in turn, each kind
+    evenly spaced over the file. Boxes with a single item, whose order and attention are trivial, are avoided."""
     busy = [each for each in judged if each.is_right is not False and min(_items(each)) > 1]
     busy = _distinct(busy) or _distinct(each for each in judged if each.is_right is not False)
     towers = [each for each in busy if each.example.scene.is_towers]
@@ -63,12 +63,12 @@ def typical(judged: Sequence[Judged], count: int) -> list[Judged]:
 
 
 def mistakes(judged: Iterable[Judged]) -> list[Judged]:
-    """The wrong verdicts, the most confident first."""
+    """Returns the wrong verdicts, the most confident first."""
     return sorted((each for each in judged if each.is_right is False), key=lambda each: -each.confidence)
 
 
 def contrasts(judged: Sequence[Judged], baseline: Sequence[Judged]) -> list[tuple[Judged, Judged]]:
-    """What the model gets right and the baseline wrong, by how far apart the two probabilities are.
+    """Returns what the model gets right and the baseline wrong, the probabilities that are furthest apart first.
 
     Both must have judged the same examples in the same order.
     """
@@ -78,7 +78,7 @@ def contrasts(judged: Sequence[Judged], baseline: Sequence[Judged]) -> list[tupl
 
 
 def first_per_statement(found: Iterable[T], statement: Callable[[T], str]) -> list[T]:
-    """The first member for each statement, in order. Sentences that differ only in spaces or case are one statement."""
+    """Returns the first member for each statement, in order. Sentences that differ only in spaces or case are one."""
     kept: dict[str, T] = {}
     for member in found:
         kept.setdefault(" ".join(statement(member).lower().split()), member)
@@ -99,6 +99,8 @@ Programs = Mapping[str, Program]  # by `sentence_key`
 
 
 class Fault(Enum):
+    """What a mistake is due to, as the program of its statement tells."""
+
     LABEL = "label or program"  # the program contradicts the label, so one of the two is wrong
     MODEL = "model"  # the program confirms the label
     UNKNOWN = "no program"
@@ -115,12 +117,12 @@ class WrongStatement:
 
 
 def sentence_key(sentence: str) -> str:
-    """Equal for sentences that differ only in spaces."""
+    """Returns a key that is equal for sentences that differ only in spaces."""
     return " ".join(sentence.split())
 
 
 def by_sentence(statements: Iterable[Stated]) -> dict[str, Program]:
-    """The first program of each sentence."""
+    """Returns the first program of each sentence."""
     programs: dict[str, Program] = {}
     for each in statements:
         programs.setdefault(sentence_key(each.text), each.program)
@@ -128,14 +130,14 @@ def by_sentence(statements: Iterable[Stated]) -> dict[str, Program]:
 
 
 def fault(example: Example, program: Program | None) -> Fault:
-    """What is at fault if a model judged the example wrong."""
+    """Tells what is at fault if a model judged the example wrong."""
     if program is None:
         return Fault.UNKNOWN
     return Fault.MODEL if program.holds(example.scene) == example.label else Fault.LABEL
 
 
 def wrong_statements(models: Sequence[Sequence[Judged]], programs: Programs) -> list[WrongStatement]:
-    """Every example that a model judged wrong, by statement; the most confident mistake first.
+    """Returns every example that a model judged wrong, by statement, the most confident mistake first.
 
     All models must have judged the same labelled examples, in the same order.
     """
@@ -153,5 +155,5 @@ def wrong_statements(models: Sequence[Sequence[Judged]], programs: Programs) -> 
 
 
 def _confidence(verdicts: tuple[Judged, ...]) -> float:
-    """Of the most confident mistake."""
+    """Returns the confidence of the most confident mistake."""
     return max(each.confidence for each in verdicts if each.is_right is False)

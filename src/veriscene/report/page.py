@@ -1,4 +1,4 @@
-"""The page: scores, comparison, curves, calibration, breakdown, mistakes, and how the runs were made."""
+"""A run, or two side by side, as one self-contained HTML page: scores, comparison, curves, calibration, breakdown, mistakes, and how the runs were made."""
 
 from __future__ import annotations
 
@@ -61,6 +61,8 @@ _FAULTS = {
 
 @dataclass(frozen=True)
 class ReportedRun:
+    """What a page shows of a run."""
+
     name: str
     facts: Sequence[tuple[str, str]]  # where the run came from: command, commit, …
     settings: Mapping[str, object]  # by section.key
@@ -76,7 +78,7 @@ class ReportedRun:
 
 
 def page(title: str, subtitle: str, runs: Sequence[ReportedRun], programs: Programs | None = None) -> str:
-    """One run or two as HTML that is also well-formed XML.
+    """Writes one run or two as HTML that is also well-formed XML.
 
     The runs must have judged the same labelled examples, in the same order. With programs, each mistake is attributed
     to the model, or to label or program.
@@ -104,13 +106,13 @@ since the examples of a statement tend to be right or wrong together.</p>
 
 
 def majority(examples: Sequence[Example]) -> float:
-    """The accuracy of always giving the more frequent label."""
+    """Returns the accuracy of always giving the more frequent label."""
     true = sum(example.label is True for example in examples) / len(examples)
     return max(true, 1 - true)
 
 
 def document(title: str, body: str, *, style: str = "") -> str:
-    """A page that loads nothing, as HTML that is also well-formed XML if `body` is; `style` adds rules of its own."""
+    """Writes a page that loads nothing, as HTML that is also well-formed XML if `body` is; `style` adds rules."""
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width,initial-scale=1"/>
 <title>{escape(title)}</title><style>{STYLE}{style}</style></head><body><main>{body}</main></body></html>
@@ -118,7 +120,7 @@ def document(title: str, body: str, *, style: str = "") -> str:
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> str:
-    """Names and values as a table, which small screens show as a list."""
+    """Writes names and values as a table, which small screens show as a list."""
     cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
     return f'<div class="wide"><table class="facts">{cells}</table></div>'
 
