@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
 from veriscene import models
-from veriscene.config import Config, presets
+from veriscene.config import Config, changes_between, presets, train_command
 from veriscene.data.vocabulary import SPECIAL
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.metrics.accuracy import Scores
-from veriscene.training.settings import has_effect
+from veriscene.training.settings import with_effect
 
 SPLITS = {
     "dev": "dev (optimistic: the weights were chosen on it)",
@@ -111,29 +110,18 @@ For research on grounded language, for teaching, and as a baseline. It knows the
 
 
 def training_command(config: Config, supervision: str) -> str:
-    """A command that trains with exactly these settings: the nearest preset and the settings that differ."""
+    """Writes a command that trains with exactly these settings: the nearest preset and the settings that differ."""
     taught = supervision == "programs" or config.teacher.statements > 0
-    nearest = min(
-        ((name, _changes(config, models.load_preset(name), taught=taught)) for name in sorted(presets())),
-        key=lambda found: (len(found[1]), found[0]),
-    )
-    settings = [part for change in nearest[1] for part in ("--set", change)]
-    seed = ["--seed", str(config.training.seed)]
-    teacher = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
-    return shlex.join(["veriscene", "train", nearest[0], "--data", "CORPUS", *teacher, *seed, *settings])
 
+    def changes(preset: str) -> list[str]:
+        between = changes_between(models.load_preset(preset), config)
+        named = [change for change in between if not change.startswith(("training.seed=", "teacher.workers="))]
+        return with_effect(named, config.model, corpus_given=True, taught=taught)
 
-def _changes(config: Config, preset: Config, *, taught: bool) -> list[str]:
-    """What --set makes of the preset these settings, in their order; the seed has its own option."""
-    theirs = preset.to_json()
-    return [
-        f"{section}.{key}={str(value).lower() if isinstance(value, bool) else value}"
-        for section, settings in config.to_json().items()
-        for key, value in settings.items()
-        if theirs[section].get(key) != value
-        and f"{section}.{key}" not in ("training.seed", "teacher.workers")
-        and has_effect(config.model, f"{section}.{key}", corpus_given=True, taught=taught)
-    ]
+    nearest = min(sorted(presets()), key=lambda name: len(changes(name)))
+    options = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
+    options += ["--seed", str(config.training.seed)]
+    return train_command(nearest, changes(nearest), data="CORPUS", options=options)
 
 
 def _figures(scores: Mapping[str, Scores]) -> dict[str, Any]:

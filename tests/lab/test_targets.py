@@ -8,9 +8,8 @@ import numpy as np
 import torch
 
 from veriscene.data.items import item_features
-from veriscene.lab.describing import DescribingBackbone, together
-from veriscene.lab.rendered import random_scenes
-from veriscene.lab.surroundings import BOX_TARGETS, ITEM_TARGETS, describe
+from veriscene.lab.pretrain import random_scenes
+from veriscene.lab.targets import ITEM_TARGETS, TARGETS, TargetBackbone, cell_targets
 from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.vision import cells
 from veriscene.models.vision.resnet_v1 import ResNetV1
@@ -62,33 +61,30 @@ def expected_of_box(box: Box) -> list[float]:
 
 
 def test_cells_tell_the_item_in_them_its_surroundings_and_the_counts_of_the_box() -> None:
-    rng = np.random.default_rng(1)
-    boxes = [box for scene in random_scenes(rng, 60) for box in scene.boxes]
-    told = describe(torch.from_numpy(cells.targets(boxes)))
-    assert told.items.shape == (len(boxes), 100, ITEM_TARGETS) and told.boxes.shape == (len(boxes), BOX_TARGETS)
+    boxes = [box for scene in random_scenes(np.random.default_rng(1), 60) for box in scene.boxes]
+    told = cell_targets(torch.from_numpy(cells.targets(boxes)))
+    assert told.shape == (len(boxes), 100, TARGETS)
     for number, box in enumerate(boxes):
-        expected = torch.zeros(100, ITEM_TARGETS)
+        expected = torch.zeros(100, 1 + ITEM_TARGETS)
         for item in box.items:
             row, column = (item.y + item.size.value // 2) // 10, (item.x + item.size.value // 2) // 10
-            assert told.present[number, 10 * row + column]
-            expected[10 * row + column] = torch.tensor(expected_of_item(item, box))
-        assert torch.allclose(told.items[number], expected, atol=1e-5)
-        assert told.present[number].sum() == len(box.items)
-        assert told.boxes[number].tolist() == expected_of_box(box)
+            expected[10 * row + column] = torch.tensor([1.0, *expected_of_item(item, box)])
+        assert torch.allclose(told[number, :, : 1 + ITEM_TARGETS], expected, atol=1e-5)
+        assert told[number, :, 1 + ITEM_TARGETS :].tolist() == [expected_of_box(box)] * 100
 
 
-def test_an_item_alone_has_no_surroundings_but_walls() -> None:
+def test_an_item_alone_has_no_neighbours_but_walls() -> None:
     lone = Box(random_scenes(np.random.default_rng(3), 1)[0].boxes[0].items[:1])
-    told = describe(torch.from_numpy(cells.targets([lone])))
-    assert told.present.sum() == 1
-    assert told.items[0, told.present[0]][0].tolist() == torch.tensor(expected_of_item(lone.items[0], lone)).tolist()
+    (told,) = cell_targets(torch.from_numpy(cells.targets([lone])))
+    (item,) = told[told[:, 0] == 1]
+    assert item[1 : 1 + ITEM_TARGETS].tolist() == torch.tensor(expected_of_item(lone.items[0], lone)).tolist()
 
 
 def test_a_map_that_holds_the_targets_is_exact_and_has_no_loss() -> None:
     boxes = [box for scene in random_scenes(np.random.default_rng(2), 10) for box in scene.boxes]
     classes = torch.from_numpy(cells.targets(boxes))
-    network = DescribingBackbone(ResNetV1(size=160, stride=16, depths=(1, 1, 1, 1), width=16))
-    targets = together(describe(classes))
+    network = TargetBackbone(ResNetV1(size=160, stride=16, depths=(1, 1, 1, 1), width=16))
+    targets = cell_targets(classes)
     features = network.encode(targets)
     assert features.shape == (len(boxes), 100, network.backbone.channels) and features.min() >= 0
     torch.testing.assert_close(network.decode(features), targets, atol=1e-4, rtol=1e-4)

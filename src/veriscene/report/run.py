@@ -10,16 +10,15 @@ import torch
 from accelerate import Accelerator
 
 from veriscene import __version__, files
+from veriscene.config import flat
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.evaluate import judged, probabilities
 from veriscene.judge.judge import TorchJudge
-from veriscene.lab.settings import flat
 from veriscene.language.notation import read_programs
 from veriscene.metrics import accuracy as metrics
-from veriscene.metrics.faults import by_sentence
-from veriscene.metrics.judged import Judged, first_per_statement, mistakes, typical
-from veriscene.report import ReportedRun, majority, page
+from veriscene.metrics.judged import Judged, by_sentence, first_per_statement, mistakes, typical
+from veriscene.report.page import ReportedRun, majority, page
 from veriscene.training import run as runs
 from veriscene.training.progress import read_log
 from veriscene.training.run_record import read_record
@@ -35,6 +34,8 @@ _CAPTIONS = {"max": "the verdict is the highest of them", "mean": "the verdict i
 
 @dataclass(frozen=True)
 class Report:
+    """What was scored, and where it is written."""
+
     scores: metrics.Scores  # of the first run
     majority: float  # the accuracy of always giving the more frequent answer
     report: Path

@@ -1,21 +1,24 @@
-"""The page: what the paper published next to what was measured here, whatever there is of it so far."""
+"""The page of a plan: what the paper published next to what was measured here, whatever there is of it so far."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import groupby
+from xml.etree import ElementTree
 
-from veriscene.lab.paper import published
-from veriscene.lab.paper.published import PublishedFigure
-from veriscene.lab.plans import MEASURED_AS, Row
-from veriscene.lab.summary import Summary
+from veriscene.lab.plans import Figure, Row
 from veriscene.lab.table import Compared, Result, Table
+from veriscene.metrics.accuracy import Summary
 from veriscene.metrics.comparison import Difference
-from veriscene.report.document import document, facts
+from veriscene.report.page import document, facts
 
-_INPUTS = {"structured": "Structured representations", "pixels": "Raw images"}
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+# What matplotlib asks for in a style sheet, which would hold for the whole page.
+_LINES = "stroke-linejoin:round;stroke-linecap:butt"
+# The axes fill the figure, so that clipping at their border does nothing.
+_DROPPED_ELEMENTS = {"metadata", "style", "title", "clipPath"}
+_DROPPED_ATTRIBUTES = {"clip-path", "version"}
 _SPLITS = {"dev": "dev", "test": "Test-P", "both": "both"}
 # Heat maps need the whole width. On small screens they scroll, and so do tables, whose first column stays.
 _STYLE = """
@@ -36,64 +39,56 @@ _HEAD = """<tr><th scope="col" rowspan="2">row</th><th scope="colgroup" colspan=
 <th scope="col" class="n">Test-P</th></tr>"""
 
 
-@dataclass(frozen=True)
-class Shown:
-    """What there is of a reproduction."""
+def page(
+    table: Table,
+    absent: Mapping[str, str],
+    drawn: Mapping[str, str],
+    undrawn: Mapping[str, str],
+    origin: Sequence[tuple[str, str]],
+    runs: Sequence[tuple[str, str]],
+) -> str:
+    """Returns HTML that is also well-formed XML, and loads nothing.
 
-    table1: Table
-    ablations: Table
-    absent: Mapping[str, str]  # why rows have no result, by name
-    figures: Mapping[str, str]  # SVG elements by name
-    undrawn: Mapping[str, str]  # why figures are missing, by name
-    origin: Sequence[tuple[str, str]]  # command, commit, machine, …
-    runs: Sequence[tuple[str, str]]  # how each row was trained
-
-
-def page(shown: Shown) -> str:
-    """HTML that is also well-formed XML, and loads nothing."""
-    both = (shown.table1, shown.ablations)
-    measured, rows = sum(len(table.results) for table in both), sum(len(table.plan.rows) for table in both)
-    drawn, figures = len(shown.figures), len(shown.figures) + len(shown.undrawn)
+    `absent` and `undrawn` say why rows and figures are missing, by name; `drawn` are the others as SVG files. `origin`
+    are facts about the page, `runs` about each row.
+    """
+    plan = table.plan
+    trained = f"<details><summary>How each row was trained</summary>{facts(runs)}</details>" if runs else ""
     sections = [
-        ("Table 1", _note(published.TABLE1_CAPTION) + _rows(shown.table1, shown) + _note(published.BACKBONES)),
-        ("Differences between rows", _note(published.CLAIMS) + _differences(shown.table1, shown)),
-        (
-            "Ablations",
-            _note(published.ABLATIONS) + _rows(shown.ablations, shown) + _differences(shown.ablations, shown),
-        ),
-        *((each.heading, _figure(each, shown)) for each in published.FIGURES),
-        ("How it was made", _origin(shown)),
+        ("Rows", "".join(map(_note, plan.notes)) + _rows(table, absent)),
+        ("Differences between rows", _differences(table)),
+        *((figure.heading, _figure(figure, drawn, undrawn)) for figure in plan.figures),
+        ("How it was made", facts(origin) + trained),
     ]
-    body = "".join(f"<h2>{escape(heading)}</h2>{content}\n" for heading, content in sections)
-    title = f"{published.TITLE}: the paper and this reproduction"
-    content = f"""<h1>{escape(title)}</h1><p class="quiet">{escape(published.SOURCE)}. Here: {measured} of {rows} rows
-measured, {drawn} of {figures} figures drawn.</p>
+    body = "".join(f"<h2>{escape(heading)}</h2>{content}\n" for heading, content in sections if content)
+    figures = f", {len(drawn)} of {len(drawn) + len(undrawn)} figures drawn" if plan.figures else ""
+    content = f"""<h1>{escape(plan.title)}: the paper and this reproduction</h1>
+<p class="quiet">{len(table.results)} of {len(plan.rows)} rows measured here{figures}.</p>
 <p class="quiet">Accuracy in %. Here: the mean over seeds, ± their standard deviation; the weights of each seed are
 those with the best dev accuracy; the test split was judged once per row. Consistency: the share of presentations of
 which every example is right.</p>
 {body}"""
-    return document(title, content, style=_STYLE)
+    return document(plan.title, content, style=_STYLE)
 
 
 # ---------------------------------------------------------------- tables
 
 
-def _rows(table: Table, shown: Shown) -> str:
-    """All rows of a plan; below the table, why some have no result."""
+def _rows(table: Table, absent: Mapping[str, str]) -> str:
+    """All rows of the plan; below the table, why some have no result."""
     results = {result.row.name: result for result in table.results}
     lines = _HEAD
-    for kind, rows in groupby(table.plan.rows, key=lambda row: row.input):
-        lines += f'<tr class="group"><th scope="colgroup" colspan="8">{_INPUTS[kind]}</th></tr>'
-        lines += "".join(_row(row, results.get(row.name), _published(row, shown)) for row in rows)
-    absent = [(row.name, shown.absent[row.name]) for row in table.plan.rows if row.name not in results]
-    return _scrollable(table.plan.title, lines) + _reasons(absent)
+    for heading, rows in groupby(table.plan.rows, key=lambda row: row.heading):
+        lines += f'<tr class="group"><th scope="colgroup" colspan="8">{heading}</th></tr>'
+        lines += "".join(_row(row, results.get(row.name)) for row in rows)
+    return _scrollable(table.plan.title, lines) + _reasons(absent.items())
 
 
-def _row(row: Row, result: Result | None, paper: Row) -> str:
+def _row(row: Row, result: Result | None) -> str:
     dev, test = (None, None) if result is None else (result.dev, result.test)
-    theirs = paper.published or (None, None)
+    theirs = row.published or (None, None)
     consistency = [None if summary is None else 100 * summary.consistency for summary in (dev, test)]
-    cells = [theirs[0], dev, theirs[1], test, paper.unreleased, *consistency]
+    cells = [theirs[0], dev, theirs[1], test, row.unreleased, *consistency]
     told = "not measured here"
     if result is not None:
         count = len(result.dev.scores)
@@ -111,15 +106,9 @@ def _figure_of(value: Summary | float | None) -> str:
     return f"{value:.1f}"
 
 
-def _published(row: Row, shown: Shown) -> Row:
-    """The row of Table 1 that has the published figures."""
-    name = MEASURED_AS.get(row.name, row.name)
-    return next((each for each in shown.table1.plan.rows if each.name == name), row)
-
-
-def _differences(table: Table, shown: Shown) -> str:
+def _differences(table: Table) -> str:
     if not table.compared:
-        return "<p>Compared as soon as two rows to compare are measured.</p>"
+        return "<p>Compared as soon as two rows to compare are measured.</p>" if table.plan.compared else ""
     names = list(table.compared[0].differences)
     splits = [name for name in names if name != "both"]
     first = "".join(f'<th scope="colgroup" colspan="2" class="n">{_SPLITS[name]}</th>' for name in splits)
@@ -127,16 +116,16 @@ def _differences(table: Table, shown: Shown) -> str:
     second = '<th scope="col" class="n">paper</th><th scope="col" class="n">here</th>' * len(splits)
     second += '<th scope="col" class="n">here</th>' if "both" in names else ""
     head = f'<tr><th scope="col" rowspan="2">first minus second</th>{first}</tr><tr>{second}</tr>'
-    lines = "".join(_difference(pair, shown) for pair in table.compared)
+    rows = {row.name: row for row in table.plan.rows}
+    lines = "".join(_difference(pair, rows) for pair in table.compared)
     note = (
         "In points. Small: 95 % intervals, by a bootstrap over statements and seeds. Bold: the interval excludes zero."
     )
     return _scrollable(f"Differences between rows: {table.plan.title}", head + lines) + _note(note)
 
 
-def _difference(pair: Compared, shown: Shown) -> str:
-    rows = {row.name: row for table in (shown.table1, shown.ablations) for row in table.plan.rows}
-    first, second = (_published(rows[name], shown).published for name in (pair.first, pair.second))
+def _difference(pair: Compared, rows: Mapping[str, Row]) -> str:
+    first, second = rows[pair.first].published, rows[pair.second].published
     theirs = ["–", "–"]
     if first is not None and second is not None:
         theirs = [f"{one - other:+.1f}" for one, other in zip(first, second, strict=True)]
@@ -171,25 +160,20 @@ def _reasons(absent: Iterable[tuple[str, str]]) -> str:
     return f"<p>Not measured here:</p><ul>{items}</ul>" if items else ""
 
 
-# ---------------------------------------------------------------- figures and origin
+# ---------------------------------------------------------------- figures
 
 
-def _figure(figure: PublishedFigure, shown: Shown) -> str:
+def _figure(figure: Figure, drawn: Mapping[str, str], undrawn: Mapping[str, str]) -> str:
     caption = "" if figure.caption is None else f"<blockquote>{escape(figure.caption)}</blockquote>"
     theirs = f'<div class="card"><h3>In the paper</h3>{caption}<p>{escape(figure.shows)}</p></div>'
-    drawn = ""
-    for name in figure.ours:
-        if name in shown.figures:
-            drawn += f'<div class="figure {name}" tabindex="0">{shown.figures[name]}</div>'
+    pictures = ""
+    for name, _ in figure.ours:
+        if name in drawn:
+            pictures += f'<div class="figure {name}" tabindex="0">{inlined(drawn[name], name=name)}</div>'
         else:
-            drawn += f"<p><strong>{escape(name)}</strong>: {_commands(shown.undrawn[name])}</p>"
-    ours = f'<div class="card"><h3>Here</h3><p>{escape(figure.here)}</p>{drawn}</div>'
-    return f'<div class="pair {figure.ours[0] if figure.ours else ""}">{theirs}{ours}</div>'
-
-
-def _origin(shown: Shown) -> str:
-    folded = f"<details><summary>How each row was trained</summary>{facts(shown.runs)}</details>" if shown.runs else ""
-    return facts(shown.origin) + folded
+            pictures += f"<p><strong>{escape(name)}</strong>: {_commands(undrawn[name])}</p>"
+    ours = f'<div class="card"><h3>Here</h3><p>{escape(figure.here)}</p>{pictures}</div>'
+    return f'<div class="pair {figure.ours[0][0] if figure.ours else ""}">{theirs}{ours}</div>'
 
 
 def _note(text: str) -> str:
@@ -200,3 +184,35 @@ def _commands(text: str) -> str:
     """Plain text in which `commands` are set as code."""
     parts = escape(text).split("`")
     return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+
+
+def inlined(svg: str, *, name: str) -> str:
+    """Turns a figure's SVG file into an element of a page: it fills its place, is read out with its title and
+    statements, and its ids, of which only those in use are kept, start with `name`."""
+    root = ElementTree.fromstring(svg)
+    told = (root.find(f".//{_DUBLIN_CORE}{part}") for part in ("title", "description"))
+    label = ". ".join(" ".join((each.text or "").split()) for each in told if each is not None)
+    used = {value[1:] for each in root.iter() for key, value in each.items() if _local(key) == "href"}
+    for element in list(root.iter()):
+        for child in [child for child in element if _local(child.tag) in _DROPPED_ELEMENTS]:
+            element.remove(child)
+        attributes = {_local(key): " ".join(value.split()) for key, value in element.items()}
+        if attributes.get("id") not in used:
+            attributes.pop("id", None)
+        if "id" in attributes:
+            attributes["id"] = f"{name}-{attributes['id']}"
+        if "href" in attributes:
+            attributes["href"] = f"#{name}-{attributes['href'][1:]}"
+        element.tag = _local(element.tag)
+        element.attrib.clear()
+        element.attrib.update({key: value for key, value in attributes.items() if key not in _DROPPED_ATTRIBUTES})
+        element.text = element.tail = None
+    for key in ("width", "height"):
+        del root.attrib[key]
+    root.attrib.update({"role": "img", "aria-label": label, "style": _LINES})
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _local(name: str) -> str:
+    """Without its namespace."""
+    return name.rpartition("}")[2]
