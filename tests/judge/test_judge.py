@@ -22,7 +22,7 @@ from veriscene.data.vocabulary import tokenize
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.judge import STREAM_BATCH, Judge, Question, TorchJudge, Verdict
-from veriscene.judge.onnx.judge import OnnxJudge
+from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.world.scene import Box, Scene, scene_to_json
 from veriscene.worlds.nlvr.corpus import MAX_WORDS
 

@@ -235,7 +235,7 @@ def export(
     Example: veriscene export best best.onnx
     """
     from veriscene.judge import checkpoint as checkpoints
-    from veriscene.judge.onnx.export import export as write_onnx
+    from veriscene.judge.export import export as write_onnx
 
     write_onnx(checkpoints.load(model), out, say=output.say)
     print(out)

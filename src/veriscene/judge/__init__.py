@@ -22,7 +22,7 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
     if eyes or has_eyes:
         return EyesJudge(load(plain if has_eyes else model, device=device), Eyes.load(device=device))
     if str(model).endswith(ONNX):
-        from veriscene.judge.onnx.judge import OnnxJudge
+        from veriscene.judge.onnx_judge import OnnxJudge
 
         return OnnxJudge.load(model, device=device)
     return TorchJudge.load(model, device=device)

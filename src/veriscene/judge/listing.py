@@ -14,7 +14,7 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS, Checkpoint
 from veriscene.judge.eyes import PIXELS, EyesJudge
 from veriscene.judge.judge import Judge, TorchJudge
-from veriscene.judge.onnx.judge import OnnxJudge
+from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.models.vision.eyes import SHIPPED as EYES
 
 

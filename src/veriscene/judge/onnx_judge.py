@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from veriscene import __version__, models
+from veriscene import models
 from veriscene.config import Config
 from veriscene.data.batch import Batch, required
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
-from veriscene.judge.checkpoint import MOST_BYTES, Checkpoint
+from veriscene.judge.checkpoint import MOST_BYTES
 from veriscene.judge.judge import Array, Judge, Question, Verdict
 from veriscene.models import Order
 
@@ -111,17 +111,6 @@ def open_session(model: Path | bytes, *, threads: int) -> Any:
     except Exception as error:  # the runtime's exceptions have no common base class
         what = f"damaged, or not an ONNX file ({str(error).splitlines()[0]})"
         raise InputError(what, where=model if isinstance(model, Path) else None) from None
-
-
-def metadata(checkpoint: Checkpoint) -> dict[str, str]:
-    """All that a judge needs besides the graph."""
-    return {
-        FORMAT_KEY: FORMAT,
-        "veriscene": __version__,
-        "config": json.dumps(checkpoint.config.to_json()),
-        "vocabulary": json.dumps(checkpoint.encoder.vocabulary.words),
-        "order": checkpoint.model.order.value,
-    }
 
 
 def _read_metadata(judge: OnnxJudge, found: Mapping[str, str], where: str) -> None:
