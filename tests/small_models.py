@@ -18,8 +18,8 @@ from veriscene import models
 from veriscene.config import Config, DataConfig
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.judge.checkpoint import Checkpoint
-from veriscene.judge.judge import Judge, TorchJudge
 from veriscene.judge.export import export
+from veriscene.judge.judge import Judge, TorchJudge
 from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.worlds.nlvr.corpus import Example
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veriscene.errors import InputError
 from veriscene.data.vocabulary import PADDING, SPECIAL, UNKNOWN, Vocabulary, tokenize
+from veriscene.errors import InputError
 
 STATEMENTS = st.lists(st.lists(st.sampled_from("abcdef"), unique=True).map(" ".join), max_size=12)
 

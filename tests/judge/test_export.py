@@ -23,8 +23,8 @@ from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import Checkpoint
-from veriscene.judge.judge import TorchJudge
 from veriscene.judge.export import export
+from veriscene.judge.judge import TorchJudge
 from veriscene.judge.onnx_judge import OnnxJudge, open_session
 from veriscene.models.base import Judgement, Model
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS

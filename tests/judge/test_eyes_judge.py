@@ -16,8 +16,7 @@ from samples import random_box
 from small_models import EXAMPLES, small_checkpoint
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
-from veriscene.judge.eyes import EyesJudge
-from veriscene.judge.judge import Question, TorchJudge
+from veriscene.judge.judge import EyesJudge, Question, TorchJudge
 from veriscene.models.vision import eyes as vision
 from veriscene.models.vision.eyes import Eyes
 from veriscene.world.scene import Scene

@@ -290,7 +290,7 @@ def _is_real(batch: Batch, name: str) -> Tensor:
 
 
 def random_batch(size: int, words: int, items: int, encoder: Encoder, *, rng: random.Random) -> Batch:
-    """Returns random statements and items. The first statement and the first box have the greatest length, others any."""
+    """Returns random statements and items. The first statement and box have the greatest length, others any."""
     words_known = len(encoder.vocabulary)
     lengths = [words, *(rng.randint(1, words) for _ in range(size - 1))]
     counts = [items, *(rng.randint(1, items) for _ in range(size * BOXES_PER_SCENE - 1))]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from samples import small_config, write_corpus
 from veriscene.config import Config
-from veriscene.worlds.nlvr.scene_drawing import draw_scene
+from veriscene.data.teacher.source import TeacherSource
 from veriscene.models import load_preset
 from veriscene.worlds.nlvr.corpus import Example
-from veriscene.data.teacher.source import TeacherSource
+from veriscene.worlds.nlvr.scene_drawing import draw_scene
 
 BLACK_TOP = "exist(filter_obj(all_items, lambda x: is_black(x) and is_top(x)))"
 YELLOW_CIRCLE = "exist(filter_obj(all_items, lambda x: is_yellow(x) and is_circle(x)))"

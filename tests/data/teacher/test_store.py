@@ -13,10 +13,10 @@ import pytest
 import torch
 from teacher_toys import GRAMMAR, teacher
 
-from veriscene.errors import InputError
 from veriscene.data.batch import Batch
 from veriscene.data.teacher import store
 from veriscene.data.teacher.workers import Workers
+from veriscene.errors import InputError
 from waiting import wait_until
 
 

@@ -17,13 +17,6 @@ import torch
 from teacher_toys import GRAMMAR, ONE_SIDED, STATEMENTS, config, corpus, examples, programs, teacher
 
 from veriscene.config import TeacherConfig
-from veriscene.errors import InputError
-from veriscene.worlds.nlvr import grammar
-from veriscene.language.notation import Statement, parse
-from veriscene.worlds.nlvr.variation import COLORS, SHAPES
-from veriscene.models import load_preset
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.world.scene import Item, Scene, parse_scene, scene_to_json
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import ItemOrder
 from veriscene.data.teacher import statements
@@ -31,6 +24,13 @@ from veriscene.data.teacher.maker import Made, Maker
 from veriscene.data.teacher.source import TeacherSource
 from veriscene.data.teacher.statements import draw_statements, plain
 from veriscene.data.teacher.variants import vary_statements
+from veriscene.errors import InputError
+from veriscene.language.notation import Statement, parse
+from veriscene.models import load_preset
+from veriscene.world.scene import Item, Scene, parse_scene, scene_to_json
+from veriscene.worlds.nlvr import grammar
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.variation import COLORS, SHAPES
 
 
 def everything(source: TeacherSource, epoch: int) -> Made:

@@ -17,14 +17,14 @@ from accelerate import Accelerator
 from teacher_toys import config, corpus, programs, teacher
 
 from veriscene import models
+from veriscene.data.teacher.maker import Maker
 from veriscene.errors import InputError
-from veriscene.lab import seeds
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.training import run
 from veriscene.judge.checkpoint import Checkpoint
+from veriscene.lab import seeds
+from veriscene.training import run
 from veriscene.training.progress import read_log
 from veriscene.training.run_record import read_record
-from veriscene.data.teacher.maker import Maker
 from veriscene.training.trainer import StepTrainer
 from waiting import wait_until
 

@@ -15,9 +15,9 @@ from veriscene.errors import InputError
 from veriscene.lab.settings import as_changes, configure, flat, train_command, written
 from veriscene.lab.tuning import DEFAULT_SPACE
 from veriscene.lab.tuning import SPACE_FORMS as FORMS
+from veriscene.models import has_effect
 from veriscene.models.base import Progress, silent
 from veriscene.training.run import data_digest, open_source
-from veriscene.training.settings import has_effect
 
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
 Space = Mapping[str, Distribution]  # by section.key
