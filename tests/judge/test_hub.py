@@ -20,6 +20,7 @@ from small_models import EXAMPLES, STATEMENT, judge_of, small_checkpoint
 from veriscene import models
 from veriscene.config import presets
 from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.card import training_command
 from veriscene.judge.checkpoint import FILES, METRICS, WEIGHTS
 from veriscene.judge.evaluate import evaluate

@@ -246,7 +246,7 @@ class EyesJudge(Judge):
         self.encoder, self.order = judge.encoder, judge.order
 
     def prepare(self, question: Question) -> Question:
-        """Returns the question with its picture in the size that eyes read; a scene stays, to say which item is which."""
+        """Returns the question with its picture in the size that eyes read; a scene stays, to tell the items."""
         return question if question.picture is None else replace(question, picture=resized(question.picture))
 
     def describe(self) -> dict[str, str | float | None]:
@@ -329,17 +329,12 @@ def _about(given: Scene | None, seen: Scene, verdict: Verdict) -> Verdict:
 def _matches(seen: Box, given: Box) -> list[int | None]:
     """Returns, for each seen item, the given one that it is: the nearest, and each only once."""
     distances = sorted(
-        (
-            abs(ours.x - theirs.x) + abs(ours.y - theirs.y),
-            (ours.color, ours.shape) != (theirs.color, theirs.shape),
-            i,
-            k,
-        )
+        (abs(ours.x - theirs.x) + abs(ours.y - theirs.y), i, k)
         for i, ours in enumerate(seen.items)
         for k, theirs in enumerate(given.items)
     )
     found: dict[int, int] = {}
-    for distance, _, item, candidate in distances:
+    for distance, item, candidate in distances:
         if distance <= MATCH_DISTANCE and item not in found and candidate not in found.values():
             found[item] = candidate
     return [found.get(item) for item in range(len(seen.items))]

@@ -1,4 +1,4 @@
-"""The registry of models: Batch -> Judgement. Adding a model is one file and two lines: an import, and an entry in MODELS."""
+"""The registry of models: Batch -> Judgement. Adding a model is one file and two lines: import and entry in MODELS."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from veriscene.models.spatial import Spatial
 
 __all__ = [
     "MODELS",
+    "SYNTHETIC",
     "Judgement",
     "Model",
     "Order",
@@ -121,8 +122,8 @@ def encoder(config: Config, vocabulary: Vocabulary) -> Encoder:
 
 
 def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool = False) -> bool:
-    """Returns whether `section.key` can change what such a model becomes, on a given corpus or on a synthetic one, and with or
-    without a teacher."""
+    """Returns whether `section.key` can change what such a model becomes, on a given corpus or on a synthetic one, and
+    with or without a teacher."""
     kind = MODELS[model.name]
     section, _, name = key.partition(".")
     if key in ALWAYS:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from veriscene import models
 from veriscene.config import ModelConfig
 from veriscene.errors import InputError
-from veriscene.models import has_effect
+from veriscene.models import SYNTHETIC, has_effect
 
 
 def with_effect(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> list[str]:
