@@ -7,13 +7,18 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from small_models import judge_of
 from veriscene.judge.judge import Judge, Question, Verdict
-from veriscene.service.app import make_app
-from veriscene.service.limits import Limits
-from veriscene.service.server import listen, make_server
+from veriscene.service.app import listen, make_app, make_server
+from veriscene.service.batching import Limits
+
+
+def tree_of(world: str) -> dict[str, Any]:
+    """Returns the tables of a world as the service sends them."""
+    return dict(json.loads(Path(__file__).with_name(f"{world}_world.json").read_text(encoding="utf-8")))
 
 
 class HeldJudge(Judge):
