@@ -19,26 +19,25 @@ pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
 from fastapi import Request
-from http_service import Client, HeldJudge, running, tree_of
+from http_service import JUDGE, Client, HeldJudge, parse, running, tree_of
 
 from scripts import script
-from small_models import EXAMPLES, judge_of
+from small_models import EXAMPLES
 from veriscene.errors import InputError
 from veriscene.judge.eyes import EyesJudge
 from veriscene.judge.judge import Question
 from veriscene.models.vision.eyes import Eyes
 from veriscene.service import app, scenes, service
 from veriscene.service.batching import Limits
-from veriscene.world.scene import parse_scene, scene_to_json
+from veriscene.world.scene import scene_to_json
 from veriscene.worlds.nlvr.picture import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
 hostile = script("hostile")
 QUESTION, ROUTES, SCENE = hostile.QUESTION, hostile.ROUTES, hostile.SCENE
 STATEMENT = QUESTION["statement"]
-JUDGE = judge_of("torch", "biatt-pointer")
-IMAGE = base64.b64encode(to_png(pixels(parse_scene(SCENE)))).decode()
-BLANK = base64.b64encode(to_png(pixels(parse_scene(SCENE)) * 0 + 211)).decode()
+IMAGE = base64.b64encode(to_png(pixels(parse(SCENE)))).decode()
+BLANK = base64.b64encode(to_png(pixels(parse(SCENE)) * 0 + 211)).decode()
 MARGIN = "image.between boxes 1 and 2.pixel x=100 y=0 of the picture"  # where BLANK first differs from a scene
 
 
@@ -92,13 +91,13 @@ def test_pictures_and_scenes_are_translated_exactly(client: Client) -> None:
     assert client.post("/api/render", {"scene": SCENE, "format": "svg"})[1]["svg"].startswith("<svg")
     for eyes in (True, False):
         status, answer = client.post("/api/decode", {"image": IMAGE, "eyes": eyes})
-        assert status == 200 and parse_scene(answer["scene"]) == parse_scene(SCENE)
+        assert status == 200 and parse(answer["scene"]) == parse(SCENE)
 
 
 def test_random_scenes_are_of_the_kind_asked_for(client: Client) -> None:
     for kind in ("tower", "scatter"):
         drawn = [client.get(f"/api/scenes/random?kind={kind}")[1] for _ in range(5)]
-        assert all(parse_scene(each["scene"]).is_towers == (kind == "tower") and each["statement"] for each in drawn)
+        assert all(parse(each["scene"]).is_towers == (kind == "tower") and each["statement"] for each in drawn)
 
 
 def test_the_world_of_a_model_is_told(client: Client) -> None:

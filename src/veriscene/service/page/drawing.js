@@ -5,6 +5,7 @@ import { itemFromWire } from "./scene.js";
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const HEAD = 6; // length of an arrow head, in pixels of the scene
 const BOW = 0.5; // distance of a curve's control point from the straight line, relative to the arrow's length
+const MAX_BOW = 0.5; // of that distance, relative to the canvas: a longer curve would leave its box
 
 export function svg(name, attributes = {}, ...children) {
   const element = document.createElementNS(NAMESPACE, name);
@@ -55,7 +56,7 @@ export function outline(shape, { width, height }) {
 /** The outline and the label of an item, at the item's top-left corner. `className` is that of the outline. */
 export function body(look, item, className = "body") {
   const { shape, fill, outline: edge, label } = look;
-  const paint = edge ? { stroke: edge, "stroke-width": Math.min(item.width, item.height) / 12 } : {};
+  const paint = edge ? { stroke: edge, "stroke-width": Math.min(item.width, item.height) / (look.isMarked ? 9 : 30) } : {};
   const drawn = svg("path", { d: outline(shape, item), fill, class: className, ...paint });
   return label ? [drawn, text(look, item)] : [drawn];
 }
@@ -64,7 +65,7 @@ export function body(look, item, className = "body") {
 function text({ label, ink }, { width, height }) {
   const words = label.split(" ");
   const longest = Math.max(...words.map((word) => word.length));
-  const size = Math.min((0.9 * height) / words.length, (1.6 * width) / longest, height / 2);
+  const size = Math.min((0.75 * height) / words.length, (1.5 * width) / longest, 0.32 * height);
   const first = height / 2 - (size * (words.length - 1)) / 2 + size * 0.35;
   return svg(
     "text",
@@ -76,18 +77,25 @@ function text({ label, ink }, { width, height }) {
 export const at = ({ x, y }) => `translate(${x} ${y})`;
 const middle = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
 
-/** Arrows from each item to the next; a dot marks the first. `unit` scales them to the canvas. */
-export function order(items, unit) {
-  const centers = items.map(middle);
-  const arrows = centers.slice(1).map((end, index) => arrow(centers[index], end, HEAD * unit));
-  const first = centers.slice(0, 1).map(([cx, cy]) => svg("circle", { cx, cy, r: 2.4 * unit, class: "first" }));
+/** Arrows from each item to the next; a dot marks the first. They must not hide labels: they arch over items that have
+ *  any. */
+export function order(world, items) {
+  const hasLabels = items.some((item) => world.look(item).label);
+  const places = items.map((item) => (hasLabels ? [item.x + item.width / 2, item.y] : middle(item)));
+  const arrows = places.slice(1).map((end, index) => arrow(world, places[index], end, hasLabels));
+  const first = places.slice(0, 1).map(([cx, cy]) => svg("circle", { cx, cy, r: 2.4 * world.unit, class: "first" }));
   return [...arrows, ...first];
 }
 
-/** Curved to the right of its direction: straight arrows would overlap along a tower. */
-function arrow([x1, y1], [x2, y2], head) {
-  const [bowX, bowY] = [(x1 + x2) / 2 - (y2 - y1) * BOW, (y1 + y2) / 2 + (x2 - x1) * BOW];
+/** Curved to the right of its direction, because straight arrows would overlap along a tower; or, as an arch, upwards. */
+function arrow({ canvas, unit }, [x1, y1], [x2, y2], isArch) {
+  const distance = Math.hypot(x2 - x1, y2 - y1) || 1;
+  const bow = Math.min(BOW, (MAX_BOW * Math.min(...canvas)) / distance);
+  const [bowX, bowY] = isArch
+    ? [(x1 + x2) / 2, Math.max(Math.min(y1, y2) - distance * bow, 0)]
+    : [(x1 + x2) / 2 - (y2 - y1) * bow, (y1 + y2) / 2 + (x2 - x1) * bow];
   const length = Math.hypot(x2 - bowX, y2 - bowY) || 1;
+  const head = HEAD * unit;
   const [aheadX, aheadY] = [(head * (x2 - bowX)) / length, (head * (y2 - bowY)) / length];
   const [backX, backY] = [x2 - aheadX, y2 - aheadY];
   const curve = `M${x1} ${y1}Q${bowX} ${bowY} ${backX} ${backY}`;
@@ -121,12 +129,13 @@ export function ghost(world, { before, after }) {
     parts.push(svg("path", { d: outline(world.look(old).shape, old), transform: at(old), class: "edge" }));
     parts.push(svg("line", { x1, y1, x2, y2, class: "edge under" }), svg("line", { x1, y1, x2, y2, class: "edge" }));
   }
-  // A new value is shown inside the old item, unless the outline changes.
+  // A new value is shown inside the old item, or above or below it so that both labels can be read.
   const isInside = hasSameExtent && !isMoved && world.look(old).shape === look.shape;
-  const inset = isInside ? 0.22 : 0;
+  const inset = isInside && !look.label ? 0.22 : 0;
+  const beside = next.y >= next.height + world.gap ? -next.height - world.gap : next.height + world.gap;
   const inner = {
     x: next.x + inset * next.width,
-    y: next.y + inset * next.height,
+    y: next.y + inset * next.height + (isInside && look.label ? beside : 0),
     width: next.width * (1 - 2 * inset),
     height: next.height * (1 - 2 * inset),
   };

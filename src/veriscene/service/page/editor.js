@@ -54,7 +54,7 @@ export class Editor {
       const read = lens.order?.[number].map((index) => items[index]) ?? [];
       box.over.replaceChildren(
         ...(lens.edits ?? []).filter((edit) => edit.box === number).map((edit) => ghost(world, edit)),
-        ...order(read, world.unit),
+        ...order(world, read),
       );
       const said = read.map((item) => world.describe(item)).join(", then ");
       box.reading.textContent = said ? `Reading order: ${said}.` : "";

@@ -104,6 +104,7 @@ function setUp(world) {
   byId("open-picture").hidden = byId("about-pictures").hidden = !world.abilities.pictures;
   byId("add-box").hidden = !world.hasRange;
   title("add-box", `Add ${withArticle(world.box)}`);
+  byId("look").classList.toggle("roomy", world.attributes.length > 3);
   title("keys", describeKeys(world));
   title("about-drag", world.boxes[1] > 1 ? `, also from ${world.box} to ${world.box}` : "");
   byId("statement").placeholder = `There is ${withArticle(world.describe(world.plainLook).split(",")[0])}.`;

@@ -67,7 +67,8 @@ export class World {
     return [[...before, noun].join(" "), ...after].join(", ");
   }
 
-  /** How an item is drawn: {shape, fill, outline, label, ink}; without a shape it is a tile. Numbers are written on it. */
+  /** How an item is drawn: {shape, fill, outline, isMarked, label, ink}. Without a shape it is a tile, which always has an
+   *  outline; `isMarked` says that a value asks for it. Numbers are written on the item. */
   look({ values }) {
     const hints = {};
     const labels = [];
@@ -84,7 +85,8 @@ export class World {
     }
     const { shape = null, fill = shape ? PLAIN : TILE, outline = shape ? null : TILE_EDGE } = hints;
     if (!shape) labels.unshift(tile);
-    return { shape, fill, outline, label: labels.filter(Boolean).join(" "), ink: isDark(fill) ? "white" : "black" };
+    const ink = isDark(fill) ? "white" : "black";
+    return { shape, fill, outline, isMarked: "outline" in hints, label: labels.filter(Boolean).join(" "), ink };
   }
 
   /** The next value of an attribute in the direction 1 or -1; null at the end, unless `isCycle`. */
