@@ -26,7 +26,7 @@ ADDED = {
     "veriscene reproduce table1 --data nlvr": "--row MaxEnt",
     "veriscene reproduce ablations --data nlvr": f"--row 'BiATT, pooling mean, order random' {SMALL}",
     "veriscene reproduce beyond --data nlvr --teacher nlvr/programs/train.jsonl": (
-        f"--row 'Spatial, programs' {SPATIAL} --set teacher.variants=1 --set teacher.statements=10"
+        f"--row 'Spatial, programs' {SPATIAL} --set teacher.statements=10"
     ),
     "veriscene tune biatt-pointer --data nlvr --trials 40 --space training.learning_rate=1e-4:1e-2:log"
     " --space model.dropout=0:0.5": f"{SMALL} --trials 1",

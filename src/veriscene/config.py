@@ -51,7 +51,7 @@ class ModelConfig:
     name: str
 
 
-LEVELS = ("simple", "full", "broad")  # of the grammar (meaning/grammar.py)
+LEVELS = ("simple", "full")  # of the grammar (worlds/nlvr/grammar.py)
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,10 @@ class TeacherConfig:
     seed: int = number(1, 0, 2**31)  # of statements and scenes, whatever training.seed is
     # Many scenes in few epochs are made faster than few scenes in many: most of the work is done once per statement.
     scenes: int = number(192, 2, 10_000)  # an epoch, for each statement of a program file
-    variants: int = number(0, 0, 1000)  # of each such statement, about other colours, shapes, sizes and numbers
-    paraphrased: float = share(0.0)  # the share of variants that are tried in other words, too
-    grammar_scenes: int = number(96, 2, 10_000)  # an epoch, for each variant and each statement of the grammar
+    grammar_scenes: int = number(96, 2, 10_000)  # an epoch, for each statement of the grammar
     near_misses: float = number(0.34, 0.0, 1.0)  # the share of examples that come in pairs, one edit apart
     generated: float = number(0.25, 0.0, 1.0)  # the share of scenes that are drawn anew; the others are the corpus's
     labels: float = number(0.0, 0.0, 0.99)  # the share of examples that are the corpus's own, with their labels
-    distil: str = ""  # a model, or a folder of seeds, whose mean probability is half of each label
     workers: int = number(0, 0, 1024)  # processes that make examples; 0: one for each core but one
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +23,7 @@ from veriscene.lab.pretrain import (
     Task,
     eyes_task,
     make_task,
-    random_scene,
+    random_scenes,
 )
 from veriscene.lab.targets import TargetBackbone
 from veriscene.models.vision import cells
@@ -66,8 +65,7 @@ def pretrainer(task: Task, out: Path, say: Callable[[str], None] = print, **sett
 
 
 def test_random_scenes_are_valid_and_some_boxes_are_full() -> None:
-    rng = random.Random(0)
-    scenes = [random_scene(rng) for _ in range(200)]
+    scenes = random_scenes(np.random.default_rng(0), 200)
     assert all(parse_scene(scene_to_json(scene)) == scene for scene in scenes)
     counts = {len(box.items) for scene in scenes for box in scene.boxes}
     assert counts == set(range(1, 9))
@@ -99,7 +97,7 @@ def test_the_loss_falls_and_the_weights_of_the_backbone_alone_are_written(tmp_pa
     task, lines = tiny_task(), list[str]()
     out = tmp_path / "new" / "backbone.safetensors"
     trainer = pretrainer(task, out, lines.append, steps=160)
-    batch = rendered.sample(task.draw, 16, random.Random(5), np.random.default_rng(5))
+    batch = rendered.sample(task.draw, 16, np.random.default_rng(5))
     before = task.loss(task.network(batch[0]), batch[1]).item()
     outcome = trainer.run()
     after = task.loss(task.network(batch[0]), batch[1]).item()

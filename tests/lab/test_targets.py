@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable
 
+import numpy as np
 import torch
 
 from veriscene.data.items import item_features
-from veriscene.lab.pretrain import random_scene
+from veriscene.lab.pretrain import random_scenes
 from veriscene.lab.targets import ITEM_TARGETS, TARGETS, TargetBackbone, cell_targets
 from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.vision import cells
@@ -61,8 +61,7 @@ def expected_of_box(box: Box) -> list[float]:
 
 
 def test_cells_tell_the_item_in_them_its_surroundings_and_the_counts_of_the_box() -> None:
-    rng = random.Random(1)
-    boxes = [box for _ in range(60) for box in random_scene(rng).boxes]
+    boxes = [box for scene in random_scenes(np.random.default_rng(1), 60) for box in scene.boxes]
     told = cell_targets(torch.from_numpy(cells.targets(boxes)))
     assert told.shape == (len(boxes), 100, TARGETS)
     for number, box in enumerate(boxes):
@@ -75,15 +74,14 @@ def test_cells_tell_the_item_in_them_its_surroundings_and_the_counts_of_the_box(
 
 
 def test_an_item_alone_has_no_neighbours_but_walls() -> None:
-    lone = Box(random_scene(random.Random(3)).boxes[0].items[:1])
+    lone = Box(random_scenes(np.random.default_rng(3), 1)[0].boxes[0].items[:1])
     (told,) = cell_targets(torch.from_numpy(cells.targets([lone])))
     (item,) = told[told[:, 0] == 1]
     assert item[1 : 1 + ITEM_TARGETS].tolist() == torch.tensor(expected_of_item(lone.items[0], lone)).tolist()
 
 
 def test_a_map_that_holds_the_targets_is_exact_and_has_no_loss() -> None:
-    rng = random.Random(2)
-    boxes = [box for _ in range(10) for box in random_scene(rng).boxes]
+    boxes = [box for scene in random_scenes(np.random.default_rng(2), 10) for box in scene.boxes]
     classes = torch.from_numpy(cells.targets(boxes))
     network = TargetBackbone(ResNetV1(size=160, stride=16, depths=(1, 1, 1, 1), width=16))
     targets = cell_targets(classes)

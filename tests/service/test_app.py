@@ -23,8 +23,7 @@ from http_service import Client, HeldJudge, running
 
 from scripts import script
 from small_models import EXAMPLES, judge_of
-from veriscene.judge.eyes import EyesJudge
-from veriscene.judge.judge import Question
+from veriscene.judge.judge import EyesJudge, Question
 from veriscene.models.vision.eyes import Eyes
 from veriscene.service import app
 from veriscene.service.documentation import QUESTION, ROUTES, SCENE, STATEMENT

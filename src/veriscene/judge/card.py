@@ -12,12 +12,8 @@ from veriscene.config import Config, changes_between, presets, train_command
 from veriscene.data.vocabulary import SPECIAL
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.metrics.accuracy import Scores
-from veriscene.training.settings import with_effect
 
-SPLITS = {
-    "dev": "dev (optimistic: the weights were chosen on it)",
-    "test": "test (evaluated once, when the model was final)",
-}
+SPLITS = ("dev", "test")
 SUPERVISION = {
     "labels": "labels of the training examples",
     "synthetic": "statements of veriscene's grammar, whose meaning is known",
@@ -25,9 +21,8 @@ SUPERVISION = {
 }
 GRAMMAR = (
     "Statements of veriscene's grammar taught it{too}.\n"
-    "Their wordings were written with NLVR's train sentences{also} in view.\n"
+    "Their wordings were written with NLVR's train sentences, the public programs of these and errors on dev in view.\n"
 )
-BROAD = ", the public programs of these and errors on dev"
 PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
 CITATION = """```bibtex
@@ -48,9 +43,10 @@ CITATION = """```bibtex
 
 
 def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores]) -> str:
-    """A card in the hub's format: YAML header, use, accuracy with interval, training, limits, citation.
+    """Writes a card in the hub's format: YAML header, use, accuracy with interval, training, limits, citation.
 
-    Scores come from `scores`, by split, else from the checkpoint's metrics. Says nothing about the machine's folders.
+    Scores come from `scores`, by split, else from the checkpoint's metrics. The card states what is recorded there and
+    nothing else; how test was used, for example, is for `note` to say. It does not name the machine's folders.
     """
     config, metrics = checkpoint.config, {**checkpoint.metrics, **_figures(scores)}
     trained = [f"at commit {metrics['commit']}"] if "commit" in metrics else []
@@ -63,7 +59,7 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
     reads_letters = getattr(config.model, "letters", False)
     teacher, too = config.teacher, ", too" if supervision == "programs" else ""
-    grammar = GRAMMAR.format(too=too, also=BROAD if teacher.level == "broad" else "") if teacher.statements else ""
+    grammar = GRAMMAR.format(too=too) if teacher.statements else ""
     others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
     return f"""---
 {_header(name, metrics)}
@@ -111,13 +107,17 @@ For research on grounded language, for teaching, and as a baseline. It knows the
 
 
 def training_command(config: Config, supervision: str) -> str:
-    """Writes a command that trains with exactly these settings: the nearest preset and the settings that differ."""
+    """Returns a command that trains with exactly these settings: the nearest preset and the settings that differ."""
     taught = supervision == "programs" or config.teacher.statements > 0
 
     def changes(preset: str) -> list[str]:
         between = changes_between(models.load_preset(preset), config)
         named = [change for change in between if not change.startswith(("training.seed=", "teacher.workers="))]
-        return with_effect(named, config.model, corpus_given=True, taught=taught)
+        return [
+            change
+            for change in named
+            if models.has_effect(config.model, change.partition("=")[0], corpus_given=True, taught=taught)
+        ]
 
     nearest = min(sorted(presets()), key=lambda name: len(changes(name)))
     options = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
@@ -126,7 +126,7 @@ def training_command(config: Config, supervision: str) -> str:
 
 
 def _figures(scores: Mapping[str, Scores]) -> dict[str, Any]:
-    """Scores under the names of metrics.json."""
+    """Returns scores under the names of metrics.json."""
     figures: dict[str, Any] = {}
     for split, found in scores.items():
         figures[f"{split}_accuracy"], figures[f"{split}_consistency"] = found.accuracy, found.consistency
@@ -140,7 +140,7 @@ def _row(split: str, metrics: Mapping[str, Any]) -> str:
 
     interval = metrics.get(f"{split}_interval")
     between = f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}" if interval else "not measured"
-    return f"| {SPLITS[split]} | {share(f'{split}_accuracy')} | {share(f'{split}_consistency')} | {between} |"
+    return f"| {split} | {share(f'{split}_accuracy')} | {share(f'{split}_consistency')} | {between} |"
 
 
 def _header(name: str, metrics: Mapping[str, Any]) -> str:

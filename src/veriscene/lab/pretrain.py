@@ -9,7 +9,6 @@ the walls.
 from __future__ import annotations
 
 import math
-import random
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,17 +23,18 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from veriscene.errors import InputError
 from veriscene.lab.targets import TargetBackbone
+from veriscene.language.bulk.arrays import COLORS, FIELDS, SIZES, SceneArrays
 from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights
 from veriscene.models.vision.eyes import Eyes, resized
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import EMA
 from veriscene.training.progress import clock
-from veriscene.world.scene import BOXES_PER_SCENE, MOST_ITEMS, Box, Item, Scene, Size
+from veriscene.world.scene import BOXES_PER_SCENE, MOST_ITEMS, Scene, Size
 from veriscene.worlds.nlvr import raster
 from veriscene.worlds.nlvr.distort import DISTORTIONS, random_distortion
 from veriscene.worlds.nlvr.raster import Pixels
-from veriscene.worlds.nlvr.scene_drawing import Palette, draw_item, draw_scene, scene_of
+from veriscene.worlds.nlvr.scene_drawing import draw_scenes, scatter
 
 RENDERED_BACKBONE = "resnet50-rendered"
 NAMES = ("eyes", RENDERED_BACKBONE)
@@ -133,8 +133,8 @@ class Pretrainer:
         self.network = task.network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=WEIGHT_DECAY)
         self.ema = EMA(self.network, decay=EMA_DECAY)
-        rngs = (random.Random(HELD_OUT_SEED), np.random.default_rng(HELD_OUT_SEED))
-        self.held_out = {name: sample(draw, settings.held_out, *rngs) for name, draw in task.held_out.items()}
+        rng = np.random.default_rng(HELD_OUT_SEED)
+        self.held_out = {name: sample(draw, settings.held_out, rng) for name, draw in task.held_out.items()}
 
     def run(self) -> Outcome:
         settings = self.settings
@@ -247,16 +247,15 @@ class Rendered(IterableDataset[Sample]):
 
     def __iter__(self) -> Iterator[Sample]:
         worker = get_worker_info()
-        seed = (self.seed, 0 if worker is None else worker.id)
-        rng, pixel_rng = random.Random(str(seed)), np.random.default_rng(seed)
+        rng = np.random.default_rng((self.seed, 0 if worker is None else worker.id))
         while True:
-            yield sample(self.draw, self.scenes, rng, pixel_rng)
+            yield sample(self.draw, self.scenes, rng)
 
 
-def sample(draw: Draw, count: int, rng: random.Random, pixel_rng: np.random.Generator) -> Sample:
+def sample(draw: Draw, count: int, rng: np.random.Generator) -> Sample:
     """Draws `count` random scenes; returns what `draw` makes of each, stacked, and the targets of all their boxes."""
-    scenes = [random_scene(rng) for _ in range(count)]
-    pixels = np.stack([draw(scene, pixel_rng) for scene in scenes])
+    scenes = random_scenes(rng, count)
+    pixels = np.stack([draw(scene, rng) for scene in scenes])
     classes = cells.targets([box for scene in scenes for box in scene.boxes])
     return torch.from_numpy(pixels), torch.from_numpy(classes)
 
@@ -279,16 +278,20 @@ def _ignore_interrupts(worker: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def random_scene(rng: random.Random) -> Scene:
-    """Draws a scene of one of NLVR's two kinds, or a crowded one."""
-    chance = rng.random()
-    if chance < CROWDED:
-        return scene_of([_crowded_box(rng) for _ in range(BOXES_PER_SCENE)])
-    return draw_scene(rng, "tower" if chance < CROWDED + TOWERS else "scatter")
+def random_scenes(rng: np.random.Generator, count: int) -> list[Scene]:
+    """Scenes of NLVR's two kinds and crowded ones, in random order."""
+    crowded, towers, scattered = rng.multinomial(count, (CROWDED, TOWERS, 1 - CROWDED - TOWERS))
+    palette = [np.tile(values, (crowded * BOXES_PER_SCENE, 1)) for values in (_ANY, _ANY, _CROWDED_SIZES)]
+    boxes = scatter(rng, palette, np.full(len(palette[0]), MOST_ITEMS))
+    drawn = SceneArrays.concatenated(
+        [
+            SceneArrays(boxes.reshape(len(FIELDS), crowded, BOXES_PER_SCENE, MOST_ITEMS)),
+            draw_scenes(rng, "tower", towers),
+            draw_scenes(rng, "scatter", scattered),
+        ]
+    )
+    return drawn[rng.permutation(count)].scenes()
 
 
-def _crowded_box(rng: random.Random) -> Box:
-    items: list[Item] = []
-    while len(items) < MOST_ITEMS and (item := draw_item(rng, Palette(sizes=CROWDED_SIZES), items)):
-        items.append(item)
-    return Box(tuple(items))
+_ANY = np.arange(len(COLORS))  # every colour, every shape
+_CROWDED_SIZES = np.array([SIZES.index(size) for size in CROWDED_SIZES])

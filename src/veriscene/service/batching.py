@@ -52,7 +52,7 @@ class Batcher:
             self._workers[-1].start()
 
     def submit(self, questions: Sequence[Question]) -> list[Future[Verdict]]:
-        """The verdicts to come on questions that `judge.readable` returned. All are accepted, or none: Busy."""
+        """The verdicts to come on questions that `judge.prepare` returned. All are accepted, or none: Busy."""
         futures: list[Future[Verdict]] = [Future() for _ in questions]
         with self._changed:
             if self._closed:
@@ -97,13 +97,11 @@ class Batcher:
 
     def _answer(self, asked: list[_Asked]) -> None:
         try:
-            verdicts = self.judge([question for question, _ in asked])
-        except Exception as error:
-            if len(asked) == 1:
-                asked[0][1].set_exception(error)
-            else:  # a question that cannot be judged (eyes recognise nothing) must not fail those of other clients
-                for each in asked:
-                    self._answer([each])
-            return
-        for (_, future), verdict in zip(asked, verdicts, strict=True):
-            future.set_result(verdict)
+            answers: Sequence[Verdict | Exception] = self.judge([question for question, _ in asked])
+        except Exception as error:  # the workers go on; the clients learn of it
+            answers = [error] * len(asked)
+        for (_, future), answer in zip(asked, answers, strict=True):
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)

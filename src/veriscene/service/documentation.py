@@ -37,7 +37,11 @@ ROUTES = {
         {**QUESTION, "attention": False},
         _VERDICT,
     ),
-    "/api/judge/many": Route("Judge many questions.", {"questions": [QUESTION]}, {"verdicts": [_VERDICT]}),
+    "/api/judge/many": Route(
+        "Judge many questions. An invalid one has an object with `error` in place of its verdict.",
+        {"questions": [QUESTION]},
+        {"verdicts": [_VERDICT]},
+    ),
     "/api/explain": Route(
         "The verdict with order and attention, and the smallest edit of the scene that flips it.",
         QUESTION,

@@ -9,10 +9,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from veriscene.errors import InputError
-from veriscene.judge.counterfactual import find_flip
+from veriscene.judge.explain import explain
 from veriscene.judge.judge import Judge, Question
-from veriscene.judge.listing import describe
 from veriscene.judge.question import parse_image
 from veriscene.models.vision.eyes import Eyes
 from veriscene.service.batching import Batcher
@@ -24,8 +25,8 @@ from veriscene.world.scene import not_allowed, parse_scene, scene_to_json
 from veriscene.worlds.nlvr import decode, picture, raster
 from veriscene.worlds.nlvr.corpus import Example
 from veriscene.worlds.nlvr.grammar import draw
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS
 from veriscene.worlds.nlvr.near_miss import labelled_scenes
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS
 
 Record = Mapping[str, Any]
 FORMATS = ("png", "svg")
@@ -68,7 +69,7 @@ class Service:
         batcher, attention = self._batcher(record), _flag(record, "attention", default=False)
 
         def read() -> Question:
-            return batcher.judge.readable(self._question(record))
+            return batcher.judge.prepare(self._question(record))
 
         question = await self.jobs.run(read) if "image" in record else read()
         (future,) = batcher.submit([question])
@@ -85,22 +86,23 @@ class Service:
             allowed = f"it must be a list of 1 to {self.limits.questions} questions"
             raise not_allowed(shown, allowed).at("questions")
 
-        def read() -> list[Question]:
-            questions = []
-            for number, each in enumerate(asked, 1):
-                try:
-                    questions.append(batcher.judge.readable(self._question(each)))
-                except InputError as error:
-                    raise error.at(f"question {number}") from None
-            return questions
+        def read() -> list[Question | InputError]:
+            return [self._prepared(batcher.judge, each) for each in asked]
 
-        futures = batcher.submit(await self.jobs.run(read))
+        questions = await self.jobs.run(read)
+        futures = batcher.submit([question for question in questions if isinstance(question, Question)])
         try:
-            verdicts = await asyncio.gather(*map(asyncio.wrap_future, futures))
+            answers = iter(await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True))
         finally:
-            for future in futures:  # those that wait need not be judged if one failed
+            for future in futures:  # those that wait need not be judged if the client has gone
                 future.cancel()
-        return {"verdicts": [verdict.to_json() for verdict in verdicts]}
+        verdicts = []
+        for question in questions:
+            answer = question if isinstance(question, InputError) else next(answers)
+            if isinstance(answer, BaseException) and not isinstance(answer, InputError):
+                raise answer
+            verdicts.append({"error": str(answer)} if isinstance(answer, InputError) else answer.to_json())
+        return {"verdicts": verdicts}
 
     async def explain(self, record: Record) -> dict[str, Any]:
         judge, question = self._batcher(record).judge, self._question(record)
@@ -114,7 +116,7 @@ class Service:
 
         most = self.limits.judgements
         try:
-            found = await self.jobs.run(lambda: find_flip(judge, question, most_judgements=most, progress=check))
+            found = await self.jobs.run(lambda: explain(judge, question, most_judgements=most, progress=check))
         finally:
             abandoned.set()
         return found.to_json()
@@ -155,7 +157,7 @@ class Service:
     def models(self) -> dict[str, Any]:
         default = next(iter(self.batchers))
         listed = [
-            {"name": name, **describe(batcher.judge), "default": name == default}
+            {"name": name, **batcher.judge.describe(), "default": name == default}
             for name, batcher in self.batchers.items()
         ]
         return {"models": listed}
@@ -174,6 +176,12 @@ class Service:
             raise InputError("is too long", where="statement", allowed=f"at most {self.limits.letters} letters")
         return question
 
+    def _prepared(self, judge: Judge, record: object) -> Question | InputError:
+        try:
+            return judge.prepare(self._question(record))
+        except InputError as error:
+            return error
+
     def _load_eyes(self) -> Eyes:
         if self._eyes is None:
             self._eyes = Eyes.load()
@@ -191,7 +199,9 @@ def _draw_example(rng: random.Random, kind: str) -> tuple[str, Any, bool | None]
     """A statement about scenes of that kind, with a scene where it may well be false, and its truth."""
     while True:
         statement = draw(rng)
-        scenes = labelled_scenes(rng, statement) if statement.kind == kind else None
+        if statement.kind != kind:
+            continue
+        (scenes,) = labelled_scenes(np.random.default_rng(rng.getrandbits(64)), [statement])
         if scenes:
             return statement.text, *rng.choice(scenes)
 

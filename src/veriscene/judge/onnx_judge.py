@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from veriscene import __version__, models
+from veriscene import models
 from veriscene.config import Config
 from veriscene.data.batch import Batch, required
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
-from veriscene.judge.checkpoint import MOST_BYTES, Checkpoint
+from veriscene.judge.checkpoint import MOST_BYTES
 from veriscene.judge.judge import Array, Judge, Question, Verdict
 from veriscene.models import Order
 
@@ -41,10 +41,13 @@ class OnnxJudge(Judge):
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu", threads: int | None = None) -> OnnxJudge:
-        """From a file that `veriscene export` wrote; as many threads as torch uses unless `threads` is given."""
+        """Loads a file that `veriscene export` wrote; uses as many threads as torch does unless `threads` is given."""
         if str(device) != "cpu":
             raise InputError(f"runs on the CPU only, not on {device!r}", where=path, allowed="use device='cpu'")
         return cls(Path(path), threads=threads or torch.get_num_threads())
+
+    def describe(self) -> dict[str, str | float | None]:
+        return {**super().describe(), "model": self.config.model.name}
 
     def __getstate__(self) -> dict[str, Any]:
         model = self._model if isinstance(self._model, bytes) else self._model.absolute()
@@ -74,7 +77,7 @@ class OnnxJudge(Judge):
 
 
 def graph_inputs(batch: Batch) -> dict[str, Array]:
-    """The inputs of an exported graph by name."""
+    """Returns the inputs of an exported graph by name."""
     statement, items = batch.statement, required(batch.items)
     tensors = {
         "words": statement.words,
@@ -87,7 +90,7 @@ def graph_inputs(batch: Batch) -> dict[str, Array]:
 
 
 def open_session(model: Path | bytes, *, threads: int) -> Any:
-    """An onnxruntime.InferenceSession on the CPU, from a file or its contents."""
+    """Opens an onnxruntime.InferenceSession on the CPU, from a file or its contents."""
     try:
         import onnxruntime
     except ImportError:
@@ -113,17 +116,6 @@ def open_session(model: Path | bytes, *, threads: int) -> Any:
         raise InputError(what, where=model if isinstance(model, Path) else None) from None
 
 
-def metadata(checkpoint: Checkpoint) -> dict[str, str]:
-    """All that a judge needs besides the graph."""
-    return {
-        FORMAT_KEY: FORMAT,
-        "veriscene": __version__,
-        "config": json.dumps(checkpoint.config.to_json()),
-        "vocabulary": json.dumps(checkpoint.encoder.vocabulary.words),
-        "order": checkpoint.model.order.value,
-    }
-
-
 def _read_metadata(judge: OnnxJudge, found: Mapping[str, str], where: str) -> None:
     """Sets the judge's config, encoder and order."""
     if FORMAT_KEY not in found:
@@ -134,7 +126,7 @@ def _read_metadata(judge: OnnxJudge, found: Mapping[str, str], where: str) -> No
     try:
         config, words = json.loads(found["config"]), json.loads(found["vocabulary"])
         judge.order, vocabulary = Order(found["order"]), Vocabulary(tuple(words))
-    except (KeyError, TypeError, ValueError, InputError):
+    except (KeyError, TypeError, ValueError, RecursionError, InputError):
         raise InputError("damaged", where=where, allowed="export it again") from None
     judge.config = models.read_config(config, where=where)
     judge.encoder = models.encoder(judge.config, vocabulary)

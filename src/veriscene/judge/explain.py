@@ -1,4 +1,7 @@
-"""What would change the verdict: the fewest edits of a scene that flip it, found by judging edited scenes."""
+"""Why a judge says what it says: its verdict, the order and attention behind it, and what would change it.
+
+What would change a verdict are the fewest edits of the scene that flip it, found by judging edited scenes.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,19 @@ from itertools import groupby
 from math import log
 from typing import Any
 
+from veriscene.data.encoder import Input
 from veriscene.errors import InputError
-from veriscene.judge.judge import STREAM_BATCH, Judge, Question, Verdict
+from veriscene.judge.judge import STREAM_BATCH, EyesJudge, Judge, Question, Verdict, checked
+from veriscene.world import drawing as render
 from veriscene.world import moves as scene_moves
 from veriscene.world.edit import Edit as Edit
-from veriscene.world.scene import Item, Scene, scene_to_json
+from veriscene.world.edit import name as item_name
+from veriscene.world.scene import BOX_EXTENT, Box, Item, Scene, scene_to_json
+from veriscene.worlds.nlvr import decode
+from veriscene.worlds.nlvr.raster import WIDTH
 
+WORDS_SHOWN = 3  # per box: those that attend most to one item
+BETWEEN = 10  # pixels between two scenes
 # How much of a change an edit is, the smallest first; among moves, the shortest.
 COST = {"recolor": 0, "reshape": 1, "resize": 2, "move": 3, "remove": 4, "add": 5}
 CLEAR = 0.1  # A flip whose probability is this far from 0.5 is preferred to smaller but closer ones.
@@ -62,6 +72,83 @@ class Search:
 
 
 @dataclass(frozen=True)
+class Explanation:
+    scene: Scene  # that was judged; of a picture, what was seen in it
+    search: Search
+    reads_items: bool  # otherwise order and attention, if any, are not about items
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns what the service does: `verdict`, `counterfactual`, `searched`, and the `scene` they refer to."""
+        return {**self.search.to_json(), "scene": scene_to_json(self.scene)}
+
+    @property
+    def text(self) -> str:
+        """Plain English, in several lines."""
+        boxes = [line for number, box in enumerate(self.scene.boxes) for line in self._box(number, box)]
+        return "\n".join([_said(self.search.verdict.probability), *boxes, self._counterfactual()])
+
+    @property
+    def svg(self) -> str:
+        """The scene with the order in which it was read and, below it, the scene after the edits."""
+        scenes = [render.svg(self.scene, self.search.verdict.order if self.reads_items else None)]
+        if self.search.flip is not None:
+            scenes.append(render.svg(self.search.flip.scene))
+        step = BOX_EXTENT + BETWEEN
+        placed = (f'<g transform="translate(0 {step * row})">{scene}</g>' for row, scene in enumerate(scenes))
+        height = step * len(scenes) - BETWEEN
+        return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}">{"".join(placed)}</svg>'
+
+    def _box(self, number: int, box: Box) -> Iterator[str]:
+        verdict, names = self.search.verdict, [item_name(item, box.items) for item in box.items]
+        facts = [] if verdict.per_box is None else [f"{verdict.per_box[number]:.3f}"]
+        if self.reads_items and verdict.order is not None:
+            how = "in the order chosen" if verdict.order_is_chosen else "as they came"
+            facts.append(f"items {how}: {', '.join(names[index] for index in verdict.order[number])}")
+        yield f"  box {number + 1}: {', '.join(facts)}" if facts else f"  box {number + 1}"
+        attention = verdict.attention
+        # A single item has all the attention of every word.
+        if self.reads_items and attention is not None and attention.words_to_items is not None and len(names) > 1:
+            rows = zip(attention.words, attention.words_to_items[number], strict=True)
+            strongest = [(max(row), word, names[row.index(max(row))]) for word, row in rows if word.isalnum()]
+            strongest.sort(key=lambda found: -found[0])
+            shown = (f'"{word}" to the {item} ({weight:.2f})' for weight, word, item in strongest[:WORDS_SHOWN])
+            yield f"    attention: {', '.join(shown)}"
+
+    def _counterfactual(self) -> str:
+        search = self.search
+        if search.flip is not None:
+            return f"{_said(search.flip.verdict.probability)} if you {search.flip.text}"
+        if search.complete:
+            return f"none of the edits changes the verdict (judgements: {search.judgements:,})"
+        return f"nothing that would change the verdict was found (judgements: {search.judgements:,})"
+
+
+def explain(
+    judge: Judge,
+    question: Question,
+    *,
+    most_edits: int = 2,
+    most_judgements: int = 1000,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Explanation:
+    """Judges the question and searches for the fewest edits that flip the verdict (`find_flip`).
+
+    Of a picture, the scene that is seen in it is explained. Raises InputError if no scene can be seen.
+    """
+    question = judge.prepare(question)
+    if isinstance(judge, EyesJudge):
+        (scene,) = judge.see([question])
+        if isinstance(scene, InputError):
+            raise scene
+        question, judge = Question(question.statement, scene), judge.judge
+    elif question.picture is not None:
+        question = Question(question.statement, decode.scene(question.picture))
+    assert question.scene is not None
+    search = find_flip(judge, question, most_edits=most_edits, most_judgements=most_judgements, progress=progress)
+    return Explanation(question.scene, search, Input.ITEMS in judge.encoder.inputs)
+
+
+@dataclass(frozen=True)
 class _Candidate:
     scene: Scene
     edits: tuple[Edit, ...]
@@ -100,7 +187,7 @@ def find_flip(
         for group in _by_cost(candidates) if size == 1 else _by_gain(candidates):
             asked = group[: most_judgements - judged]
             verdicts = judge.stream(Question(question.statement, candidate.scene) for candidate in asked)
-            for candidate, found in zip(asked, verdicts, strict=True):
+            for candidate, found in zip(asked, map(checked, verdicts), strict=True):
                 gain = towards_flip * (_log_odds(found) - _log_odds(verdict))
                 parents.append(replace(candidate, gain=gain))
                 if found.verdict != verdict.verdict:
@@ -170,3 +257,7 @@ def _distance(edit: Edit) -> int:
     if edit.before is None or edit.after is None or edit.kind != "move":
         return 0
     return abs(edit.after.x - edit.before.x) + abs(edit.after.y - edit.before.y)
+
+
+def _said(probability: float) -> str:
+    return f"{'true' if probability > 0.5 else 'false'} (probability {probability:.3f})"

@@ -8,8 +8,8 @@ from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.language.notation import parse
 from veriscene.world.scene import Scene
-from veriscene.worlds.nlvr.bulk.drawing import draw_scenes
-from veriscene.worlds.nlvr.bulk.near_miss import find_pairs
+from veriscene.worlds.nlvr.near_miss import find_pairs
+from veriscene.worlds.nlvr.scene_drawing import draw_scenes
 
 PROGRAMS = [
     parse(text)
