@@ -12,15 +12,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from veriscene.errors import InputError
-from veriscene.worlds.nlvr.layout import MOST_STEPS, layout
-from veriscene.worlds.nlvr import picture, raster
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
+from veriscene import worlds
 from veriscene.data.batch import Batch, Layouts, Statement
-from veriscene.data.items import ITEM_FEATURES, Items, X, Y, item_features
+from veriscene.data.items import Items
 from veriscene.data.letters import MOST_LETTERS, spell
 from veriscene.data.vocabulary import PADDING, Vocabulary, tokenize
+from veriscene.errors import InputError
+from veriscene.language.module_layout import MAX_STEPS
+from veriscene.world.examples import Example
+from veriscene.world.scene import Item
+from veriscene.world.schema import World
 
 
 class Input(Enum):
@@ -43,6 +44,7 @@ class ItemOrder(Enum):
 @dataclass(frozen=True)
 class Encoder:
     vocabulary: Vocabulary
+    world: World
     inputs: frozenset[Input] = frozenset({Input.ITEMS})
     order: ItemOrder = ItemOrder.RANDOM
 
@@ -57,8 +59,8 @@ class Encoder:
         return Batch(
             statement=self._statement(examples),
             items=self._items(examples) if Input.ITEMS in self.inputs else None,
-            pixels=_pixels(examples, progress) if Input.PIXELS in self.inputs else None,
-            layout=_layouts(examples) if Input.LAYOUT in self.inputs else None,
+            pixels=self._pixels(examples, progress) if Input.PIXELS in self.inputs else None,
+            layout=self._layouts(examples) if Input.LAYOUT in self.inputs else None,
             labels=None if None in truths else torch.tensor(truths, dtype=torch.float32),
         )
 
@@ -75,50 +77,76 @@ class Encoder:
         return Statement(torch.from_numpy(words), torch.from_numpy(lengths), characters)
 
     def _items(self, examples: Sequence[Example]) -> Items:
+        (fewest, most), (least, fullest) = self.world.boxes, self.world.items
         boxes = [box.items for example in examples for box in example.scene.boxes]
-        sizes = [len(items) for items in boxes]
-        fullest = max(sizes, default=1)
-        for size in sizes:
-            if not 1 <= size <= MOST_ITEMS:  # scenes made in Python are not validated as files are
-                raise InputError(f"a box has {size} items", allowed=f"allowed: 1 to {MOST_ITEMS}")
-        features = np.zeros((len(boxes), fullest, ITEM_FEATURES), dtype=np.float32)
-        positions = np.tile(np.arange(fullest), (len(boxes), 1))
-        for row, items in enumerate(boxes):
-            order = reading_order(items, self.order)
-            features[row, : len(items)] = [item_features(items[number]) for number in order]
-            positions[row, : len(items)] = order
-        counts = np.array(sizes, dtype=np.int64)
+        for example in examples:  # scenes made in Python are not validated as files are
+            if not fewest <= len(example.scene.boxes) <= most:
+                found = f"the scene has {len(example.scene.boxes)} {self.world.box.plural}"
+                raise InputError(found, where=example.place, allowed=f"allowed: {fewest} to {most}")
+        for items in boxes:
+            if not least <= len(items) <= fullest:
+                what = f"a {self.world.box.singular} has {len(items)} {self.world.item.plural}"
+                raise InputError(what, allowed=f"allowed: {least} to {fullest}")
+        width = max(1, max(map(len, boxes), default=1))
+        features = np.zeros((len(examples), most, width, self.world.feature_count), dtype=np.float32)
+        positions = np.tile(np.arange(width), (len(examples), most, 1))
+        counts = np.zeros((len(examples), most), dtype=np.int64)
+        for row, example in enumerate(examples):
+            for number, box in enumerate(example.scene.boxes):
+                if not box.items:
+                    continue
+                order, count = reading_order(box.items, self.order, self.world), len(box.items)
+                features[row, number, :count] = [self.world.features(box.items[index]) for index in order]
+                positions[row, number, :count] = order
+                counts[row, number] = count
+        present = None if fewest == most else torch.tensor([len(example.scene.boxes) for example in examples])
+        return Items(torch.from_numpy(features), torch.from_numpy(counts), torch.from_numpy(positions), present)
 
-        def per_box(array: np.ndarray) -> Tensor:
-            return torch.from_numpy(array).view(len(examples), BOXES_PER_SCENE, *array.shape[1:])
+    def _pixels(self, examples: Sequence[Example], progress: Callable[[int, int], None]) -> Tensor:
+        """(batch, box, height, width, RGB), from each example's picture, or rendered if it has none. Alpha is constant
+        and left out."""
+        what = "exact pictures, which this model reads"
+        draw, cut, read_picture = (
+            worlds.require(self.world, name, what) for name in ("box_pixels", "cut", "read_picture")
+        )
+        width, height = self.world.canvas
+        pixels = np.empty((len(examples), self.world.boxes[1], height, width, 3), np.uint8)
+        files: list[tuple[int, Path]] = []
+        rendered: list[int] = []
+        for number, example in enumerate(examples):
+            if isinstance(example.picture, Path):
+                files.append((number, example.picture))
+            elif example.picture is None:
+                rendered.append(number)
+            else:
+                pixels[number] = cut(example.picture)
+        if rendered:
+            pixels[rendered] = draw([examples[number].scene for number in rendered])[..., :3]
 
-        return Items(per_box(features), per_box(counts), per_box(positions))
+        def read(file: tuple[int, Path]) -> None:
+            pixels[file[0]] = cut(read_picture(file[1]))
 
+        if files:
+            with ThreadPoolExecutor() as pool:  # half of the time is spent in Pillow's decoder, which releases the GIL
+                for done, _ in enumerate(pool.map(read, files), 1):
+                    progress(done, len(files))
+        return torch.from_numpy(pixels)
 
-def _pixels(examples: Sequence[Example], progress: Callable[[int, int], None]) -> Tensor:
-    """(batch, box, height, width, RGB), from each example's picture, or rendered if it has none. Alpha is constant in
-    the corpus and left out."""
-    pixels = np.empty((len(examples), BOXES_PER_SCENE, BOX_EXTENT, BOX_EXTENT, 3), np.uint8)
-    files: list[tuple[int, Path]] = []
-    rendered: list[int] = []
-    for number, example in enumerate(examples):
-        if isinstance(example.picture, Path):
-            files.append((number, example.picture))
-        elif example.picture is None:
-            rendered.append(number)
-        else:
-            pixels[number] = picture.cut(example.picture)
-    if rendered:
-        pixels[rendered] = raster.boxes([examples[number].scene for number in rendered])[..., :3]
-
-    def read(file: tuple[int, Path]) -> None:
-        pixels[file[0]] = picture.cut(picture.read(file[1]))
-
-    if files:
-        with ThreadPoolExecutor() as pool:  # half of the time is spent in Pillow's decoder, which releases the GIL
-            for done, _ in enumerate(pool.map(read, files), 1):
-                progress(done, len(files))
-    return torch.from_numpy(pixels)
+    def _layouts(self, examples: Sequence[Example]) -> Layouts:
+        """Statements occur with several scenes, so each is read once."""
+        layout = worlds.require(self.world, "layout", "rules that lay out modules, which this model needs")
+        sentences = {example.statement: tokenize(example.statement) for example in examples}
+        layouts = {statement: layout(words) for statement, words in sentences.items()}
+        longest = max(map(len, sentences.values()), default=1)
+        modules = np.zeros((len(examples), MAX_STEPS), dtype=np.int64)
+        arguments = np.zeros((len(examples), MAX_STEPS, 2), dtype=np.int64)
+        spans = np.zeros((len(examples), MAX_STEPS, longest), dtype=bool)
+        for row, example in enumerate(examples):
+            for number, step in enumerate(layouts[example.statement]):
+                modules[row, number] = step.module
+                arguments[row, number] = (step.arguments * 2)[:2] or 0
+                spans[row, number, list(step.words)] = True
+        return Layouts(torch.from_numpy(modules), torch.from_numpy(arguments), torch.from_numpy(spans))
 
 
 def _characters(examples: Sequence[Example], longest: int) -> Tensor:
@@ -131,23 +159,7 @@ def _characters(examples: Sequence[Example], longest: int) -> Tensor:
     return rows[[row_of[example.statement] for example in examples]]
 
 
-def _layouts(examples: Sequence[Example]) -> Layouts:
-    """Statements occur with several scenes, so each is read once."""
-    sentences = {example.statement: tokenize(example.statement) for example in examples}
-    layouts = {statement: layout(words) for statement, words in sentences.items()}
-    longest = max(map(len, sentences.values()), default=1)
-    modules = np.zeros((len(examples), MOST_STEPS), dtype=np.int64)
-    arguments = np.zeros((len(examples), MOST_STEPS, 2), dtype=np.int64)
-    spans = np.zeros((len(examples), MOST_STEPS, longest), dtype=bool)
-    for row, example in enumerate(examples):
-        for number, step in enumerate(layouts[example.statement]):
-            modules[row, number] = step.module
-            arguments[row, number] = (step.arguments * 2)[:2] or 0
-            spans[row, number, list(step.words)] = True
-    return Layouts(torch.from_numpy(modules), torch.from_numpy(arguments), torch.from_numpy(spans))
-
-
-def reading_order(items: Sequence[Item], order: ItemOrder) -> Sequence[int]:
+def reading_order(items: Sequence[Item], order: ItemOrder, world: World) -> Sequence[int]:
     """The index of the item that is read at each place.
 
     RANDOM is a scramble that depends only on what the box holds, so that a verdict depends neither on the other
@@ -157,7 +169,7 @@ def reading_order(items: Sequence[Item], order: ItemOrder) -> Sequence[int]:
         return range(len(items))
     if order is ItemOrder.SORTED:
         return sorted(range(len(items)), key=lambda number: (items[number].x, -items[number].y))
-    mixed = [_mix(_code(item)) for item in items]
+    mixed = [_mix(_code(item, world)) for item in items]
     whole_box = _mix(sum(mixed) & _BITS)
     keys = [_mix(each ^ whole_box) for each in mixed]
     return sorted(range(len(items)), key=keys.__getitem__)
@@ -168,22 +180,27 @@ def in_reading_order(items: Items, order: ItemOrder, generator: torch.Generator)
     if order is ItemOrder.FILE:
         return items
     if order is ItemOrder.SORTED:
-        keys = BOX_EXTENT * items.features[..., X] - items.features[..., Y] / 4  # a pixel to the right outweighs any y
+        # The whole range of y is less than the smallest difference in x that a float can tell from none.
+        keys = items.features[..., 0].double() - items.features[..., 1].double() * 1e-6
     else:
         keys = torch.rand(items.features.shape[:3], generator=generator)
     return items.shuffled(keys.to(items.features.device, torch.float64))
 
 
-def _code(item: Item) -> int:
-    looks = _LOOKS[item.shape] + _LOOKS[item.color]
-    return ((item.x * 101 + item.y) * 101 + _SIZES[item.size]) * 16 + looks
+def _code(item: Item, world: World) -> int:
+    """A number that differs between items: a mixed radix of position, quantities and choices."""
+    code = round(item.x) * (world.canvas[1] + 1) + round(item.y)
+    looks, radix = 0, 1
+    for attribute, (_, value) in zip(world.attributes, item.values, strict=True):
+        if attribute.kind == "categorical":
+            looks += (attribute.rank[value] + 1) * radix
+            radix *= len(attribute.choices) + 1
+        else:
+            low, high = attribute.scale
+            code = code * 101 + round(100 * (attribute.number(value) - low) / ((high - low) or 1))
+    return code * radix + looks
 
 
-_SIZES = {Size.SMALL: 0, Size.MEDIUM: 50, Size.LARGE: 100}
-_LOOKS: dict[Shape | Color, int] = {
-    **{shape: number for number, shape in enumerate(Shape, 1)},
-    **{color: 4 * number for number, color in enumerate(Color, 1)},
-}
 _BITS = 0xFFFFFFFF
 
 

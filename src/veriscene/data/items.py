@@ -1,65 +1,70 @@
-"""Items as numbers (appendix A.3.1): the one definition of the feature layout, and its inverse."""
+"""Items as tensors, in the feature layout of their world (`World.columns`), and what the features say."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
-from veriscene.world.scene import BOX_EXTENT, Color, Item, Shape, Side, Size
 from veriscene.data.struct import TensorStruct
+from veriscene.world.scene import Side
+from veriscene.world.schema import Attribute, World
 
-# (x, y, size, shape one-hot, colour one-hot). x and y are the top-left corner; x, y and size lie in [-1, 1].
-X, Y, SIZE, SHAPES, COLORS = 0, 1, 2, slice(3, 6), slice(6, 9)
-CORNER = slice(X, Y + 1)
-ITEM_FEATURES = 9
-SIZE_STEP = Size.LARGE.value - Size.MEDIUM.value  # pixels per unit of the size feature, which is 0 for a medium item
-
-
-# The feature x or y for each pixel of a box.
-COORDINATES = tuple(2 * pixel / BOX_EXTENT - 1 for pixel in range(BOX_EXTENT + 1))
-
-
-def item_features(item: Item) -> tuple[float, ...]:
-    return (
-        COORDINATES[item.x],
-        COORDINATES[item.y],
-        (item.size.value - Size.MEDIUM.value) / SIZE_STEP,
-        *(float(item.shape is shape) for shape in Shape),
-        *(float(item.color is color) for color in Color),
-    )
-
-
-def extents(features: Tensor) -> Tensor:
-    """The side length of each item in pixels: (…, ITEM_FEATURES) -> (…)."""
-    return Size.MEDIUM.value + features[..., SIZE] * SIZE_STEP
+CORNER = slice(0, 2)  # x and y, which come first in every world
 
 
 @dataclass(frozen=True)
 class Items(TensorStruct):
-    features: Tensor  # (batch, box, item, ITEM_FEATURES); zeros beyond a box's last item
+    features: Tensor  # (batch, box, item, feature); zeros beyond a box's last item
     counts: Tensor  # (batch, box), int64: items in each box
     positions: Tensor  # (batch, box, item), int64: the index of each item in the scene's own list
+    boxes: Tensor | None = None  # (batch,), int64: boxes in each scene; None: as many in all scenes of the world
 
     @classmethod
-    def of_fields(cls, x: Tensor, y: Tensor, size: Tensor, shape: Tensor, color: Tensor) -> Items:
-        """Items that `item_features` would describe in the same way, from whole numbers (batch, box, item): pixels, and
-        the numbers of shape and colour. Items fill the first places of a box; beyond them, size is 0."""
-        is_item = size > 0
-        coordinates = torch.tensor(COORDINATES, device=x.device)
-        features = x.new_zeros((*x.shape, ITEM_FEATURES), dtype=torch.float32)
-        features[..., X], features[..., Y] = coordinates[x.long()], coordinates[y.long()]
-        features[..., SIZE] = (size.float() - Size.MEDIUM.value) / SIZE_STEP
-        for where, numbers in ((SHAPES, shape), (COLORS, color)):
-            features[..., where] = (numbers[..., None] == torch.arange(3, device=x.device)).float()
-        positions = torch.arange(x.size(2), device=x.device).expand(x.shape)
-        return cls(features * is_item[..., None], is_item.sum(dim=2), positions)
+    def of_fields(cls, world: World, fields: Mapping[str, Tensor], is_item: Tensor, boxes: Tensor | None) -> Items:
+        """Items as `World.features` describes them, from numbers (batch, box, item): pixels, the rank of each choice,
+        the value of each numeric attribute. Items fill the first places of a box (`is_item`)."""
+        features = torch.zeros((*is_item.shape, world.feature_count), device=is_item.device)
+
+        def scaled(name: str, low: float, high: float) -> None:
+            # In double precision, as Python computes the features of a single item.
+            where, number = world.columns[name].start, fields[name].double()
+            features[..., where] = (2 * (number - low) / ((high - low) or 1) - 1).float()
+
+        for name, most in zip(("x", "y", "width", "height"), world.canvas * 2, strict=True):
+            if name in world.columns:
+                scaled(name, 0, most)
+        for attribute in world.attributes:
+            where, number = world.columns[attribute.name], fields[attribute.name]
+            if attribute.kind == "categorical":
+                ranks = torch.arange(len(attribute.choices), device=number.device)
+                features[..., where] = (number[..., None] == ranks).float()
+            elif attribute.kind == "ordered":
+                features[..., where] = features.new_tensor(_scale(attribute))[number.long()][..., None]
+            else:
+                scaled(attribute.name, *attribute.scale)
+        positions = torch.arange(is_item.size(2), device=is_item.device).expand(is_item.shape)
+        return cls(features * is_item[..., None], is_item.sum(dim=2), positions, boxes)
 
     @property
     def mask(self) -> Tensor:
         """(batch, box, item): whether there is an item."""
         return torch.arange(self.features.size(2), device=self.features.device) < self.counts[:, :, None]
+
+    @property
+    def lengths(self) -> Tensor:
+        """(batch, box): items to read. An empty box is read as one item without any features."""
+        return self.counts.clamp(min=1)
+
+    @property
+    def box_mask(self) -> Tensor | None:
+        """(batch, box): whether there is a box; None: there always is."""
+        if self.boxes is None:
+            return None
+        return torch.arange(self.features.size(1), device=self.features.device) < self.boxes[:, None]
 
     @property
     def given_order(self) -> Tensor:
@@ -68,7 +73,7 @@ class Items(TensorStruct):
 
     def reordered(self, order: Tensor) -> Items:
         """`order` (batch, box, item) holds, for each place, the item that is read there."""
-        return Items(take_items(self.features, order), self.counts, self.positions.gather(2, order))
+        return Items(take_items(self.features, order), self.counts, self.positions.gather(2, order), self.boxes)
 
     def shuffled(self, keys: Tensor) -> Items:
         """Each box's items sorted by `keys` (batch, box, item), for example random ones; padding stays at the end."""
@@ -80,36 +85,62 @@ def take_items(items: Tensor, order: Tensor) -> Tensor:
     return items.gather(2, order[..., None].expand(-1, -1, -1, items.size(-1)))
 
 
+def extents(features: Tensor, world: World) -> Tensor:
+    """Width and height of each item in pixels: (…, feature) -> (…, 2)."""
+    if world.sizes is not None:
+        low, high = world.sizes.scale
+        width = low + (features[..., world.columns[world.sizes.name]] + 1) * ((high - low) / 2)
+        heights = [choice.extent[1] / choice.extent[0] for choice in world.sizes.choices if choice.extent]
+        return torch.cat([width, width * heights[0]], dim=-1)
+    canvas = features.new_tensor(world.canvas)
+    if world.extent is not None:
+        return features.new_tensor(world.extent).expand(*features.shape[:-1], 2)
+    own = slice(world.columns["width"].start, world.columns["height"].stop)
+    return (features[..., own] + 1) / 2 * canvas
+
+
 @dataclass(frozen=True)
-class Attributes(TensorStruct):
+class Attributes:
     """What the features say, in whole pixels and booleans. All zero beyond a box's last item."""
 
     x: Tensor  # (batch, box, item), int64: the left edge
     y: Tensor  # (batch, box, item), int64: the upper edge, growing downwards
-    sizes: Tensor  # (batch, box, item, 3), bool, in the order of Size
     walls: Tensor  # (batch, box, item, 4), bool: which walls it touches, in the order of Side
-    shapes: Tensor  # (batch, box, item, 3), bool, in the order of Shape
-    colors: Tensor  # (batch, box, item, 3), bool, in the order of Color
+    values: dict[str, Tensor]  # by discrete attribute: (batch, box, item, choice), bool, in the order of the world
 
     @classmethod
-    def of(cls, items: Items) -> Attributes:
+    def of(cls, items: Items, world: World) -> Attributes:
         features, mask = items.features, items.mask
-        pixels = ((features[..., CORNER] + 1) * BOX_EXTENT / 2).round().long().masked_fill(~mask[..., None], 0)
+        canvas = features.new_tensor(world.canvas)
+        pixels = ((features[..., CORNER] + 1) * canvas / 2).round().long().masked_fill(~mask[..., None], 0)
         x, y = pixels.unbind(-1)
-        extent = extents(features).round().long()
+        width, height = extents(features, world).round().long().unbind(-1)
         touched = {
             Side.TOP: y == 0,
-            Side.BOTTOM: y + extent == BOX_EXTENT,
+            Side.BOTTOM: y + height == world.canvas[1],
             Side.LEFT: x == 0,
-            Side.RIGHT: x + extent == BOX_EXTENT,
+            Side.RIGHT: x + width == world.canvas[0],
         }
-
         is_item = mask[..., None]
-        return cls(
-            x=x,
-            y=y,
-            sizes=torch.stack([extent == size.value for size in Size], dim=-1) & is_item,
-            walls=torch.stack([touched[side] for side in Side], dim=-1) & is_item,
-            shapes=(features[..., SHAPES] > 0.5) & is_item,
-            colors=(features[..., COLORS] > 0.5) & is_item,
-        )
+        walls = torch.stack([touched[side] for side in Side], dim=-1) & is_item
+        return cls(x, y, walls, {name: one_hot & is_item for name, one_hot in choices(features, world).items()})
+
+
+def choices(features: Tensor, world: World) -> dict[str, Tensor]:
+    """By discrete attribute, which of its choices each item has: (…, feature) -> (…, choice), bool."""
+    found = {}
+    for attribute in world.attributes:
+        own = features[..., world.columns[attribute.name]]
+        if attribute.kind == "categorical":
+            found[attribute.name] = own > 0.5
+        elif attribute.kind == "ordered":
+            values = _scale(attribute)
+            nearest = min((high - low for low, high in pairwise(values)), default=1.0) / 2
+            found[attribute.name] = (own - own.new_tensor(values)).abs() < nearest
+    return found
+
+
+def _scale(attribute: Attribute) -> list[float]:
+    """The feature of each choice of an ordered attribute."""
+    low, high = attribute.scale
+    return [2 * (attribute.number(choice.name) - low) / ((high - low) or 1) - 1 for choice in attribute.choices]

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cached_property
 
 from veriscene.errors import InputError
-from veriscene.worlds.nlvr.corpus import WORD
+from veriscene.world.examples import WORD
 
 PADDING = 0
 UNKNOWN = 1

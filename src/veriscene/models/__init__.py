@@ -29,6 +29,7 @@ from veriscene.models.mlp import MLP
 from veriscene.models.nmn import NMN
 from veriscene.models.relation_net import RelationNet
 from veriscene.models.spatial import Spatial
+from veriscene.world.schema import World
 
 __all__ = ["MODELS", "Judgement", "Model", "Order", "build", "check", "encoder", "load_preset", "read_config"]
 
@@ -59,21 +60,21 @@ def read_config(tree: object, *, where: str) -> Config:
     return configuration.from_json(tree, where=where, kinds=_kinds())
 
 
-def build(config: ModelConfig, *, vocabulary: Vocabulary) -> Model:
+def build(config: ModelConfig, *, vocabulary: Vocabulary, world: World) -> Model:
     """A fresh model of the configured kind; InputError if it is absurdly large, before memory is allocated."""
-    check_size(config, vocabulary)
-    return _construct(config, vocabulary)
+    check_size(config, vocabulary, world)
+    return _construct(config, vocabulary, world)
 
 
-def check(config: ModelConfig) -> None:
+def check(config: ModelConfig, world: World) -> None:
     """Raises InputError if such a model cannot be trained: too large, or a library or weights file is missing."""
-    check_size(config, Vocabulary(SPECIAL)).check_requirements()
+    check_size(config, Vocabulary(SPECIAL), world).check_requirements()
 
 
-def check_size(config: ModelConfig, vocabulary: Vocabulary) -> Model:
+def check_size(config: ModelConfig, vocabulary: Vocabulary, world: World) -> Model:
     """The model on the meta device, which has shapes but no memory; InputError if it has too many weights."""
     with torch.device("meta"), _NoNormalValues():
-        model = _construct(config, vocabulary)
+        model = _construct(config, vocabulary, world)
     widths = [f"model.{key}={value}" for key, value in asdict(config).items() if type(value) is int]
     weights = sum(tensor.numel() for tensor in model.state_dict().values())  # buffers included
     check_weights(weights, what=config.name, allowed=f"lower {' or '.join(widths) or 'the vocabulary'}")
@@ -90,17 +91,17 @@ class _NoNormalValues(TorchFunctionMode):
         return function(*args, **given)
 
 
-def _construct(config: ModelConfig, vocabulary: Vocabulary) -> Model:
+def _construct(config: ModelConfig, vocabulary: Vocabulary, world: World) -> Model:
     if config.name not in MODELS:
         raise InputError(f"unknown model {config.name!r}", allowed=f"choose from {', '.join(sorted(MODELS))}")
     settings = {key: value for key, value in asdict(config).items() if key != "name"}
-    return MODELS[config.name](vocabulary=vocabulary, **settings)
+    return MODELS[config.name](vocabulary=vocabulary, world=world, **settings)
 
 
 def _kinds() -> dict[str, type[ModelConfig]]:
     return {name: kind.Config for name, kind in MODELS.items()}
 
 
-def encoder(config: Config, vocabulary: Vocabulary) -> Encoder:
+def encoder(config: Config, vocabulary: Vocabulary, world: World) -> Encoder:
     """How examples become tensors for the configured model, in inference."""
-    return Encoder(vocabulary, MODELS[config.model.name].inputs, ItemOrder(config.data.order))
+    return Encoder(vocabulary, world, MODELS[config.model.name].inputs, ItemOrder(config.data.order))

@@ -65,7 +65,7 @@ class RecurrentConfig(ModelConfig):
 
 
 class Model(nn.Module, ABC):
-    """The constructor takes `vocabulary` and, as keywords, every field of `Config` but the name."""
+    """The constructor takes `vocabulary`, `world` and, as keywords, every field of `Config` but the name."""
 
     Config: ClassVar[type[ModelConfig]]  # this model's settings, with their only defaults
     summary: ClassVar[str]  # one line for `veriscene models`

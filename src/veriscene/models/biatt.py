@@ -15,6 +15,7 @@ from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import make_pooling
 from veriscene.models.layers.streams import concurrently
 from veriscene.models.reading import ReadingConfig, ReadingModel
+from veriscene.world.schema import World
 
 MATCHING = ("b1", "b2", "w_lang", "w_obj", "word_lstm", "item_lstm")  # belonged to BiATT itself in format 1
 
@@ -32,24 +33,36 @@ class BiATT(ReadingModel):
     renamed = tuple((f"{name}.", f"matching.{name}.") for name in MATCHING)
 
     def __init__(
-        self, *, hidden: int, joint: int, mlp: int, dropout: float, pooling: str, forget_bias: float, **reading: Any
+        self,
+        *,
+        world: World,
+        hidden: int,
+        joint: int,
+        mlp: int,
+        dropout: float,
+        pooling: str,
+        forget_bias: float,
+        **reading: Any,
     ) -> None:
         """`reading`: the other settings of ReadingModel."""
-        super().__init__(hidden=hidden, dropout=dropout, **reading)
+        super().__init__(world=world, hidden=hidden, dropout=dropout, **reading)
         self.matching = ItemMatching(size=2 * hidden, joint=joint, hidden=hidden, dropout=dropout)
-        self.pool = make_pooling(pooling, size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout)
+        self.pool = make_pooling(
+            pooling, boxes=world.boxes[1], size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout
+        )
         xavier_(self, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
         items, lengths = required(batch.items), batch.statement.lengths
         h, g = concurrently(
             lambda: self.lang_lstm.dropout(self.read_statement(batch.statement)),
-            lambda: self.read_items(self.embed_items(items.features), items.counts),
+            lambda: self.read_items(self.embed_items(items.features), items.lengths),
         )
-        return self.match(Sequences(h, lengths), Sequences(g, items.counts), items.given_order)
+        return self.match(Sequences(h, lengths), Sequences(g, items.lengths), items.given_order, items.box_mask)
 
-    def match(self, words: Sequences, objects: Sequences, order: Tensor) -> Judgement:
-        """Words against the items of each box, which were read in the given order (batch, box, place)."""
+    def match(self, words: Sequences, objects: Sequences, order: Tensor, boxes: Tensor | None) -> Judgement:
+        """Words against the items of each box, which were read in the given order (batch, box, place). `boxes`
+        says which boxes there are."""
         matched = self.matching(words, objects)
-        logits, scores = self.pool(matched.vectors)  # 14, 15
+        logits, scores = self.pool(matched.vectors, boxes)  # 14, 15
         return Judgement(logits=logits, scores=scores, order=order, alpha=matched.alpha, beta=matched.beta)

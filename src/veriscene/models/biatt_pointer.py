@@ -170,30 +170,31 @@ class BiATTPointer(Model):
         items = required(batch.items)
         e = self.comprehension.embed_items(items.features)  # shared by pointer encoder, decoder and OBJ-LSTM
         h, memory = concurrently(
-            lambda: self.comprehension.read_statement(batch.statement), lambda: self.pointer.encode(e, items.counts)
+            lambda: self.comprehension.read_statement(batch.statement), lambda: self.pointer.encode(e, items.lengths)
         )
         return Reading(h, e, memory)
 
     def _judge(self, batch: Batch, reading: Reading, choose: Choose) -> Judgement:
-        h, counts = self.comprehension.lang_lstm.dropout(reading.h), required(batch.items).counts
+        h, counts = self.comprehension.lang_lstm.dropout(reading.h), required(batch.items).lengths
         words = Sequences(h, batch.statement.lengths)
         context = self.pointer.context(words, reading.e, reading.memory, counts)
         order = self.pointer.order(context, choose)
         judgement, log_probability = concurrently(
-            lambda: self._match(words, reading.e, counts, order),
+            lambda: self._match(words, reading.e, batch, order),
             lambda: self.pointer.log_probability(context, order),
         )
         return replace(judgement, log_probability=log_probability)
 
     def _infer(self, batch: Batch, reading: Reading) -> Judgement:
         """Without dropout, in the most likely order, whose probability is not needed."""
-        words, counts = Sequences(reading.h, batch.statement.lengths), required(batch.items).counts
+        words, counts = Sequences(reading.h, batch.statement.lengths), required(batch.items).lengths
         order = self.pointer.order(self.pointer.context(words, reading.e, reading.memory, counts), greedy)
-        return self._match(words, reading.e, counts, order)
+        return self._match(words, reading.e, batch, order)
 
-    def _match(self, words: Sequences, e: Tensor, counts: Tensor, order: Tensor) -> Judgement:
-        g = self.comprehension.read_items(take_items(e, order), counts)
-        return self.comprehension.match(words, Sequences(g, counts), order)
+    def _match(self, words: Sequences, e: Tensor, batch: Batch, order: Tensor) -> Judgement:
+        items = required(batch.items)
+        g = self.comprehension.read_items(take_items(e, order), items.lengths)
+        return self.comprehension.match(words, Sequences(g, items.lengths), order, items.box_mask)
 
     def _baseline(self, batch: Batch, reading: Reading) -> Judgement:
         """As in inference. What precedes dropout is the same there, so it is not computed again."""

@@ -21,6 +21,7 @@ from veriscene.models.layers.bilstm import BiLSTM, xavier_
 from veriscene.models.layers.pooling import make_pooling
 from veriscene.models.layers.streams import concurrently
 from veriscene.models.reading import ReadingConfig, ReadingModel
+from veriscene.world.schema import World
 
 
 @dataclass(frozen=True)
@@ -34,27 +35,29 @@ class BiDAF(ReadingModel):
     summary = "BiDAF: the statement as the document, the items as the query"
 
     def __init__(
-        self, *, hidden: int, mlp: int, dropout: float, pooling: str, forget_bias: float, **reading: Any
+        self, *, world: World, hidden: int, mlp: int, dropout: float, pooling: str, forget_bias: float, **reading: Any
     ) -> None:
         """`reading`: the other settings of ReadingModel."""
-        super().__init__(hidden=hidden, dropout=dropout, **reading)
+        super().__init__(world=world, hidden=hidden, dropout=dropout, **reading)
         self.w_similarity = nn.Linear(6 * hidden, 1, bias=False)
         self.model_lstm1 = BiLSTM(8 * hidden, hidden, dropout)
         self.model_lstm2 = BiLSTM(2 * hidden, hidden, dropout)
-        self.pool = make_pooling(pooling, size=2 * hidden, units=hidden, hidden=mlp, dropout=dropout)
+        self.pool = make_pooling(
+            pooling, boxes=world.boxes[1], size=2 * hidden, units=hidden, hidden=mlp, dropout=dropout
+        )
         xavier_(self, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
         statement, items = batch.statement, required(batch.items)
-        boxes = items.counts.shape
+        boxes = items.lengths.shape
         h, u = concurrently(
             lambda: self.lang_lstm.dropout(self.read_statement(statement))[:, None],  # the same for all boxes
-            lambda: self.read_items(self.embed_items(items.features), items.counts),
+            lambda: self.read_items(self.embed_items(items.features), items.lengths),
         )
-        a, g = self.attention_flow(Sequences(h, statement.lengths[:, None]), Sequences(u, items.counts))
+        a, g = self.attention_flow(Sequences(h, statement.lengths[:, None]), Sequences(u, items.lengths))
         lengths = statement.lengths[:, None].expand(boxes).flatten()
         m = self.model_lstm2(self.model_lstm1(g.flatten(0, 1), lengths), lengths).unflatten(0, boxes)
-        logits, scores = self.pool(element_max(m, statement.mask[:, None]))
+        logits, scores = self.pool(element_max(m, statement.mask[:, None]), items.box_mask)
         return Judgement(logits=logits, scores=scores, order=items.given_order, alpha=a)
 
     def attention_flow(self, document: Sequences, query: Sequences) -> tuple[Tensor, Tensor]:

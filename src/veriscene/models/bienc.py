@@ -36,11 +36,11 @@ class BiENC(ReadingModel):
 
     def forward(self, batch: Batch) -> Judgement:
         statement, items = batch.statement, required(batch.items)
-        boxes, counts = items.counts.shape, items.counts.flatten()
+        boxes, lengths = items.lengths.shape, items.lengths.flatten()
         h, g = concurrently(
             lambda: self.lang_lstm.dropout(self.read_statement(statement)),
-            lambda: self.read_items(self.embed_items(items.features), items.counts),
+            lambda: self.read_items(self.embed_items(items.features), items.lengths),
         )
-        h, g = last_outputs(h, statement.lengths), last_outputs(g.flatten(0, 1), counts).view(*boxes, -1)
+        h, g = last_outputs(h, statement.lengths), last_outputs(g.flatten(0, 1), lengths).view(*boxes, -1)
         scores = torch.einsum("bd,bjd->bj", self.similarity(h), g)
-        return Judgement(logits=self.combine(scores), scores=scores, order=items.given_order)
+        return Judgement(logits=self.combine(scores, items.box_mask), scores=scores, order=items.given_order)

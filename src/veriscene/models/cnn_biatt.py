@@ -14,6 +14,7 @@ from veriscene.models.base import Judgement
 from veriscene.models.cell_reading import CellReadingConfig, CellReadingModel
 from veriscene.models.layers.attention import CellMatching, Sequences
 from veriscene.models.layers.pooling import POOLINGS, make_pooling
+from veriscene.world.schema import World
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class CNNBiATT(CellReadingModel):
     def __init__(
         self,
         *,
+        world: World,
         hidden: int,
         joint: int,
         filters: int,
@@ -41,9 +43,11 @@ class CNNBiATT(CellReadingModel):
         **reading: Any,
     ) -> None:
         """`reading`: the other settings of CellReadingModel."""
-        super().__init__(hidden=hidden, dropout=dropout, **reading)
+        super().__init__(world=world, hidden=hidden, dropout=dropout, **reading)
         self.matching = CellMatching(size=2 * hidden, joint=joint, hidden=hidden, filters=filters, dropout=dropout)
-        self.pool = make_pooling(pooling, size=2 * hidden + filters, units=hidden, hidden=mlp, dropout=dropout)
+        self.pool = make_pooling(
+            pooling, boxes=world.boxes[1], size=2 * hidden + filters, units=hidden, hidden=mlp, dropout=dropout
+        )
         self.initialize(forget_bias=forget_bias)
 
     def layers_on_maps(self) -> tuple[nn.Module, nn.Module]:
@@ -53,5 +57,5 @@ class CNNBiATT(CellReadingModel):
         h, a = self.read_statement(batch), self.read_cells(batch)
         cells = torch.full(a.shape[:2], a.size(2), device=a.device)
         matched = self.matching(Sequences(h, batch.statement.lengths), Sequences(a, cells))
-        logits, scores = self.pool(matched.vectors)
+        logits, scores = self.pool(matched.vectors, None)
         return Judgement(logits=logits, scores=scores, alpha=matched.alpha, beta=matched.beta)

@@ -45,4 +45,4 @@ class CNNBiENC(CellReadingModel):
         h = last_outputs(self.read_statement(batch), batch.statement.lengths)
         g = self.dropout(self.cell_cnn(self.read_cells(batch)))
         scores = torch.einsum("bd,bjd->bj", self.similarity(h), g)
-        return Judgement(logits=self.combine(scores), scores=scores)
+        return Judgement(logits=self.combine(scores, None), scores=scores)

@@ -14,9 +14,10 @@ from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model, Order, Progress, Say, silent
 from veriscene.models.layers.bilstm import xavier_
-from veriscene.worlds.nlvr.raster import STRIP
+from veriscene.world.schema import World
 
-HEIGHT, WIDTH, STRIP_WIDTH = 40, 160, 20  # of the small picture: pixels of the corpus's over 2.5
+HEIGHT, WIDTH, STRIP_WIDTH = 40, 160, 20  # of the small picture: three boxes with strips between them
+STRIP = 128  # the grey of these strips
 CHUNK = 256
 KERNELS, STRIDES = (8, 4, 2), (4, 2, 2)
 
@@ -44,6 +45,7 @@ class CNNRNN(Model):
         self,
         *,
         vocabulary: Vocabulary,
+        world: World,
         embedding: int,
         hidden: int,
         channels: int,
@@ -82,7 +84,7 @@ class CNNRNN(Model):
         # Padding comes after the words, which a forward LSTM reads first.
         h = outputs[torch.arange(len(batch), device=batch.device), statement.lengths - 1]
         boxes = batch.features if batch.features is not None else small_boxes(required(batch.pixels))
-        if self.training:  # the corpus has six pictures of a scene, with its boxes in every order
+        if self.training:  # statements do not depend on the order of boxes, so every order is an example
             orders = torch.rand(boxes.shape[:2], device=boxes.device).argsort(dim=1)
             boxes = boxes[torch.arange(len(boxes), device=boxes.device)[:, None], orders]
         maps = joined(boxes.to(self.mean.dtype)) - self.mean

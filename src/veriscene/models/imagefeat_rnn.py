@@ -15,11 +15,10 @@ from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import Scorer
-from veriscene.world.scene import BOXES_PER_SCENE, MOST_ITEMS, Color, Shape, Side, Size
+from veriscene.world.scene import Side
+from veriscene.world.schema import World
 
 _RELATIONS = 4
-_SLOT = 1 + len(Color) + len(Shape) + len(Size) + len(Side) + _RELATIONS * MOST_ITEMS
-IMAGE_FEATURES = BOXES_PER_SCENE * MOST_ITEMS * _SLOT
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,12 @@ class ImageFeatRNN(Model):
     Config = ImageFeatRNNConfig
     summary = "ImageFeat+RNN: an LSTM over the words, the scene as one flat vector"
 
-    def __init__(self, *, vocabulary: Vocabulary, embedding: int, hidden: int, mlp: int) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, world: World, embedding: int, hidden: int, mlp: int) -> None:
         super().__init__()
+        self.world = world
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.lang_lstm = nn.LSTM(embedding, hidden, batch_first=True)
-        self.scorer = Scorer(hidden + IMAGE_FEATURES, mlp, dropout=0.0)
+        self.scorer = Scorer(hidden + image_feature_count(world), mlp, dropout=0.0)
         xavier_(self)
 
     def forward(self, batch: Batch) -> Judgement:
@@ -46,20 +46,30 @@ class ImageFeatRNN(Model):
         outputs, _ = self.lang_lstm(self.embed_words(statement.words))
         # Padding comes after the words, which a forward LSTM reads first, so only the mean must exclude it.
         mean = outputs.masked_fill(~statement.mask[..., None], 0).sum(dim=1) / statement.lengths[:, None]
-        return Judgement(logits=self.scorer(torch.cat([mean, image_features(items)], dim=-1)), order=items.given_order)
+        features = image_features(items, self.world)
+        return Judgement(logits=self.scorer(torch.cat([mean, features], dim=-1)), order=items.given_order)
 
 
-def image_features(items: Items) -> Tensor:
-    """(batch, IMAGE_FEATURES), zeros and ones: boxes in order, in each MOST_ITEMS slots, items as they come.
+def image_feature_count(world: World) -> int:
+    choices = sum(len(attribute.choices) for attribute in world.attributes)
+    numeric = sum(attribute.kind == "numeric" for attribute in world.attributes)
+    slot = 1 + choices + numeric + len(Side) + _RELATIONS * world.items[1]
+    return world.boxes[1] * world.items[1] * slot
 
-    A slot holds: whether it is taken, colour, shape, size, walls touched, and for each slot of its box whether that
-    one's item is to the right, to the left, below, above.
+
+def image_features(items: Items, world: World) -> Tensor:
+    """(batch, image feature): boxes in order, in each as many slots as a box can have items, items as they come.
+
+    A slot holds zeros and ones: whether it is taken, the choice of each attribute, walls touched, and for each slot of
+    its box whether that one's item is to the right, to the left, below, above; numeric attributes as they are.
     """
-    seen, mask = Attributes.of(items), items.mask
+    seen, mask = Attributes.of(items, world), items.mask
     x, y = seen.x[..., :, None] - seen.x[..., None, :], seen.y[..., :, None] - seen.y[..., None, :]
     both = mask[..., :, None] & mask[..., None, :]
     relations = torch.stack([x < 0, x > 0, y < 0, y > 0], dim=-1) & both[..., None]  # (batch, box, item, item, 4)
-    free = MOST_ITEMS - items.features.size(2)
+    free = world.items[1] - items.features.size(2)
     relations = pad(relations, (0, 0, 0, free)).flatten(-2)
-    own = [mask[..., None], seen.colors, seen.shapes, seen.sizes, seen.walls]
-    return pad(torch.cat([*own, relations], dim=-1), (0, 0, 0, free)).flatten(1).to(items.features.dtype)
+    numbers = [items.features[..., world.columns[each.name]] for each in world.attributes if each.kind == "numeric"]
+    discrete = [seen.values[each] for each in reversed(world.by_name) if each in seen.values]
+    own = [mask[..., None], *discrete, seen.walls]
+    return pad(torch.cat([*own, relations, *numbers], dim=-1), (0, 0, 0, free)).flatten(1).to(items.features.dtype)

@@ -14,6 +14,7 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.models.base import Judgement, Model, Order, resize_on_load
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
+from veriscene.world.schema import World
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,10 @@ class MaxEnt(Model):
     order = Order.NONE
     is_fitted = True
 
-    def __init__(self, *, vocabulary: Vocabulary, penalty: float) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, world: World, penalty: float) -> None:
         super().__init__()
         self.penalty = penalty
-        self.features = CountFeatures(vocabulary)
+        self.features = CountFeatures(vocabulary, world)
         self.register_buffer("weights", torch.zeros(1))  # (feature,); that of NO_FEATURE is zero
         self.register_buffer("bias", torch.zeros(()))
         self.weights: Tensor

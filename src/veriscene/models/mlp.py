@@ -16,6 +16,7 @@ from veriscene.models.base import Judgement, Model, Order, check_weights, resize
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import Scorer
+from veriscene.world.schema import World
 
 _INITIAL_RANGE = 0.01  # of the features' vectors
 
@@ -32,9 +33,9 @@ class MLP(Model):
     summary = "MLP: the features of MaxEnt as embeddings"
     order = Order.NONE
 
-    def __init__(self, *, vocabulary: Vocabulary, embedding: int, mlp: int) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, world: World, embedding: int, mlp: int) -> None:
         super().__init__()
-        self.features = CountFeatures(vocabulary)
+        self.features = CountFeatures(vocabulary, world)
         self.vectors = nn.Parameter(torch.zeros(1, embedding))  # (feature, embedding)
         self.scorer = Scorer(embedding, mlp, dropout=0.0)
         xavier_(self.scorer)

@@ -1,9 +1,9 @@
-"""NMN: a neural module network, whose modules are put together by the structure of the statement (meaning/layout.py).
+"""NMN: a neural module network, whose modules are put together by the structure of the statement.
 
 All examples of a batch run the same steps: a step computes every module and selects by the module's number, so shapes
 are static. Maps never depend on verdicts, so all FINDs run at once, then the other maps step by step, then all COUNTs.
 
-Every map exists in several heads, each with its own idea of every word. NLVR's true and false scenes mostly hold the
+Every map exists in several heads, each with its own idea of every word. True and false scenes mostly hold the
 same items in other places, so words must be learned in combination, which more random maps to start from make likelier.
 """
 
@@ -20,12 +20,12 @@ from veriscene.config import ModelConfig, number, share, size
 from veriscene.data.batch import Batch, Layouts, required
 from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import PADDING, Vocabulary
+from veriscene.language.module_layout import Module
 from veriscene.models.base import Judgement
 from veriscene.models.layers.counting import at_least
 from veriscene.models.layers.modules import MOST_COUNTED, Relate, Surroundings, difference, intersection, union
 from veriscene.models.vision.base import GRID
 from veriscene.models.vision.seeing import SeeingConfig, SeeingModel
-from veriscene.worlds.nlvr.layout import Module
 
 SHARPNESS, THRESHOLD = 20.0, 0.3  # of an object's contrast, relative to the largest in the scene
 COUNTED = 3  # maps: what a COUNT is about, what it leaves of its second map, and what it leaves of all objects

@@ -13,6 +13,7 @@ from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Model, RecurrentConfig
 from veriscene.models.layers.bilstm import BiLSTM
 from veriscene.models.layers.coordinates import ItemEmbedding
+from veriscene.world.schema import World
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,19 @@ class ReadingConfig(RecurrentConfig):
 
 class ReadingModel(Model, ABC):
     def __init__(
-        self, *, vocabulary: Vocabulary, embedding: int, hidden: int, item: int, dropout: float, coordinates: str
+        self,
+        *,
+        vocabulary: Vocabulary,
+        world: World,
+        embedding: int,
+        hidden: int,
+        item: int,
+        dropout: float,
+        coordinates: str,
     ) -> None:
         super().__init__()
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
-        self.embed_items = ItemEmbedding(item, coordinates)
+        self.embed_items = ItemEmbedding(item, coordinates, world)
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
         self.obj_lstm = BiLSTM(item, hidden, dropout)
 

@@ -10,13 +10,14 @@ from torch.nn.functional import linear
 
 from veriscene.config import size
 from veriscene.data.batch import Batch, required
-from veriscene.data.items import ITEM_FEATURES, Items
+from veriscene.data.items import Items
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.layers.pooling import Scorer, make_pooling
 from veriscene.models.layers.recurrence import lstm_to_final_state
+from veriscene.world.schema import World
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class FNet(Scorer):
 class RelationNet(Model):
     """RN(O) = f(Σ_ik g(o_i, o_k, q)).
 
-    A relation holds within a box. With pooling `max` or `mean`, f scores each box; with the others it judges the three
-    boxes' sums together.
+    A relation holds within a box. With pooling `max` or `mean`, f scores each box; with the others it judges the boxes'
+    sums together.
     """
 
     Config = RelationNetConfig
@@ -57,6 +58,7 @@ class RelationNet(Model):
         self,
         *,
         vocabulary: Vocabulary,
+        world: World,
         embedding: int,
         hidden: int,
         joint: int,
@@ -67,21 +69,23 @@ class RelationNet(Model):
         coordinates: str,
     ) -> None:
         super().__init__()
-        self.coordinates = coordinates
+        self.coordinates, self.world = coordinates, world
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.lang_lstm = nn.LSTMCell(embedding, hidden)
         self.dropout = nn.Dropout(dropout)  # not in appendix A.2; on the hidden outputs of LSTMs in A.3.1
         # Items enter as they are: a linear embedding before a linear layer would add nothing.
-        self.g1 = nn.Linear(2 * ITEM_FEATURES + hidden, joint)
+        self.g1 = nn.Linear(2 * world.feature_count + hidden, joint)
         self.g2 = nn.Linear(joint, joint)
         self.g3 = nn.Linear(joint, joint)
-        self.pool = make_pooling(pooling, size=joint, units=hidden, hidden=mlp, dropout=dropout, scorer=FNet)
+        self.pool = make_pooling(
+            pooling, boxes=world.boxes[1], size=joint, units=hidden, hidden=mlp, dropout=dropout, scorer=FNet
+        )
         xavier_(self, forget_bias=forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
-        statement = batch.statement
+        statement, items = batch.statement, required(batch.items)
         _, (q, _) = lstm_to_final_state(self.lang_lstm, self.embed_words(statement.words), statement.lengths)
-        logits, scores = self.pool(self.relations(self.dropout(q), required(batch.items)))
+        logits, scores = self.pool(self.relations(self.dropout(q), items), items.box_mask)
         return Judgement(logits=logits, scores=scores)
 
     def relations(self, q: Tensor, items: Items) -> Tensor:
@@ -89,11 +93,11 @@ class RelationNet(Model):
 
         An item is also paired with itself, so a box with a single item has a relation too.
         """
-        parts = [ITEM_FEATURES, ITEM_FEATURES, q.size(-1)]
+        parts = [self.world.feature_count, self.world.feature_count, q.size(-1)]
         of_first, of_second, of_question = torch.split(self.g1.weight, parts, dim=1)
         # W [o_i; o_k; q] in parts: the wide concatenation is never materialised, and q is used once for all pairs.
         question = linear(q, of_question, self.g1.bias)[:, None, None]
-        features = encode_positions(items.features, self.coordinates)
+        features = encode_positions(items.features, self.coordinates, self.world)
         first = linear(features, of_first) + question
         second = linear(features, of_second)
         pairs = torch.relu(first[:, :, :, None] + second[:, :, None])  # (batch, box, item, item, joint)

@@ -13,25 +13,26 @@ from torch import Tensor, nn
 from veriscene.config import choice, number, share, size
 from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import Input
-from veriscene.data.items import ITEM_FEATURES, Items
+from veriscene.data.items import Items
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
 from veriscene.models.layers.attention import ItemSetMatching, Sequences
 from veriscene.models.layers.bilstm import BiLSTM, xavier_
 from veriscene.models.layers.coordinates import COORDINATES, encode_positions
 from veriscene.models.layers.counting import (
-    COUNT_FEATURES,
-    LOOKS,
-    NEIGHBOUR_FEATURES,
+    count_feature_count,
     count_features,
+    look_count,
     looks,
+    neighbour_feature_count,
     neighbour_features,
 )
-from veriscene.models.layers.geometry import WALL_FEATURES, pair_features, wall_features
+from veriscene.models.layers.geometry import WALL_FEATURES, pair_feature_count, pair_features, wall_features
 from veriscene.models.layers.pooling import POOLINGS, make_pooling
 from veriscene.models.layers.relations import RELATIONS, ItemLayer, Pairs
 from veriscene.models.layers.spelling import SpellingCNN
 from veriscene.models.layers.streams import concurrently
+from veriscene.world.schema import World
 
 # The weight of neighbours and counts. There are hundreds, and at full weight they drown what an item is: in one small
 # trial the loss was 0.24 after 400 steps with weight 1, 0.08 with 0.2 and with 0.07 (docs/models.md).
@@ -66,6 +67,7 @@ class Spatial(Model):
         self,
         *,
         vocabulary: Vocabulary,
+        world: World,
         embedding: int,
         hidden: int,
         joint: int,
@@ -83,20 +85,23 @@ class Spatial(Model):
     ) -> None:
         super().__init__()
         size = 2 * hidden
-        self.coordinates, self.walls, self.neighbours, self.counts = coordinates, walls, neighbours, counts
+        self.world, self.coordinates = world, coordinates
+        self.walls, self.neighbours, self.counts = walls, neighbours, counts
         self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
         self.spelling = SpellingCNN(embedding) if letters else None
         self.lang_lstm = BiLSTM(embedding, hidden, dropout)
-        features = ITEM_FEATURES + LOOKS + walls * WALL_FEATURES
-        features += neighbours * NEIGHBOUR_FEATURES + counts * COUNT_FEATURES
+        features = world.feature_count + look_count(world) + walls * WALL_FEATURES
+        features += neighbours * neighbour_feature_count(world) + counts * count_feature_count(world)
         self.embed_items = nn.Sequential(nn.Linear(features, size), nn.ReLU(), nn.Linear(size, size))
         related = relations != "none"
-        self.pairs = Pairs(relations) if related and layers else None
+        self.pairs = Pairs(pair_feature_count(world), relations) if related and layers else None
         item_layers = [ItemLayer(size=size, joint=joint, dropout=dropout, relations=related) for _ in range(layers)]
         self.layers = nn.ModuleList(item_layers)
         self.norm = nn.LayerNorm(size, elementwise_affine=False)
         self.matching = ItemSetMatching(size=size, joint=joint, hidden=hidden, dropout=dropout)
-        self.pool = make_pooling(pooling, size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout)
+        self.pool = make_pooling(
+            pooling, boxes=world.boxes[1], size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout
+        )
         xavier_(self, forget_bias=forget_bias)
         for layer in item_layers:
             layer.start_as_identity_()
@@ -111,8 +116,8 @@ class Spatial(Model):
         for layer in self.layers:
             g = layer(g, read, pairs)
         g = self.norm(g).view(*items.features.shape[:3], -1)
-        matched = self.matching(words, Sequences(g, items.counts))
-        logits, scores = self.pool(matched.vectors)
+        matched = self.matching(words, Sequences(g, items.lengths))
+        logits, scores = self.pool(matched.vectors, items.box_mask)
         return Judgement(logits=logits, scores=scores, alpha=matched.alpha, beta=matched.beta)
 
     def read_statement(self, statement: Statement) -> Sequences:
@@ -124,14 +129,14 @@ class Spatial(Model):
 
     def read_items(self, items: Items) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
         """g (batch, item, 2 hidden), the items of all boxes one after another, and what `Pairs` makes of them."""
-        pairs, kinds = pair_features(items.features), looks(items)
-        features = [encode_positions(items.features, self.coordinates), kinds]
+        pairs, kinds = pair_features(items.features, self.world), looks(items, self.world)
+        features = [encode_positions(items.features, self.coordinates, self.world), kinds]
         if self.walls:
-            features.append(wall_features(items.features))
+            features.append(wall_features(items.features, self.world))
         if self.neighbours:
             features.append(COUNTS_WEIGHT * neighbour_features(pairs, kinds))
         if self.counts:
-            features.append(COUNTS_WEIGHT * count_features(kinds))
+            features.append(COUNTS_WEIGHT * count_features(kinds, self.world))
         g: Tensor = self.embed_items(torch.cat(features, dim=-1)).flatten(1, 2)
         # Under autocast too, layers add to g in full precision.
         return g.to(pairs.dtype), None if self.pairs is None else self.pairs(items, pairs)

@@ -50,7 +50,7 @@ SHAPES: dict[str, tuple[Point, ...]] = {
         (0.5 - 0.5 * math.cos(math.pi * number / 16), 1 - math.sin(math.pi * number / 16)) for number in range(17)
     ),
 }
-BACKGROUND, BOX_FILL, TILE_FILL, ARROW = "#808080", "#d3d3d3", "#f4f4f4", "#d11"
+BACKGROUND, BOX_FILL, TILE_FILL, TILE_OUTLINE, ARROW = "#808080", "#d3d3d3", "#f4f4f4", "#777777", "#d11"
 HEAD = 7.0  # length of an arrow head, in pixels of the scene
 BOW = 0.6  # distance of a curve's control point from the straight line, relative to the arrow's length
 MAX_BOW = 24.0  # of that distance, in pixels: a longer curve would leave its box
@@ -125,7 +125,7 @@ def arrange(world: World, boxes: int) -> Arrangement:
 def svg(
     world: World, scene: Scene, order: Sequence[Sequence[int]] | None = None, *, scale: float = 1.0, title: str = ""
 ) -> str:
-    """Returns an SVG element; `order` (per box, item indices in reading order) adds arrows from each item to the next."""
+    """Returns an SVG element. `order` (per box, item indices in reading order) adds arrows from item to item."""
     (width, height), place = world.canvas, arrange(world, len(scene.boxes))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {place.width} {place.height}"'
@@ -147,7 +147,7 @@ def item_svg(world: World, item: Item) -> str:
     """Returns the SVG elements of one item."""
     seen = look(world, item)
     paint = f'fill="{escape(seen.fill)}"'
-    outline = seen.outline or (ARROW_FREE_OUTLINE if seen.shape is None else None)
+    outline = seen.outline or (TILE_OUTLINE if seen.shape is None else None)
     if outline:
         paint += f' stroke="{escape(outline)}" stroke-width="{min(item.width, item.height) / 20:g}"'
     shape = SHAPES.get(seen.shape or "square", _SQUARE)
@@ -164,9 +164,6 @@ def item_svg(world: World, item: Item) -> str:
     return drawn + (_label(item, seen) if seen.label else "")
 
 
-ARROW_FREE_OUTLINE = "#777777"  # of tiles, which would otherwise vanish on the box
-
-
 def _label(item: Item, seen: Look) -> str:
     """The words of the label one below the other, as large as the item permits."""
     words = seen.label.split()
@@ -177,7 +174,9 @@ def _label(item: Item, seen: Look) -> str:
     lines = "".join(
         f'<tspan x="{x:g}" y="{first + size * row:g}">{escape(word)}</tspan>' for row, word in enumerate(words)
     )
-    return f'<text font-family="sans-serif" font-size="{size:.3g}" text-anchor="middle" fill="{seen.ink}">{lines}</text>'
+    return (
+        f'<text font-family="sans-serif" font-size="{size:.3g}" text-anchor="middle" fill="{seen.ink}">{lines}</text>'
+    )
 
 
 def corners(item: Item, shape: tuple[Point, ...]) -> list[Point]:
@@ -213,6 +212,8 @@ def _arrows(items: Sequence[Item]) -> list[str]:
 def _arrow(start: Point, end: Point) -> str:
     (x1, y1), (x2, y2) = start, end
     (bow_x, bow_y), head = arrow(start, end)
-    curve = f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="{ARROW}" stroke-width="1.4"/>'
+    curve = (
+        f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="{ARROW}" stroke-width="1.4"/>'
+    )
     # The head is a polygon: an SVG marker needs an id, which would not be unique on a page with several pictures.
     return curve + f'<polygon points="{" ".join(f"{x:g},{y:g}" for x, y in head)}" fill="{ARROW}"/>'

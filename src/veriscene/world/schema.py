@@ -1,6 +1,7 @@
 """A World says what scenes can contain: boxes, the canvas of a box, and the attributes of items.
 
-It is a frozen value, written as a TOML file and stored in every checkpoint (world_file.py). From it follow the validation of scenes, the features that models read, the drawing, the page's palette and the words of items.
+It is a frozen value, written as a TOML file and stored in every checkpoint (world_file.py). From it follow the
+validation of scenes, the features that models read, the drawing, the page's palette and the words of items.
 docs/own-world.md describes the file.
 """
 
@@ -162,7 +163,9 @@ class World:
         """Returns the attribute of that name; raises InputError if the world has none."""
         if name not in self.by_name:
             names = ", ".join(self.by_name)
-            raise InputError(f"unknown attribute {name!r:.40}", where=f"world {self.name}", allowed=f"choose from {names}")
+            raise InputError(
+                f"unknown attribute {name!r:.40}", where=f"world {self.name}", allowed=f"choose from {names}"
+            )
         return self.by_name[name]
 
     @cached_property
@@ -229,12 +232,12 @@ class World:
     def columns(self) -> dict[str, slice]:
         """Where the features of each field are: x, y, width and height if items state them, then the attributes.
 
-        A categorical attribute has one feature for each value, 0 or 1; the others have one, from -1 to 1. For NLVR these
-        are the paper's nine (appendix A.3.1).
+        A categorical attribute has one feature for each value, 0 or 1; the others have one, from -1 to 1. In the
+        paper's world these are its nine (appendix A.3.1).
         """
         found, start = {}, 0
         plain = ("x", "y", "width", "height") if self.has_free_extents else ("x", "y")
-        widths = {name: 1 for name in plain}
+        widths = dict.fromkeys(plain, 1)
         widths |= {each.name: len(each.choices) if each.kind == "categorical" else 1 for each in self.attributes}
         for name, width in widths.items():
             found[name] = slice(start, start + width)
@@ -400,4 +403,3 @@ def not_allowed(value: object, allowed: str) -> InputError:
     is_huge = isinstance(value, int) and abs(value) >= 10**20  # Python refuses to print integers of 4,300 digits
     shown = "a huge number" if is_huge else " ".join(_repr.repr(value).split())
     return InputError(f"{shown[:60]} is not allowed", allowed=allowed)
-

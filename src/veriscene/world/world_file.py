@@ -229,7 +229,9 @@ class _Reader:
     def attribute(self, name: str, value: object) -> Attribute:
         where = f"attributes.{name:.40}"
         if not _NAME.fullmatch(name) or name in _RESERVED:
-            self.wrong(f"an attribute cannot be called {name!r:.40}", "attributes", "use a letter, then letters, digits, _")
+            self.wrong(
+                f"an attribute cannot be called {name!r:.40}", "attributes", "use a letter, then letters, digits, _"
+            )
         table = self.table(value, where, _ATTRIBUTE_KEYS)
         kind: Kind = table.get("kind", "categorical" if "values" in table else "numeric")
         if kind not in get_args(Kind):
@@ -259,7 +261,9 @@ class _Reader:
         if attribute.has_extents and kind == "ordered":
             widths = [choice.extent[0] for choice in attribute.choices if choice.extent]
             if not all(small < large for small, large in pairwise(widths)):
-                self.wrong("the extents of an ordered attribute must ascend", f"{where}.values", "list the smallest first")
+                self.wrong(
+                    "the extents of an ordered attribute must ascend", f"{where}.values", "list the smallest first"
+                )
         return attribute
 
     def range(self, value: object, where: str) -> tuple[Number, Number]:
@@ -293,7 +297,9 @@ class _Reader:
             stored = name
         shape = self.text(table.get("shape"), f"{where}.shape") or None
         if shape is not None and shape not in SHAPES:
-            self.refuse(shape, f"{where}.shape", f"choose from {', '.join(SHAPES)}; without one, a labelled tile is drawn")
+            self.refuse(
+                shape, f"{where}.shape", f"choose from {', '.join(SHAPES)}; without one, a labelled tile is drawn"
+            )
         colors = {}
         for key in ("fill", "outline"):
             colors[key] = self.text(table.get(key), f"{where}.{key}") or None

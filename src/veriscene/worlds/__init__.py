@@ -1,8 +1,8 @@
 """The worlds that can be named: those in this package, those of plug-ins, and files.
 
-A world is a World (world/schema.py). Some worlds can do more than their file says: draw exact pixels, decode pictures, read
-another notation of programs. Such abilities are functions of the world's module, asked for by `ability`, so that nothing
-outside this package has to know which world has them.
+A world is a World (world/schema.py). Some worlds can do more than their file says: draw exact pixels, decode pictures,
+read another notation of programs. Such abilities are functions of the world's module, asked for by `ability`, so that
+nothing outside this package has to know which world has them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def get(name_or_path: str | Path | World | None = None) -> World:
         return read_world(name)
     near = get_close_matches(name, names(), n=1)
     hint = f"did you mean {near[0]}? " if near else ""
-    raise InputError(f"unknown world {name!r:.60}", allowed=f"{hint}choose from {', '.join(names())}, or name a TOML file")
+    raise InputError(
+        f"unknown world {name!r:.60}", allowed=f"{hint}choose from {', '.join(names())}, or name a TOML file"
+    )
 
 
 def of_corpus(path: str | Path) -> World:

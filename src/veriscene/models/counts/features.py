@@ -16,7 +16,8 @@ from veriscene.data.items import Attributes
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.models.base import resize_on_load
 from veriscene.models.counts.grams import NO_NUMBER, NUMBER_GRAMS, PLAIN_GRAMS, Grams, numbers_of
-from veriscene.models.counts.scene_counts import AGREEMENTS, LOOKS, agreements, looks, quantities
+from veriscene.models.counts.scene_counts import agreement_count, agreements, look_count, looks, quantities
+from veriscene.world.schema import World
 
 NO_FEATURE = 0
 _NO_GRAM = torch.iinfo(torch.int64).min
@@ -26,12 +27,13 @@ _CHUNK = 256  # examples at once, to bound the memory
 class CountFeatures(nn.Module):
     """Has no features before `learn`. Only `learn` synchronises with the device; `forward` can be captured."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, world: World) -> None:
         super().__init__()
+        self.world = world
         self.register_buffer("numbers", numbers_of(vocabulary), persistent=False)
         self.numbers: Tensor
         self.number_grams, self.plain_grams = Grams(NUMBER_GRAMS), Grams(PLAIN_GRAMS)
-        self.counts, self.looks = Conjunctions(AGREEMENTS), Conjunctions(LOOKS)
+        self.counts, self.looks = Conjunctions(agreement_count(world)), Conjunctions(look_count(world))
 
     def forward(self, batch: Batch) -> Tensor:
         """The indices of each example's features, each once, padded with NO_FEATURE: (batch, place), int32."""
@@ -52,9 +54,10 @@ class CountFeatures(nn.Module):
     def _pairs(self, batch: Batch) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         """Number-grams with counts, plain grams with looks: keys and the predicates that hold, each gram once."""
         items, statement = required(batch.items), batch.statement
-        seen, values = Attributes.of(items), self.numbers[statement.words]
-        agree = agreements(values, *quantities(seen, items.counts)) & (values != NO_NUMBER)[..., None]
-        look = looks(seen, items.mask)[:, None].expand(-1, statement.words.size(1), -1)
+        seen, values = Attributes.of(items, self.world), self.numbers[statement.words]
+        counted = quantities(seen, items.counts, items.mask, self.world)
+        agree = agreements(values, *counted) & (values != NO_NUMBER)[..., None]
+        look = looks(seen, items.mask, self.world)[:, None].expand(-1, statement.words.size(1), -1)
         return _once(self.number_grams(statement), agree), _once(self.plain_grams(statement), look)
 
 

@@ -1,6 +1,7 @@
 """The counts of a scene and which of them agree with a number; the looks of a scene, without numbers.
 
-After the features of MaxEnt in the NLVR paper (Suhr et al. 2017).
+After the features of MaxEnt (Suhr et al. 2017), for any world: a *kind* is a combination of the values of the last two
+categorical attributes, and a *shade* a value of the last one.
 """
 
 from __future__ import annotations
@@ -9,30 +10,57 @@ import torch
 from torch import Tensor
 
 from veriscene.data.items import Attributes
-from veriscene.world.scene import Color, Shape, Side
-
-_KINDS = len(Color) * len(Shape)
-_IN_IMAGE = 2 * _KINDS + len(Color)
-_IN_BOX = 2 * _KINDS + 1
-AGREEMENTS = 2 * (_IN_IMAGE + _IN_BOX)
-LOOKS = 2 * len(Color) + 1
+from veriscene.world.scene import Side
+from veriscene.world.schema import World
 
 
-def quantities(items: Attributes, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Counts of the image (batch, 21): items of each colour and shape, those at a wall, boxes of a single colour.
+def agreement_count(world: World) -> int:
+    """How many features `agreements` has for each word."""
+    shades, kinds = _sizes(world)
+    return 2 * ((2 * kinds + shades) + (2 * kinds + 1))
 
-    Counts of each box (batch, box, 19): items of each colour and shape, those at a wall, all items.
+
+def look_count(world: World) -> int:
+    """How many features `looks` has."""
+    return 2 * _sizes(world)[0] + 1
+
+
+def _names(world: World) -> tuple[str, str | None]:
+    """The attributes whose values are shades, and those that make kinds with them."""
+    categorical = [each.name for each in reversed(world.attributes) if each.kind == "categorical"]
+    discrete = categorical or [each.name for each in reversed(world.attributes) if each.kind == "ordered"]
+    return (discrete[0], discrete[1] if len(discrete) > 1 else None) if discrete else ("", None)
+
+
+def _sizes(world: World) -> tuple[int, int]:
+    first, second = _names(world)
+    shades = len(world.by_name[first].choices) if first else 1
+    return shades, shades * (len(world.by_name[second].choices) if second else 1)
+
+
+def _shades_and_kinds(items: Attributes, mask: Tensor, world: World) -> tuple[Tensor, Tensor]:
+    first, second = _names(world)
+    shades = items.values[first] if first else mask[..., None]
+    if second is None:
+        return shades, shades
+    return shades, (shades[..., :, None] & items.values[second][..., None, :]).flatten(-2)
+
+
+def quantities(items: Attributes, counts: Tensor, mask: Tensor, world: World) -> tuple[Tensor, Tensor]:
+    """Counts of the image (batch, …): items of each kind, those at a wall, boxes of a single shade.
+
+    Counts of each box (batch, box, …): items of each kind, those at a wall, all items.
     """
-    kinds = (items.colors[..., :, None] & items.shapes[..., None, :]).flatten(-2)  # (batch, box, item, kind)
+    shades, kinds = _shades_and_kinds(items, mask, world)  # (batch, box, item, …)
     at_wall = kinds & items.walls.any(dim=-1, keepdim=True)
     in_box = torch.cat([kinds, at_wall], dim=-1).sum(dim=2)
-    of_one_color = items.colors.sum(dim=2) == counts[..., None]
-    image = torch.cat([in_box.sum(dim=1), of_one_color.sum(dim=1)], dim=-1)
+    of_one_shade = shades.sum(dim=2) == counts[..., None]
+    image = torch.cat([in_box.sum(dim=1), of_one_shade.sum(dim=1)], dim=-1)
     return image, torch.cat([in_box, counts[..., None]], dim=-1)
 
 
 def agreements(values: Tensor, image: Tensor, boxes: Tensor) -> Tensor:
-    """Whether numbers (batch, word) agree with quantities: (batch, word, AGREEMENTS), bool.
+    """Whether numbers (batch, word) agree with quantities: (batch, word, agreement), bool.
 
     Four ways: as many in the image, at least so many in the image, as many in some box, at least so many in each box.
     """
@@ -48,16 +76,17 @@ def agreements(values: Tensor, image: Tensor, boxes: Tensor) -> Tensor:
     )
 
 
-def looks(items: Attributes, mask: Tensor) -> Tensor:
-    """(batch, LOOKS), bool: colours on top of some box, colours on some floor, whether anything is at a wall."""
+def looks(items: Attributes, mask: Tensor, world: World) -> Tensor:
+    """(batch, look), bool: shades on top of some box, shades on some floor, whether anything is at a wall."""
+    shades, _ = _shades_and_kinds(items, mask, world)
     heights = items.y.masked_fill(~mask, torch.iinfo(items.y.dtype).max)
     # Items at equal height are all on top: the order of the file must not decide.
     on_top = items.y == heights.amin(dim=2, keepdim=True)
     on_floor = items.walls[..., tuple(Side).index(Side.BOTTOM)]
     return torch.cat(
         [
-            (items.colors & on_top[..., None]).any(dim=2).any(dim=1),
-            (items.colors & on_floor[..., None]).any(dim=2).any(dim=1),
+            (shades & on_top[..., None]).any(dim=2).any(dim=1),
+            (shades & on_floor[..., None]).any(dim=2).any(dim=1),
             items.walls.any(dim=-1).any(dim=2).any(dim=1, keepdim=True),
         ],
         dim=-1,

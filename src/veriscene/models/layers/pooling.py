@@ -1,7 +1,7 @@
-"""From three boxes to one verdict: the combinations that section 3.1 tried, and `joint`, its future work.
+"""From the boxes of a scene to one verdict: the combinations that section 3.1 tried, and `joint`, its future work.
 
-Each takes the box vectors [h̄; ḡ], (batch, box, dim), and returns logits (batch,) and, where the logit is the max or the
-mean of box scores, those scores (batch, box), else None.
+Each takes the box vectors [h̄; ḡ], (batch, box, dim), and which boxes there are (batch, box; None: all). It returns
+logits (batch,) and, where the logit is the max or the mean of box scores, those scores (batch, box), else None.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-
-from veriscene.world.scene import BOXES_PER_SCENE
 
 
 class Scorer(nn.Module):
@@ -31,46 +29,58 @@ class Scorer(nn.Module):
 MakeScorer = Callable[[int, int, float], Scorer]  # size of the input, hidden units, dropout
 
 
-def max_score(scores: Tensor) -> Tensor:
-    return scores.amax(dim=1)
+def max_over(values: Tensor, mask: Tensor | None) -> Tensor:
+    """The maximum over boxes: (batch, box, …) -> (batch, …)."""
+    return (values if mask is None else values.masked_fill(~_fitted(mask, values), -torch.inf)).amax(dim=1)
 
 
-def mean_score(scores: Tensor) -> Tensor:
-    return scores.mean(dim=1)
+def min_over(values: Tensor, mask: Tensor | None) -> Tensor:
+    return (values if mask is None else values.masked_fill(~_fitted(mask, values), torch.inf)).amin(dim=1)
 
 
-SCORE_COMBINATIONS = {"max": max_score, "mean": mean_score}
+def mean_over(values: Tensor, mask: Tensor | None) -> Tensor:
+    if mask is None:
+        return values.mean(dim=1)
+    own = _fitted(mask, values)
+    return values.masked_fill(~own, 0).sum(dim=1) / own.sum(dim=1)
+
+
+def _fitted(mask: Tensor, values: Tensor) -> Tensor:
+    return mask.view(*mask.shape, *[1] * (values.dim() - 2))
+
+
+SCORE_COMBINATIONS = {"max": max_over, "mean": mean_over}
 POOLINGS = (*SCORE_COMBINATIONS, "concatenate", "lstm", "early", "joint")
 
 
 class ScorePooling(nn.Module):
     """Scores each box by itself, then takes the max (the paper's choice) or the mean of the scores."""
 
-    def __init__(self, scorer: Scorer, *, combine: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, scorer: Scorer, *, combine: Callable[[Tensor, Tensor | None], Tensor]) -> None:
         super().__init__()
         self.scorer = scorer
         self.combine = combine
 
-    def forward(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, vectors: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         scores = self.scorer(vectors)
-        return self.combine(scores), scores
+        return self.combine(scores, mask), scores
 
 
 class VectorPooling(nn.Module):
-    """Merges the three vectors into one, and scores that."""
+    """Merges the vectors into one, and scores that."""
 
     def __init__(self, merge: nn.Module, scorer: Scorer) -> None:
         super().__init__()
         self.merge = merge
         self.scorer = scorer
 
-    def forward(self, vectors: Tensor) -> tuple[Tensor, None]:
-        return self.scorer(self.merge(vectors)), None
+    def forward(self, vectors: Tensor, mask: Tensor | None) -> tuple[Tensor, None]:
+        return self.scorer(self.merge(vectors, mask)), None
 
 
 class Concatenate(nn.Module):
-    def forward(self, vectors: Tensor) -> Tensor:
-        return vectors.flatten(1)
+    def forward(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
+        return (vectors if mask is None else vectors * mask[..., None]).flatten(1)
 
 
 class LastOfLSTM(nn.Module):
@@ -79,35 +89,39 @@ class LastOfLSTM(nn.Module):
         self.lstm = nn.LSTM(size, units, batch_first=True)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, vectors: Tensor) -> Tensor:
-        last: Tensor = self.dropout(self.lstm(vectors)[0][:, -1])
-        return last
+    def forward(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
+        outputs = self.lstm(vectors)[0]
+        if mask is None:
+            last: Tensor = outputs[:, -1]
+        else:
+            last = outputs[torch.arange(len(outputs), device=outputs.device), mask.sum(dim=1) - 1]
+        return self.dropout(last)  # type: ignore[no-any-return]
 
 
 class EarlyMax(nn.Module):
-    def forward(self, vectors: Tensor) -> Tensor:
-        return vectors.amax(dim=1)
+    def forward(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
+        return max_over(vectors, mask)
 
 
 class MaxMeanMin(nn.Module):
-    """Boxes have no order (the corpus shuffles them), so pooling must be symmetric."""
+    """Pooling that does not depend on the order of the boxes, which most statements do not either."""
 
-    def forward(self, vectors: Tensor) -> Tensor:
-        return torch.cat([vectors.amax(dim=1), vectors.mean(dim=1), vectors.amin(dim=1)], dim=-1)
+    def forward(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
+        return torch.cat([max_over(vectors, mask), mean_over(vectors, mask), min_over(vectors, mask)], dim=-1)
 
 
 def make_pooling(
-    name: str, *, size: int, units: int, hidden: int, dropout: float, scorer: MakeScorer = Scorer
+    name: str, *, boxes: int, size: int, units: int, hidden: int, dropout: float, scorer: MakeScorer = Scorer
 ) -> ScorePooling | VectorPooling:
-    """The pooling of that name over box vectors of `size`; `units` of an LSTM, `hidden` of the scorer's layer."""
+    """Returns the pooling of that name over at most `boxes` vectors of `size`; `units` are those of an LSTM, `hidden`
+    those of the scorer's layer."""
     if name in SCORE_COMBINATIONS:
         return ScorePooling(scorer(size, hidden, dropout), combine=SCORE_COMBINATIONS[name])
-    # All of them are built, so that the random numbers drawn for a given seed stay those of the published results.
-    merges: dict[str, tuple[nn.Module, int]] = {
-        "concatenate": (Concatenate(), BOXES_PER_SCENE * size),
-        "lstm": (LastOfLSTM(size, units, dropout), units),
-        "early": (EarlyMax(), size),
-        "joint": (MaxMeanMin(), 3 * size),
+    merges: dict[str, tuple[Callable[[], nn.Module], int]] = {
+        "concatenate": (Concatenate, boxes * size),
+        "lstm": (lambda: LastOfLSTM(size, units, dropout), units),
+        "early": (EarlyMax, size),
+        "joint": (MaxMeanMin, 3 * size),
     }
     merge, merged = merges[name]
-    return VectorPooling(merge, scorer(merged, hidden, dropout))
+    return VectorPooling(merge(), scorer(merged, hidden, dropout))

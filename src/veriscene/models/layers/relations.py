@@ -9,12 +9,11 @@ from torch import Tensor, nn
 
 from veriscene.data.items import Items
 from veriscene.models.layers.attention import Sequences, masked_softmax
-from veriscene.models.layers.geometry import PAIR_FEATURES
-from veriscene.world.scene import MOST_ITEMS
 
 RELATIONS = ("none", "box", "scene")  # whether items look at no others, at those of their box, or at all
 HEADS, WIDTH = 8, 32  # of each attention
 EDGE = 32  # size of a pair's vector
+EXPECTED_ITEMS = 8  # gates of that many items begin with a sum of about one
 # The weight of what a layer adds. In one small trial a task was learned after 120 steps with it, not after 200 without
 # (docs/models.md); probably because the sums of a layer outgrow what an item is within a few steps.
 PACE = 0.1
@@ -23,10 +22,10 @@ PACE = 0.1
 class Pairs(nn.Module):
     """e_ij = relu(W p_ij + b), of the features p_ij of each pair of items of a scene."""
 
-    def __init__(self, relations: str) -> None:
+    def __init__(self, features: int, relations: str) -> None:
         super().__init__()
         self.within_boxes = relations == "box"
-        self.embed = nn.Linear(PAIR_FEATURES, EDGE)
+        self.embed = nn.Linear(features, EDGE)
 
     def forward(self, items: Items, features: Tensor) -> tuple[Tensor, Tensor]:
         """Of pair features (batch, i, j, …): vectors (batch, i, j, EDGE), and whether i looks at j (batch, i, j)."""
@@ -54,7 +53,7 @@ class Relating(nn.Module):
         e, allowed = pairs
         q, k, v = (part.unflatten(-1, (HEADS, WIDTH)) for part in self.queries_keys_values(g).chunk(3, dim=-1))
         scores = torch.einsum("bihd,bjhd->bihj", q, k) / math.sqrt(WIDTH) + self.bias(e).mT
-        gates = torch.sigmoid(scores - math.log(MOST_ITEMS)) * allowed[:, :, None]
+        gates = torch.sigmoid(scores - math.log(EXPECTED_ITEMS)) * allowed[:, :, None]
         seen = [torch.einsum("bihj,bjhd->bihd", gates, v), gates @ e]
         out: Tensor = self.out(torch.cat(seen, dim=-1).flatten(2))
         return out

@@ -15,6 +15,7 @@ from veriscene.data.encoder import Input
 from veriscene.models.base import Model, Order, Progress, Say, silent
 from veriscene.models.vision.backbone import BACKBONES, PRETRAINED, check_weights_file, load_weights
 from veriscene.models.vision.features import default_cache, extract
+from veriscene.world.schema import World
 
 SAMPLE = 32  # examples from which the statistics of feature maps are taken
 
@@ -42,9 +43,10 @@ class SeeingModel(Model, ABC):
     deviation: Tensor
 
     def __init__(
-        self, *, backbone: str, end_to_end: bool, backbone_rate: float, map_rate: float, cell_rate: float
+        self, *, world: World, backbone: str, end_to_end: bool, backbone_rate: float, map_rate: float, cell_rate: float
     ) -> None:
         super().__init__()
+        self.world = world
         self.backbone_name, self.backbone_rate = backbone, backbone_rate
         self.map_rate, self.cell_rate = map_rate, cell_rate
         self.is_pretrained = backbone in PRETRAINED

@@ -1,1 +1,65 @@
-"""The NLVR corpus as a world: its files, pixels, programs and wordings."""
+"""The NLVR corpus as a world: its files, exact pixels, programs and wordings.
+
+These functions are the abilities that worlds.ability finds. They import what they need when they are called, because
+`veriscene --help` must not wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from veriscene.worlds.nlvr.looks import WORLD as WORLD
+
+if TYPE_CHECKING:
+    from veriscene.world.scene import Scene
+    from veriscene.worlds.nlvr.raster import Pixels
+
+
+def pixels(scene: Scene) -> Pixels:
+    """Returns the picture of a scene, (100, 400, RGBA), exactly as in the corpus's PNG files."""
+    from veriscene.worlds.nlvr import raster
+
+    return raster.pixels(scene)
+
+
+def box_pixels(scenes: Sequence[Scene]) -> Pixels:
+    """Returns the boxes of each scene as they appear in its picture, (n, 3, 100, 100, RGBA)."""
+    from veriscene.worlds.nlvr import raster
+
+    return raster.boxes(scenes)
+
+
+def cut(picture: Pixels) -> Pixels:
+    """Returns the boxes of a picture, (3, 100, 100, channel)."""
+    from veriscene.worlds.nlvr import picture as pictures
+
+    return pictures.cut(picture)
+
+
+def read_picture(path: Any) -> Pixels:
+    """Returns the pixels of one of the corpus's PNG files."""
+    from veriscene.worlds.nlvr import picture
+
+    return picture.read(path)
+
+
+def decode(pixels: Pixels) -> Scene:
+    """Returns the scene whose picture this is; raises InputError unless every pixel is that of a rendered scene."""
+    from veriscene.worlds.nlvr import decode as decoding
+
+    return decoding.scene(pixels)
+
+
+def check_picture(pixels: Pixels) -> None:
+    """Raises InputError unless a picture has the size of the corpus's."""
+    from veriscene.worlds.nlvr import decode as decoding
+
+    decoding.check_size(pixels)
+
+
+def layout(words: Sequence[str]) -> Any:
+    """Returns the module layout of a statement, for neural module networks."""
+    from veriscene.worlds.nlvr.layout import layout as steps
+
+    return steps(words)

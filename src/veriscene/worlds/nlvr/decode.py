@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from veriscene.errors import InputError
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Box, Item, Scene
+from veriscene.world.scene import Box, Item, Scene
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, BOXES, MAX_ITEMS, make_item
 from veriscene.worlds.nlvr.raster import BACKGROUND, BOX_PITCH, STRIP, WIDTH, Kind, Pixels, Words, templates
 
 _BACKGROUND, _STRIP = np.array([[level, level, level, 255] for level in (BACKGROUND, STRIP)], np.uint8).view(np.uint32)
@@ -31,7 +32,7 @@ def scene(pixels: Pixels) -> Scene:
     Raises InputError with box and pixel unless it is exactly the picture of a scene with 1 to 8 items in each box.
     """
     words = _words(pixels)
-    for number in range(1, BOXES_PER_SCENE):
+    for number in range(1, BOXES):
         right = number * BOX_PITCH
         left = right - BOX_PITCH + BOX_EXTENT
         wrong = np.argwhere(words[:, left:right] != _STRIP)
@@ -39,8 +40,7 @@ def scene(pixels: Pixels) -> Scene:
             y, x = wrong[0]
             where = f"between boxes {number} and {number + 1}, pixel x={x + left} y={y} of the picture"
             raise InputError(f"has the colour {_hex(words[y, x + left])}", where=where, allowed="it must be #808080")
-    first, second, third = (_box(words, number) for number in range(BOXES_PER_SCENE))
-    return Scene((first, second, third))
+    return Scene(tuple(_box(words, number) for number in range(BOXES)))
 
 
 def check_size(pixels: Pixels) -> None:
@@ -80,11 +80,11 @@ def _box(words: Words, number: int) -> Box:
     where = f"box {number + 1}"
     if failure is None:
         if not items:
-            raise InputError("is empty", where=where, allowed=f"a box has 1 to {MOST_ITEMS} items")
+            raise InputError("is empty", where=where, allowed=f"a box has 1 to {MAX_ITEMS} items")
         return Box(tuple(items))
     y, x = divmod(failure.position, BOX_EXTENT)
-    if failure.items == MOST_ITEMS:
-        raise InputError(f"has more than {MOST_ITEMS} items", where=f"{where}, pixel x={x} y={y}")
+    if failure.items == MAX_ITEMS:
+        raise InputError(f"has more than {MAX_ITEMS} items", where=f"{where}, pixel x={x} y={y}")
     what = f"no item fits here (colour {_hex(words[y, left + x])})"
     raise InputError(what, where=f"{where}, pixel x={x} y={y}", allowed="every pixel must be that of a rendered scene")
 
@@ -100,18 +100,18 @@ def _explain(canvas: Words, left: int, items: list[Item]) -> _Failure | None:
     if not unexplained[y, x]:
         return None
     furthest = _Failure(position, len(items))
-    for kind, row, column in _starts().get(int(canvas[y, x]), ()) if len(items) < MOST_ITEMS else ():
+    for kind, row, column in _starts().get(int(canvas[y, x]), ()) if len(items) < MAX_ITEMS else ():
         shape, size, color = kind
-        item = Item(x - column, y - row, size, shape, color)
-        if min(item.x, item.y) < 0 or max(item.x, item.y) > BOX_EXTENT - size.value:
+        own_x, own_y = x - column, y - row
+        if min(own_x, own_y) < 0 or max(own_x, own_y) > BOX_EXTENT - size.extent:
             continue
         variants = templates()[kind]
-        patch = variants[left + item.x if len(variants) > 1 else 0]
-        extent = slice(item.y, item.y + size.value), slice(item.x, item.x + size.value)
+        patch = variants[left + own_x if len(variants) > 1 else 0]
+        extent = slice(own_y, own_y + size.extent), slice(own_x, own_x + size.extent)
         if not np.array_equal(canvas[extent], patch):
             continue
         canvas[extent] = _EXPLAINED
-        items.append(item)
+        items.append(make_item(own_x, own_y, size, shape, color))
         failure = _explain(canvas, left, items)
         if failure is None:
             return None
@@ -130,7 +130,7 @@ def _starts() -> dict[int, list[tuple[Kind, int, int]]]:
         for patch in variants:
             row, column = divmod(int((patch != _BACKGROUND).argmax()), len(patch))
             starts.setdefault(int(patch[row, column]), set()).add((kind, row, column))
-    return {word: sorted(kinds, key=lambda start: -start[0][1].value) for word, kinds in starts.items()}
+    return {word: sorted(kinds, key=lambda start: -start[0][1].extent) for word, kinds in starts.items()}
 
 
 def _hex(word: np.uint32) -> str:

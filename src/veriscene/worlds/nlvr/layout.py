@@ -10,35 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 
-MOST_STEPS = 12  # of the 2,216 train statements of NLVR, 7 have a longer layout, of up to 16 steps
-
-
-class Module(IntEnum):
-    """What a step computes. A *map* says, for each cell of each box, how much it belongs; a *verdict* is per box."""
-
-    NOTHING = 0  # padding
-    FIND = 1  # words -> map: the objects that fit every word; without words, all objects
-    RELATE = 2  # words, map -> map: the places that stand in this relation to the argument
-    AND = 3  # map, map -> map
-    OR = 4  # map, map -> map
-    EXCEPT = 5  # map, map -> map: the first without the second
-    COUNT = 6  # words, map, map -> verdict: compares the count of the first map, and what it leaves of the second
-    COUNT_ALL = 7  # the same over all boxes together
-    BOTH = 8  # verdict, verdict -> verdict: the conjunction, box by box
-    DECIDE = 9  # words, verdict -> is the statement true? Quantifies over the boxes; always the last step
-
-
-@dataclass(frozen=True)
-class Step:
-    module: Module
-    words: tuple[int, ...] = ()  # indices into the statement
-    arguments: tuple[int, ...] = ()  # indices of earlier steps
-
-
-Layout = tuple[Step, ...]
-
+from veriscene.language.module_layout import MAX_STEPS, Layout, Module, Step
 
 # ---------------------------------------------------------------- word classes
 
@@ -244,7 +217,7 @@ class _Chunker:
 
 
 def layout(words: Sequence[str]) -> Layout:
-    """The layout of a statement, given as lower-case words; at most MOST_STEPS steps, in an order in which arguments
+    """The layout of a statement, given as lower-case words; at most MAX_STEPS steps, in an order in which arguments
     precede. Clauses that do not fit, from the last on, are left out."""
     chunks = _Chunker(words)
     clauses = chunks.clauses or [chunks.clause]  # nothing described: all objects are found
@@ -258,7 +231,7 @@ def layout(words: Sequence[str]) -> Layout:
         found = _clause(clause, attempt, Module.COUNT_ALL if is_global else Module.COUNT)
         if verdict is not None:
             found = _add(attempt, Module.BOTH, (), (verdict, found))
-        if len(attempt) >= MOST_STEPS:
+        if len(attempt) >= MAX_STEPS:
             break
         steps, verdict = attempt, found
     if verdict is None:  # not even the first clause fits

@@ -14,7 +14,7 @@ from PIL import Image, UnidentifiedImageError
 
 from veriscene.errors import InputError
 from veriscene.files import opened
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, BOXES
 from veriscene.worlds.nlvr.raster import BACKGROUND, BOX_PITCH, WIDTH, Pixels
 
 MAX_FILE = 16 << 20  # bytes; a picture of the corpus has about 3,000
@@ -50,7 +50,7 @@ def from_bytes(content: bytes) -> Pixels:
 
 def cut(picture: Pixels) -> Pixels:
     """The three boxes of a (100, 400, channel) picture, (3, 100, 100, channel)."""
-    return np.stack([picture[:, left : left + BOX_EXTENT] for left in range(0, BOXES_PER_SCENE * BOX_PITCH, BOX_PITCH)])
+    return np.stack([picture[:, left : left + BOX_EXTENT] for left in range(0, BOXES * BOX_PITCH, BOX_PITCH)])
 
 
 def to_png(pixels: Pixels) -> bytes:

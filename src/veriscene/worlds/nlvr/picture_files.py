@@ -14,11 +14,12 @@ from itertools import permutations
 from pathlib import Path
 
 from veriscene.errors import InputError
-from veriscene.world.scene import BOXES_PER_SCENE, Scene
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
+from veriscene.world.scene import Scene
+from veriscene.worlds.nlvr.looks import BOXES
 
 SPLITS = ("train", "dev", "test", "hidden")
-PERMUTATIONS = tuple(permutations(range(BOXES_PER_SCENE)))
+PERMUTATIONS = tuple(permutations(range(BOXES)))
 
 _NAME = re.compile(r"(?P<split>.+)-(?P<identifier>[^-]+-[^-]+)-(?P<permutation>[0-5])\.png")
 
@@ -29,8 +30,7 @@ def file_name(split: str, identifier: str, permutation: int, suffix: str = ".png
 
 def permuted(scene: Scene, permutation: int) -> Scene:
     """The scene as picture number `permutation` shows it."""
-    first, second, third = (scene.boxes[box] for box in PERMUTATIONS[permutation])
-    return Scene((first, second, third))
+    return Scene(tuple(scene.boxes[box] for box in PERMUTATIONS[permutation]))
 
 
 def identifier_of(name: str) -> str:

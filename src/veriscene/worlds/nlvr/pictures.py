@@ -7,10 +7,11 @@ from pathlib import Path
 
 from veriscene.errors import InputError
 from veriscene.files import created, write_bytes
-from veriscene.world import drawing as render
-from veriscene.world.scene import Scene, scene_to_json
-from veriscene.worlds.nlvr import decode, picture
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world import drawing
+from veriscene.world.examples import Example
+from veriscene.world.scene import Scene
+from veriscene.worlds.nlvr import decode, picture, raster
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture_files import PERMUTATIONS, file_name, identifier_of, permuted, pictures_below
 
 FORMATS = ("png", "svg")
@@ -21,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 def render_scene(scene: Scene, kind: str) -> bytes:
     """The contents of a picture file; a PNG has the corpus's exact pixels."""
-    return picture.to_png(render.pixels(scene)) if kind == "png" else f"{render.svg(scene)}\n".encode()
+    return picture.to_png(raster.pixels(scene)) if kind == "png" else f"{drawing.svg(WORLD, scene)}\n".encode()
 
 
 def render_examples(
@@ -58,7 +59,7 @@ def decode_folder(folder: Path, progress: Progress) -> Iterator[dict[str, object
         raise InputError("holds no PNG files", where=folder)
     for done, path in enumerate(paths, 1):
         record = {"identifier": identifier_of(path.name), "picture": path.relative_to(folder).as_posix()}
-        yield {**record, "structured_rep": scene_to_json(decode_file(path))}
+        yield {**record, "structured_rep": WORLD.to_json_scene(decode_file(path))}
         progress(done, len(paths))
 
 

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, Box, Color, Scene, Shape, Size
+from veriscene.world.scene import Box, Scene
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, BOXES, EXTENTS, Color, Shape, Size
 
 BOX_PITCH = 150  # pixels from one box's left edge to the next one's
-WIDTH = (BOXES_PER_SCENE - 1) * BOX_PITCH + BOX_EXTENT
+WIDTH = (BOXES - 1) * BOX_PITCH + BOX_EXTENT
 BACKGROUND = 211  # light grey, inside the boxes
 STRIP = 128  # grey, between them
 RGB = {Color.YELLOW: (255, 255, 0), Color.BLACK: (0, 0, 0), Color.BLUE: (0, 153, 255)}
@@ -44,7 +45,7 @@ def pixels(scene: Scene) -> Pixels:
 
 def boxes(scenes: Sequence[Scene]) -> Pixels:
     """The three boxes of each scene as they appear in its picture, (n, 3, 100, 100, 4) RGBA."""
-    pictures = np.empty((len(scenes), BOXES_PER_SCENE, BOX_EXTENT, BOX_EXTENT), np.uint32)
+    pictures = np.empty((len(scenes), BOXES, BOX_EXTENT, BOX_EXTENT), np.uint32)
     for scene, picture in zip(scenes, pictures, strict=True):
         for number, box in enumerate(scene.boxes):
             _draw(box, number, picture[number])
@@ -56,36 +57,35 @@ def _draw(box: Box, number: int, canvas: Words) -> None:
     patches = templates()
     canvas[:] = _grey(BACKGROUND)
     for item in box.items:
-        variants = patches[item.shape, item.size, item.color]
-        patch = variants[item.x + number * BOX_PITCH if len(variants) > 1 else 0]
+        variants, x, y = patches[item["shape"], item["size"], item["color"]], int(item.x), int(item.y)
+        patch = variants[x + number * BOX_PITCH if len(variants) > 1 else 0]
         size = len(patch)
-        canvas[item.y : item.y + size, item.x : item.x + size] = patch
+        canvas[y : y + size, x : x + size] = patch
 
 
 @cache
-def templates() -> dict[Kind, tuple[Words, ...]]:
+def templates() -> dict[Any, tuple[Words, ...]]:
     """Per shape, size and color: one (size, size) patch, or, for the large circle, one per left edge in the picture."""
     masks: dict[tuple[Shape, Size], NDArray[np.uint8]] = {}
-    lines = iter(
-        (resources.files("veriscene") / "worlds" / "nlvr" / "templates.txt").read_text(encoding="ascii").splitlines()
-    )
+    file = resources.files("veriscene.worlds.nlvr") / "templates.txt"
+    lines, size_of = iter(file.read_text(encoding="ascii").splitlines()), {n: size for size, n in EXTENTS.items()}
     variants = []
     for line in lines:
-        shape, size, *numbers = line.split()
+        shape, first, *numbers = line.split()
         if shape == "large-circle":
             column, coverage, *edges = map(int, numbers)
-            variants.append((int(size), column, coverage, edges))
+            variants.append((int(first), column, coverage, edges))
             continue
-        rows = "".join(next(lines) for _ in range(int(size)))
-        masks[Shape(shape), Size(int(size))] = np.frombuffer(bytes.fromhex(rows), np.uint8).reshape(int(size), -1)
-    for extent in Size:
-        masks[Shape.SQUARE, extent] = np.full((extent.value, extent.value), 255, np.uint8)
-    patches: dict[Kind, tuple[Words, ...]] = {
+        rows = "".join(next(lines) for _ in range(int(first)))
+        masks[Shape(shape), size_of[int(first)]] = np.frombuffer(bytes.fromhex(rows), np.uint8).reshape(int(first), -1)
+    for size in Size:
+        masks[Shape.SQUARE, size] = np.full((size.extent, size.extent), 255, np.uint8)
+    patches: dict[Any, tuple[Words, ...]] = {
         (*kind, color): (_blend(mask, color),) for kind, mask in masks.items() for color in Color
     }
     for color in Color:
         (circle,) = patches[Shape.CIRCLE, Size.LARGE, color]
-        at_left_edge = [circle] * (WIDTH - Size.LARGE.value + 1)
+        at_left_edge = [circle] * (WIDTH - Size.LARGE.extent + 1)
         for row, column, coverage, edges in variants:
             for left in edges:
                 at_left_edge[left] = at_left_edge[left].copy()
