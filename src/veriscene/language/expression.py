@@ -236,7 +236,9 @@ SET_LIKE_FIRST = some(f"a set {_AS_FIRST}", lambda type, all: member_type(type) 
 SET_OF_SETS = some("a set of sets", lambda type, all: _is_set(type, all) and _is_set(element_type(type), all))
 ITEMS = some("a set of items", lambda type, _: member_type(type) is Kind.ITEM)
 # The value of an attribute has no truth value, but an item and a box are true, as any object is in Python.
-TRUTHS = some("a set of conditions, items or boxes", lambda type, _: not isinstance(member_type(type), AttributeType | None))
+TRUTHS = some(
+    "a set of conditions, items or boxes", lambda type, _: not isinstance(member_type(type), AttributeType | None)
+)
 ORDERED_OR_KEYED = some(
     "a set of numbers, or any set together with key=",
     lambda type, all: _is_set(type, all) and (len(all) == 2 or is_ordered(element_type(type))),

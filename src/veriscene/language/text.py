@@ -130,7 +130,9 @@ class _Parser:
                 functions = self.language.functions.values()
                 takers = [each.name for each in functions if any(parameter.mapped for parameter in each.parameters)]
                 raise _error(node, "a lambda is not a value", f"use it as the second argument of {', '.join(takers)}")
-        raise _rejected(node, "use calls, lambda, and/or/not, comparisons, + and %, numbers, sets, lists and subscripts")
+        raise _rejected(
+            node, "use calls, lambda, and/or/not, comparisons, + and %, numbers, sets, lists and subscripts"
+        )
 
     def expressions(self, nodes: Iterable[ast.expr], scope: Scope) -> tuple[Expression, ...]:
         return tuple(self.expression(node, scope) for node in nodes)
@@ -140,8 +142,15 @@ class _Parser:
 
     def number(self, node: ast.expr, value: object) -> Expression:
         language = self.language
-        if isinstance(value, bool) or not isinstance(value, int | float) or (type(value) is float and not language.has_decimals):
-            raise _rejected(node, "the only literals are numbers" if language.has_decimals else "the only literals are whole numbers")
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or (type(value) is float and not language.has_decimals)
+        ):
+            raise _rejected(
+                node,
+                "the only literals are numbers" if language.has_decimals else "the only literals are whole numbers",
+            )
         if abs(value) > language.max_number:
             allowed = f"{-language.max_number if language.has_signs else 0:g} to {language.max_number:g} are allowed"
             raise _error(node, "a number is too large", allowed)
@@ -163,7 +172,11 @@ class _Parser:
 
     def unknown_value(self, node: ast.expr, name: str, also: str = "") -> InputError:
         values = [name for name in self.language.constants if "." not in name]
-        return _error(node, f"the world {self.language.world.name} has no value {name:.40}", f"choose from {also}{_listed(values)}")
+        return _error(
+            node,
+            f"the world {self.language.world.name} has no value {name:.40}",
+            f"choose from {also}{_listed(values)}",
+        )
 
     def values(self, namespace: str) -> list[str]:
         return [name for name in self.language.constants if name.startswith(f"{namespace}.")]
@@ -173,7 +186,9 @@ class _Parser:
         if isinstance(node.value, ast.Name) and node.value.id not in scope and node.value.id in language.namespaces:
             name = f"{node.value.id}.{node.attr}"
             if name not in language.constants:
-                raise _error(node, f"there is no value {name:.40}", f"choose from {_listed(self.values(node.value.id))}")
+                raise _error(
+                    node, f"there is no value {name:.40}", f"choose from {_listed(self.values(node.value.id))}"
+                )
             return language.constants[name]
         known = [*language.attributes, *language.methods, *language.fields]
         if node.attr not in known:
@@ -192,7 +207,9 @@ class _Parser:
         name, arguments = node.func.id, list[Expression]()
         for parameter, argument in self.bound(node, name):
             if argument is None:
-                arguments.append(self.language.constants["Side.ANY"])  # The only parameters that can be skipped are sides.
+                arguments.append(
+                    self.language.constants["Side.ANY"]
+                )  # The only parameters that can be skipped are sides.
             elif parameter is not None and parameter.mapped and arguments:
                 arguments.append(self.function(argument, arguments[0], scope))
             else:
@@ -239,7 +256,14 @@ class _Parser:
         if not isinstance(node, ast.Lambda):
             return self.expression(node, scope)
         given = node.args
-        if len(given.args) != 1 or given.posonlyargs or given.kwonlyargs or given.vararg or given.kwarg or given.defaults:
+        if (
+            len(given.args) != 1
+            or given.posonlyargs
+            or given.kwonlyargs
+            or given.vararg
+            or given.kwarg
+            or given.defaults
+        ):
             raise _error(node, "a lambda must have one plain parameter, as `lambda x: …`")
         name = given.args[0].arg
         if name in self.language.reserved or not _PARAMETER.fullmatch(name):

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from veriscene.worlds.nlvr.looks import WORLD as WORLD
 
 if TYPE_CHECKING:
+    from veriscene.language.language import Extension
     from veriscene.world.scene import Scene
+    from veriscene.world.schema import World
     from veriscene.worlds.nlvr.raster import Pixels
 
 
@@ -63,3 +65,10 @@ def layout(words: Sequence[str]) -> Any:
     from veriscene.worlds.nlvr.layout import layout as steps
 
     return steps(words)
+
+
+def extend_language(world: World) -> Extension:
+    """Returns lilGym's names for NLVR's attributes, in which the public programs are written."""
+    from veriscene.worlds.nlvr import notation
+
+    return notation.lilgym(world)
