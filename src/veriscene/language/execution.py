@@ -51,9 +51,10 @@ def compile_expression(expression: Expression, place: Callable[[Scene], Placed])
 
 def count_steps(expression: Expression, placed: Placed) -> int:
     """Returns how many steps an expression takes on a scene."""
-    frame = [MAX_STEPS, *placed]
+    frame: Frame = [MAX_STEPS, *placed]
     _code(expression, _NAMES)(frame)
-    return MAX_STEPS - int(frame[STEPS])
+    remaining: int = frame[STEPS]
+    return MAX_STEPS - remaining
 
 
 def _code(node: Expression, scope: Scope) -> Code:

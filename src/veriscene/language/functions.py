@@ -145,7 +145,7 @@ class Placing:
         for item in items:
             if item.right != right:
                 return False
-        return all([item.values[at] == value for item in items for at, value in self._tower_values])
+        return all(item.values[at] == value for item in items for at, value in self._tower_values)
 
 
 # ---------------------------------------------------------------- sets

@@ -1,4 +1,4 @@
-"""The meaning of a statement: a program that is true or false of a scene. Files of programs hold one JSON object per line."""
+"""The meaning of a statement is a program, true or false of a scene. Files of programs have a JSON object per line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each function is compiled, by the rule that its `bulk` names or by its own name. `value % width` is a member's place."""
+"""Rules by which functions are compiled. A function names its rule in `bulk`; without one, it is that of its own name."""
 
 from __future__ import annotations
 

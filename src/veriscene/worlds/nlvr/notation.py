@@ -1,7 +1,7 @@
 """lilGym's names for NLVR's attributes, in which the public programs are written.
 
-They are functions and constants of the language of NLVR's world: `is_yellow(x)` for `color(x) == yellow`, `Size.BIG` for
-`size.large`, `filter_shape`, `query_color`, `get_set_colors` and others.
+They are functions and constants of the language of NLVR's world: `is_yellow(x)` for `color(x) == yellow`, `Size.BIG`
+for `large`, `filter_shape`, `query_color`, `get_set_colors` and others.
 """
 
 from __future__ import annotations
