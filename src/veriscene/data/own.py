@@ -12,18 +12,19 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
-from veriscene.data import corpora
+from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.files import read_text, write_text
-from veriscene.world.scene import Scene, not_allowed
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example, check_statement
-from veriscene.worlds.nlvr.synthetic import normalized
+from veriscene.world import corpus, examples
+from veriscene.world.examples import Example, check_statement, normalized
+from veriscene.world.scene import Scene
+from veriscene.world.schema import World, not_allowed
+from veriscene.world.world_file import to_toml
 
 COLUMNS = ("statement", "scene", "label")
 LABELS = {"true": True, "false": False}
 PICTURES = (".png", ".jpg", ".jpeg")
-PARTS = ("train", "dev", corpora.DESCRIPTION)  # entries of the corpus folder
+PARTS = ("train", "dev", corpus.DESCRIPTION, worlds.FILE)  # entries of the corpus folder
 
 Parsed = TypeVar("Parsed")
 See = Callable[[Path], Scene]  # a picture file -> the scene that it shows
@@ -36,18 +37,18 @@ class Row:
     label: bool
 
 
-def read_table(table: Path, scenes: Path, see: See) -> list[Row]:
-    """The rows of a CSV file with the columns statement, scene (a file in `scenes`) and label (true or false).
+def read_table(table: Path, scenes: Path, world: World, see: See) -> list[Row]:
+    """Returns the rows of a CSV file with the columns statement, scene (a file in `scenes`) and label (true or false).
 
-    A scene is a JSON file, three boxes or an object with `structured_rep`, or a picture, which `see` reads. InputError
-    names line and column.
+    A scene is a JSON file, as `examples.read_scene_file` reads it, or a picture, which `see` reads. InputError names
+    line and column.
     """
     if not scenes.is_dir():
         raise InputError("no such folder", where=scenes, allowed="give the folder that holds the scenes")
 
     @cache
     def read_scene(name: str) -> Scene:
-        return _read_scene(name, scenes, see)
+        return _read_scene(name, scenes, world, see)
 
     rows: list[Row] = []
     first_line: dict[tuple[str, str], int] = {}
@@ -79,21 +80,23 @@ def split(rows: list[Row], *, dev_share: float, seed: int) -> dict[str, list[Exa
         raise InputError("there is only one statement", allowed="train and dev need one each, at least")
     count = min(max(1, round(dev_share * len(numbers))), len(numbers) - 1)
     dev = set(random.Random(seed).sample(range(len(numbers)), count))
-    examples: dict[str, list[Example]] = {"train": [], "dev": []}
+    splits: dict[str, list[Example]] = {"train": [], "dev": []}
     pictures = [0] * len(numbers)
     for row, number in zip(rows, presentations, strict=True):
         name = f"{number}-{pictures[number]}"
         pictures[number] += 1
-        examples["dev" if number in dev else "train"].append(Example(name, row.statement, row.scene, row.label))
-    return examples
+        splits["dev" if number in dev else "train"].append(Example(name, row.statement, row.scene, row.label))
+    return splits
 
 
-def write(folder: Path, examples: Mapping[str, list[Example]], *, dev_share: float, seed: int) -> None:
-    """Writes a corpus folder: the splits, and corpus.json, which says how they were made."""
+def write(folder: Path, splits: Mapping[str, list[Example]], world: World, *, dev_share: float, seed: int) -> None:
+    """Writes a corpus folder: the splits, corpus.json, which says how they were made, and the world's file."""
     description = {"supervision": "labels", "imported": True, "dev_share": dev_share, "seed": seed}
-    write_text(folder / corpora.DESCRIPTION, json.dumps(description) + "\n")
-    for name, found in examples.items():
-        nlvr.write(folder / name / f"{name}.json", found)
+    write_text(folder / corpus.DESCRIPTION, json.dumps(description) + "\n")
+    if world != worlds.get():
+        write_text(folder / worlds.FILE, to_toml(world))
+    for name, found in splits.items():
+        examples.write(folder / name / f"{name}.json", found, world)
 
 
 def _records(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -137,7 +140,7 @@ def _parse_label(text: str) -> bool:
     return LABELS[text.lower()]
 
 
-def _read_scene(name: str, folder: Path, see: See) -> Scene:
+def _read_scene(name: str, folder: Path, world: World, see: See) -> Scene:
     parts = PurePosixPath(name).parts
     if not parts or ".." in parts or PurePosixPath(name).is_absolute():
         raise not_allowed(name or None, f"it must be the name of a file in {folder}")
@@ -145,5 +148,5 @@ def _read_scene(name: str, folder: Path, see: See) -> Scene:
     if path.suffix.lower() in PICTURES:
         return see(path)
     if path.suffix.lower() == ".json":
-        return nlvr.read_scene_file(path)
+        return examples.read_scene_file(path, world)
     raise not_allowed(name, f"a scene is a file .json or {', '.join(PICTURES)}")

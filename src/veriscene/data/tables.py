@@ -7,7 +7,7 @@
 | label | true, false or null |
 | split | train, dev, …: the name of the file |
 | directory | text or null |
-| scene | three lists of items, each with x_loc, y_loc, size, type, color, as NLVR's `structured_rep` |
+| scene | a list of items for each box, with the fields that the world's files have |
 | image | on demand: a PNG file; base64 text in JSON lines, a struct of bytes and path (`datasets.Image`) in parquet |
 """
 
@@ -21,15 +21,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from veriscene.data.statistics import split_files
+from veriscene import worlds
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.files import check_absent, opened, write_bytes
-from veriscene.world import drawing as render
-from veriscene.world.scene import scene_to_json
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr import picture
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.picture_files import with_pictures
+from veriscene.world.corpus import split_files
+from veriscene.world.examples import Example
+from veriscene.world.schema import World
 
 FORMATS = ("jsonl", "parquet")
 ROWS_PER_GROUP = 4096  # of a parquet file; what is held in memory besides the file itself
@@ -39,55 +36,60 @@ Progress = Callable[[int, int], None]
 
 
 def export(path: Path, out: Path, *, kind: str, images: bool, progress: Progress) -> int:
-    """Writes all splits of a corpus folder, or one NLVR file, to a new file, completely or not at all; returns the
-    number of rows.
+    """Writes all splits of a corpus folder, or one file of examples, to a new file, completely or not at all; returns
+    the number of rows.
 
     `images` adds pictures: those in the split's folder `images`, which must then be complete, else rendered ones.
     """
     if kind not in FORMATS:
         raise InputError(f"unknown format {kind!r}", allowed=f"choose from {', '.join(FORMATS)}")
     check_absent(out)
-    write = _parquet if kind == "parquet" else _json_lines
     if kind == "parquet":
         _pyarrow()  # before the corpus is read
-    splits = {file.stem: _read(file, images) for file in split_files([path])}
+    world = worlds.of_corpus(path)
+    splits = {file.stem: _read(file, world, images) for file in split_files([path])}
     total = sum(map(len, splits.values()))
 
     def rows() -> Iterator[Row]:
         done = 0
         for split, examples in splits.items():
             for example in examples:
-                yield row(example, split, images=images)
+                yield row(example, split, world, images=images)
                 done += 1
                 progress(done, total)
 
-    write_bytes(out, write(rows(), images))
+    write_bytes(out, _parquet(rows(), world, images) if kind == "parquet" else _json_lines(rows(), images))
     return total
 
 
-def row(example: Example, split: str, *, images: bool) -> Row:
+def row(example: Example, split: str, world: World, *, images: bool) -> Row:
     columns: Row = {
         "identifier": example.identifier,
         "statement": example.statement,
         "label": example.label,
         "split": split,
         "directory": example.directory,
-        "scene": scene_to_json(example.scene),
+        "scene": world.to_json_scene(example.scene),
     }
-    return columns | ({"image": _png(example)} if images else {})
+    return columns | ({"image": _png(example, world)} if images else {})
 
 
-def _read(file: Path, images: bool) -> list[Example]:
-    examples, folder = nlvr.read(file), file.parent / "images"
-    return with_pictures(examples, folder, file.stem) if images and folder.is_dir() else examples
+def _read(file: Path, world: World, images: bool) -> list[Example]:
+    found, folder = worlds.read(file, world), file.parent / "images"
+    if not images or not folder.is_dir():
+        return found
+    pictured: list[Example] = worlds.require(world, "with_pictures", "picture files")(found, folder, file.stem)
+    return pictured
 
 
-def _png(example: Example) -> bytes:
+def _png(example: Example, world: World) -> bytes:
+    what = "exact pictures"
     if isinstance(example.picture, Path):
-        picture.read(example.picture)  # a damaged file is an error, here as in training
+        worlds.require(world, "read_picture", what)(example.picture)  # a damaged file is an error, here as in training
         with opened(example.picture) as stream:
             return stream.read()
-    return picture.to_png(render.pixels(example.scene))
+    content: bytes = worlds.require(world, "png", what)(example.scene)
+    return content
 
 
 def _json_lines(rows: Iterable[Row], images: bool) -> bytes:
@@ -98,12 +100,19 @@ def _json_lines(rows: Iterable[Row], images: bool) -> bytes:
     return "".join(json.dumps(as_text(found)) + "\n" for found in rows).encode()
 
 
-def _parquet(rows: Iterable[Row], images: bool) -> bytes:
+def _parquet(rows: Iterable[Row], world: World, images: bool) -> bytes:
     pa = _pyarrow()
     import pyarrow.parquet
 
-    whole, words = ("x_loc", "y_loc", "size"), ("type", "color")
-    item = pa.struct([*((name, pa.int64()) for name in whole), *((name, pa.string()) for name in words)])
+    numbers = pa.int64() if world.whole else pa.float64()
+    places = world.fields if world.has_free_extents else world.fields[:2]
+    columns = [(name, numbers) for name in places]
+    for each in world.attributes:
+        is_text = any(isinstance(choice.stored, str) for choice in each.choices)
+        is_whole = world.whole or all(isinstance(choice.stored, int) for choice in each.choices)
+        number = pa.int64() if each.choices and is_whole else pa.float64()
+        columns.append((each.field, pa.string() if is_text else number))
+    item = pa.struct(columns)
     fields = [("identifier", pa.string()), ("statement", pa.string()), ("label", pa.bool_())]
     fields += [("split", pa.string()), ("directory", pa.string()), ("scene", pa.list_(pa.list_(item)))]
     fields += [("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())]))] if images else []

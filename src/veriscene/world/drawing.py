@@ -217,3 +217,21 @@ def _arrow(start: Point, end: Point) -> str:
     )
     # The head is a polygon: an SVG marker needs an id, which would not be unique on a page with several pictures.
     return curve + f'<polygon points="{" ".join(f"{x:g},{y:g}" for x, y in head)}" fill="{ARROW}"/>'
+
+
+def contact_sheet(world: World, scenes: Sequence[Scene], *, columns: int = 2, scale: float = 2.0) -> str:
+    """Returns one SVG picture of several scenes, row by row."""
+    places = [arrange(world, len(scene.boxes)) for scene in scenes]
+    gap = max(4, min(world.canvas) // 5)
+    width = max(place.width for place in places) + gap
+    drawn, y = [], gap
+    for start in range(0, len(scenes), columns):
+        row = list(zip(scenes, places, strict=True))[start : start + columns]
+        for column, (scene, _) in enumerate(row):
+            drawn.append(f'<g transform="translate({gap + column * width} {y})">{svg(world, scene)}</g>')
+        y += max(place.height for _, place in row) + gap
+    whole = gap + columns * width
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole} {y}" width="{whole * scale:g}"'
+        f' height="{y * scale:g}"><rect width="{whole}" height="{y}" fill="white"/>{"".join(drawn)}</svg>\n'
+    )

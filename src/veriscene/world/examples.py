@@ -137,7 +137,7 @@ def _parse_line(line: str | InputError, number: int, world: World, problems: lis
     statement = _attempt(check_statement, record.get(sentence), sentence, problems)
     label = _attempt(_parse_label, record.get("label"), "label", problems)
     directory = _attempt(_parse_directory, record.get("directory"), "directory", problems)
-    scene = world.read(record.get(world.scene_field, record.get("scene")), problems)
+    scene = world.read_scene(record.get(world.scene_field, record.get("scene")), problems)
     if problems or identifier is None or statement is None or scene is None:
         return None
     return Example(identifier, statement, scene, label, directory)
@@ -160,6 +160,17 @@ def check_statement(statement: object) -> str:
     if len(list(islice(WORD.finditer(statement), MAX_WORDS + 1))) > MAX_WORDS:
         raise InputError("is too long", allowed=allowed)
     return statement
+
+
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
+
+
+def normalized(statement: str) -> str:
+    """The statement without differences in case, punctuation, whitespace, digits and British spelling: two statements
+    that are equal then are the same one."""
+    words = re.findall(r"\w+", statement.lower().replace("colour", "color"))
+    return " ".join(_DIGITS.get(word, word) for word in words)
 
 
 def _is_encodable(text: str) -> bool:
@@ -199,19 +210,6 @@ def read_scene_file(path: str | Path, world: World) -> Scene:
         return world.parse(value)
     except InputError as error:
         raise error.at(path) from None
-
-
-def split_file(folder: str | Path, split: str) -> Path:
-    """Returns the file of a split in a corpus folder: dev/dev.json or dev.json."""
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError("no such folder", where=folder, allowed=f"give the folder that holds {split}/{split}.json")
-    candidates = [folder / split / f"{split}.json", folder / f"{split}.json"]
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate
-    allowed = f"looked for {' and '.join(map(str, candidates))}"
-    raise InputError(f"has no {split} split", where=folder, allowed=allowed)
 
 
 # ---------------------------------------------------------------- writing, predictions

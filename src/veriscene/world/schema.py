@@ -11,7 +11,8 @@ import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from veriscene.errors import InputError
 from veriscene.world.scene import Box, Item, Number, Scene, Side, Value
@@ -153,6 +154,13 @@ class World:
             object.__setattr__(self, "_hash", hash((self.name, self.canvas, self.boxes, self.items, self.attributes)))
         return self._hash
 
+    @classmethod
+    def read(cls, path: str | Path) -> World:
+        """Returns the world of a TOML file; raises InputError with the first problem."""
+        from veriscene.world.world_file import read_world
+
+        return read_world(path)
+
     # ------------------------------------------------------------ attributes
 
     @cached_property
@@ -185,7 +193,7 @@ class World:
 
     # ------------------------------------------------------------ items
 
-    def make(self, x: Number, y: Number, *, width: Number = 0, height: Number = 0, **values: Value) -> Item:
+    def make(self, x: Number, y: Number, *, width: Number = 0, height: Number = 0, **values: Any) -> Item:
         """Returns an item of this world. Its extent is given only in worlds whose items state it.
 
         Values are not checked; `parse` checks what comes from outside.
@@ -246,7 +254,7 @@ class World:
 
     @cached_property
     def feature_count(self) -> int:
-        return max(where.stop for where in self.columns.values())
+        return int(max(where.stop for where in self.columns.values()))
 
     def features(self, item: Item) -> list[float]:
         """The features of one item, in the order of `columns`."""
@@ -267,12 +275,12 @@ class World:
     def parse(self, value: object) -> Scene:
         """Returns the scene that a JSON value describes; raises InputError with the first problem."""
         problems: list[InputError] = []
-        scene = self.read(value, problems)
+        scene = self.read_scene(value, problems)
         if scene is None:
             raise problems[0]
         return scene
 
-    def read(self, value: object, problems: list[InputError]) -> Scene | None:
+    def read_scene(self, value: object, problems: list[InputError]) -> Scene | None:
         """Like `parse`, but adds every wrong item to `problems` and returns None if there is one."""
         if isinstance(value, Mapping) and len(value) == 1 and ("boxes" in value or self.scene_field in value):
             value = next(iter(value.values()))
@@ -350,7 +358,7 @@ class World:
                 raise InputError(f"unknown field {name!r:.40}", allowed=allowed)
         values = {each.name: self._parse_value(each, record.get(each.field)) for each in self.attributes}
         x, y, width, height = self.fields
-        extent = {"width": 0, "height": 0}
+        extent: dict[str, Any] = {"width": 0, "height": 0}
         if self.has_free_extents:
             for name, own, most in (("width", width, self.canvas[0]), ("height", height, self.canvas[1])):
                 extent[name] = _number(record.get(own), own, 0, most, f"a number above 0 and up to {most}", above=True)

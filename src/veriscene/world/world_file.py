@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
@@ -136,7 +137,7 @@ class _Reader:
         """A side length, or [width, height]."""
         if value is None:
             return None
-        pair = value if isinstance(value, list) and len(value) == 2 else [value, value]
+        pair: list[Any] = value if isinstance(value, list) and len(value) == 2 else [value, value]
         if all(isinstance(each, int | float) and type(each) is not bool and 0 < each <= MAX_CANVAS for each in pair):
             return pair[0], pair[1]
         self.refuse(value, where, "it must be a number above 0, or [width, height]")
@@ -267,9 +268,9 @@ class _Reader:
         return attribute
 
     def range(self, value: object, where: str) -> tuple[Number, Number]:
-        is_pair = isinstance(value, list) and len(value) == 2
-        if is_pair and all(isinstance(each, int | float) and type(each) is not bool for each in value):  # type: ignore[union-attr]
-            low, high = value  # type: ignore[misc]
+        pair: list[Any] = value if isinstance(value, list) and len(value) == 2 else [None]
+        if all(isinstance(each, int | float) and type(each) is not bool for each in pair):
+            low, high = pair
             if math.isfinite(low) and math.isfinite(high) and low < high and max(abs(low), abs(high)) <= 1e12:
                 return low, high
         self.refuse(value, where, "it must be [smallest, largest]")
@@ -339,6 +340,26 @@ def to_tree(world: World) -> dict[str, Any]:
     if world.towers is not None:
         tree["towers"] = {"step": world.towers.step, **dict(world.towers.values)}
     return {**{key: value for key, value in tree.items() if value is not None}, "attributes": attributes}
+
+
+def to_toml(world: World) -> str:
+    """Returns the text of a world file from which `read_world` makes an equal world."""
+    return "".join(_toml_lines(to_tree(world), ()))
+
+
+def _toml_lines(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+    plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+    if path and (plain or not table):
+        yield f"\n[{'.'.join(map(_toml, path))}]\n"
+    yield from (f"{_toml(key)} = {_toml(value)}\n" for key, value in plain.items())
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _toml_lines(value, (*path, key))
+
+
+def _toml(value: object) -> str:
+    # JSON's strings, numbers, booleans and lists are also TOML's, and a quoted key is one too.
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _plain(value: object) -> object:

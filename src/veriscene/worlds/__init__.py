@@ -19,6 +19,8 @@ from typing import Any
 from veriscene.errors import InputError
 from veriscene.language.language import Language, language_of
 from veriscene.language.program import Program
+from veriscene.world import examples
+from veriscene.world.examples import Example
 from veriscene.world.schema import World
 from veriscene.world.world_file import read_world
 
@@ -61,6 +63,14 @@ def of_corpus(path: str | Path) -> World:
         if (folder / FILE).is_file():
             return read_world(folder / FILE)
     return get()
+
+
+def read(
+    path: str | Path, world: str | Path | World | None = None, progress: examples.Progress | None = None
+) -> list[Example]:
+    """Returns all examples of a file, in file order; raises InputError with the first problem. The world is that of
+    the file's corpus (`of_corpus`) unless another one is given."""
+    return examples.read(path, of_corpus(path) if world is None else get(world), progress)
 
 
 def ability(world: World, name: str) -> Callable[..., Any] | None:

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 from veriscene.worlds.nlvr.looks import WORLD as WORLD
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from veriscene.language.language import Extension
+    from veriscene.world.examples import Example
     from veriscene.world.scene import Scene
     from veriscene.world.schema import World
     from veriscene.worlds.nlvr.raster import Pixels
@@ -72,3 +75,31 @@ def extend_language(world: World) -> Extension:
     from veriscene.worlds.nlvr import notation
 
     return notation.lilgym(world)
+
+
+def with_pictures(examples: Sequence[Example], folder: Path, split: str) -> list[Example]:
+    """Returns the examples of a split, each with its picture file below the folder."""
+    from veriscene.worlds.nlvr.picture_files import with_pictures as pictured
+
+    return pictured(examples, folder, split)
+
+
+def png(scene: Scene) -> bytes:
+    """Returns the PNG file of a scene, with the corpus's exact pixels."""
+    from veriscene.worlds.nlvr import picture, raster
+
+    return picture.to_png(raster.pixels(scene))
+
+
+def picture_from_bytes(content: bytes) -> Pixels:
+    """Returns the pixels of a PNG or JPEG file of about the corpus's proportions."""
+    from veriscene.worlds.nlvr import picture
+
+    return picture.from_bytes(content)
+
+
+def picture_from_file(path: Path) -> Pixels:
+    """Like `picture_from_bytes`, from a file."""
+    from veriscene.worlds.nlvr import picture
+
+    return picture.of_any_size(path)

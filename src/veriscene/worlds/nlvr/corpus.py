@@ -6,10 +6,24 @@ from functools import partial
 from typing import Any
 
 from veriscene.world import examples
-from veriscene.world.examples import MAX_WORDS, WORD, Example, check_statement, read_predictions, split_file, write_predictions
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import MAX_WORDS, WORD, Example, check_statement, read_predictions, write_predictions
 from veriscene.worlds.nlvr.looks import WORLD
 
-__all__ = ["MAX_WORDS", "WORD", "Example", "check_statement", "read", "read_predictions", "read_scene_file", "scan", "split_file", "to_record", "write", "write_predictions"]
+__all__ = [
+    "MAX_WORDS",
+    "WORD",
+    "Example",
+    "check_statement",
+    "read",
+    "read_predictions",
+    "read_scene_file",
+    "scan",
+    "split_file",
+    "to_record",
+    "write",
+    "write_predictions",
+]
 
 
 def read(path: Any, progress: Any = None) -> list[Example]:

@@ -10,7 +10,8 @@ from veriscene.files import created, write_bytes
 from veriscene.world import drawing
 from veriscene.world.examples import Example
 from veriscene.world.scene import Scene
-from veriscene.worlds.nlvr import decode, picture, raster
+from veriscene.worlds.nlvr import picture, raster
+from veriscene.worlds.nlvr.decode import scene as decode_scene
 from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture_files import PERMUTATIONS, file_name, identifier_of, permuted, pictures_below
 
@@ -67,6 +68,6 @@ def decode_file(path: Path) -> Scene:
     """The scene that a PNG shows; raises InputError unless every pixel is that of a rendered scene."""
     pixels = picture.read(path)
     try:
-        return decode.scene(pixels)
+        return decode_scene(pixels)
     except InputError as error:
         raise error.at(path) from None

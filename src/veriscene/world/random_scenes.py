@@ -1,0 +1,65 @@
+"""Random scenes of any world: for `veriscene world show`, for the page's first scene and for examples in guides."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from veriscene.world.edits import fits
+from veriscene.world.scene import Box, Item, Scene, Value
+from veriscene.world.schema import Attribute, World
+
+MAX_TRIES = 30  # places that are tried for an item before the box stays as it is
+AT_WALL = 0.15  # the chance of each coordinate to lie at one of its two walls
+
+
+def random_scene(world: World, rng: random.Random) -> Scene:
+    """Returns a valid scene; all numbers of boxes are equally likely, as are all numbers of items."""
+    return Scene(tuple(_random_box(world, rng) for _ in range(rng.randint(*world.boxes))))
+
+
+def _random_box(world: World, rng: random.Random) -> Box:
+    wanted, items = rng.randint(*world.items), list[Item]()
+    for _ in range(wanted):
+        item = _place(world, rng, items)
+        if item is None:
+            break
+        items.append(item)
+    if len(items) < world.items[0]:  # too crowded: begin again with an empty box
+        return _random_box(world, rng)
+    return Box(tuple(items))
+
+
+def _place(world: World, rng: random.Random, others: Sequence[Item]) -> Item | None:
+    """An item with random values at a random free place, or None if none was found."""
+    values = {attribute.name: _value(attribute, rng) for attribute in world.attributes}
+    extent = {}
+    if world.has_free_extents:
+        extent = {name: rng.randint(max(1, side // 10), max(1, side // 3)) for name, side in _sides(world)}
+    item = world.make(0, 0, **extent, **values)
+    for _ in range(MAX_TRIES):
+        x, y = (_along(rng, int(room)) for room in (world.canvas[0] - item.width, world.canvas[1] - item.height))
+        placed = Item(x, y, item.width, item.height, item.values)
+        if fits(world, placed, others):
+            return placed
+    return None
+
+
+def _sides(world: World) -> tuple[tuple[str, int], tuple[str, int]]:
+    return ("width", world.canvas[0]), ("height", world.canvas[1])
+
+
+def _value(attribute: Attribute, rng: random.Random) -> Value:
+    if attribute.kind != "numeric":
+        return rng.choice(attribute.choices).name
+    if not attribute.step:
+        return round(rng.uniform(attribute.low, attribute.high), 2)
+    steps = int((attribute.high - attribute.low) / attribute.step + 1e-9)
+    return round(attribute.low + rng.randint(0, steps) * attribute.step, 6)
+
+
+def _along(rng: random.Random, room: int) -> int:
+    chance = rng.random()
+    if chance < AT_WALL:
+        return 0 if chance < AT_WALL / 2 else room
+    return rng.randint(0, room)
