@@ -1,1 +1,1 @@
-"""The program language; other packages use it through `meaning.program` and `meaning.notation`."""
+"""Programs about the scenes of any world: typed expressions, their text, evaluation on one scene and in bulk."""

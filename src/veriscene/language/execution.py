@@ -14,41 +14,47 @@ from typing import Any
 
 from veriscene.errors import InputError
 from veriscene.language import expression as tree
-from veriscene.language import sets
-from veriscene.language.expression import Expression
-from veriscene.language.functions import FUNCTIONS
-from veriscene.language.placed import placed
-from veriscene.language.sets import Members
-from veriscene.language.types import Kind, Many, Type
+from veriscene.language.expression import Expression, Kind, Many, Type
+from veriscene.language.functions import Members, Placed, contains, distinct, equal, whole
 from veriscene.world.scene import Scene
 
 Frame = list[Any]
 Code = Callable[[Frame], Any]
-Scope = tuple[str, ...]  # What a frame holds.
+Scope = tuple[str, ...]  # what a frame contains
 
 STEPS = 0
-MAX_STEPS = 500_000  # About a second. Public programs take at most 765.
+MAX_STEPS = 1_000_000  # about half a second; public programs take at most a few thousand
+_NAMES: Scope = ("remaining steps", *tree.GLOBALS)
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": sets.equal,
-    "!=": lambda left, right: not sets.equal(left, right),
+    "==": equal,
+    "!=": lambda left, right: not equal(left, right),
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-    "in": sets.contains,
-    "not in": lambda member, members: not sets.contains(member, members),
+    "in": contains,
+    "not in": lambda member, members: not contains(member, members),
 }
 
 
-def compile_expression(expression: Expression) -> Callable[[Scene], Any]:
-    """The expression as a function of a scene.
+def compile_expression(expression: Expression, place: Callable[[Scene], Placed]) -> Callable[[Scene], Any]:
+    """Returns the expression as a function of a scene.
 
     The function raises Undefined if the expression has no value, and InputError if it takes too many steps. Every use
-    of a collection costs a step per member, which bounds running time and memory. It returns collections as tuples.
+    of a collection costs a step per member, and every call of a lambda a step per operator in it, which bounds running
+    time and memory. It returns collections as tuples.
     """
-    code = _code(expression, ("remaining steps", *tree.GLOBALS))
-    return lambda scene: code([MAX_STEPS, *placed(scene)])
+    code = _code(expression, _NAMES)
+    return lambda scene: code([MAX_STEPS, *place(scene)])
+
+
+def count_steps(expression: Expression, placed: Placed) -> int:
+    """Returns how many steps an expression takes on a scene."""
+    frame: Frame = [MAX_STEPS, *placed]
+    _code(expression, _NAMES)(frame)
+    remaining: int = frame[STEPS]
+    return MAX_STEPS - remaining
 
 
 def _code(node: Expression, scope: Scope) -> Code:
@@ -63,13 +69,21 @@ def _code(node: Expression, scope: Scope) -> Code:
             code = _junction(word == "and", [_code(operand, scope) for operand in operands])
             return code if all(operand.type == node.type for operand in operands) else _applied(bool, [code])
         case tree.Comparison(operands, words):
-            codes, tests = [_operand(each, scope) for each in operands], [_COMPARISONS[word] for word in words]
-            return _applied(tests[0], codes) if len(tests) == 1 else _chain(codes, tests)
+            return _comparison(operands, words, scope)
         case tree.Display(members, is_set):
             codes = [_code(member, scope) for member in members]
             collection = _charged(lambda frame: tuple([code(frame) for code in codes]), _depth(node.type))
-            return _applied(sets.distinct, [collection]) if is_set else collection
+            return _applied(distinct, [collection]) if is_set else collection
     raise TypeError(f"{type(node).__name__} cannot be evaluated on its own")
+
+
+def _comparison(operands: tuple[Expression, ...], words: tuple[str, ...], scope: Scope) -> Code:
+    codes, tests = [_operand(each, scope) for each in operands], [_COMPARISONS[word] for word in words]
+    if len(tests) > 1:
+        return _chain(codes, tests)
+    if words[0] in ("==", "!=") and not any(isinstance(each.type, Many) for each in operands):
+        tests = [operator.eq if words[0] == "==" else operator.ne]
+    return _applied(tests[0], codes)
 
 
 def _operand(node: Expression, scope: Scope, collected: bool = False) -> Code:
@@ -85,7 +99,7 @@ def _operand(node: Expression, scope: Scope, collected: bool = False) -> Code:
 
 
 def _call(call: tree.Call, scope: Scope) -> Code:
-    function = FUNCTIONS[call.function]
+    function = call.function
     codes: list[Code] = []
     for parameter, argument in zip(function.parameters, call.arguments, strict=False):
         if isinstance(argument, tree.Lambda):
@@ -93,13 +107,16 @@ def _call(call: tree.Call, scope: Scope) -> Code:
         else:
             codes.append(_operand(argument, scope, parameter.collected))
     if function.value is None:
-        return _SPECIAL[call.function](codes)
+        return _SPECIAL[function.name](codes)
+    if function.scans:
+        codes[0] = _scanned(codes[0], function.scans)
     return _applied(function.value, codes)
 
 
 def _function(function: tree.Lambda, scope: Scope) -> Code:
-    """Evaluates to a Python function of one argument."""
+    """Evaluates to a Python function of one argument. Each call costs a step per operator of the body."""
     slot, body = len(scope), _operand(function.body, (*scope, function.parameter.name))
+    steps = tree.operators_in(function.body)
 
     def run(frame: Frame) -> Callable[[Any], Any]:
         if len(frame) == slot:  # The first use of a lambda at this depth on this scene.
@@ -107,6 +124,9 @@ def _function(function: tree.Lambda, scope: Scope) -> Code:
 
         def apply(member: Any) -> Any:
             frame[slot] = member
+            remaining = frame[STEPS] = frame[STEPS] - steps
+            if remaining < 0:
+                raise _too_many_steps()
             return body(frame)
 
         return apply
@@ -125,13 +145,26 @@ def _charged(code: Code, depth: int) -> Code:
     return run
 
 
+def _scanned(code: Code, steps: int) -> Code:
+    def run(frame: Frame) -> Members:
+        members: Members = code(frame)
+        _charge(frame, len(members) * steps)
+        return members
+
+    return run
+
+
 def _charge(frame: Frame, steps: int, nested: Members = (), depth: int = 0) -> None:
     frame[STEPS] -= steps
     if frame[STEPS] < 0:
-        allowed = "use smaller sets, or nest fewer lambdas"
-        raise InputError(f"the program takes more than {MAX_STEPS} steps on one scene", allowed=allowed)
+        raise _too_many_steps()
     for members in nested:
         _charge(frame, len(members), members if depth > 2 else (), depth - 1)
+
+
+def _too_many_steps() -> InputError:
+    allowed = "use smaller sets, or nest fewer lambdas"
+    return InputError(f"the program takes more than {MAX_STEPS} steps on one scene", allowed=allowed)
 
 
 def _depth(type: Type) -> int:
@@ -179,9 +212,9 @@ def _chain(operands: list[Code], tests: list[Callable[[Any, Any], bool]]) -> Cod
 
 def _subsets(collection: Code, size: Code, of_distinct: bool) -> Code:
     def run(frame: Frame) -> tuple[Members, ...]:
-        members, chosen = collection(frame), size(frame)
+        members, chosen = collection(frame), whole(size(frame))
         if of_distinct:
-            members = sets.distinct(members)
+            members = distinct(members)
         _charge(frame, math.comb(len(members), chosen) * (1 + chosen))
         return tuple(itertools.combinations(members, chosen))
 

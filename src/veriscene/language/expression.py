@@ -1,28 +1,255 @@
-"""The expression tree. Each node has a type; building a node whose parts do not fit raises InputError."""
+"""Expression trees and their types. Building a node whose parts do not fit raises InputError.
+
+The types of the language are items, boxes, numbers, truth values, sides, and one for the values of each attribute of a
+world that is not numeric. Numeric attributes are numbers.
+"""
 
 from __future__ import annotations
 
-import keyword
-import re
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 from veriscene.errors import InputError
-from veriscene.language.functions import FUNCTIONS
-from veriscene.language.signatures import Form
-from veriscene.language.types import CONSTANTS, FunctionOf, Kind, Many, Type, comparable, described, is_condition
 
-MAX_NUMBER = 999  # A scene has at most 24 items.
+if TYPE_CHECKING:
+    from veriscene.language.language import Language
+    from veriscene.world.schema import Attribute
 
-GLOBALS: dict[str, Type] = {"all_boxes": Many(Kind.BOX), "all_items": Many(Kind.ITEM)}
-CALLABLE, METHODS, ATTRIBUTES = (
-    [name for name, function in FUNCTIONS.items() if function.form is form]
-    for form in (Form.FUNCTION, Form.METHOD, Form.ATTRIBUTE)
+# ---------------------------------------------------------------- types
+
+
+class Kind(Enum):
+    """Types of single values that every world has. Each member's value is its plural, for messages."""
+
+    ITEM = "items"
+    BOX = "boxes"
+    NUMBER = "numbers"
+    TRUTH = "truth values"
+    SIDE = "sides"
+
+
+@dataclass(frozen=True)
+class AttributeType:
+    """The values of a categorical or ordered attribute; at run time, a value is its place among the choices."""
+
+    name: str
+    size: int  # number of values
+    is_ordered: bool
+
+
+@dataclass(frozen=True)
+class Many:
+    """A set or a list. They differ only in that a list can contain a member twice."""
+
+    of: Type
+
+
+@dataclass(frozen=True)
+class FunctionOf:
+    """A function of one argument: a lambda, or a function's name used in place of a lambda."""
+
+    takes: Type
+    gives: Type
+
+
+Type = Kind | AttributeType | Many | FunctionOf
+
+
+def type_of(attribute: Attribute) -> Kind | AttributeType:
+    """Returns the type of an attribute's values."""
+    if attribute.kind == "numeric":
+        return Kind.NUMBER
+    return AttributeType(attribute.name, len(attribute.choices), attribute.kind == "ordered")
+
+
+def member_type(type: Type) -> Type | None:
+    """Returns the type of a collection's members; None for single values. A box counts as the set of its items."""
+    if isinstance(type, Many):
+        return type.of
+    return Kind.ITEM if type is Kind.BOX else None
+
+
+def element_type(type: Type) -> Type:
+    """Like `member_type`, but a single value counts as a set of one."""
+    return member_type(type) or type
+
+
+def is_condition(type: Type) -> bool:
+    """Whether it has a truth value. As in Python, 0 and empty collections are false."""
+    return type in (Kind.TRUTH, Kind.NUMBER) or isinstance(type, Many)
+
+
+def is_ordered(type: Type) -> bool:
+    """Whether values can be compared with <."""
+    return type is Kind.NUMBER or (isinstance(type, AttributeType) and type.is_ordered)
+
+
+def comparable(left: Type, word: str, right: Type) -> bool:
+    """Whether `left word right` has a truth value."""
+    if word in ("in", "not in"):
+        return member_type(right) == left
+    if word not in ("==", "!="):
+        return left == right and is_ordered(left)
+    if isinstance(left, Many) or isinstance(right, Many):
+        return member_type(left) == member_type(right)
+    # As in Python, True == 1.
+    return left == right or {left, right} == {Kind.TRUTH, Kind.NUMBER}
+
+
+def described(type: Type) -> str:
+    """The type in words, with its article."""
+    if isinstance(type, Many):
+        return f"a set of {_plural(type.of)}"
+    if isinstance(type, FunctionOf):
+        return "a function"
+    if isinstance(type, AttributeType):
+        return f"a value of {type.name}"
+    singular = "box" if type is Kind.BOX else type.value.removesuffix("s")
+    return f"{'an' if type is Kind.ITEM else 'a'} {singular}"
+
+
+def _plural(type: Type) -> str:
+    if isinstance(type, Many):
+        return f"sets of {_plural(type.of)}"
+    if isinstance(type, AttributeType):
+        return f"values of {type.name}"
+    return type.value if isinstance(type, Kind) else "functions"
+
+
+# ---------------------------------------------------------------- functions
+
+# Called with the argument's type and the types of all arguments of the call.
+Accepts = Callable[[Type, Sequence[Type]], bool]
+Gives = Callable[[Sequence[Type]], Type]
+
+
+class Form(Enum):
+    """How a function is written."""
+
+    FUNCTION = "f(x)"
+    METHOD = "x.f()"
+    ATTRIBUTE = "x.f"
+    OPERATOR = "x f y"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a function takes; `expected` describes it in messages."""
+
+    expected: str
+    accepts: Accepts
+    collected: bool = False  # A box or a single value is passed as the tuple of its members.
+    mapped: bool = False  # It is a function that is applied to the first argument's members.
+    optional: bool = False
+    keyword: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function of a language: its parameters, result type, and value on one scene.
+
+    `bulk` is the rule by which the bulk evaluator compiles it, and the arguments of that rule. A function whose rule it
+    does not know is left to the plain evaluator.
+    """
+
+    parameters: tuple[Parameter, ...]
+    gives: Gives
+    value: Callable[..., Any] | None  # None: `execution` implements it
+    form: Form = Form.FUNCTION
+    bulk: tuple[Any, ...] = ()
+    scans: int = 0  # steps that each member of the first argument costs beyond the usual one
+    name: str = ""  # set by the language, as is `language`
+    language: Language | None = field(default=None, repr=False)
+
+    def __reduce__(self) -> tuple[Callable[..., Function], tuple[Any, ...]]:
+        return _function_named, (self.language, self.name)  # Their values cannot be pickled.
+
+
+def _function_named(language: Language, name: str) -> Function:
+    return language.functions[name]
+
+
+def always(type: Type) -> Gives:
+    return lambda _: type
+
+
+def first_member(types: Sequence[Type]) -> Type:
+    member = member_type(types[0])
+    assert member is not None, "the first parameter must be a set"
+    return member
+
+
+def first_set(types: Sequence[Type]) -> Type:
+    return Many(first_member(types))
+
+
+def one(type: Type, expected: str) -> Parameter:
+    return Parameter(expected, lambda given, _: given == type)
+
+
+def some(expected: str, accepts: Accepts) -> Parameter:
+    return Parameter(expected, accepts, collected=True)
+
+
+def one_or_more(type: Type, expected: str) -> Parameter:
+    return some(expected, lambda given, _: element_type(given) == type)
+
+
+def _is_set(type: Type, _: Sequence[Type]) -> bool:
+    return member_type(type) is not None
+
+
+def _mapped(expected: str, accepts_result: Callable[[Type], bool], keyword: str | None = None) -> Parameter:
+    def accepts(type: Type, all: Sequence[Type]) -> bool:
+        return isinstance(type, FunctionOf) and type.takes == member_type(all[0]) and accepts_result(type.gives)
+
+    return Parameter(expected, accepts, mapped=True, keyword=keyword)
+
+
+TRUTH, NUMBER_RESULT, FOUND_ITEMS = always(Kind.TRUTH), always(Kind.NUMBER), always(Many(Kind.ITEM))
+
+ITEM, BOX, NUMBER = one(Kind.ITEM, "an item"), one(Kind.BOX, "a box"), one(Kind.NUMBER, "a number")
+STOP = replace(NUMBER, optional=True)
+SIDE, SIDE_A, SIDE_B = (
+    replace(one(Kind.SIDE, "a side, as Side.TOP"), optional=True, keyword=keyword)
+    for keyword in ("side", "sideA", "sideB")
 )
-ENUMS = ("Color", "Shape", "Size", "Side")
 
-_RESERVED = frozenset([*CALLABLE, *ENUMS, *GLOBALS, *keyword.kwlist])
-_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}")
+ITEM_OR_ITEMS = one_or_more(Kind.ITEM, "an item or a set of items")
+NUMBER_OR_NUMBERS = one_or_more(Kind.NUMBER, "a number or a set of numbers")
+
+CONDITION = Parameter("a condition", lambda type, _: is_condition(type))
+NUMBER_OR_SET = Parameter("a number or a set", lambda type, all: type is Kind.NUMBER or _is_set(type, all))
+ANYTHING = some("a value or a set", lambda type, _: True)
+MEMBER = replace(ANYTHING, collected=False)
+_AS_FIRST = "of the same type as the first argument"
+LIKE_FIRST = some(_AS_FIRST, lambda type, all: element_type(type) == element_type(all[0]))
+ADDEND = Parameter(
+    _AS_FIRST,
+    lambda type, all: member_type(type) == member_type(all[0]) and (type is Kind.NUMBER) == (all[0] is Kind.NUMBER),
+)
+SET = some("a set", _is_set)
+SET_OF_FIRST = some("a set that can contain the first argument", lambda type, all: member_type(type) == all[0])
+SET_LIKE_FIRST = some(f"a set {_AS_FIRST}", lambda type, all: member_type(type) == member_type(all[0]))
+SET_OF_SETS = some("a set of sets", lambda type, all: _is_set(type, all) and _is_set(element_type(type), all))
+ITEMS = some("a set of items", lambda type, _: member_type(type) is Kind.ITEM)
+# The value of an attribute has no truth value, but an item and a box are true, as any object is in Python.
+TRUTHS = some(
+    "a set of conditions, items or boxes", lambda type, _: not isinstance(member_type(type), AttributeType | None)
+)
+ORDERED_OR_KEYED = some(
+    "a set of numbers, or any set together with key=",
+    lambda type, all: _is_set(type, all) and (len(all) == 2 or is_ordered(element_type(type))),
+)
+
+TEST = _mapped("a condition on each member, as `lambda x: …`", is_condition)
+EACH = _mapped("a function of each member, as `lambda x: …`", lambda _: True)
+QUANTITY = _mapped("a number for each member, as `key=lambda x: …`", lambda type: type is Kind.NUMBER, keyword="key")
+KEY = replace(_mapped("a number for each member, as `key=lambda x: …`", is_ordered, keyword="key"), optional=True)
+
+# ---------------------------------------------------------------- nodes
 
 
 class Expression:
@@ -39,28 +266,22 @@ class Expression:
 
 @dataclass(frozen=True)
 class Number(Expression):
-    value: int
+    value: int | float
 
     def _infer_type(self) -> Type:
-        if not 0 <= self.value <= MAX_NUMBER:
-            raise InputError(f"number {self.value!r:.20} is too large", allowed=f"0 to {MAX_NUMBER} are allowed")
         return Kind.NUMBER
 
 
 @dataclass(frozen=True)
 class Constant(Expression):
-    """A colour, shape, size or side by its full name, as `Color.BLACK`."""
+    """A value of an attribute, or a side. Its name is kept as it was written; equal values are equal constants."""
 
-    name: str
+    name: str = field(compare=False)
+    of: Type
+    value: Any  # of an attribute: the place among the choices; of a side: a Side, or None for any
 
     def _infer_type(self) -> Type:
-        if self.name not in CONSTANTS:
-            raise InputError(f"unknown constant {self.name!r:.40}", allowed=f"choose from {', '.join(CONSTANTS)}")
-        return CONSTANTS[self.name][0]
-
-    @property
-    def value(self) -> Enum | None:
-        return CONSTANTS[self.name][1]
+        return self.of
 
 
 @dataclass(frozen=True)
@@ -74,15 +295,15 @@ class Variable(Expression):
         return self.of
 
 
+GLOBALS: dict[str, Type] = {"all_boxes": Many(Kind.BOX), "all_items": Many(Kind.ITEM)}
+
+
 @dataclass(frozen=True)
 class Lambda(Expression):
     parameter: Variable
     body: Expression
 
     def _infer_type(self) -> Type:
-        name = self.parameter.name
-        if name in _RESERVED or not _PARAMETER.fullmatch(name):
-            raise InputError(f"{name!r:.40} cannot be the name of a parameter", allowed="use a letter, as x")
         return FunctionOf(self.parameter.type, self.body.type)
 
 
@@ -90,21 +311,21 @@ class Lambda(Expression):
 class Call(Expression):
     """A call of a function. Methods, attributes and most operators are functions too."""
 
-    function: str
+    function: Function
     arguments: tuple[Expression, ...]
 
     def _infer_type(self) -> Type:
-        parameters = FUNCTIONS[self.function].parameters
+        name, parameters = self.function.name, self.function.parameters
         fewest, most = sum(not parameter.optional for parameter in parameters), len(parameters)
         if not fewest <= len(self.arguments) <= most:
             takes = str(most) if fewest == most else f"{fewest} to {most}"
-            raise InputError(f"{self.function} takes {takes} argument{'s' * (most > 1)}, not {len(self.arguments)}")
+            raise InputError(f"{name} takes {takes} argument{'s' * (most > 1)}, not {len(self.arguments)}")
         types = [argument.type for argument in self.arguments]
         for number, (parameter, type) in enumerate(zip(parameters, types, strict=False), 1):
             if not parameter.accepts(type, types):
-                argument = f"argument {number} of {self.function}"
-                raise InputError(f"{argument} is {described(type)}", allowed=f"it must be {parameter.expected}")
-        return FUNCTIONS[self.function].gives(types)
+                what = f"argument {number} of {name} is {described(type)}"
+                raise InputError(what, allowed=f"it must be {parameter.expected}")
+        return self.function.gives(types)
 
 
 @dataclass(frozen=True)
@@ -152,3 +373,11 @@ class Display(Expression):
             what = f"a list contains {' and '.join(sorted(map(described, types)))}"
             raise InputError(what, allowed="members must have one type")
         return Many(self.members[0].type)
+
+
+def operators_in(node: Expression) -> int:
+    """Returns how many operators evaluating a node takes at most, not counting the bodies of lambdas in it."""
+    match node:
+        case Call(_, parts) | Comparison(parts) | Logic(_, parts) | Display(parts):
+            return 1 + sum(map(operators_in, parts))
+    return 0

@@ -1,153 +1,294 @@
-"""The functions of the language: parameters, result type and value of each.
+"""The functions of the language, and the values that they compute with on one scene.
 
-At run time, collections are tuples. A `collected` parameter always receives a tuple: the items of a box, or a tuple of
-one for a single value.
+At run time, collections are tuples, which keep their order so that programs do not depend on hashes. A `collected`
+parameter always receives a tuple: the items of a box, or a tuple of one for a single value.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
-from veriscene.language import sets
-from veriscene.language import signatures as takes
-from veriscene.language.placed import CLOSE, PlacedItem
-from veriscene.language.sets import Members, Undefined
-from veriscene.language.signatures import COUNT, FOUND_ITEMS, TRUTH, Form, Function, always
-from veriscene.language.types import CONSTANTS, Kind, Many
-from veriscene.world.scene import Side
+from veriscene.language import expression as takes
+from veriscene.language.expression import FOUND_ITEMS, NUMBER_RESULT, TRUTH, Form, Function, Kind, Many, Type, always
+from veriscene.world.scene import Box, Item, Number, Scene, Side
+from veriscene.world.schema import Attribute, World
+
+Members = tuple[Any, ...]
+
+
+class Undefined(Exception):
+    """An expression has no value on this scene, such as `unique` of a set without exactly one member."""
+
+
+# ---------------------------------------------------------------- scenes prepared for evaluation
+
+_WALL = {Side.TOP: 0, Side.BOTTOM: 1, Side.LEFT: 2, Side.RIGHT: 3}  # indices into PlacedItem.gaps
+
+
+class PlacedItem:
+    """An item with its edges and a reference to its box; y grows downwards.
+
+    Items and boxes are compared by identity, because two items that look the same are still two items.
+    """
+
+    __slots__ = ("bottom", "box", "gaps", "item", "left", "right", "top", "values")
+
+    def __init__(self, item: Item, box: PlacedBox, canvas: tuple[int, int], values: tuple[Number, ...]) -> None:
+        self.item, self.box, self.values = item, box, values
+        self.left, self.right = item.x, item.x + item.width
+        self.top, self.bottom = item.y, item.y + item.height
+        self.gaps = (self.top, canvas[1] - self.bottom, self.left, canvas[0] - self.right)
+
+    def touches_wall(self, side: Side | None, margin: Number) -> bool:
+        return (min(self.gaps) if side is None else self.gaps[_WALL[side]]) <= margin
+
+    def touches_corner(self, side: Side | None, margin: Number) -> bool:
+        return sum(gap <= margin for gap in self.gaps) == 2 and self.touches_wall(side, margin)
+
+    def distance(self, other: PlacedItem) -> Number:
+        return max(self.left - other.right, other.left - self.right, self.top - other.bottom, other.top - self.bottom)
+
+    def within(self, margin: Number) -> Items:
+        return tuple([other for other in self.box.items if other is not self and self.distance(other) <= margin])
+
+    def all_above(self, items: Items) -> Items:
+        top = self.top
+        return tuple([other for other in items if other.bottom <= top])
+
+    def all_below(self, items: Items) -> Items:
+        bottom = self.bottom
+        return tuple([other for other in items if other.top >= bottom])
+
+    def adjacent_in_tower(self, others: Items, margin: Number) -> Items:
+        """The others that touch this item if they form a tower, otherwise all of them."""
+        if not self.box.is_tower:
+            return others
+        return tuple([other for other in others if self.distance(other) <= margin])
+
 
 Items = tuple[PlacedItem, ...]
 
 
-def _sets() -> dict[str, Function]:
-    one, two, nested = (takes.SET,), (takes.SET, takes.SET_LIKE_FIRST), (takes.SET_OF_SETS,)
-    tested, mapped = (takes.SET, takes.TEST), (takes.SET, takes.ATTRIBUTE)
-    alike, numbers = (takes.ANYTHING, takes.LIKE_FIRST), (takes.NUMBER_OR_NUMBERS, takes.NUMBER_OR_NUMBERS)
-    return {
-        "filter_obj": Function(tested, takes.first_set, lambda members, test: tuple(filter(test, members))),
-        "exist": Function(one, TRUTH, bool),
-        "count": Function(one, COUNT, lambda members: len(set(sets.keys(members)))),
-        "len": Function(one, COUNT, len),
-        "unique": Function(one, takes.first_member, sets.unique),
-        "set": Function(one, takes.first_set, sets.distinct),
-        "all": Function(one, TRUTH, all),
-        "min": Function((takes.NUMBERS_OR_KEYED, takes.KEY), takes.first_member, sets.least),
-        "combinations": Function((takes.SET, takes.NUMBER), takes.set_of_sets, None),
-        "select": Function((takes.NUMBER, takes.SET), lambda types: takes.set_of_sets(types[1:]), None),
-        "union": Function(two, takes.first_set, lambda a, b: sets.distinct(a + b)),
-        "intersect": Function(two, takes.first_set, lambda a, b: sets.intersection((a, b))),
-        "union_all": Function(nested, takes.members_union, lambda each: sets.distinct(chain(*sets.flat(each)))),
-        "intersect_all": Function(nested, takes.members_union, lambda each: sets.intersection(sets.flat(each))),
-        "contained": Function(two, TRUTH, lambda a, b: set(sets.keys(a)) <= set(sets.keys(b))),
-        "member_of": Function((takes.MEMBER, takes.SET_OF_FIRST), TRUTH, sets.contains),
-        "equal": Function(alike, TRUTH, sets.same_members),
-        "equal_set": Function(alike, TRUTH, sets.same_members),
-        "equal_int": Function(numbers, TRUTH, sets.same_members),
-        "All": Function(tested, TRUTH, lambda members, test: bool(members) and all(map(test, members))),
-        "Any": Function(tested, TRUTH, lambda members, test: any(map(test, members))),
-        "all_same": Function(one, TRUTH, sets.all_same),
-        "all_same_attribute": Function(mapped, TRUTH, lambda members, of: sets.all_same(tuple(map(of, members)))),
-    }
+class PlacedBox:
+    __slots__ = ("highest", "is_tower", "items", "lowest", "scene_items")
+
+    def __init__(self) -> None:
+        self.items: Items = ()
+        self.scene_items: Items = ()
+        self.is_tower = False
+        self.highest: Number = 0
+        self.lowest: Number = 0
+
+    def content(self) -> Hashable:
+        """What the box contains, in any order."""
+        return frozenset(Counter(item.item for item in self.items).items())
 
 
-def _item_predicates() -> dict[str, Function]:
-    def has(kind: Kind, value: object) -> Callable[[PlacedItem], bool]:
-        of = operator.attrgetter(kind.name.lower())
-        return lambda item: of(item) is value
-
-    looks = {name.split(".")[1].lower(): look for name, look in CONSTANTS.items() if look[0] is not Kind.SIDE}
-    values: dict[str, Callable[[PlacedItem], bool]] = {
-        **{f"is_{name}": has(*look) for name, look in looks.items()},  # is_yellow, is_square, is_big, …
-        "is_top": lambda item: item.top == item.box.highest,
-        "is_bottom": lambda item: item.top == item.box.lowest,
-        "is_second": lambda item: item.box.is_tower and item.bottom == 21,  # Blocks of 20 pixels, one pixel apart.
-        "is_third": lambda item: item.box.is_tower and item.bottom == 42,
-    }
-    return {name: Function((takes.ITEM,), TRUTH, value) for name, value in values.items()}
+Placed = tuple[tuple[PlacedBox, ...], Items]
 
 
-def _walls() -> dict[str, Function]:
-    def touching(test: Callable[[PlacedItem, Side | None, int], bool], margin: int) -> Function:
-        return Function((takes.ITEM, takes.SIDE), TRUTH, lambda item, side=None: test(item, side, margin))
+class Placing:
+    """Prepares the scenes of a world. The most recent scenes are cached."""
 
-    def corner_of(item: PlacedItem, a: Side | None = None, b: Side | None = None) -> bool:
-        return item.touches_corner(a, CLOSE) and item.touches_wall(b, CLOSE)
+    # Keyed by identity, because hashing a scene takes longer than most programs. The entry also refers to the scene, so
+    # its id cannot be reused while it is cached.
+    CACHED_SCENES = 64
 
-    return {
-        "is_touching_wall": touching(PlacedItem.touches_wall, 0),
-        "is_closely_touching_wall": touching(PlacedItem.touches_wall, CLOSE),
-        "is_touching_corner": touching(PlacedItem.touches_corner, 0),
-        "is_closely_touching_corner": touching(PlacedItem.touches_corner, CLOSE),
-        "is_closely_touching_specific_corner": Function((takes.ITEM, takes.SIDE_A, takes.SIDE_B), TRUTH, corner_of),
-    }
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._ranks = [None if attribute.kind == "numeric" else attribute.rank for attribute in world.attributes]
+        towers = world.towers.values if world.towers else ()
+        self._tower_values = [
+            (at, attribute.rank[value])
+            for at, attribute in enumerate(world.attributes)
+            for name, value in towers
+            if name == attribute.name
+        ]
+        self._cache: dict[int, tuple[Scene, Placed]] = {}
 
+    def __call__(self, scene: Scene) -> Placed:
+        """Returns the scene's boxes and all its items."""
+        known = self._cache.get(id(scene))
+        if known is not None:
+            return known[1]
+        boxes = tuple([self._box(box) for box in scene.boxes])
+        items = tuple([item for box in boxes for item in box.items])
+        for box in boxes:
+            box.scene_items = items
+        if len(self._cache) >= self.CACHED_SCENES:
+            self._cache.clear()
+        self._cache[id(scene)] = (scene, (boxes, items))
+        return boxes, items
 
-def _relations() -> dict[str, Function]:
-    def related(find: Callable[[PlacedItem], Items]) -> Function:
-        def value(items: Items) -> Items:
-            return find(items[0]) if len(items) == 1 else sets.distinct(other for item in items for other in find(item))
+    def _box(self, box: Box) -> PlacedBox:
+        found, canvas = PlacedBox(), self.world.canvas
+        found.items = items = tuple([PlacedItem(item, found, canvas, self._values(item)) for item in box.items])
+        if items:
+            tops = [item.top for item in items]
+            found.highest, found.lowest = min(tops), max(tops)
+            found.is_tower = self.world.towers is not None and self._is_tower(items)
+        return found
 
-        return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value)
+    def _values(self, item: Item) -> tuple[Number, ...]:
+        pairs = zip(self._ranks, item.values, strict=False)
+        return tuple([value if rank is None else rank[value] for rank, (_, value) in pairs])  # type: ignore[misc]
 
-    def is_closely_touching(x: PlacedItem, y: PlacedItem) -> bool:
-        gaps = (x.top - y.bottom, x.left - y.right, y.top - x.bottom, y.left - x.right)
-        return any(abs(gap) <= CLOSE for gap in gaps)
-
-    one, two = (takes.ITEM,), (takes.ITEM, takes.ITEM)
-    return {
-        "get_touching": related(PlacedItem.touching),
-        "get_closely_touching": related(lambda x: x.touching(CLOSE)),
-        "get_above": related(lambda x: x.adjacent_in_tower(x.all_above(x.box.items))),
-        "get_below": related(lambda x: x.adjacent_in_tower(x.all_below(x.box.items))),
-        "get_box_all_above": related(lambda x: x.all_above(x.box.items)),
-        "get_box_all_below": related(lambda x: x.all_below(x.box.items)),
-        "get_img_all_above": related(lambda x: x.all_above(x.box.scene_items)),
-        "get_img_all_below": related(lambda x: x.all_below(x.box.scene_items)),
-        "get_box_inclusive": Function(one, FOUND_ITEMS, lambda x: x.box.items),
-        "get_box_exclusive": Function(
-            one, FOUND_ITEMS, lambda x: tuple(other for other in x.box.items if other is not x)
-        ),
-        "get_img_exclusive": Function(
-            one, FOUND_ITEMS, lambda x: tuple(other for other in x.box.scene_items if other is not x)
-        ),
-        "is_closely_touching": Function(two, TRUTH, is_closely_touching),
-    }
-
-
-def _looks(attribute: str, kind: Kind, example: str) -> dict[str, Function]:
-    """The functions that colour, shape and size have in common."""
-    of, looks, name = operator.attrgetter(attribute), always(Many(kind)), kind.value.removesuffix("s")
-    one, some = (
-        takes.one(kind, f"a {name}, as {example}"),
-        takes.one_or_more(kind, f"a {name} or a set of {kind.value}"),
-    )
-
-    def keep(items: Items, value: object) -> Items:
-        return tuple([item for item in items if of(item) is value])
-
-    return {
-        f"filter_{attribute}": Function((takes.ITEMS, one), FOUND_ITEMS, keep),
-        f"query_{attribute}": Function((takes.ITEM_OR_ITEMS,), looks, lambda items: tuple(map(of, items))),
-        f"get_set_{attribute}s": Function((takes.ITEMS,), looks, lambda items: sets.distinct(map(of, items))),
-        f"equal_{attribute}": Function((some, some), TRUTH, sets.same_members),
-        f"all_same_{attribute}": Function((takes.ITEMS,), TRUTH, lambda items: len(set(map(of, items))) == 1),
-        attribute: Function((takes.ITEM,), always(kind), of, Form.ATTRIBUTE),
-    }
+    def _is_tower(self, items: Items) -> bool:
+        """As `World.is_tower`, but faster."""
+        right = items[0].right
+        for item in items:
+            if item.right != right:
+                return False
+        return all(item.values[at] == value for item in items for at, value in self._tower_values)
 
 
-def _subscript(members: Members, index: int) -> Any:
-    if index >= len(members):
+# ---------------------------------------------------------------- sets
+
+
+def keys(members: Sequence[Any], contents: bool = False) -> Sequence[Hashable]:
+    """The members as set operations compare them: nested collections are equal if they have the same members.
+
+    Boxes are compared by identity, or by what they contain.
+    """
+    if members and isinstance(members[0], tuple):
+        return [frozenset(keys(member, contents)) for member in members]
+    if contents and members and isinstance(members[0], PlacedBox):
+        return [box.content() for box in members]
+    return members
+
+
+def distinct(values: Iterable[Any]) -> Members:
+    """Returns each value once, in order of first appearance."""
+    members = tuple(values)
+    compared = keys(members)
+    if compared is members:
+        return tuple(dict.fromkeys(members))
+    found: dict[Hashable, Any] = {}
+    for key, member in zip(compared, members, strict=True):
+        found.setdefault(key, member)
+    return tuple(found.values())
+
+
+def same_members(a: Members, b: Members) -> bool:
+    return set(keys(a)) == set(keys(b))
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Whether two values are the same. A set has no order, and a box that is compared with a set is one of items."""
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return same_members(*_flat((a, b)))
+    return bool(a == b)
+
+
+def contains(member: Any, members: Members | PlacedBox) -> bool:
+    return keys((member,))[0] in keys(*_flat((members,)))
+
+
+def _all_same(members: Members) -> bool:
+    """Whether there is exactly one distinct member. Boxes are compared by their contents."""
+    return len(set(keys(members, contents=True))) == 1
+
+
+def _intersection(sets: Sequence[Members]) -> Members:
+    if not sets:
+        return ()
+    first = distinct(sets[0])
+    common = set(keys(first)).intersection(*map(keys, sets[1:]))
+    return tuple(member for key, member in zip(keys(first), first, strict=True) if key in common)
+
+
+def _flat(sets: Sequence[Any]) -> list[Any]:
+    """The sets, with boxes replaced by their items."""
+    return [each.items if isinstance(each, PlacedBox) else each for each in sets]
+
+
+def _unique(members: Members) -> Any:
+    if len(members) != 1:
+        raise Undefined(f"unique needs a set of one member, not of {len(members)}")
+    return members[0]
+
+
+def _extreme(choose: Callable[..., Any], members: Members, key: Callable[[Any], Number] | None = None) -> Any:
+    if not members:
+        raise Undefined("an empty set has no least or greatest member")
+    return choose(members, key=key)
+
+
+def _sum(members: Members, key: Callable[[Any], Number]) -> Number:
+    total: Number = 0
+    for member in members:  # Not `sum`, which rounds differently from numpy.
+        total += key(member)
+    return total
+
+
+def whole(number: Number) -> int:
+    """Returns a number that can count members; others have no place in an index."""
+    if number < 0 or number != int(number):
+        raise Undefined(f"{number} does not count anything")
+    return int(number)
+
+
+def _subscript(members: Members, index: Number) -> Any:
+    if not whole(index) < len(members):
         raise Undefined(f"there is no member {index} among {len(members)}")
-    return members[index]
+    return members[int(index)]
 
 
-def _remainder(dividend: int, divisor: int) -> int:
+def _slice(members: Members, start: Number, stop: Number | None = None) -> Members:
+    return members[whole(start) : None if stop is None else whole(stop)]
+
+
+def _remainder(dividend: Number, divisor: Number) -> Number:
     if divisor == 0:
         raise Undefined("there is no remainder of a division by 0")
     return dividend % divisor
+
+
+def _set_functions() -> dict[str, Function]:
+    one, two, nested = (takes.SET,), (takes.SET, takes.SET_LIKE_FIRST), (takes.SET_OF_SETS,)
+    tested, mapped, keyed = (takes.SET, takes.TEST), (takes.SET, takes.EACH), (takes.ORDERED_OR_KEYED, takes.KEY)
+    alike, numbers = (takes.ANYTHING, takes.LIKE_FIRST), (takes.NUMBER_OR_NUMBERS, takes.NUMBER_OR_NUMBERS)
+    first_member, first_set = takes.first_member, takes.first_set
+
+    def subsets(types: Sequence[Type]) -> Type:
+        return Many(first_set(types))
+
+    def members_union(types: Sequence[Type]) -> Type:
+        return first_set([first_member(types)])
+
+    return {
+        "filter_obj": Function(tested, first_set, lambda members, test: tuple(filter(test, members))),
+        "exist": Function(one, TRUTH, bool),
+        "count": Function(one, NUMBER_RESULT, lambda members: len(set(keys(members)))),
+        "len": Function(one, NUMBER_RESULT, len),
+        "unique": Function(one, first_member, _unique),
+        "set": Function(one, first_set, distinct),
+        "all": Function((takes.TRUTHS,), TRUTH, all),
+        "min": Function(keyed, first_member, partial(_extreme, min)),
+        "max": Function(keyed, first_member, partial(_extreme, max)),
+        "sum": Function((takes.SET, takes.QUANTITY), NUMBER_RESULT, _sum),
+        "combinations": Function((takes.SET, takes.NUMBER), subsets, None),
+        "select": Function((takes.NUMBER, takes.SET), lambda types: subsets(types[1:]), None),
+        "union": Function(two, first_set, lambda a, b: distinct(a + b)),
+        "intersect": Function(two, first_set, lambda a, b: _intersection((a, b))),
+        "union_all": Function(nested, members_union, lambda each: distinct(chain(*_flat(each)))),
+        "intersect_all": Function(nested, members_union, lambda each: _intersection(_flat(each))),
+        "contained": Function(two, TRUTH, lambda a, b: set(keys(a)) <= set(keys(b))),
+        "member_of": Function((takes.MEMBER, takes.SET_OF_FIRST), TRUTH, contains),
+        "equal": Function(alike, TRUTH, same_members),
+        "equal_set": Function(alike, TRUTH, same_members, bulk=("equal",)),
+        "equal_int": Function(numbers, TRUTH, same_members, bulk=("equal",)),
+        "All": Function(tested, TRUTH, lambda members, test: bool(members) and all(map(test, members))),
+        "Any": Function(tested, TRUTH, lambda members, test: any(map(test, members))),
+        "all_same": Function(one, TRUTH, _all_same),
+        "all_same_attribute": Function(mapped, TRUTH, lambda members, of: _all_same(tuple(map(of, members)))),
+    }
 
 
 def _logic_and_numbers() -> dict[str, Function]:
@@ -156,32 +297,158 @@ def _logic_and_numbers() -> dict[str, Function]:
     return {
         "AND": Function(condition * 2, TRUTH, None),
         "OR": Function(condition * 2, TRUTH, None),
-        "NOT": Function(condition, TRUTH, operator.not_),
-        **{name: Function(numbers, TRUTH, value) for name, value in orderings.items()},
+        "NOT": Function(condition, TRUTH, operator.not_, bulk=("not",)),
+        **{name: Function(numbers, TRUTH, value, bulk=("ordering", value)) for name, value in orderings.items()},
         # Operators are named by their symbols; `and`, `or` and comparisons are nodes of their own.
         "not": Function(condition, TRUTH, operator.not_, Form.OPERATOR),
-        "%": Function(numbers, COUNT, _remainder, Form.OPERATOR),
+        "%": Function(numbers, NUMBER_RESULT, _remainder, Form.OPERATOR),
         "[]": Function((takes.SET, takes.NUMBER), takes.first_member, _subscript, Form.OPERATOR),
-        "[:]": Function(sliced, takes.first_set, lambda members, start, stop=None: members[start:stop], Form.OPERATOR),
+        "[:]": Function(sliced, takes.first_set, _slice, Form.OPERATOR),
         "+": Function(
             (takes.NUMBER_OR_SET, takes.ADDEND),
             lambda types: types[0] if types[0] is Kind.NUMBER else takes.first_set(types),
-            lambda a, b: operator.add(*sets.flat((a, b))),
+            lambda a, b: operator.add(*_flat((a, b))),
             Form.OPERATOR,
         ),
     }
 
 
-FUNCTIONS: dict[str, Function] = {
-    **_item_predicates(),
-    **_walls(),
-    **_relations(),
-    **_looks("color", Kind.COLOR, "Color.BLACK"),
-    **_looks("shape", Kind.SHAPE, "Shape.SQUARE"),
-    **_looks("size", Kind.SIZE, "Size.BIG"),
-    **_sets(),
-    **_logic_and_numbers(),
-    "box": Function((takes.ITEM,), always(Kind.BOX), operator.attrgetter("box"), Form.ATTRIBUTE),
-    "all_items_in_box": Function((takes.BOX,), FOUND_ITEMS, operator.attrgetter("items"), Form.METHOD),
-    "is_tower": Function((takes.BOX,), TRUTH, operator.attrgetter("is_tower"), Form.METHOD),
-}
+# ---------------------------------------------------------------- items and boxes
+
+
+def _places(world: World) -> dict[str, Function]:
+    """Where an item is in its box."""
+
+    def level(steps: int) -> Function:
+        height = world.towers.step * steps if world.towers else 0
+        value = lambda item: item.box.is_tower and item.gaps[1] == height  # noqa: E731
+        return Function((takes.ITEM,), TRUTH, value, bulk=("level", height))
+
+    def wall(test: Callable[[PlacedItem, Side | None, Number], bool], margin: Number) -> Function:
+        bulk = ("walls", test is PlacedItem.touches_corner, margin)
+        return Function((takes.ITEM, takes.SIDE), TRUTH, lambda item, side=None: test(item, side, margin), bulk=bulk)
+
+    def corner_of(item: PlacedItem, a: Side | None = None, b: Side | None = None) -> bool:
+        return item.touches_corner(a, world.close) and item.touches_wall(b, world.close)
+
+    found = {
+        "is_top": Function((takes.ITEM,), TRUTH, lambda x: x.top == x.box.highest, bulk=("item", "is_top")),
+        "is_bottom": Function((takes.ITEM,), TRUTH, lambda x: x.top == x.box.lowest, bulk=("item", "is_bottom")),
+        "box": Function((takes.ITEM,), always(Kind.BOX), operator.attrgetter("box"), Form.ATTRIBUTE),
+        "all_items_in_box": Function((takes.BOX,), FOUND_ITEMS, operator.attrgetter("items"), Form.METHOD),
+    }
+    if world.towers:
+        is_tower = Function((takes.BOX,), TRUTH, operator.attrgetter("is_tower"), Form.METHOD)
+        found |= {"is_second": level(1), "is_third": level(2), "is_tower": is_tower}
+    if world.walls:
+        two_sides = (takes.ITEM, takes.SIDE_A, takes.SIDE_B)
+        found |= {
+            "is_touching_wall": wall(PlacedItem.touches_wall, 0),
+            "is_closely_touching_wall": wall(PlacedItem.touches_wall, world.close),
+            "is_touching_corner": wall(PlacedItem.touches_corner, 0),
+            "is_closely_touching_corner": wall(PlacedItem.touches_corner, world.close),
+            "is_closely_touching_specific_corner": Function(
+                two_sides, TRUTH, corner_of, bulk=("walls", True, world.close)
+            ),
+        }
+    return found
+
+
+def _relations(world: World) -> dict[str, Function]:
+    near, close = world.touching, world.close
+    box_items, scene_items = world.items[1], world.boxes[1] * world.items[1]
+
+    def related(find: Callable[[PlacedItem], Items], pairs: str = "", scanned: int = box_items) -> Function:
+        def value(items: Items) -> Items:
+            return find(items[0]) if len(items) == 1 else distinct(other for item in items for other in find(item))
+
+        bulk = ("related", pairs) if pairs else ()
+        # Comparing with eight items takes about as long as a step.
+        return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value, bulk=bulk, scans=(scanned - 1) // 8)
+
+    def is_closely_touching(x: PlacedItem, y: PlacedItem) -> bool:
+        gaps = (x.top - y.bottom, x.left - y.right, y.top - x.bottom, y.left - x.right)
+        return any(abs(gap) <= close for gap in gaps)
+
+    def others(find: Callable[[PlacedItem], Items]) -> Function:
+        return Function((takes.ITEM,), FOUND_ITEMS, lambda x: tuple([other for other in find(x) if other is not x]))
+
+    return {
+        "get_touching": related(lambda x: x.within(near), "touching"),
+        "get_closely_touching": related(lambda x: x.within(close), "closely_touching"),
+        "get_above": related(lambda x: x.adjacent_in_tower(x.all_above(x.box.items), near), "above"),
+        "get_below": related(lambda x: x.adjacent_in_tower(x.all_below(x.box.items), near), "below"),
+        "get_box_all_above": related(lambda x: x.all_above(x.box.items), "all_above"),
+        "get_box_all_below": related(lambda x: x.all_below(x.box.items), "all_below"),
+        "get_img_all_above": related(lambda x: x.all_above(x.box.scene_items), scanned=scene_items),
+        "get_img_all_below": related(lambda x: x.all_below(x.box.scene_items), scanned=scene_items),
+        "get_box_inclusive": Function((takes.ITEM,), FOUND_ITEMS, lambda x: x.box.items),
+        "get_box_exclusive": others(lambda x: x.box.items),
+        "get_img_exclusive": others(lambda x: x.box.scene_items),
+        "is_closely_touching": Function((takes.ITEM, takes.ITEM), TRUTH, is_closely_touching),
+    }
+
+
+# ---------------------------------------------------------------- attributes
+
+
+class AttributeFunctions:
+    """Functions of one attribute. Every language has `of_items`; the others are for notations that a world adds."""
+
+    def __init__(self, world: World, attribute: Attribute) -> None:
+        self.attribute, self.type = attribute, takes.type_of(attribute)
+        self._at = world.attributes.index(attribute)
+
+    @property
+    def of_items(self) -> Function:
+        """The value of an item, or the values of a set of items, each as often as it occurs."""
+        at, type = self._at, self.type
+
+        def value(given: Any) -> Any:
+            if isinstance(given, PlacedItem):
+                return given.values[at]
+            return tuple([item.values[at] for item in _flat((given,))[0]])
+
+        parameter = replace(takes.ITEM_OR_ITEMS, collected=False)
+        gives = lambda types: type if types[0] is Kind.ITEM else Many(type)  # noqa: E731
+        return Function((parameter,), gives, value, bulk=("attribute", self.attribute.name))
+
+    def has(self, value: str) -> Function:
+        """Whether an item has a value."""
+        at, wanted = self._at, self.attribute.rank[value]
+        bulk = ("has", self.attribute.name, wanted)
+        return Function((takes.ITEM,), TRUTH, lambda item: item.values[at] == wanted, bulk=bulk)
+
+    def keep(self, expected: str) -> Function:
+        """The items of a set that have a value."""
+        at, name = self._at, self.attribute.name
+        value = lambda items, wanted: tuple([item for item in items if item.values[at] == wanted])  # noqa: E731
+        return Function((takes.ITEMS, takes.one(self.type, expected)), FOUND_ITEMS, value, bulk=("keep", name))
+
+    def values(self, *, distinct_only: bool) -> Function:
+        """The values of a set of items: each as often as it occurs, or once."""
+        at, name = self._at, self.attribute.name
+        parameter = takes.ITEMS if distinct_only else takes.ITEM_OR_ITEMS
+
+        def value(items: Items) -> Members:
+            found = tuple([item.values[at] for item in items])
+            return distinct(found) if distinct_only else found
+
+        return Function((parameter,), always(Many(self.type)), value, bulk=("values", name, distinct_only))
+
+    def same(self, expected: str) -> Function:
+        """Whether two values, or sets of values, are the same."""
+        some = takes.one_or_more(self.type, expected)
+        return Function((some, some), TRUTH, same_members, bulk=("equal",))
+
+    @property
+    def all_same(self) -> Function:
+        """Whether the items of a set have one value."""
+        at, name = self._at, self.attribute.name
+        value = lambda items: len({item.values[at] for item in items}) == 1  # noqa: E731
+        return Function((takes.ITEMS,), TRUTH, value, bulk=("all_same", name))
+
+
+def core_functions(world: World) -> dict[str, Function]:
+    """Returns the functions that do not depend on the attributes of a world."""
+    return {**_places(world), **_relations(world), **_set_functions(), **_logic_and_numbers()}

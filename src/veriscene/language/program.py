@@ -1,18 +1,25 @@
-"""The meaning of a statement: an expression that is true or false of a scene."""
+"""The meaning of a statement is a program, true or false of a scene. Files of programs have a JSON object per line."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from veriscene.errors import InputError
+from veriscene.files import opened, parse_json, read_lines
 from veriscene.language.execution import compile_expression
-from veriscene.language.expression import Expression
-from veriscene.language.sets import Undefined
-from veriscene.language.types import Kind, described
-from veriscene.language.unparsing import unparse
+from veriscene.language.expression import Expression, Kind, described
+from veriscene.language.functions import Undefined
+from veriscene.language.text import unparse
+from veriscene.world.examples import check_statement
 from veriscene.world.scene import Scene
+
+if TYPE_CHECKING:
+    from veriscene.language.language import Language
+
+_NEEDS = "sentence (or statement) and program; kind may be left out"
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,21 +27,20 @@ class Program:
     """An expression without free variables; raises InputError unless its value is a truth value."""
 
     expression: Expression
+    language: Language
+    _run: Callable[[Scene], bool] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.expression.type is not Kind.TRUTH:
             what = f"the program returns {described(self.expression.type)}"
             raise InputError(what, allowed="it must return a truth value, as exist(…) or count(…) == 1")
-
-    @cached_property
-    def _run(self) -> Callable[[Scene], bool]:
-        return compile_expression(self.expression)  # on first use: a teacher's programs run in bulk, or elsewhere
+        object.__setattr__(self, "_run", compile_expression(self.expression, self.language.place))
 
     def __repr__(self) -> str:
         return f"Program({self.text})"
 
-    def __reduce__(self) -> tuple[type[Program], tuple[Expression]]:
-        return Program, (self.expression,)  # Closures cannot be pickled.
+    def __reduce__(self) -> tuple[type[Program], tuple[Expression, Language]]:
+        return Program, (self.expression, self.language)  # Closures cannot be pickled.
 
     def holds(self, scene: Scene) -> bool:
         """Whether the statement is true of the scene.
@@ -50,5 +56,53 @@ class Program:
 
     @property
     def text(self) -> str:
-        """The program as text; `notation.parse` turns it into an equal program."""
+        """The program as text; `Language.parse` turns it into an equal program."""
         return unparse(self.expression)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement with its program. `kind` is the kind of scene that it is about, if the world knows several."""
+
+    text: str
+    kind: str | None
+    program: Program
+
+
+def read_programs(path: str | Path, language: Language) -> list[Statement]:
+    """Returns the statements of a JSON lines file in order; raises InputError with the line of the first problem."""
+    found = []
+    with opened(Path(path)) as stream:
+        for number, line in read_lines(stream):
+            try:
+                if isinstance(line, InputError):
+                    raise line
+                if line.strip():
+                    found.append(_parse_record(parse_json(line), language))
+            except InputError as error:
+                raise error.at(f"{path}:{number}") from None
+    if not found:
+        raise InputError("the file is empty", where=path, allowed="write one JSON object per line")
+    return found
+
+
+def _parse_record(record: object, language: Language) -> Statement:
+    if not isinstance(record, dict):
+        raise InputError("not a JSON object", allowed=f"each line needs {_NEEDS}")
+    named = [name for name in ("sentence", "statement") if name in record]
+    if len(named) != 1 or "program" not in record:
+        missing = "program" if named else "sentence"
+        what = "has both sentence and statement" if len(named) == 2 else f"{missing} is missing"
+        raise InputError(what, allowed=f"each line needs {_NEEDS}")
+    place = named[0]
+    try:
+        text = check_statement(record[place])
+        place, kind = "kind", record.get("kind")
+        if kind is not None and not isinstance(kind, str):
+            raise InputError(f"{kind!r:.60} is not allowed", allowed="it must be text")
+        place, program = "program", record["program"]
+        if not isinstance(program, str) or not program.strip():
+            raise InputError(f"{program!r:.60} is not allowed", allowed="it must be text")
+        return Statement(text, kind, language.parse(program))
+    except InputError as error:
+        raise error.at(place) from None

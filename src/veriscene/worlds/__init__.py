@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from veriscene.errors import InputError
+from veriscene.language.language import Language, language_of
+from veriscene.language.program import Program
 from veriscene.world import examples
 from veriscene.world.examples import Example
 from veriscene.world.schema import World
@@ -86,6 +88,17 @@ def require(world: World, name: str, what: str) -> Callable[..., Any]:
     if found is None:
         raise InputError(f"the world {world.name} has no {what}", allowed="give scenes as lists of items")
     return found
+
+
+def language(world: str | Path | World | None = None) -> Language:
+    """Returns the language of programs about a world, with the names that the world adds to it."""
+    found = get(world)
+    return language_of(found, ability(found, "extend_language"))
+
+
+def parse(text: str, world: str | Path | World | None = None) -> Program:
+    """Returns the program that a text describes; raises InputError, with the place of the mistake, if it is none."""
+    return language(world).parse(text)
 
 
 def _modules() -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Many scenes at once, as numpy arrays: evaluating programs, drawing scenes, small edits, near misses."""
+"""Programs on many scenes at once, as numpy arrays."""

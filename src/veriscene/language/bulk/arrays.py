@@ -1,80 +1,126 @@
-"""Scenes as one array, and the geometry that programs ask about."""
+"""Scenes of a world as one array, and the geometry that programs ask about."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from veriscene.language.placed import CLOSE
-from veriscene.world.scene import (
-    BOX_EXTENT,
-    BOXES_PER_SCENE,
-    MOST_ITEMS,
-    TOUCHING,
-    Attribute,
-    Box,
-    Color,
-    Item,
-    Scene,
-    Shape,
-    Size,
-)
-from veriscene.worlds.nlvr.kinds import scene_of
+from veriscene.world.scene import Box, Item, Number, Scene
+from veriscene.world.schema import World
 
 Array = Any  # a numpy array: to the type checker, what indexing one returns is Any
-SLOTS = BOXES_PER_SCENE * MOST_ITEMS  # places for items in a scene
-FIELDS = X, Y, SIZE, SHAPE, COLOR = range(5)
-COLORS, SHAPES, SIZES = tuple(Color), tuple(Shape), tuple(Size)
 
-_NUMBER_OF: dict[Attribute, int] = {look: n for looks in (SHAPES, COLORS) for n, look in enumerate(looks)}
+STATE = 0  # the column that says what is in a slot:
+EMPTY, ITEM, NO_BOX = range(3)  # the last one in every slot of a box that the scene does not have
 
 
 @dataclass(frozen=True)
-class SceneArrays:
-    """n scenes. `fields` (5, n, box, slot), uint8: x, y, size in pixels, number of the shape, number of the colour.
+class Layout:
+    """How the scenes of a world are stored: sizes, columns and number types.
 
-    The items of a box fill its first slots, in the scene's own order; all fields of an empty slot are 0, as no item's
-    size is. Values derived from `fields` are computed once, so it must not be changed.
+    Column 0 is STATE; the others are x, y, width and height if items state them, and the attributes. A value of a
+    categorical or ordered attribute is its place among the choices.
     """
 
+    boxes: int  # the largest number of boxes in a scene
+    items: int  # of items in a box
+    columns: dict[str, int]  # the place of each column but STATE
+    dtype: Any  # of the columns: the smallest type that holds all values exactly
+    length: Any  # of edges and distances
+
+    @property
+    def slots(self) -> int:
+        """Places for items in a scene."""
+        return self.boxes * self.items
+
+
+@lru_cache(maxsize=64)
+def layout_of(world: World) -> Layout:
+    names = ["x", "y", *(("width", "height") if world.has_free_extents else ()), *world.by_name]
+    extents = [choice.extent for choice in world.sizes.choices] if world.sizes else [world.extent]
+    has_whole_extents = all(
+        extent and extent[0] == int(extent[0]) and extent[1] == int(extent[1]) for extent in extents
+    )
+    is_whole = world.whole and has_whole_extents
+    has_numbers = any(attribute.kind == "numeric" for attribute in world.attributes)
+    most = max([*world.canvas, *(len(attribute.choices) for attribute in world.attributes)])
+    dtype = np.float64 if not is_whole or has_numbers else np.uint8 if most < 256 else np.int16
+    columns = {name: place for place, name in enumerate(names, 1)}
+    return Layout(world.boxes[1], world.items[1], columns, dtype, np.int16 if is_whole else np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class SceneArrays:
+    """n scenes of a world. `fields` is (column, n, box, slot), with the columns and the number type of `layout_of`.
+
+    The items of a box fill its first slots, in the scene's own order; all columns but STATE of the other slots are 0.
+    Values derived from `fields` are computed once, so it must not be changed.
+    """
+
+    world: World
     fields: Array
 
     @classmethod
-    def of(cls, scenes: Sequence[Scene]) -> SceneArrays:
-        fields = np.zeros((len(scenes), BOXES_PER_SCENE, MOST_ITEMS, len(FIELDS)), np.uint8)
+    def empty(cls, world: World, count: int) -> SceneArrays:
+        """Returns scenes whose boxes all exist and are empty, to be filled before anything is derived from them."""
+        layout = layout_of(world)
+        return cls(world, np.zeros((1 + len(layout.columns), count, layout.boxes, layout.items), layout.dtype))
+
+    @classmethod
+    def of(cls, world: World, scenes: Sequence[Scene]) -> SceneArrays:
+        fields = np.ascontiguousarray(np.moveaxis(cls.empty(world, len(scenes)).fields, 0, 3))
+        ranks = [None if attribute.kind == "numeric" else attribute.rank for attribute in world.attributes]
+
+        def row(item: Item) -> list[Any]:
+            extent = (item.width, item.height) if world.has_free_extents else ()
+            values = [v if rank is None else rank[v] for rank, (_, v) in zip(ranks, item.values, strict=True)]
+            return [ITEM, item.x, item.y, *extent, *values]
+
         for number, scene in enumerate(scenes):
-            for box, place in zip(scene.boxes, fields[number], strict=True):
-                place[: len(box.items)] = [
-                    (item.x, item.y, item.size.value, _NUMBER_OF[item.shape], _NUMBER_OF[item.color])
-                    for item in box.items
-                ]
-        return cls(np.ascontiguousarray(np.moveaxis(fields, 3, 0)))
+            for box, place in zip(scene.boxes, fields[number], strict=False):
+                if box.items:
+                    place[: len(box.items)] = [row(item) for item in box.items]
+            fields[number, len(scene.boxes) :, :, STATE] = NO_BOX
+        return cls(world, np.ascontiguousarray(np.moveaxis(fields, 3, 0)))
 
     @classmethod
     def concatenated(cls, parts: Iterable[SceneArrays]) -> SceneArrays:
-        return cls(np.concatenate([part.fields for part in parts], axis=1))
+        """Returns the scenes of at least one part, all of one world, one after the other."""
+        parts = list(parts)
+        return cls(parts[0].world, np.concatenate([part.fields for part in parts], axis=1))
 
     def scenes(self) -> list[Scene]:
         """The inverse of `of`."""
+        world, has_extents = self.world, self.world.has_free_extents
+        choices = {attribute.name: [choice.name for choice in attribute.choices] for attribute in world.attributes}
 
-        def item(x: int, y: int, size: int, shape: int, color: int) -> Item:
-            return Item(x=x, y=y, size=Size(size), shape=SHAPES[shape], color=COLORS[color])
+        def item(x: float, y: float, *others: float) -> Item:
+            extent = {"width": _number(others[0]), "height": _number(others[1])} if has_extents else {}
+            numbers = others[len(extent) :]
+            values: dict[str, Any] = {
+                name: names[int(number)] if names else _number(number)
+                for (name, names), number in zip(choices.items(), numbers, strict=True)
+            }
+            return world.make(_number(x), _number(y), **extent, **values)
+
+        def box(slots: list[list[float]]) -> Box:
+            return Box(tuple(item(*values) for state, *values in slots if state == ITEM))
 
         per_scene = np.moveaxis(self.fields, 0, 3).tolist()
-        return [
-            scene_of([Box(tuple(item(*values) for values in box if values[SIZE])) for box in boxes])
-            for boxes in per_scene
-        ]
+        return [Scene(tuple(box(slots) for slots in boxes if slots[0][STATE] != NO_BOX)) for boxes in per_scene]
 
-    def __reduce__(self) -> tuple[type[SceneArrays], tuple[Array]]:
-        return SceneArrays, (self.fields,)  # What was derived takes many times as much space.
+    def __reduce__(self) -> tuple[type[SceneArrays], tuple[World, Array]]:
+        return SceneArrays, (self.world, self.fields)  # What was derived takes many times as much space.
 
     def __len__(self) -> int:
         return int(self.fields.shape[1])
+
+    def __getitem__(self, which: slice | Array) -> SceneArrays:
+        return SceneArrays(self.world, self.fields[:, which])
 
     def derived(self, name: Hashable, make: Callable[[SceneArrays], Array]) -> Array:
         """What `make` returns, computed once under this name."""
@@ -87,85 +133,98 @@ class SceneArrays:
     def _derived(self) -> dict[Hashable, Array]:
         return {}
 
-    def __getitem__(self, which: slice | Array) -> SceneArrays:
-        return SceneArrays(self.fields[:, which])
+    @cached_property
+    def layout(self) -> Layout:
+        return layout_of(self.world)
+
+    def column(self, name: str) -> Array:
+        """(n, box, slot): x, y, or an attribute."""
+        return self.fields[self.layout.columns[name]]
 
     # ------------------------------------------------------------ (n, box, slot)
 
     @cached_property
     def mask(self) -> Array:
         """Whether there is an item."""
-        return self.fields[SIZE] > 0
+        return self.fields[STATE] == ITEM
+
+    @cached_property
+    def box_mask(self) -> Array:
+        """(n, box): whether the scene has the box."""
+        return self.fields[STATE, :, :, 0] != NO_BOX
 
     @property
     def counts(self) -> Array:
         """(n, box): items of each box."""
         return self.mask.sum(axis=2)
 
-    @property
-    def shape(self) -> Array:
-        return self.fields[SHAPE]
-
-    @property
-    def color(self) -> Array:
-        return self.fields[COLOR]
-
-    @cached_property
-    def size(self) -> Array:
-        """The number of the size, in the order of Size."""
-        return (self.fields[SIZE] - SIZES[0].value) // (SIZES[1].value - SIZES[0].value)
+    def values(self, attribute: str) -> Array:
+        """The values of an attribute; places of choices are small integers, whatever the type of `fields`."""
+        column = self.column(attribute)
+        if column.dtype != np.float64 or self.world.by_name[attribute].kind == "numeric":
+            return column
+        return self.derived(("values", attribute), lambda scenes: column.astype(np.int16))
 
     @cached_property
     def left(self) -> Array:
-        return self.fields[X].astype(np.int16)
+        return self.column("x").astype(self.layout.length)
 
     @cached_property
     def right(self) -> Array:
-        return self.left + self.fields[SIZE]
+        return self.left + self._extent(0)
 
     @cached_property
     def top(self) -> Array:
-        """Edges have y growing upwards, as in `Item`."""
-        return BOX_EXTENT - self.fields[Y].astype(np.int16)
+        """The y of upper edges; y grows downwards."""
+        return self.column("y").astype(self.layout.length)
 
     @cached_property
     def bottom(self) -> Array:
-        return self.top - self.fields[SIZE]
+        return self.top + self._extent(1)
+
+    def _extent(self, axis: int) -> Array:
+        """Width or height; 0 in empty slots if items state their own, and meaningless there otherwise."""
+        if self.world.has_free_extents:
+            return self.column(("width", "height")[axis])
+        if self.world.sizes is None:
+            assert self.world.extent is not None
+            return self.layout.length(self.world.extent[axis])
+        extents = [choice.extent[axis] for choice in self.world.sizes.choices if choice.extent]
+        return np.array(extents, self.layout.length)[self.values(self.world.sizes.name)]
 
     @cached_property
     def gaps(self) -> Array:
         """(side, n, box, slot): distances to the walls, in the order of Side."""
-        return np.stack([BOX_EXTENT - self.top, self.bottom, self.left, BOX_EXTENT - self.right])
+        width, height = self.world.canvas
+        return np.stack([self.top, height - self.bottom, self.left, width - self.right])
 
     @cached_property
     def is_top(self) -> Array:
-        return self.top == np.where(self.mask, self.top, -1).max(axis=2, keepdims=True)
+        return self.top == np.where(self.mask, self.top, self._beyond).min(axis=2, keepdims=True)
 
     @cached_property
     def is_bottom(self) -> Array:
-        return self.top == np.where(self.mask, self.top, 2 * BOX_EXTENT).min(axis=2, keepdims=True)
+        return self.top == np.where(self.mask, self.top, -1).max(axis=2, keepdims=True)
+
+    @property
+    def _beyond(self) -> Number:
+        return 2 * self.world.canvas[1]
 
     @cached_property
     def is_tower(self) -> Array:
-        """(n, box): as `Box.is_tower`."""
-        squares = (self.shape == _NUMBER_OF[Shape.SQUARE]) | ~self.mask
-        aligned = (self.right == self.right[:, :, :1]) | ~self.mask
-        return (squares & aligned).all(axis=2) & self.mask[:, :, 0]
-
-    @cached_property
-    def is_second(self) -> Array:
-        """Blocks of a tower have 20 pixels, and are one pixel apart."""
-        return self.is_tower[:, :, None] & (self.bottom == 21)
-
-    @cached_property
-    def is_third(self) -> Array:
-        return self.is_tower[:, :, None] & (self.bottom == 42)
+        """(n, box): as `World.is_tower`."""
+        if self.world.towers is None:
+            return np.zeros(self.mask.shape[:2], bool)
+        are_blocks = self.right == self.right[:, :, :1]
+        for name, value in self.world.towers.values:
+            are_blocks = are_blocks & (self.values(name) == self.world.by_name[name].rank[value])
+        return (are_blocks | ~self.mask).all(axis=2) & self.mask[:, :, 0]
 
     @cached_property
     def items_of_box(self) -> Array:
-        """(n * box, SLOTS): whether there is an item, and in that box."""
-        own = np.eye(BOXES_PER_SCENE, dtype=bool)[None, :, :, None]
-        return (own & self.mask[:, None]).reshape(-1, SLOTS)
+        """(n * box, slots): whether there is an item, and in that box."""
+        own = np.eye(self.layout.boxes, dtype=bool)[None, :, :, None]
+        return (own & self.mask[:, None]).reshape(-1, self.layout.slots)
 
     # ------------------------------------------------------------ (n, box, slot, slot): pairs of items of one box
 
@@ -173,7 +232,7 @@ class SceneArrays:
     def distance(self) -> Array:
         """As `Item.distance`; meaningless for an empty slot."""
         sideways = _first(self.left) - _second(self.right)
-        upwards = _first(self.bottom) - _second(self.top)
+        upwards = _first(self.top) - _second(self.bottom)
         return np.maximum(np.maximum(sideways, sideways.swapaxes(2, 3)), np.maximum(upwards, upwards.swapaxes(2, 3)))
 
     @cached_property
@@ -183,24 +242,24 @@ class SceneArrays:
 
     @cached_property
     def touching(self) -> Array:
-        return self._within(TOUCHING)
+        return self._within(self.world.touching)
 
     @cached_property
     def closely_touching(self) -> Array:
-        return self._within(CLOSE)
+        return self._within(self.world.close)
 
-    def _within(self, margin: int) -> Array:
-        return (self.distance <= margin) & self.are_pairs & ~np.eye(MOST_ITEMS, dtype=bool)
+    def _within(self, margin: Number) -> Array:
+        return (self.distance <= margin) & self.are_pairs & ~np.eye(self.layout.items, dtype=bool)
 
     @cached_property
     def all_above(self) -> Array:
         """Whether the second item is wholly above the first."""
-        return (_first(self.top) <= _second(self.bottom)) & self.are_pairs
+        return (_first(self.top) >= _second(self.bottom)) & self.are_pairs
 
     @cached_property
     def above(self) -> Array:
         """In a tower only the adjacent one."""
-        return self.all_above & ((self.distance <= TOUCHING) | ~self.is_tower[:, :, None, None])
+        return self.all_above & ((self.distance <= self.world.touching) | ~self.is_tower[:, :, None, None])
 
     @cached_property
     def all_below(self) -> Array:
@@ -217,3 +276,8 @@ def _first(values: Array) -> Array:
 
 def _second(values: Array) -> Array:
     return values[..., None, :]
+
+
+def _number(value: float) -> Number:
+    """As scenes are read from files: whole numbers are int."""
+    return int(value) if value == int(value) else value

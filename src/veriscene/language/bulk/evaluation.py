@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from veriscene.language.bulk.arrays import Array, SceneArrays
-from veriscene.language.bulk.compiling import compile_rows
-from veriscene.language.bulk.rows import Code, Rows, Unsupported
+from veriscene.language import expression as tree
+from veriscene.language.bulk import functions
+from veriscene.language.bulk.arrays import Array, Layout, SceneArrays, layout_of
+from veriscene.language.bulk.rows import (
+    Code,
+    Rows,
+    Unsupported,
+    are_sets,
+    joined,
+    membership,
+    representable,
+    same,
+    truth,
+)
 from veriscene.language.execution import MAX_STEPS, compile_expression
+from veriscene.language.expression import Expression, Kind
+from veriscene.language.functions import Undefined
 from veriscene.language.program import Program
-from veriscene.language.sets import Undefined
 
-MOST_ROWS = 1 << 20  # evaluated at once: it bounds memory
+MAX_ROWS = 1 << 20  # evaluated at once: it bounds memory
+
+# The lambdas around an expression, outermost first: name of the parameter, and how many members its value may have.
+Scope = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
 class Truths:
-    """Of one program on n scenes."""
+    """The values of one program on n scenes."""
 
     holds: Array  # (n,), bool
     undefined: Array  # (n,), bool: a presupposition fails, so that neither the statement nor its negation is true
@@ -41,30 +60,31 @@ class BulkProgram:
         return self(scenes, which).holds
 
     def __call__(self, scenes: SceneArrays, which: Array | None = None) -> Truths:
-        """On all scenes, or on those with the given numbers, in that order.
+        """Evaluates it on all scenes, or on those with the given numbers, in that order.
 
         Raises InputError where `Program.holds` does: if evaluation takes too many steps.
         """
+        assert scenes.world == self.program.language.world, "the scenes are of another world"
         which = np.arange(len(scenes)) if which is None else which
         if self._code is None:
             return _plain(self.program, scenes[which])
-        at_once = max(1, MOST_ROWS // (1 + self._code.cost))
+        at_once = max(1, MAX_ROWS // (1 + self._code.cost))
         parts = [_run(self._code, scenes, which[start : start + at_once]) for start in range(0, len(which), at_once)]
         if len(parts) == 1:
             return parts[0]
-        found = [np.concatenate([vars(part)[name] for part in parts] or [np.empty(0, bool)]) for name in _FIELDS]
-        return Truths(*found)
-
-
-_FIELDS = ("holds", "undefined")
+        nothing = np.empty(0, bool)
+        return Truths(
+            np.concatenate([nothing, *(part.holds for part in parts)]),
+            np.concatenate([nothing, *(part.undefined for part in parts)]),
+        )
 
 
 def _compiled(program: Program) -> Code | None:
     try:
-        code = compile_rows(program.expression)
+        code = compile_rows(program.expression, layout_of(program.language.world))
     except Unsupported:
         return None
-    return code if code.cost <= MAX_STEPS else None  # the plain evaluator counts the steps
+    return code if code.cost + code.operators <= MAX_STEPS else None  # the plain evaluator counts the steps
 
 
 def _run(code: Code, scenes: SceneArrays, which: Array) -> Truths:
@@ -75,7 +95,7 @@ def _run(code: Code, scenes: SceneArrays, which: Array) -> Truths:
 
 
 def _plain(program: Program, scenes: SceneArrays) -> Truths:
-    value = compile_expression(program.expression)
+    value = compile_expression(program.expression, program.language.place)
     holds, undefined = np.zeros((2, len(scenes)), bool)
     for number, scene in enumerate(scenes.scenes()):
         try:
@@ -83,3 +103,133 @@ def _plain(program: Program, scenes: SceneArrays) -> Truths:
         except Undefined:
             undefined[number] = True
     return Truths(holds, undefined)
+
+
+# ---------------------------------------------------------------- expressions to code
+
+
+def compile_rows(node: Expression, layout: Layout, scope: Scope = ()) -> Code:
+    """Returns code for rows; raises Unsupported if only the plain evaluator can evaluate the expression."""
+    if not representable(node.type):
+        raise Unsupported(f"values of type {node.type}")
+    code = _Compiler(layout, scope).code(node)
+    return replace(code, most=layout.items) if code.type is Kind.BOX else code
+
+
+class _Compiler:
+    def __init__(self, layout: Layout, scope: Scope) -> None:
+        self.layout, self.scope = layout, scope
+
+    def codes(self, nodes: Sequence[Expression]) -> list[Code]:
+        return [compile_rows(node, self.layout, self.scope) for node in nodes]
+
+    def code(self, node: Expression) -> Code:
+        match node:
+            case tree.Call():
+                return self.call(node)
+            case tree.Variable(name):
+                return self.variable(name, node)
+            case tree.Number(value):
+                return Code(lambda rows: value, node.type)
+            case tree.Constant(value=value):
+                # A side has no value on rows: functions of walls read it from the expression.
+                return Code(lambda rows: value, node.type)
+            case tree.Logic(word, operands):
+                return _junction(word == "and", self.codes(operands), node)
+            case tree.Comparison(operands, words):
+                return _comparison(self.codes(operands), words)
+            case tree.Display(members, is_set):
+                return functions.display(self.codes(members), node.type, is_set, self.layout)
+        raise Unsupported(type(node).__name__)
+
+    def variable(self, name: str, node: tree.Variable) -> Code:
+        for depth in range(len(self.scope), 0, -1):  # Inner lambdas hide outer ones.
+            if self.scope[depth - 1][0] == name:
+                return Code(_parameter(depth), node.type, most=self.scope[depth - 1][1])
+        slots, boxes = self.layout.slots, self.layout.boxes
+        if name == "all_items":
+            return Code(lambda rows: rows.scenes.mask.reshape(-1, slots)[rows.scene], node.type, most=slots)
+        return Code(lambda rows: rows.scenes.box_mask[rows.scene], node.type, most=boxes)
+
+    def call(self, call: tree.Call) -> Code:
+        function = call.arguments[-1]
+        if isinstance(function, tree.Lambda):
+            (members,) = self.codes(call.arguments[:1])
+            inner = (*self.scope, (function.parameter.name, members.member_most))
+            body = compile_rows(function.body, self.layout, inner)
+            return functions.quantifier(call, members, len(inner), body)
+        codes = self.codes(call.arguments)
+        name = call.function.bulk[0] if call.function.bulk else call.function.name
+        if name in ("AND", "OR"):
+            return _junction(name == "AND", codes, call)
+        if name not in functions.RULES:
+            raise Unsupported(name)
+        return joined(codes, functions.RULES[name](call, codes, self.layout))
+
+
+def _parameter(depth: int) -> Callable[[Rows], Any]:
+    return lambda rows: rows.value(depth)
+
+
+def _junction(conjunctive: bool, codes: Sequence[Code], node: Expression) -> Code:
+    """Short-circuiting: what is costly or may be undefined is evaluated only where it decides."""
+    if any(are_sets(code.type) for code in codes):
+        raise Unsupported("a set of sets as a condition")
+
+    join = np.logical_and if conjunctive else np.logical_or
+
+    def run(rows: Rows) -> Any:
+        value = as_result(codes[0], codes[0].run(rows))
+        for code in codes[1:]:
+            if code.total and not code.cost and node.type is Kind.TRUTH:
+                value = join(value, as_result(code, code.run(rows)))
+                continue
+            undecided = truth(value) == conjunctive
+            some = rows.only(np.broadcast_to(undecided, len(rows)))
+            found = as_result(code, code.run(some))
+            value = np.array(np.broadcast_to(value, (len(rows), *np.shape(found)[1:])))
+            if np.result_type(value, found) != value.dtype:  # a count, or a price
+                value = value.astype(np.result_type(value, found))
+            value[some.origin] = found
+            if some.undefined is not None:
+                undefined = np.zeros(len(rows), bool)
+                undefined[some.origin] = some.undefined
+                rows.mark_undefined(undefined)
+        return value
+
+    def as_result(code: Code, value: Any) -> Any:
+        return truth(value) if node.type is Kind.TRUTH and code.type is not Kind.TRUTH else value
+
+    most = max(code.most for code in codes)
+    return joined(codes, Code(run, node.type, most=most, ordered=False, distinct=False))
+
+
+_ORDERINGS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _comparison(codes: Sequence[Code], words: Sequence[str]) -> Code:
+    if len(words) > 1 and not all(code.total for code in codes):
+        raise Unsupported("a chain that stops before an operand without a value")
+    tests = [_test(word, *pair) for word, pair in zip(words, itertools.pairwise(codes), strict=True)]
+
+    def run(rows: Rows) -> Any:
+        values = [code.run(rows) for code in codes]
+        found = [test(rows, *pair) for test, pair in zip(tests, itertools.pairwise(values), strict=True)]
+        return np.logical_and.reduce(np.broadcast_arrays(*found)) if len(found) > 1 else found[0]
+
+    return joined(codes, Code(run, Kind.TRUTH))
+
+
+def _test(word: str, left: Code, right: Code) -> Callable[[Rows, Any, Any], Any]:
+    if word in _ORDERINGS:
+        ordering = _ORDERINGS[word]
+        return lambda rows, a, b: ordering(a, b)
+    compare = membership(left, right) if word in ("in", "not in") else same(left, right)
+    if word in ("==", "in"):
+        return compare
+    return lambda rows, a, b: ~np.broadcast_to(compare(rows, a, b), len(rows))

@@ -2,11 +2,11 @@
 
 The value of an expression on R rows, by its type:
 
-    TRUTH, NUMBER                 (R,) of bool, int
-    COLOR, SHAPE, SIZE            (R,) of the value's number in its enum
-    ITEM, BOX                     (R,) of indices into all slots, all boxes of the scenes: scene * SLOTS + slot
-    Many(ITEM), Many(BOX)         (R, SLOTS), (R, 3) of bool: whether it is a member
-    Many(COLOR), …                (R, 3) of int: how often it occurs
+    TRUTH, NUMBER                 (R,) of bool, numbers
+    an attribute                  (R,) of the value's place among the choices
+    ITEM, BOX                     (R,) of indices into all slots, all boxes of the scenes: scene * slots + slot
+    Many(ITEM), Many(BOX)         (R, slots), (R, boxes) of bool: whether it is a member
+    Many(attribute)               (R, choices) of int: how often it occurs
     Many(Many(ITEM)), …           Subsets
 
 A constant may be a single number in the place of an array.
@@ -14,14 +14,16 @@ A constant may be a single number in the place of an array.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from veriscene.language.bulk.arrays import Array, SceneArrays
-from veriscene.language.types import Kind, Many, Type
+from veriscene.language.bulk.arrays import Array, Layout, SceneArrays
+from veriscene.language.expression import AttributeType, Kind, Many, Type
 
 SCENE = 0  # the depth of the scene's number among a row's values
 
@@ -34,7 +36,7 @@ class Rows:
     """Rows either are the scenes themselves, or come from outer rows: one for each member of a set, or some of them."""
 
     def __init__(self, scenes: SceneArrays, origin: Array, outer: Rows | None = None) -> None:
-        """`origin`: for each row, the outer row that it comes from, or the scene that it is."""
+        """`origin` is, for each row, the outer row that it comes from, or the scene that it is."""
         self.scenes, self.origin, self.outer = scenes, origin, outer
         self.values: dict[int, Any] = {} if outer else {SCENE: self.origin}
         self.undefined: Array | None = None  # where an expression had no value; None: nowhere
@@ -43,7 +45,7 @@ class Rows:
         return len(self.origin)
 
     def value(self, depth: int) -> Any:
-        """Of the parameter of the lambda at a depth, the outermost being at 1; taken from where it was bound."""
+        """The parameter of the lambda at a depth, the outermost being at 1; taken from where it was bound."""
         found = self.values.get(depth)
         if found is None:
             assert self.outer is not None, depth
@@ -57,7 +59,7 @@ class Rows:
         return found
 
     def members(self, depth: int, origin: Array, values: Any) -> Rows:
-        """A row for each member of a set; `origin` ascends."""
+        """Returns a row for each member of a set; `origin` ascends."""
         inner = Rows(self.scenes, origin, self)
         inner.values[depth] = values
         return inner
@@ -83,7 +85,8 @@ class Code:
 
     run: Callable[[Rows], Any]
     type: Type
-    cost: int = 0  # steps that the plain evaluator takes
+    cost: int = 0  # steps that the plain evaluator takes for members of collections
+    operators: int = 0  # and for operators in lambdas
     most: int = 1  # members of a collection
     member_most: int = 1  # members of a member, in a set of sets
     total: bool = True  # it has a value on every scene
@@ -96,3 +99,119 @@ class Code:
         if not isinstance(self.type, Many):
             return self.most if self.type is Kind.BOX else 0
         return self.most * (1 + self.member_most) if isinstance(self.type.of, Many) else self.most
+
+
+def joined(codes: Sequence[Code], result: Code) -> Code:
+    """`result` with the cost of its operands, each of whose members takes a step; it is total only if they are."""
+    cost = result.cost + sum(code.cost + code.charge for code in codes)
+    operators = result.operators + sum(code.operators for code in codes)
+    return replace(result, cost=cost, operators=operators, total=result.total and all(code.total for code in codes))
+
+
+# ---------------------------------------------------------------- values by type
+
+
+def representable(type: Type) -> bool:
+    if not isinstance(type, Many):
+        return isinstance(type, Kind | AttributeType)
+    members = (Kind.ITEM, Kind.BOX)
+    return is_values(type) or type.of in members or (isinstance(type.of, Many) and type.of.of in members)
+
+
+def is_values(type: Type) -> bool:
+    """Whether it is a set of an attribute's values."""
+    return isinstance(type, Many) and isinstance(type.of, AttributeType)
+
+
+def are_sets(type: Type) -> bool:
+    return isinstance(type, Many) and isinstance(type.of, Many)
+
+
+def width_of(type: Type, layout: Layout) -> int:
+    """How many values of a type there are in a scene."""
+    if isinstance(type, AttributeType):
+        return type.size
+    return layout.slots if type is Kind.ITEM else layout.boxes if type is Kind.BOX else 0
+
+
+def truth(value: Any) -> Any:
+    """As in Python, 0 and empty collections are false."""
+    if np.ndim(value) == 2:
+        return any_member(value)
+    return value if np.asarray(value).dtype == bool else np.asarray(value) != 0
+
+
+def _words(sets: Array) -> list[Array] | None:
+    """Eight slots at a time as one number, where the slots permit it: numpy is slow along short axes."""
+    if sets.dtype != bool or sets.shape[1] % 8 or not sets.shape[1]:
+        return None
+    words = np.ascontiguousarray(sets).view(np.uint64)
+    return [words[:, place] for place in range(words.shape[1])]
+
+
+def any_member(sets: Array) -> Array:
+    """(R,): whether a set has members."""
+    words = _words(sets)
+    return sets.any(axis=1) if words is None else reduce(operator.or_, words) != 0
+
+
+def count_members(sets: Array) -> Array:
+    """(R,): how many different members a set has."""
+    words = _words(sets) if sets.shape[1] < 256 else None
+    if words is None:
+        return np.count_nonzero(sets, axis=1)
+    # The product adds up the eight bytes of a number. No byte overflows, as there are fewer than 256 slots.
+    return (reduce(operator.add, words) * _EACH_BYTE >> _LAST_BYTE).astype(np.int64)
+
+
+_EACH_BYTE, _LAST_BYTE = np.uint64(0x0101010101010101), np.uint64(56)
+
+
+def one_hot(rows: Rows, numbers: Any, width: int) -> Array:
+    result = np.zeros((len(rows), width), bool)
+    result[np.arange(len(rows)), numbers] = True
+    return result
+
+
+def as_members(rows: Rows, code: Code) -> Any:
+    """The value as a collection: a box becomes its items, a single value a set of one."""
+    return collected(rows, code.type, code.run(rows))
+
+
+def collected(rows: Rows, type: Type, value: Any) -> Any:
+    if isinstance(type, Many):
+        return value
+    if type is Kind.BOX:
+        return rows.scenes.items_of_box[value]
+    width = width_of(type, rows.scenes.layout)
+    return one_hot(rows, value % width, width)
+
+
+def same(left: Code, right: Code, always_sets: bool = False) -> Callable[[Rows, Any, Any], Any]:
+    """Equality. `always_sets`: boxes are compared by their items."""
+    if are_sets(left.type):
+        raise Unsupported("sets of sets are not compared")
+    if Kind.SIDE in (left.type, right.type):
+        raise Unsupported("sides are not compared")
+    as_sets = any(isinstance(code.type, Many) for code in (left, right))
+    if as_sets or (always_sets and Kind.BOX in (left.type, right.type)):
+        kinds = left.type, right.type
+
+        def equal_sets(rows: Rows, a: Any, b: Any) -> Any:
+            one, other = (collected(rows, kind, value) > 0 for kind, value in zip(kinds, (a, b), strict=True))
+            return (one == other).all(axis=1)
+
+        return equal_sets
+    return lambda rows, a, b: np.equal(a, b)
+
+
+def membership(member: Code, members: Code) -> Callable[[Rows, Any, Any], Any]:
+    if member.type not in (Kind.ITEM, Kind.BOX) and not isinstance(member.type, AttributeType):
+        raise Unsupported("sets of sets")
+    element, kind = member.type, members.type
+
+    def contains(rows: Rows, a: Any, b: Any) -> Any:
+        width = width_of(element, rows.scenes.layout)
+        return collected(rows, kind, b)[np.arange(len(rows)), a % width] > 0
+
+    return contains

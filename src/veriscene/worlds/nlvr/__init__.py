@@ -14,8 +14,10 @@ from veriscene.worlds.nlvr.looks import WORLD as WORLD
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from veriscene.language.language import Extension
     from veriscene.world.examples import Example
     from veriscene.world.scene import Scene
+    from veriscene.world.schema import World
     from veriscene.worlds.nlvr.raster import Pixels
 
 
@@ -66,6 +68,13 @@ def layout(words: Sequence[str]) -> Any:
     from veriscene.worlds.nlvr.layout import layout as steps
 
     return steps(words)
+
+
+def extend_language(world: World) -> Extension:
+    """Returns lilGym's names for NLVR's attributes, in which the public programs are written."""
+    from veriscene.worlds.nlvr import notation
+
+    return notation.lilgym(world)
 
 
 def with_pictures(examples: Sequence[Example], folder: Path, split: str) -> list[Example]:
