@@ -57,7 +57,7 @@ def _parse_kind(kind: object) -> SceneKind:
     if kind not in SCENE_KINDS:
         allowed = f"choose from {', '.join(SCENE_KINDS)}"
         raise InputError(f"unknown kind {kind!r:.60}", where="kind", allowed=allowed)
-    return kind  # type: ignore[return-value]
+    return kind
 
 
 def _parse_program(text: object) -> Program:
