@@ -12,8 +12,7 @@ import veriscene
 from samples import drawn_scene
 from small_models import EXAMPLES, judge_of
 from veriscene.errors import InputError
-from veriscene.judge.counterfactual import find_flip
-from veriscene.judge.explanation import explain
+from veriscene.judge.explain import explain, find_flip
 from veriscene.judge.judge import Judge, Question, Verdict
 from veriscene.language.notation import parse
 from veriscene.language.program import Program
@@ -44,7 +43,7 @@ class StubJudge(Judge):
     def of(cls, program: Program) -> StubJudge:
         return cls(lambda scene: 0.9 if program.holds(scene) else 0.1)
 
-    def readable(self, question: Question) -> Question:
+    def prepare(self, question: Question) -> Question:
         return question
 
     def _judge(self, questions: list[Question]) -> list[Verdict]:

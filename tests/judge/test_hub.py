@@ -17,9 +17,10 @@ from safetensors.torch import load_file
 
 import veriscene
 from small_models import EXAMPLES, STATEMENT, judge_of, small_checkpoint
-from veriscene import hub, models
+from veriscene import models
 from veriscene.config import presets
 from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.card import training_command
 from veriscene.judge.checkpoint import FILES, METRICS, WEIGHTS
 from veriscene.judge.evaluate import evaluate
@@ -129,7 +130,7 @@ def test_a_repository_is_loaded_like_a_folder(tmp_path: Path, monkeypatch: pytes
     # A path whose first folder exists is a path, and is never sent to the hub.
     (tmp_path / "runs").mkdir()
     for path in ("runs/typo", Path("owner/name"), "./owner/name", "/owner/name", "a/b/c", "name"):
-        assert not hub.is_repository(path)
+        assert not checkpoints.is_repository(path)
         with pytest.raises(InputError, match="no such model"):
             veriscene.load(path)
     assert len(asked) == 3

@@ -23,7 +23,7 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.lab import seeds
-from veriscene.lab.summary import Summary
+from veriscene.metrics.accuracy import Summary
 from veriscene.models import load_preset
 from veriscene.training import run, trainer
 from veriscene.training.base import Trainer

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from veriscene.cli.backbone import backbone
 from veriscene.cli.exchange import export, import_
 from veriscene.cli.output import AsJson, progress_bar
+from veriscene.cli.pretrain import backbone
 from veriscene.errors import InputError
 from veriscene.files import check_absent, created, write_bytes, write_text
 from veriscene.worlds.nlvr import corpus as nlvr

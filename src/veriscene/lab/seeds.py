@@ -21,8 +21,8 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge import load
 from veriscene.judge.checkpoint import SEEDS, SUMMARY
 from veriscene.judge.evaluate import probabilities
-from veriscene.lab.summary import Score, Summary
 from veriscene.metrics import accuracy as metrics
+from veriscene.metrics.accuracy import Score, Summary
 from veriscene.models.base import Progress, silent
 from veriscene.training import run
 from veriscene.training.distributed import any_process, on_main_process

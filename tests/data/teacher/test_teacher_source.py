@@ -50,6 +50,12 @@ def test_labels_are_the_values_of_the_programs_and_scenes_are_valid_and_of_their
         assert statement.kind is None or (statement.kind == "tower") == scene.is_towers
 
 
+def test_counting_examples_is_refused_because_a_teacher_makes_any_number_of_them(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        teacher(tmp_path, "data.counting=examples")
+    assert "data.counting=statements" in str(error.value)
+
+
 def test_half_of_each_statements_examples_are_true_unless_only_one_truth_value_is_found(tmp_path: Path) -> None:
     source = teacher(tmp_path)
     made = everything(source, 0)

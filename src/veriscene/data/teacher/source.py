@@ -66,6 +66,9 @@ class TeacherSource(Source):
         if Input.PIXELS in models.MODELS[config.model.name].inputs:
             what = f"a teacher makes scenes, not pictures, and {config.model.name} reads pixels"
             raise InputError(what, allowed="choose a model of items, as biatt")
+        if config.data.counting == "examples":
+            what = "data.counting=examples has no effect with a teacher, which makes any number of examples"
+            raise InputError(what, allowed="data.counting=statements")
         self.settings, self.data, self.teacher = config.training, config.data, config.teacher
         self.supervision, self.statements = supervision, statements
         labelled_train = labelled(train, "train") if self.teacher.labels else []
