@@ -83,6 +83,17 @@ def test_batched_verdicts_are_those_of_the_judge() -> None:
     assert max(held.batches) == Limits().batch
 
 
+def test_an_invalid_question_among_many_is_named_and_the_others_are_judged(client: Client) -> None:
+    blank = {"statement": STATEMENT, "image": BLANK}
+    for model in ("0", "1"):  # without and with eyes
+        asked = [QUESTION, with_item(size=7), QUESTION, blank, 3]
+        status, answer = client.post("/api/judge/many", {"questions": asked, "model": model})
+        assert status == 200
+        assert [list(each) == ["error"] for each in answer["verdicts"]] == [False, True, False, True, True]
+        alone = client.post("/api/judge", {**QUESTION, "model": model})[1]
+        assert answer["verdicts"][0]["probability"] == pytest.approx(alone["probability"], abs=1e-5)
+
+
 def test_pictures_and_scenes_are_translated_exactly(client: Client) -> None:
     assert client.post("/api/render", {"scene": SCENE, "format": "png"}) == (200, {"image": IMAGE})
     assert client.post("/api/render", {"scene": SCENE, "format": "svg"})[1]["svg"].startswith("<svg")
@@ -151,7 +162,6 @@ def with_item(**changes: Any) -> dict[str, Any]:
         ("/api/judge", {"statement": STATEMENT, "image": "QUJD"}, "image", "PNG"),
         ("/api/judge", {"statement": STATEMENT, "image": BLANK}, MARGIN, "-pixels"),
         ("/api/judge", {"statement": STATEMENT, "image": BLANK, "model": "1"}, "image.box 1", "recognised"),
-        ("/api/judge/many", {"questions": [QUESTION, with_item(size=7)]}, "question 2.scene.box 2.item 1.size", "10"),
         ("/api/judge/many", {"questions": [QUESTION] * 51}, "questions", "1 to 50"),
         ("/api/explain", {"statement": STATEMENT, "image": IMAGE}, "image", "scene"),
         ("/api/render", {"scene": SCENE, "format": "gif"}, "format", "png, svg"),
