@@ -32,7 +32,7 @@ STILL_BACKWARDS = {
     "world": {"worlds"},
     "language": {"worlds"},
     "worlds": {"data"},
-    "data": {"models", "judge", "training"},
+    "data": {"models"},
 }
 
 

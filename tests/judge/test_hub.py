@@ -179,10 +179,9 @@ def test_the_card_of_a_taught_model_names_the_programs_the_grammars_origin_and_l
     text = " ".join(TorchJudge(checkpoint).generate_model_card().text.split())
     assert "--data CORPUS --teacher PROGRAMS" in text and "PROGRAMS a file of statements with their programs." in text
     assert "grammar" not in text and "read by their letters" in text and "by statement. It was stopped. ##" in text
-    for level, also in (("full", ""), ("broad", ", the public programs of these and errors on dev")):
-        config = replace(checkpoint.config, teacher=replace(checkpoint.config.teacher, statements=10, level=level))
-        card = TorchJudge(replace(checkpoint, config=config)).generate_model_card()
-        assert f"taught it, too.\nTheir wordings were written with NLVR's train sentences{also} in view." in card.text
+    config = replace(checkpoint.config, teacher=replace(checkpoint.config.teacher, statements=10))
+    card = TorchJudge(replace(checkpoint, config=config)).generate_model_card()
+    assert "taught it, too.\nTheir wordings were written with NLVR's train sentences" in card.text
 
 
 def test_scores_in_a_notebook_are_those_of_the_metrics() -> None:

@@ -56,7 +56,7 @@ def models(as_json: AsJson = False) -> None:
 
 def evaluate(
     model: Model,
-    file: Examples,
+    file: Annotated[Path, typer.Argument(readable=False, help="An NLVR file, or a corpus folder for its dev split.")],
     images: Annotated[
         Path | None,
         typer.Option(readable=False, help="Folder of the split's pictures, each of which is judged, not the scene."),
@@ -67,13 +67,17 @@ def evaluate(
 ) -> None:
     """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled NLVR file.
 
-    With --images, every picture of an example counts, as in the official scripts.
+    Of a corpus folder the dev split is evaluated. With --images, every picture of an example counts, as in the official
+    scripts.
 
     Example: veriscene evaluate best nlvr/dev/dev.json --predictions dev.csv
     """
     from veriscene.worlds.nlvr import corpus as nlvr
     from veriscene.worlds.nlvr.picture_files import each_picture, written_name
 
+    if file.is_dir():
+        file = nlvr.split_file(file, "dev")
+        output.say(f"evaluating the dev split, {file}")
     if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
         raise InputError("is the file that is evaluated", where=predictions, allowed="name another file")
     examples = nlvr.read(file)

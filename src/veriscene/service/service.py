@@ -9,6 +9,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from veriscene.errors import InputError
 from veriscene.judge.explain import explain
 from veriscene.judge.judge import Judge, Question
@@ -23,8 +25,8 @@ from veriscene.world.scene import not_allowed, parse_scene, scene_to_json
 from veriscene.worlds.nlvr import decode, picture, raster
 from veriscene.worlds.nlvr.corpus import Example
 from veriscene.worlds.nlvr.grammar import draw
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS
 from veriscene.worlds.nlvr.near_miss import labelled_scenes
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS
 
 Record = Mapping[str, Any]
 FORMATS = ("png", "svg")
@@ -197,7 +199,9 @@ def _draw_example(rng: random.Random, kind: str) -> tuple[str, Any, bool | None]
     """A statement about scenes of that kind, with a scene where it may well be false, and its truth."""
     while True:
         statement = draw(rng)
-        scenes = labelled_scenes(rng, statement) if statement.kind == kind else None
+        if statement.kind != kind:
+            continue
+        (scenes,) = labelled_scenes(np.random.default_rng(rng.getrandbits(64)), [statement])
         if scenes:
             return statement.text, *rng.choice(scenes)
 

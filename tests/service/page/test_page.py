@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
+from samples import drawn_scene
 from veriscene.world.scene import Color, Shape, Size, parse_scene
 from veriscene.worlds.nlvr.raster import pixels
-from veriscene.worlds.nlvr.scene_drawing import draw_scene
 
 if TYPE_CHECKING:
     from browsing import Desk
@@ -154,7 +153,7 @@ def test_the_link_restores_what_is_seen(open_page: Callable[..., Desk], origin: 
 
 @pytest.mark.parametrize("way", ["drop", "choose"])
 def test_a_picture_becomes_a_scene(open_page: Callable[..., Desk], way: str) -> None:
-    scene = draw_scene(random.Random(5), "scatter")
+    scene = drawn_scene(5, "scatter")
     stream = io.BytesIO()
     Image.fromarray(pixels(scene)).save(stream, "PNG")
     desk = open_page()
