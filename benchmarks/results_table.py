@@ -1,4 +1,4 @@
-"""Writes the result tables of README.md and docs/results.md from docs/results.json, between their markers.
+"""Writes the result tables of the README and the results pages from docs/results.json, between their markers.
 
 python benchmarks/results_table.py            updates the tables
 python benchmarks/results_table.py --check    exits 1 if a table differs from results.json
@@ -18,7 +18,13 @@ from typing import Any
 from veriscene.lab.plans import ABLATIONS, BEYOND, SPATIAL, TABLE1, TAUGHT_ORDERS, Plan, Row
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = {"README.md": ("summary",), "docs/results.md": ("table1", "beyond", "spatial", "orders", "ablations")}
+PAGES = {
+    "README.md": ("summary",),
+    "docs/results.md": ("table1", "beyond"),
+    "docs/results/spatial-parts.md": ("spatial",),
+    "docs/results/order.md": ("orders",),
+    "docs/results/ablations.md": ("ablations",),
+}
 END = "<!-- end of results -->"
 Record = dict[str, Any]  # one object of results.json
 TABLE1_NAMES = {row.folder: row.name for row in TABLE1.rows}

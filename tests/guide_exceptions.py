@@ -58,8 +58,6 @@ LEFT_OUT = {
     " -k deep-sets": "runs in the repository; tests/test_extending.py does so",
     "veriscene bench teacher --data nlvr --teacher nlvr/programs/train.jsonl": _REPOSITORY,
     "python benchmarks/robustness.py nlvr/dev/dev.json --model biatt-pointer --out robustness.md": _REPOSITORY,
-    "python benchmarks/counterfactuals.py biatt-pointer nlvr/dev/dev.json"
-    " --programs nlvr/programs/dev.jsonl": _REPOSITORY,
     "docker build -t veriscene --build-arg TORCH_INDEX=URL .": "needs docker and the network",
     "docker run --rm -p 127.0.0.1:8000:8000 veriscene": "needs docker",
     "veriscene pretrain resnet50-rendered --minutes 7": "a step on a CPU takes long; tests/training/test_pretrain.py",

@@ -1,4 +1,4 @@
-"""A run, or two side by side, as one self-contained HTML page: scores, comparison, curves, calibration, breakdown, mistakes, and how the runs were made."""
+"""A run, or two side by side, as one self-contained HTML page: scores, comparison, curves, mistakes, origin."""
 
 from __future__ import annotations
 
