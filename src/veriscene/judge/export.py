@@ -77,6 +77,7 @@ def _check_exportable(model: Model, name: str) -> None:
             raise InputError(f"{name} cannot be exported: {key} holds values that are not finite (NaN or infinity)")
     try:
         import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401
         import onnxscript  # noqa: F401
     except ImportError as error:
         install = "install it with: pip install 'veriscene[onnx]'"

@@ -62,7 +62,7 @@ MODELS: dict[str, type[Model]] = {
 }
 
 SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corpus that is made when none is given
-ALWAYS = ("model.name", "training.seed", "data.minimum_count")
+ALWAYS = ("model.name", "training.seed", "data.minimum_count", "data.counting")
 
 
 def load_preset(name: str, changes: Iterable[str] = ()) -> Config:
