@@ -31,8 +31,8 @@ from veriscene.data.encoder import ItemOrder
 from veriscene.data.source import vocabulary_of
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import Checkpoint
-from veriscene.judge.onnx.export import export
-from veriscene.judge.onnx.judge import OnnxJudge
+from veriscene.judge.export import export
+from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import synthetic
 from veriscene.worlds.nlvr.corpus import Example

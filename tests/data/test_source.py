@@ -11,24 +11,23 @@ import torch
 from accelerate import Accelerator
 from hypothesis import given
 from hypothesis import strategies as st
-from training_toys import PixelConfig, PixelModel
 
 from samples import small_config, write_corpus, yellow_circle_examples
+from training_toys import PixelConfig, PixelModel
 from veriscene import models
 from veriscene.config import Config, DataConfig, TrainingConfig
-from veriscene.worlds.nlvr import synthetic
-from veriscene.worlds.nlvr.pictures import render_examples
-from veriscene.errors import InputError
-from veriscene.models import load_preset
-from veriscene.worlds.nlvr import picture
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.picture import to_png
 from veriscene.data.batch import required
 from veriscene.data.encoder import ItemOrder
+from veriscene.data.source import CorpusSource, Epoch, Source, batches
+from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.models import load_preset
 from veriscene.training import run
 from veriscene.training.run_record import read_record
-from veriscene.data.source import CorpusSource, Epoch, Source, batches
+from veriscene.worlds.nlvr import picture, synthetic
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.picture import to_png
+from veriscene.worlds.nlvr.pictures import render_examples
 
 
 def source(train: list[Example], dev: list[Example], **data: object) -> CorpusSource:

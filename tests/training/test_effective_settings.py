@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-from itertools import pairwise
-
 import pytest
 
 from veriscene.errors import InputError
-from veriscene.lab.settings import train_command
 from veriscene.models import load_preset
 from veriscene.training.settings import check_changes, with_effect
 
@@ -52,15 +48,3 @@ def test_settings_of_the_synthetic_corpus_have_an_effect_only_without_data(chang
 def test_models_that_are_fitted_are_not_distilled() -> None:
     with pytest.raises(InputError, match=r"teacher\.distil has no effect on maxent"):
         check_changes(["teacher.distil=best"], load_preset("maxent").model, corpus_given=True, taught=True)
-
-
-def test_a_command_names_the_settings_of_a_teacher_only_where_there_is_one() -> None:
-    changes = ["teacher.scenes=8", "teacher.near_misses=0", "training.epochs=1"]
-    by_grammar, alone = load_preset("biatt-synthetic"), load_preset("biatt")
-
-    def named(*command: str) -> list[str]:
-        return [part for before, part in pairwise(command) if before == "--set"]
-
-    assert named(*shlex.split(train_command("biatt-synthetic", "NLVR", changes, by_grammar))) == changes
-    assert named(*shlex.split(train_command("biatt", "NLVR", changes, alone, "--teacher", "own.jsonl"))) == changes
-    assert named(*shlex.split(train_command("biatt", "NLVR", changes, alone))) == changes[2:]

@@ -24,7 +24,7 @@ def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool
     if key in SYNTHETIC:
         return not corpus_given
     if section == "teacher":
-        return (taught or name == "statements") and not (name == "distil" and kind.is_fitted)
+        return taught or name == "statements"
     if section == "model":
         return name in {field.name for field in fields(model)}
     if key == "data.order":
