@@ -89,7 +89,8 @@ export class Editor {
       this.#boxes.push(box);
       this.stage.append(box.figure);
     }
-    this.stage.style.setProperty("--columns", Math.min(scene.length, 4));
+    const [width, height] = world.canvas;
+    this.stage.style.setProperty("--columns", Math.max(Math.min(scene.length, 4), Math.round((3 * height) / width)));
   }
 
   #makeBox(world, number) {
