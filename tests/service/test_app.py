@@ -20,11 +20,11 @@ pytest.importorskip("uvicorn")
 
 from fastapi import Request
 from http_service import JUDGE, Client, HeldJudge, parse, running, tree_of
+from veriscene.judge.eyes import EyesJudge
 
 from scripts import script
 from small_models import EXAMPLES
 from veriscene.errors import InputError
-from veriscene.judge.eyes import EyesJudge
 from veriscene.judge.judge import Question
 from veriscene.models.vision.eyes import Eyes
 from veriscene.service import app, scenes, service

@@ -13,19 +13,19 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from veriscene.data import corpora
 from veriscene import models
 from veriscene.config import Config, DataConfig
-from veriscene.errors import InputError
-from veriscene.models.base import Progress, silent
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.picture_files import with_pictures
+from veriscene.data import corpora
 from veriscene.data.augmentation import drop_words
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder, Input, ItemOrder, in_reading_order
 from veriscene.data.typing_errors import mistype_words
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
+from veriscene.errors import InputError
+from veriscene.models.base import Progress, silent
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.picture_files import with_pictures
 
 
 @dataclass(frozen=True)
@@ -141,9 +141,9 @@ class CorpusSource(Source):
 
 def vocabulary_of(statements: Sequence[str], data: DataConfig) -> Vocabulary:
     """The words to learn; raises InputError if there are none."""
-    vocabulary = Vocabulary.of(statements, minimum_count=data.minimum_count)
+    vocabulary = Vocabulary.of(statements, minimum_count=data.minimum_count, counting=data.counting)
     if len(vocabulary) == len(SPECIAL):
-        what = f"no word occurs in {data.minimum_count} distinct train statements, so none would be learned"
+        what = f"no word occurs {data.minimum_count} times in the train {data.counting}, so none would be learned"
         raise InputError(what, allowed="lower data.minimum_count or add statements")
     return vocabulary
 

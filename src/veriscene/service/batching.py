@@ -103,7 +103,7 @@ class Batcher:
             self._workers[-1].start()
 
     def submit(self, questions: Sequence[Question]) -> list[Future[Verdict]]:
-        """Returns futures of the verdicts on questions that `judge.readable` returned.
+        """Returns futures of the verdicts on questions that `judge.prepare` returned.
 
         Raises Busy, and accepts none of them, if not all can wait. A question that cannot be judged fails alone, with
         InputError.

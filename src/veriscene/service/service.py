@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from veriscene.errors import InputError
-from veriscene.judge.counterfactual import find_flip
+from veriscene.judge.explain import explain
 from veriscene.judge.judge import Judge, Question, Verdict
-from veriscene.judge.listing import describe
 from veriscene.service import scenes
 from veriscene.service.batching import Batcher, Busy, Jobs, Limits
 from veriscene.service.middleware import Metrics
@@ -118,7 +117,7 @@ class Service:
         def search() -> dict[str, Any]:
             with _locating(record):
                 question = self._read(record)
-            return find_flip(judge, question, most_judgements=self.limits.judgements, progress=check).to_json()
+            return explain(judge, question, most_judgements=self.limits.judgements, progress=check).to_json()
 
         try:
             return await self.jobs.run(search)
@@ -165,7 +164,7 @@ class Service:
         listed = [
             {
                 "name": name,
-                **describe(batcher.judge),
+                **batcher.judge.describe(),
                 "world": scenes.world_tree(batcher.judge)["name"],
                 "default": name == default,
             }
@@ -184,7 +183,7 @@ class Service:
     def _question(self, judge: Judge, record: object) -> Question:
         """Returns the question in the form that the judge reads."""
         with _locating(record):
-            return judge.readable(self._read(record))
+            return judge.prepare(self._read(record))
 
     def _read(self, record: object) -> Question:
         question = Question.from_json(record)
