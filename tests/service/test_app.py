@@ -67,6 +67,12 @@ def test_a_verdict_is_that_of_the_judge(client: Client) -> None:
         assert status == 200 and seen["probability"] == pytest.approx(expected.probability, abs=1e-5)
 
 
+def test_a_picture_is_explained_by_its_scene(client: Client) -> None:
+    status, answer = client.post("/api/explain", {"statement": STATEMENT, "image": IMAGE})
+    assert status == 200 and answer == client.post("/api/explain", QUESTION)[1]
+    assert answer["scene"] == SCENE
+
+
 def test_batched_verdicts_are_those_of_the_judge() -> None:
     questions = [Question(example.statement, example.scene) for example in EXAMPLES]
     records = [{"statement": each.statement, "scene": scene_to_json(each.scene)} for each in EXAMPLES]
@@ -115,7 +121,7 @@ def test_slow_work_is_not_done_on_the_event_loop(path: str, monkeypatch: pytest.
         assert go_on.wait(20)
         raise InputError("slow")
 
-    for module, name in ((scenes, "render"), (scenes, "read_picture"), (service, "find_flip")):
+    for module, name in ((scenes, "render"), (scenes, "read_picture"), (service, "explain")):
         monkeypatch.setattr(module, name, slow)
     with running(JUDGE) as client, ThreadPoolExecutor(1) as pool:
         answer = pool.submit(client.post, path, ROUTES[path].request)
@@ -180,7 +186,7 @@ def with_item(**changes: Any) -> dict[str, Any]:
         ("/api/judge", {"statement": STATEMENT, "image": BLANK}, MARGIN),
         ("/api/judge", {"statement": STATEMENT, "image": BLANK, "model": "1"}, "image.box 1"),
         ("/api/judge/many", {"questions": [QUESTION] * 51}, "questions"),
-        ("/api/explain", {"statement": STATEMENT, "image": IMAGE}, "image"),
+        ("/api/explain", {"statement": STATEMENT, "image": BLANK}, MARGIN),
         ("/api/render", {"scene": SCENE, "format": "gif"}, "format"),
         ("/api/decode", {"image": BLANK, "eyes": False}, MARGIN),
         ("/api/decode", {}, "image"),
