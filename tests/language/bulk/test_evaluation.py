@@ -98,6 +98,7 @@ def test_the_public_programs_have_the_same_value_on_each_of_many_scenes(nlvr_fol
     assert vectorised >= 0.98
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 2**32))
 def test_odd_programs_have_the_same_value(seed: int) -> None:
     programs = [*map(LANGUAGE.parse, ODD_PROGRAMS)]
@@ -117,7 +118,7 @@ def affordable(programs: Sequence[Program], scenes: Sequence[Scene]) -> list[Pro
 
 
 @each_world
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32))
 def test_random_programs_have_the_same_value_in_any_world(world: World, seed: int) -> None:
     scenes = scenes_of(world, 7, seed)
@@ -128,7 +129,7 @@ def test_random_programs_have_the_same_value_in_any_world(world: World, seed: in
 
 
 @each_world
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32))
 def test_the_cost_of_a_program_bounds_the_steps_of_the_plain_evaluator(world: World, seed: int) -> None:
     """So that a program that may take too many steps is left to it."""
@@ -153,6 +154,7 @@ def test_too_many_steps_are_refused_as_by_the_plain_evaluator() -> None:
 
 
 @each_world
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32))
 def test_arrays_and_scenes_are_inverse_and_no_scene_depends_on_another(world: World, seed: int) -> None:
     scenes = scenes_of(world, 6, seed)

@@ -159,11 +159,11 @@ class _Compiler:
             body = compile_rows(function.body, self.layout, inner)
             return functions.quantifier(call, members, len(inner), body)
         codes = self.codes(call.arguments)
-        name = call.function.bulk[0] if call.function.bulk else call.function.name
+        name = next(iter(call.function.bulk), "")
         if name in ("AND", "OR"):
             return _junction(name == "AND", codes, call)
         if name not in functions.RULES:
-            raise Unsupported(name)
+            raise Unsupported(call.function.name)
         return joined(codes, functions.RULES[name](call, codes, self.layout))
 
 

@@ -1,4 +1,4 @@
-"""Rules by which functions are compiled. A function names its rule in `bulk`; without one, it is that of its own name."""
+"""Rules by which functions are compiled; a function names its rule, with arguments, in `bulk`."""
 
 from __future__ import annotations
 
@@ -242,7 +242,12 @@ def _member_of(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
 
 def _all(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     """Items and boxes are all true, as any object is in Python."""
-    return Code(lambda rows: np.full(len(rows), True), call.type)
+
+    def run(rows: Rows) -> Any:
+        codes[0].run(rows)  # It may have no value.
+        return np.full(len(rows), True)
+
+    return Code(run, call.type)
 
 
 def _not(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
@@ -405,7 +410,7 @@ def _values(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     return _counted(call, codes, name, distinct_only)
 
 
-def _all_same_value(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
+def _one_value(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     _, name = call.function.bulk
     return Code(lambda rows: np.count_nonzero(_count_values(rows, codes[0], name), axis=1) == 1, call.type)
 
@@ -443,7 +448,7 @@ RULES: dict[str, Compile] = {
     "has": _has,
     "keep": _keep,
     "values": _values,
-    "all_same": _all_same_value,
+    "one_value": _one_value,
 }
 
 # ---------------------------------------------------------------- functions of a set and a lambda
@@ -593,7 +598,7 @@ def quantifier(call: tree.Call, collection: Code, depth: int, body: Code) -> Cod
     """Compiles a function of a set and a lambda, whose parameter is the value at `depth`."""
     if are_sets(body.type):
         raise Unsupported("a function whose value is a set of sets")
-    found = _QUANTIFIERS[call.function.name](collection, depth, body, call.type)
+    found = _QUANTIFIERS[call.function.bulk[0]](collection, depth, body, call.type)
     cost = collection.cost + collection.charge + collection.most * (1 + body.cost + body.charge)
     body_of = call.arguments[-1].body  # type: ignore[attr-defined]
     operators = collection.operators + collection.most * (tree.operators_in(body_of) + body.operators)
