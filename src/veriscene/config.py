@@ -5,6 +5,7 @@ Every setting has its default and its allowed values in one place, where it is d
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -50,7 +51,7 @@ class ModelConfig:
     name: str
 
 
-LEVELS = ("simple", "full", "broad")  # of the grammar (meaning/grammar.py)
+LEVELS = ("simple", "full")  # of the grammar (worlds/nlvr/grammar.py)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,9 @@ class DataConfig:
     # The order in which items are read, and in which a pointer network first sees them. In inference, "random" is a
     # fixed order that depends only on what the box holds.
     order: str = choice("random", ("random", "file", "sorted"))
-    minimum_count: int = number(3, 1, 10**6)  # words in fewer distinct statements become UNK
+    minimum_count: int = number(3, 1, 10**6)  # words that occur fewer times become UNK
+    # Where they are counted: in distinct statements, or in all examples, where a statement counts once for each scene.
+    counting: str = choice("statements", ("statements", "examples"))
     word_dropout: float = share(0.0)  # the share of words that become UNK, redrawn each epoch
     typing_noise: float = share(0.0)  # the share of words with a typing error, redrawn each epoch
     statements: int = number(4000, 10, 10**6)  # of the synthetic corpus that is made when no folder is given
@@ -75,13 +78,10 @@ class TeacherConfig:
     seed: int = number(1, 0, 2**31)  # of statements and scenes, whatever training.seed is
     # Many scenes in few epochs are made faster than few scenes in many: most of the work is done once per statement.
     scenes: int = number(192, 2, 10_000)  # an epoch, for each statement of a program file
-    variants: int = number(0, 0, 1000)  # of each such statement, about other colours, shapes, sizes and numbers
-    paraphrased: float = share(0.0)  # the share of variants that are tried in other words, too
-    grammar_scenes: int = number(96, 2, 10_000)  # an epoch, for each variant and each statement of the grammar
+    grammar_scenes: int = number(96, 2, 10_000)  # an epoch, for each statement of the grammar
     near_misses: float = number(0.34, 0.0, 1.0)  # the share of examples that come in pairs, one edit apart
     generated: float = number(0.25, 0.0, 1.0)  # the share of scenes that are drawn anew; the others are the corpus's
     labels: float = number(0.0, 0.0, 0.99)  # the share of examples that are the corpus's own, with their labels
-    distil: str = ""  # a model, or a folder of seeds, whose mean probability is half of each label
     workers: int = number(0, 0, 1024)  # processes that make examples; 0: one for each core but one
 
 
@@ -120,6 +120,28 @@ class Config:
 
 
 ModelConfigs = Mapping[str, type[ModelConfig]]  # by model name
+
+
+def flat(config: Config) -> dict[str, Any]:
+    """Returns all settings by `section.key`."""
+    return {f"{section}.{name}": v for section, values in config.to_json().items() for name, v in values.items()}
+
+
+def changes_between(usual: Config, config: Config) -> list[str]:
+    """Returns what `--set` must say to turn `usual` into `config`, in the order of the settings."""
+    before = flat(usual)
+    return [f"{key}={written(value)}" for key, value in flat(config).items() if before.get(key) != value]
+
+
+def written(value: Any) -> str:
+    """Writes a setting's value as `--set` and presets have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def train_command(preset: str, changes: Iterable[str], *, data: str, options: Iterable[str] = ()) -> str:
+    """Writes the command that trains the preset with these `section.key=value` changes."""
+    settings = [part for change in changes for part in ("--set", change)]
+    return shlex.join(["veriscene", "train", preset, "--data", data, *options, *settings])
 
 
 def presets() -> dict[str, str]:

@@ -17,8 +17,8 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.lab import seeds
-from veriscene.lab.summary import Summary
 from veriscene.metrics import accuracy as metrics
+from veriscene.metrics.accuracy import Summary
 from veriscene.models import load_preset
 from veriscene.training import run
 from veriscene.training.trainer import StepTrainer

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-from itertools import pairwise
-
 import pytest
 
 from veriscene.errors import InputError
-from veriscene.lab.settings import train_command
 from veriscene.models import load_preset
 from veriscene.training.settings import check_changes, with_effect
 
 EFFECTIVE = {
-    "maxent": ["model.penalty=3", "data.minimum_count=2", "training.seed=2"],
+    "maxent": ["model.penalty=3", "data.minimum_count=2", "data.counting=examples", "training.seed=2"],
     "mlp": ["model.mlp=8", "training.epochs=2", "data.word_dropout=0.1"],
     "relation-net": ["model.joint=8", "training.batch=8"],
     "bienc": ["data.order=file", "training.r_drop=1"],
@@ -52,15 +48,3 @@ def test_settings_of_the_synthetic_corpus_have_an_effect_only_without_data(chang
 def test_models_that_are_fitted_are_not_distilled() -> None:
     with pytest.raises(InputError, match=r"teacher\.distil has no effect on maxent"):
         check_changes(["teacher.distil=best"], load_preset("maxent").model, corpus_given=True, taught=True)
-
-
-def test_a_command_names_the_settings_of_a_teacher_only_where_there_is_one() -> None:
-    changes = ["teacher.scenes=8", "teacher.near_misses=0", "training.epochs=1"]
-    by_grammar, alone = load_preset("biatt-synthetic"), load_preset("biatt")
-
-    def named(*command: str) -> list[str]:
-        return [part for before, part in pairwise(command) if before == "--set"]
-
-    assert named(*shlex.split(train_command("biatt-synthetic", "NLVR", changes, by_grammar))) == changes
-    assert named(*shlex.split(train_command("biatt", "NLVR", changes, alone, "--teacher", "own.jsonl"))) == changes
-    assert named(*shlex.split(train_command("biatt", "NLVR", changes, alone))) == changes[2:]

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,12 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.lab import seeds
-from veriscene.lab.summary import Summary
+from veriscene.metrics.accuracy import Summary
 from veriscene.models import load_preset
 from veriscene.training import run, trainer
 from veriscene.training.base import Trainer
 from veriscene.training.progress import read_log
-from veriscene.training.run_record import located, read_record
+from veriscene.training.run_record import read_record
 from veriscene.training.trainer import StepTrainer
 from veriscene.worlds.nlvr import synthetic
 
@@ -303,11 +302,3 @@ def test_a_corpus_that_cannot_be_read_leaves_no_folder(corpus: Path, tmp_path: P
     with pytest.raises(InputError, match=r"dev\.json:1"):
         open_and_close(start(corpus, tmp_path / "run"))
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
-
-
-def test_models_to_distil_are_found_wherever_a_run_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "models").mkdir()
-    monkeypatch.chdir(tmp_path)
-    for given, kept in (("models", str(tmp_path / "models")), ("best", "best"), ("", "")):
-        config = load_preset("biatt", [f"teacher.distil={given}"])
-        assert located(config) == replace(config, teacher=replace(config.teacher, distil=kept))

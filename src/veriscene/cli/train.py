@@ -173,7 +173,7 @@ def report(
 
     Example: veriscene report runs/biatt runs/bienc --programs programs/dev.jsonl --out comparison.html
     """
-    from veriscene.lab.reporting import report_run
+    from veriscene.report.run import report_run
     from veriscene.training.distributed import make_accelerator
 
     output.require_one_process("report")

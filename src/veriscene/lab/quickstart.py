@@ -12,8 +12,8 @@ from accelerate import Accelerator
 
 from veriscene import files
 from veriscene.config import Config
-from veriscene.lab.reporting import REPORT, report_run
 from veriscene.models.base import Progress
+from veriscene.report.run import REPORT, report_run
 from veriscene.training import run
 from veriscene.training.run_record import RUN
 

@@ -21,12 +21,12 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge import load
 from veriscene.judge.checkpoint import SEEDS, SUMMARY
 from veriscene.judge.evaluate import probabilities
-from veriscene.lab.summary import Score, Summary
 from veriscene.metrics import accuracy as metrics
+from veriscene.metrics.accuracy import Score, Summary
 from veriscene.models.base import Progress, silent
 from veriscene.training import run
 from veriscene.training.distributed import any_process, on_main_process
-from veriscene.training.run_record import RUN, absolute, located, read_record
+from veriscene.training.run_record import RUN, absolute, read_record
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.corpus import Example
 
@@ -71,7 +71,6 @@ def start(
     progress: Progress = silent,
 ) -> None:
     """Creates a folder for `count` seeds, starting with the configuration's own; not if they could not be trained."""
-    config = located(config)
     check_count(count)
     seeds = list(range(config.training.seed, config.training.seed + count))
     record = Record(
@@ -114,7 +113,7 @@ def check_same(folder: Path, data: Path, config: Config | None = None, programs:
     """Raises InputError if the folder was started on another corpus, with another `config` or with other `programs`, or
     its corpus changed."""
     record, another = read(folder), "name another folder with --out"
-    if config is not None and located(config) != record.config:
+    if config is not None and config != record.config:
         raise InputError("was started with other settings", where=folder, allowed=another)
     if programs is not None and [path.resolve() for path in programs] != list(record.programs):
         raise InputError("was started with other programs", where=folder, allowed=another)

@@ -71,8 +71,7 @@ def _timed(config: Config, corpus: Path, accelerator: Accelerator, *, largest: i
 def _count_taught(teacher: TeacherConfig, programs: Sequence[Path]) -> int:
     """A teacher's examples in an epoch."""
     from_files = sum(map(_count_lines, programs))
-    # Some statements have fewer variants.
-    taught = teacher.scenes * from_files + teacher.grammar_scenes * (teacher.variants * from_files + teacher.statements)
+    taught = teacher.scenes * from_files + teacher.grammar_scenes * teacher.statements
     return round(taught / (1 - teacher.labels))
 
 

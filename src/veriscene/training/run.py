@@ -26,7 +26,7 @@ from veriscene.training.distributed import from_main_process, on_main_process
 from veriscene.training.fitted import FittedTrainer
 from veriscene.training.initial import load_initial, supervision_of_both
 from veriscene.training.progress import LOG, TENSORBOARD
-from veriscene.training.run_record import RUN, located, new_record, read_record, write_record
+from veriscene.training.run_record import RUN, new_record, read_record, write_record
 from veriscene.training.trainer import StepTrainer
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import synthetic
@@ -55,7 +55,6 @@ def start(
     """
     # Settings that do not fit together, or a corpus that cannot be read, must leave nothing behind.
     models.check(config.model)
-    config = located(config)
     folder = Path(from_main_process(accelerator, str(folder or fresh_name(preset, f"seed{config.training.seed}"))))
     check_new(folder, accelerator)
     open_on = partial(

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -103,12 +103,6 @@ def absolute(model: str | Path | None) -> str | None:
     if model is None:
         return None
     return str(Path(model).resolve()) if Path(model).is_dir() else str(model)
-
-
-def located(config: Config) -> Config:
-    """With the folder of models to distil as an absolute path."""
-    distil = config.teacher.distil
-    return replace(config, teacher=replace(config.teacher, distil=(distil and absolute(distil)) or ""))
 
 
 def machine(accelerator: Accelerator) -> str:

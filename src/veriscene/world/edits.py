@@ -320,7 +320,8 @@ def _additions(world: World, others: list[Item]) -> Iterator[Item]:
                 [(far_x, y) for y in down],
                 [(0, y) for y in down],
             ]
-            for options in (*walls, [(x, 0) for x in across], _beside(world, sample, others)):
+            walls.append([(x, 0) for x in across])
+            for options in [*walls, _beside(world, sample, others)]:
                 places += [place for place in options if fits(world, _at(world, sample, place), others)][:1]
         for place, kind in product(dict.fromkeys(places), kinds):
             yield _at(world, kind, place)
@@ -377,8 +378,8 @@ def _near_middle(world: World, item: Item, others: list[Item]) -> list[Place]:
     apart = world.close + 1
     across, down = _from_middle(world, item, 0), _from_middle(world, item, 1)
     middle = across[0], down[0]
-    places: list[Place] = sorted(product(across, down), key=lambda at: (at[0] - middle[0]) ** 2 + (at[1] - middle[1]) ** 2)
-    for place in places:
+    places: list[Place] = list(product(across, down))
+    for place in sorted(places, key=lambda at: (at[0] - middle[0]) ** 2 + (at[1] - middle[1]) ** 2):
         placed = _at(world, item, place)
         if not world.walls_of(placed, apart) and not any(world.touches(placed, other, apart) for other in others):
             return [place]

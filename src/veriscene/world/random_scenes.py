@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from veriscene.world.edits import fits
 from veriscene.world.scene import Box, Item, Scene, Value
@@ -32,7 +33,7 @@ def _random_box(world: World, rng: random.Random) -> Box:
 
 def _place(world: World, rng: random.Random, others: Sequence[Item]) -> Item | None:
     """An item with random values at a random free place, or None if none was found."""
-    values = {attribute.name: _value(attribute, rng) for attribute in world.attributes}
+    values: dict[str, Any] = {attribute.name: _value(attribute, rng) for attribute in world.attributes}
     extent = {}
     if world.has_free_extents:
         extent = {name: rng.randint(max(1, side // 10), max(1, side // 3)) for name, side in _sides(world)}

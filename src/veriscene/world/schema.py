@@ -356,7 +356,9 @@ class World:
             if name not in self._known_fields:
                 allowed = f"the world {self.name} has {', '.join(self._known_fields)}"
                 raise InputError(f"unknown field {name!r:.40}", allowed=allowed)
-        values = {each.name: self._parse_value(each, record.get(each.field)) for each in self.attributes}
+        values: dict[str, Any] = {
+            each.name: self._parse_value(each, record.get(each.field)) for each in self.attributes
+        }
         x, y, width, height = self.fields
         extent: dict[str, Any] = {"width": 0, "height": 0}
         if self.has_free_extents:

@@ -9,22 +9,17 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from accelerate import Accelerator
 from teacher_toys import config, corpus, programs, teacher
 
-from veriscene import models
+from veriscene.data.teacher.maker import Maker
 from veriscene.errors import InputError
-from veriscene.lab import seeds
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.training import run
-from veriscene.judge.checkpoint import Checkpoint
 from veriscene.training.progress import read_log
-from veriscene.training.run_record import read_record
-from veriscene.data.teacher.maker import Maker
 from veriscene.training.trainer import StepTrainer
 from waiting import wait_until
 
@@ -101,24 +96,6 @@ def test_a_changed_program_is_noticed_when_a_run_is_resumed(tmp_path: Path, monk
         pass
 
 
-def test_a_run_and_its_seeds_record_where_the_models_are_that_they_distil(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = teacher(tmp_path)
-    model = models.build(config().model, vocabulary=source.encoder.vocabulary)
-    checkpoints.save(tmp_path / "models", Checkpoint(model, config(), source.encoder, {"supervision": "programs"}))
-    monkeypatch.chdir(tmp_path)
-    common: dict[str, Any] = {"preset": "biatt", "data": Path("corpus"), "programs": [Path("programs.jsonl")]}
-    common["accelerator"] = Accelerator(cpu=True)
-    settings = config("teacher.distil=models")
-    with run.start(settings, folder=Path("run"), quiet=True, **common):
-        pass
-    seeds.start(settings, folder=Path("seeds"), count=1, **common)
-    recorded = [read_record(Path("run")).config, seeds.read(Path("seeds")).config]
-    assert [each.teacher.distil for each in recorded] == [str(tmp_path / "models")] * 2
-    seeds.check_same(Path("seeds"), Path("corpus"), settings)
-
-
 def test_processes_end_with_their_source_or_with_the_program(tmp_path: Path) -> None:
     source = teacher(tmp_path)
     source.epoch(0)
@@ -147,12 +124,13 @@ def test_processes_end_with_their_source_or_with_the_program(tmp_path: Path) -> 
 def test_a_process_that_dies_or_fails_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(teacher(tmp_path, "teacher.statements=70", "teacher.workers=2")) as source:
         source.epoch(0)
-        (victim, other) = source.workers._processes
+        (other, victim) = source.workers._processes
         os.kill(victim.pid, signal.SIGKILL)
-        with pytest.raises(InputError, match="ended unexpectedly") as error:
+        with pytest.raises(InputError) as error:
             for number in (1, 2):
                 source.epoch(number)
-        assert "\n" not in str(error.value) and "(exit status -9); if memory ran out, lower" in str(error.value)
+        # The other process stops, too, and has made the first block that is missing: it must not be blamed.
+        assert "-9" in error.value.what and error.value.allowed and is_running(other.pid)
     assert not is_running(other.pid)
 
     def damaged(self: Maker) -> tuple[object, ...]:
@@ -160,6 +138,6 @@ def test_a_process_that_dies_or_fails_is_one_clear_error(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(Maker, "__reduce__", damaged)
     with closing(teacher(tmp_path)) as source:
-        with pytest.raises(InputError, match="a teacher's process failed: ") as error:
+        with pytest.raises(InputError) as error:
             source.epoch(0)
         assert "\n" not in str(error.value)
