@@ -164,6 +164,8 @@ class _Compiler:
             return _junction(name == "AND", codes, call)
         if name not in functions.RULES:
             raise Unsupported(call.function.name)
+        if any(are_sets(code.type) for code in codes) and name not in functions.OF_SUBSETS:
+            raise Unsupported("sets of sets")
         return joined(codes, functions.RULES[name](call, codes, self.layout))
 
 
