@@ -13,6 +13,7 @@ from veriscene.worlds.nlvr.looks import WORLD as WORLD
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from random import Random
 
     from veriscene.language.language import Extension
     from veriscene.world.examples import Example
@@ -103,3 +104,31 @@ def picture_from_file(path: Path) -> Pixels:
     from veriscene.worlds.nlvr import picture
 
     return picture.of_any_size(path)
+
+
+def draw_example(rng: Random, kind: str | None = None) -> tuple[str, Scene, bool]:
+    """Returns a random statement with a scene, and whether it is true of the scene; `kind` is tower or scatter."""
+    import numpy as np
+
+    from veriscene.world.schema import not_allowed
+    from veriscene.worlds.nlvr.grammar import draw
+    from veriscene.worlds.nlvr.kinds import SCENE_KINDS
+    from veriscene.worlds.nlvr.near_miss import labelled_scenes
+
+    if kind is not None and kind not in SCENE_KINDS:
+        raise not_allowed(kind, f"choose from {', '.join(SCENE_KINDS)}").at("kind")
+    wanted = kind or rng.choice(SCENE_KINDS)
+    while True:
+        statement = draw(rng)
+        if statement.kind == wanted:
+            (scenes,) = labelled_scenes(np.random.default_rng(rng.getrandbits(64)), [statement])
+            if scenes:
+                scene, label = rng.choice(scenes)
+                return statement.text, scene, label
+
+
+def decode_file(path: Path) -> Scene:
+    """Returns the scene that a PNG file shows; raises InputError unless every pixel is that of a rendered scene."""
+    from veriscene.worlds.nlvr.pictures import decode_file as decoded
+
+    return decoded(path)
