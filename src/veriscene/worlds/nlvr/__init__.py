@@ -14,10 +14,17 @@ from veriscene.worlds.nlvr.looks import WORLD as WORLD
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import random
+
+    import numpy as np
+
+    from veriscene.language.bulk.arrays import SceneArrays
     from veriscene.language.language import Extension
+    from veriscene.language.program import Statement
     from veriscene.world.examples import Example
     from veriscene.world.scene import Scene
     from veriscene.world.schema import World
+    from veriscene.worlds.nlvr.looks import SceneKind
     from veriscene.worlds.nlvr.raster import Pixels
 
 
@@ -103,3 +110,31 @@ def picture_from_file(path: Path) -> Pixels:
     from veriscene.worlds.nlvr import picture
 
     return picture.of_any_size(path)
+
+
+def draw_statement(rng: random.Random, level: str) -> Statement:
+    """Returns a random statement of the grammar, with its program and the kind of scene that it is about."""
+    from veriscene.worlds.nlvr import grammar
+
+    return grammar.draw(rng, level)
+
+
+def scenes_by_kind(scenes: SceneArrays) -> dict[SceneKind, SceneArrays]:
+    """Returns the scenes of each kind. Towers get their blocks from the floor up."""
+    from veriscene.worlds.nlvr import scene_drawing
+
+    return scene_drawing.by_kind(scenes)
+
+
+def draw_scenes(rng: np.random.Generator, kind: SceneKind, count: int) -> SceneArrays:
+    """Returns random scenes of a kind."""
+    from veriscene.worlds.nlvr import scene_drawing
+
+    return scene_drawing.draw_scenes(rng, kind, count)
+
+
+def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
+    """Returns each scene with one random small edit, which keeps its kind."""
+    from veriscene.worlds.nlvr import scene_editing
+
+    return scene_editing.edit_scenes(rng, scenes)

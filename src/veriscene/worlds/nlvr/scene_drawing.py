@@ -82,6 +82,13 @@ def from_floor_up(scenes: SceneArrays) -> SceneArrays:
     return SceneArrays(WORLD, np.take_along_axis(scenes.fields, order[None], axis=3))
 
 
+def by_kind(scenes: SceneArrays) -> dict[SceneKind, SceneArrays]:
+    """Returns the scenes of each kind; towers get their blocks from the floor up."""
+    upright = from_floor_up(scenes)
+    is_tower = are_towers(upright)
+    return {"tower": upright[np.flatnonzero(is_tower)], "scatter": scenes[np.flatnonzero(~is_tower)]}
+
+
 # ---------------------------------------------------------------- scattered items
 
 
