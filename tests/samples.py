@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,13 +17,14 @@ import torch
 from veriscene import models
 from veriscene.config import Config, ModelConfig
 from veriscene.data.vocabulary import Vocabulary
-from veriscene.judge.checkpoint import Checkpoint
 from veriscene.models.biatt_pointer import Choose
-from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.kinds import SceneKind
+from veriscene.world.examples import Example, write
+from veriscene.world.scene import Box, Item, Scene
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD, Color, SceneKind, Shape, Size, make_item
 from veriscene.worlds.nlvr.scene_drawing import draw_scenes
+
+if TYPE_CHECKING:
+    from veriscene.judge.checkpoint import Checkpoint
 
 
 def random_box(rng: random.Random, most: int = 8) -> Box:
@@ -31,13 +32,8 @@ def random_box(rng: random.Random, most: int = 8) -> Box:
     items: list[Item] = []
     for _ in range(rng.randint(1, most)):
         size = rng.choice(list(Size))
-        item = Item(
-            x=rng.randint(0, BOX_EXTENT - size.value),
-            y=rng.randint(0, BOX_EXTENT - size.value),
-            size=size,
-            shape=rng.choice(list(Shape)),
-            color=rng.choice(list(Color)),
-        )
+        x, y = rng.randint(0, BOX_EXTENT - size.extent), rng.randint(0, BOX_EXTENT - size.extent)
+        item = make_item(x, y, size, rng.choice(list(Shape)), rng.choice(list(Color)))
         if all(item.distance(other) >= 1 for other in items):
             items.append(item)
     return Box(tuple(items))
@@ -72,15 +68,15 @@ def yellow_circle_examples(count: int, seed: int = 0) -> list[Example]:
     examples = []
     for number in range(count):
         scene, color = random_scene(rng, most=4), rng.choice(list(Color))
-        truth = any(item.shape is Shape.CIRCLE and item.color is color for item in scene.items)
+        truth = any(item["shape"] == Shape.CIRCLE and item["color"] == color for item in scene.items)
         statement = rng.choice(["There is a {} circle.", "There is at least one {} circle"])
-        examples.append(Example(f"{number // 4}-{number % 4}", statement.format(color.name.lower()), scene, truth))
+        examples.append(Example(f"{number // 4}-{number % 4}", statement.format(color), scene, truth))
     return examples
 
 
 def write_corpus(folder: Path, train: list[Example], dev: list[Example]) -> Path:
-    nlvr.write(folder / "train" / "train.json", train)
-    nlvr.write(folder / "dev" / "dev.json", dev)
+    write(folder / "train" / "train.json", train, WORLD)
+    write(folder / "dev" / "dev.json", dev, WORLD)
     return folder
 
 
@@ -98,10 +94,12 @@ def vocabulary_of(examples: Sequence[Example]) -> Vocabulary:
 
 def fresh_checkpoint(name: str, examples: Sequence[Example]) -> Checkpoint:
     """A small untrained model of that kind, which knows all words of the examples."""
+    from veriscene.judge.checkpoint import Checkpoint
+
     torch.manual_seed(1)
     config, vocabulary = Config(model=small_config(name)), vocabulary_of(examples)
-    model = models.build(config.model, vocabulary=vocabulary).eval()
-    return Checkpoint(model, config, models.encoder(config, vocabulary), {})
+    model = models.build(config.model, vocabulary=vocabulary, world=WORLD).eval()
+    return Checkpoint(model, config, models.encoder(config, vocabulary, WORLD), {})
 
 
 def given(order: torch.Tensor) -> Choose:

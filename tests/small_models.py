@@ -21,7 +21,8 @@ from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.export import export
 from veriscene.judge.judge import Judge, TorchJudge
 from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
+from veriscene.worlds.nlvr.looks import WORLD
 
 # All different, so no two can be mixed up; layers are exported one by one, and two show what more would.
 SIZES = {"embedding": 4, "hidden": 3, "item": 5, "joint": 6, "mlp": 7, "filters": 8, "layers": 2}
@@ -45,9 +46,9 @@ def small_checkpoint(name: str, order: str = "random", **changes: Any) -> Checkp
     sizes = {field.name: SIZES[field.name] for field in fields(kind) if field.name in SIZES}
     config = Config(model=kind(**sizes | changes), data=DataConfig(order=order))
     vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
-    encoder = models.encoder(config, vocabulary)
+    encoder = models.encoder(config, vocabulary, WORLD)
     torch.manual_seed(7)
-    model = models.build(config.model, vocabulary=vocabulary)
+    model = models.build(config.model, vocabulary=vocabulary, world=WORLD)
     model.prepare(encoder(EXAMPLES))
     if model.is_fitted:
         model.fit(encoder(EXAMPLES))

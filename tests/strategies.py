@@ -7,7 +7,7 @@ import random
 from hypothesis import strategies as st
 
 from samples import random_scene
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
 
 scenes = st.builds(lambda seed: random_scene(random.Random(seed)), st.integers(0, 2**32))
 identifiers = st.builds(lambda n, m: f"{n}-{m}", st.integers(0, 9999), st.integers(0, 3))

@@ -10,9 +10,9 @@ from torch import nn
 from veriscene.config import ModelConfig, size
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Input
-from veriscene.data.items import ITEM_FEATURES
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models import Judgement, Model
+from veriscene.world.schema import World
 
 NAME = "batch-norm"
 
@@ -27,10 +27,10 @@ class BatchNormModel(Model):
     Config = BatchNormConfig
     summary = "sums of words and items, normalized over the batch: buffers change without gradients"
 
-    def __init__(self, *, vocabulary: Vocabulary, hidden: int) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, world: World, hidden: int) -> None:
         super().__init__()
         self.words = nn.Embedding(len(vocabulary), hidden, padding_idx=PADDING)
-        self.items = nn.Linear(ITEM_FEATURES, hidden)
+        self.items = nn.Linear(world.feature_count, hidden)
         self.norm = nn.BatchNorm1d(2 * hidden)
         self.score = nn.Linear(2 * hidden, 1)
 
@@ -50,9 +50,9 @@ class PixelModel(Model):
     summary = "the mean colour of each box"
     inputs = frozenset({Input.PIXELS})
 
-    def __init__(self, *, vocabulary: Vocabulary) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, world: World) -> None:
         super().__init__()
-        self.score = nn.Linear(3 * 3, 1)
+        self.score = nn.Linear(3 * world.boxes[1], 1)
 
     def forward(self, batch: Batch) -> Judgement:
         colors = required(batch.pixels).float().mean(dim=(2, 3)) / 255

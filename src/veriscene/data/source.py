@@ -13,9 +13,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from veriscene import models
+from veriscene import models, worlds
 from veriscene.config import Config, DataConfig
-from veriscene.data import corpora
 from veriscene.data.augmentation import drop_words
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder, Input, ItemOrder, in_reading_order
@@ -23,9 +22,9 @@ from veriscene.data.typing_errors import mistype_words
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError
 from veriscene.models.base import Progress, silent
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.picture_files import with_pictures
+from veriscene.world import corpus
+from veriscene.world.examples import Example
+from veriscene.world.schema import World
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,7 @@ class CorpusSource(Source):
     def __init__(
         self,
         config: Config,
+        world: World,
         *,
         train: Sequence[Example],
         dev: Sequence[Example],
@@ -98,7 +98,7 @@ class CorpusSource(Source):
         vocabulary = vocabulary or vocabulary_of(statements, config.data)
         self.settings, self.data, self.supervision = config.training, config.data, supervision
         self.coverage = vocabulary.coverage(statements)
-        self.encoder = models.encoder(config, vocabulary)
+        self.encoder = models.encoder(config, vocabulary, world)
         # A random order is drawn from that of the file, whatever the order of inference.
         is_random = self.encoder.order is ItemOrder.RANDOM
         self.train = (replace(self.encoder, order=ItemOrder.FILE) if is_random else self.encoder)(train, progress)
@@ -106,19 +106,30 @@ class CorpusSource(Source):
 
     @classmethod
     def open(
-        cls, config: Config, folder: Path, progress: Progress = silent, *, vocabulary: Vocabulary | None = None
+        cls,
+        config: Config,
+        folder: Path,
+        progress: Progress = silent,
+        *,
+        vocabulary: Vocabulary | None = None,
+        world: World | None = None,
     ) -> CorpusSource:
-        """The train and dev splits of a corpus folder. Models of pixels see its pictures, which must then be complete;
+        """The train and dev splits of a corpus folder, whose world is the corpus's unless another is given. Models of pixels see its pictures, which must then be complete;
         the pictures of a split without a folder `images` are rendered."""
         reads_pixels = Input.PIXELS in models.MODELS[config.model.name].inputs
+        world = world or worlds.of_corpus(folder)
         splits: list[list[Example]] = []
         for split in ("train", "dev"):
-            file = nlvr.split_file(folder, split)
-            examples, images = nlvr.read(file), file.parent / "images"
-            splits.append(with_pictures(examples, images, split) if reads_pixels and images.is_dir() else examples)
+            file = corpus.split_file(folder, split)
+            examples, images = worlds.read(file, world), file.parent / "images"
+            if reads_pixels and images.is_dir():
+                examples = worlds.require(world, "with_pictures", "picture files")(examples, images, split)
+            splits.append(examples)
         train, dev = splits
-        supervision = corpora.supervision(folder)
-        return cls(config, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary, progress=progress)
+        supervision = corpus.supervision(folder)
+        return cls(
+            config, world, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary, progress=progress
+        )
 
     @cached_property
     def fingerprint(self) -> int:

@@ -22,7 +22,7 @@ def random_scene(world: World, rng: random.Random) -> Scene:
 def _random_box(world: World, rng: random.Random) -> Box:
     wanted, items = rng.randint(*world.items), list[Item]()
     for _ in range(wanted):
-        item = _place(world, rng, items)
+        item = _place(world, rng, _random_item(world, rng), items)
         if item is None:
             break
         items.append(item)
@@ -31,6 +31,31 @@ def _random_box(world: World, rng: random.Random) -> Box:
     return Box(tuple(items))
 
 
+<<<<<<< HEAD
+def random_edit(world: World, scene: Scene, rng: random.Random) -> Scene:
+    """Returns the scene with one random small edit: a value of an item is changed, or an item is moved, added or
+    removed. The scene stays as it is where the drawn edit is not possible."""
+    number, kind = rng.randrange(len(scene.boxes)), rng.choice(("change", "change", "move", "add", "remove"))
+    items = list(scene.boxes[number].items)
+    slot = rng.randint(0, len(items)) if kind == "add" else rng.randrange(len(items)) if items else 0
+    item = items.pop(slot) if items and kind != "add" else None
+    if kind == "add":
+        item = _place(world, rng, _random_item(world, rng), items)
+    elif kind == "move" and item is not None:
+        item = _place(world, rng, item, items)
+    elif kind == "change" and item is not None and world.attributes:
+        attribute = rng.choice(world.attributes)
+        item = world.changed(item, **{attribute.name: _value(attribute, rng)})
+        item = item if fits(world, item, items) else None
+    elif kind == "remove":
+        item = None
+    edited = Box((*items[:slot], item, *items[slot:]) if item is not None else tuple(items))
+    is_valid = world.items[0] <= len(edited.items) <= world.items[1] and (item is not None or kind == "remove")
+    return Scene((*scene.boxes[:number], edited, *scene.boxes[number + 1 :])) if is_valid else scene
+
+
+def _random_item(world: World, rng: random.Random) -> Item:
+=======
 def random_item(world: World, rng: random.Random) -> Item:
     """Returns an item with random values at a random place."""
     item = _place(world, rng, ())
@@ -40,11 +65,16 @@ def random_item(world: World, rng: random.Random) -> Item:
 
 def _place(world: World, rng: random.Random, others: Sequence[Item]) -> Item | None:
     """An item with random values at a random free place, or None if none was found."""
+>>>>>>> world
     values: dict[str, Any] = {attribute.name: _value(attribute, rng) for attribute in world.attributes}
     extent = {}
     if world.has_free_extents:
         extent = {name: rng.randint(max(1, side // 10), max(1, side // 3)) for name, side in _sides(world)}
-    item = world.make(0, 0, **extent, **values)
+    return world.make(0, 0, **extent, **values)
+
+
+def _place(world: World, rng: random.Random, item: Item, others: Sequence[Item]) -> Item | None:
+    """The item at a random free place, or None if none was found."""
     for _ in range(MAX_TRIES):
         x, y = (_along(rng, int(room)) for room in (world.canvas[0] - item.width, world.canvas[1] - item.height))
         placed = Item(x, y, item.width, item.height, item.values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -153,6 +153,10 @@ class World:
         if not self._hash:  # a world is a key of many caches
             object.__setattr__(self, "_hash", hash((self.name, self.canvas, self.boxes, self.items, self.attributes)))
         return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Hashes of text differ between processes, and what follows from the fields is computed again.
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
     @classmethod
     def read(cls, path: str | Path) -> World:

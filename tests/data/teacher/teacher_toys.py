@@ -11,7 +11,7 @@ from samples import drawn_scene, small_config, write_corpus
 from veriscene.config import Config
 from veriscene.data.teacher.source import TeacherSource
 from veriscene.models import load_preset
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
 
 BLACK_TOP = "exist(filter_obj(all_items, lambda x: is_black(x) and is_top(x)))"
 YELLOW_CIRCLE = "exist(filter_obj(all_items, lambda x: is_yellow(x) and is_circle(x)))"

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from samples import drawn_scene
 from strategies import scenes
 from veriscene.errors import InputError
-from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
+from veriscene.world.scene import Box, Item, Scene
+from veriscene.worlds import read
 from veriscene.worlds.nlvr import decode, picture
-from veriscene.worlds.nlvr.kinds import SCENE_KINDS
+from veriscene.worlds.nlvr.looks import SCENE_KINDS, Color, Shape, Size, make_item
 from veriscene.worlds.nlvr.picture_files import with_pictures
 from veriscene.worlds.nlvr.raster import BOX_PITCH, pixels
 
@@ -28,7 +29,7 @@ def contents(scene: Scene) -> list[set[Item]]:
 
 
 def square(x: int, y: int, size: Size = Size.SMALL) -> Item:
-    return Item(x, y, size, Shape.SQUARE, Color.BLACK)
+    return make_item(x, y, size, Shape.SQUARE, Color.BLACK)
 
 
 def with_first_box(*items: Item) -> Scene:
@@ -41,12 +42,12 @@ def test_pictures_of_the_corpus_are_decoded_exactly(nlvr_folder: Path, split: st
     images = nlvr_folder / split / "images"
     if not images.is_dir():
         pytest.skip(f"{images} is absent: the corpus is here without its pictures")
-    examples = with_pictures(nlvr.read(nlvr.split_file(nlvr_folder, split)), images, split)
+    examples = with_pictures(read(split_file(nlvr_folder, split)), images, split)
     wrong = []
     for example in examples if count is None else random.Random(0).sample(examples, count):
-        read = picture.read(example.picture)  # type: ignore[arg-type]
-        decoded = decode.scene(read)
-        if contents(decoded) != contents(example.scene) or not np.array_equal(pixels(decoded)[..., :3], read):
+        shown = picture.read(example.picture)  # type: ignore[arg-type]
+        decoded = decode.scene(shown)
+        if contents(decoded) != contents(example.scene) or not np.array_equal(pixels(decoded)[..., :3], shown):
             wrong.append(example.identifier)
     assert wrong == []
 
@@ -67,7 +68,7 @@ def test_items_come_in_reading_order_of_their_first_pixels(scene: Scene) -> None
         starts = []
         for item in box.items:
             left = number * BOX_PITCH + item.x
-            extent = rendered[item.y : item.y + item.size.value, left : left + item.size.value, 0]
+            extent = rendered[item.y : item.y + item.width, left : left + item.width, 0]
             row, column = np.argwhere(extent != 211)[0] if (extent != 211).any() else (0, 0)
             starts.append((item.y + row, item.x + column))
         assert starts == sorted(starts)
@@ -138,7 +139,7 @@ def test_the_largest_square_does_not_always_fit() -> None:
 @pytest.mark.parametrize(("x", "y"), [(40, 40), (60, 40)])
 def test_items_whose_extents_overlap_are_refused(x: int, y: int) -> None:
     """Beside the tip of a large triangle there is room for a small square, but no scene has items that overlap."""
-    picture = pixels(with_first_box(Item(40, 40, Size.LARGE, Shape.TRIANGLE, Color.BLUE)))
+    picture = pixels(with_first_box(make_item(40, 40, Size.LARGE, Shape.TRIANGLE, Color.BLUE)))
     assert (picture[y : y + 10, x : x + 10] == picture[0, 0]).all()
     picture[y : y + 10, x : x + 10, :3] = 0
     with pytest.raises(InputError, match=r"box 1, pixel .*: no item fits here"):

@@ -14,16 +14,17 @@ import numpy as np
 import pytest
 
 from samples import drawn_scene
+from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.language.execution import compile_expression
-from veriscene.language.notation import Statement, parse, read_programs
+from veriscene.language.program import Statement, read_programs
+from veriscene.world.examples import normalized
 from veriscene.world.scene import Item, Scene
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds import parse
 from veriscene.worlds.nlvr.grammar import draw
-from veriscene.worlds.nlvr.kinds import SCENE_KINDS, SceneKind
+from veriscene.worlds.nlvr.looks import SCENE_KINDS, SceneKind
 from veriscene.worlds.nlvr.near_miss import labelled_scenes
 from veriscene.worlds.nlvr.scene_drawing import draw_scenes
-from veriscene.worlds.nlvr.synthetic import normalized
 from veriscene.worlds.nlvr.wordings.habits import HABITS, rewrite
 from veriscene.worlds.nlvr.wordings.sentences import some_sentence
 from veriscene.worlds.nlvr.wordings.wording import Voice
@@ -104,7 +105,7 @@ def _holds_number_of(phrase: str, items: tuple[Item, ...]) -> bool:
 
 
 def _fits(words: list[str], item: Item, items: tuple[Item, ...]) -> Iterable[bool]:
-    names = {item.color.name.lower(), "item", "items", "block", "blocks", "object", "objects"}
+    names = {item["color"], "item", "items", "block", "blocks", "object", "objects"}
     names |= {"at", "as", "the", "its", "their"}
     if item.y == min(other.y for other in items):
         names.add("top")
@@ -127,7 +128,10 @@ def _compared(determiner: str, number: int) -> bool:
 def test_every_program_has_a_value_on_every_scene_of_its_kind(full: list[Statement]) -> None:
     for number, statement in enumerate(full[:3000]):
         scene = drawn_scene(number, statement.kind)
-        assert compile_expression(statement.program.expression)(scene) in (True, False), statement.text
+        assert compile_expression(statement.program.expression, statement.program.language.place)(scene) in (
+            True,
+            False,
+        ), statement.text
 
 
 def test_statements_vary_and_each_kind_keeps_to_its_own_words(full: list[Statement]) -> None:
@@ -221,7 +225,7 @@ def test_readings_are_those_of_the_public_programs(nlvr_folder: Path, full: list
         return tuple(map(parse(program).holds, seen[kind]))
 
     agreed = []
-    for statement in read_programs(path):
+    for statement in read_programs(path, worlds.language()):
         text, program = canonical(statement)
         if ours := drawn.get((statement.kind, text)):
             agreed.append(truths(statement.kind, ours) == truths(statement.kind, program))
@@ -235,7 +239,7 @@ def test_the_readings_are_those_of_nlvr(nlvr_folder: Path, full: list[Statement]
     drawn = {normalized(statement.text): statement for statement in full}
     agreed = [
         drawn[text].program.holds(example.scene) is example.label
-        for example in nlvr.read(nlvr_folder / "train" / "train.json")
+        for example in worlds.read(nlvr_folder / "train" / "train.json")
         if (text := " ".join(normalized(example.statement).split())) in drawn
     ]
     print(f"{sum(agreed)} of {len(agreed)} labels agree")

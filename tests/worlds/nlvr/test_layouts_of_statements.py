@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.layout import MOST_STEPS, Layout, Module, layout
+from veriscene.language.module_layout import MAX_STEPS, Layout, Module
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import WORD
+from veriscene.worlds import read
+from veriscene.worlds.nlvr.layout import layout
 
 ARGUMENTS = {
     Module.FIND: 0,
@@ -24,7 +27,7 @@ VERDICTS = {Module.COUNT, Module.COUNT_ALL, Module.BOTH}
 
 
 def words_of(statement: str) -> list[str]:
-    return nlvr.WORD.findall(statement.lower())
+    return WORD.findall(statement.lower())
 
 
 def written(words: list[str], steps: Layout, number: int = -1) -> str:
@@ -95,7 +98,7 @@ def test_layouts_of_some_statements(statement: str, expected: str) -> None:
 
 
 def assert_valid(words: list[str], steps: Layout) -> None:
-    assert 3 <= len(steps) <= MOST_STEPS
+    assert 3 <= len(steps) <= MAX_STEPS
     used = [argument for step in steps for argument in step.arguments]
     for number, step in enumerate(steps):
         assert len(step.arguments) == ARGUMENTS[step.module]
@@ -108,7 +111,7 @@ def assert_valid(words: list[str], steps: Layout) -> None:
 
 
 def test_every_train_statement_has_a_valid_layout(nlvr_folder: Path) -> None:
-    for statement in {example.statement for example in nlvr.read(nlvr.split_file(nlvr_folder, "train"))}:
+    for statement in {example.statement for example in read(split_file(nlvr_folder, "train"))}:
         words = words_of(statement)
         assert_valid(words, layout(words))
 

@@ -6,10 +6,11 @@ import numpy as np
 
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
-from veriscene.language.notation import parse
+from veriscene.language.bulk.near_misses import find_pairs
 from veriscene.world.scene import Scene
-from veriscene.worlds.nlvr.near_miss import find_pairs
+from veriscene.worlds import parse
 from veriscene.worlds.nlvr.scene_drawing import draw_scenes
+from veriscene.worlds.nlvr.scene_editing import edit_scenes
 
 PROGRAMS = [
     parse(text)
@@ -34,7 +35,7 @@ def test_pairs_differ_in_one_edit_that_changes_the_truth() -> None:
     programs = [BulkProgram(program) for program in PROGRAMS]
     truths = np.concatenate([program.holds(scenes) for program in programs])
     holds = [program.holds for program in programs]
-    pairs = find_pairs(rng, holds, starts, owners, truths, wanted=6, rounds=12)
+    pairs = find_pairs(rng, edit_scenes, holds, starts, owners, truths, wanted=6, rounds=12)
     counts = np.bincount(pairs.statements, minlength=len(PROGRAMS))
     assert counts.tolist() == [6, 6, 6, 0]
     assert [pairs.truths[pairs.statements == number].sum() for number in range(3)] == [3, 3, 3], "from both sides"
@@ -48,5 +49,6 @@ def test_pairs_differ_in_one_edit_that_changes_the_truth() -> None:
 def test_without_starts_there_are_no_pairs() -> None:
     scenes, nothing = draw_scenes(np.random.default_rng(1), "tower", 0), np.empty(0, int)
     holds = [BulkProgram(PROGRAMS[0]).holds]
-    pairs = find_pairs(np.random.default_rng(1), holds, scenes, nothing, nothing.astype(bool), wanted=3, rounds=2)
+    rng, truths = np.random.default_rng(1), nothing.astype(bool)
+    pairs = find_pairs(rng, edit_scenes, holds, scenes, nothing, truths, wanted=3, rounds=2)
     assert len(pairs.truths) == len(pairs.before) == len(pairs.after) == 0

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from samples import random_scene
 from strategies import examples
 from veriscene.errors import InputError
-from veriscene.world.scene import parse_scene
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world import examples as nlvr
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import Example
+from veriscene.worlds.nlvr.looks import WORLD
 
 
 def record(**changes: Any) -> dict[str, Any]:
     example = Example("1-0", "There is a box.", random_scene(random.Random(3), most=3), True, "7")
-    return {**nlvr.to_record(example), **changes}
+    return {**nlvr.to_record(example, WORLD), **changes}
 
 
 def with_item(**changes: Any) -> dict[str, Any]:
@@ -34,9 +35,9 @@ def with_item(**changes: Any) -> dict[str, Any]:
 )
 def test_writing_and_reading_gives_the_same_examples(tmp_path_factory: Any, corpus: list[Example]) -> None:
     path = tmp_path_factory.mktemp("corpus") / "dev.json"
-    nlvr.write(path, corpus)
+    nlvr.write(path, corpus, WORLD)
     if corpus:
-        assert nlvr.read(path) == corpus
+        assert nlvr.read(path, WORLD) == corpus
 
 
 ITEM = {"y_loc": 0, "size": 10, "type": "circle", "color": "Black"}
@@ -81,7 +82,7 @@ def test_each_damage_has_its_own_message_with_file_and_line(name: str, tmp_path:
     path = tmp_path / "dev.json"
     path.write_text(json.dumps(record(identifier="0-0")) + "\n" + json.dumps(damaged) + "\n")
     with pytest.raises(InputError) as error:
-        nlvr.read(path)
+        nlvr.read(path, WORLD)
     assert str(error.value).startswith(f"{path}:2: ") and message in str(error.value)
     assert "\n" not in str(error.value) and len(str(error.value)) < len(str(path)) + 250
 
@@ -107,7 +108,7 @@ def test_each_damage_has_its_own_message_with_file_and_line(name: str, tmp_path:
 def test_damage_to_a_whole_file_is_one_problem(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "dev.json"
     path.write_bytes(content)
-    (problem,) = (found for found in nlvr.scan(path) if isinstance(found, InputError))
+    (problem,) = (found for found in nlvr.scan(path, WORLD) if isinstance(found, InputError))
     assert str(problem).startswith(str(path) + (message if message.startswith(":") else "")) and message in str(problem)
 
 
@@ -115,7 +116,7 @@ def test_scan_yields_valid_examples_and_every_problem_in_file_order(tmp_path: Pa
     path = tmp_path / "dev.json"
     lines = [record(identifier="0-0"), record(label="maybe", sentence=""), record(identifier="0-1"), with_item(size=5)]
     path.write_text("\n".join(json.dumps(line) for line in lines))
-    found = [x.place if isinstance(x, Example) else str(x.where).split(": ")[0] for x in nlvr.scan(path)]
+    found = [x.place if isinstance(x, Example) else str(x.where).split(": ")[0] for x in nlvr.scan(path, WORLD)]
     assert found == [f"{path}:{line}" for line in (1, 2, 2, 3, 4, 4, 4)]
 
 
@@ -123,11 +124,11 @@ def test_problems_and_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     path = tmp_path / "dev.json"
     path.write_text("{broken\n" * 50)
     monkeypatch.setattr(nlvr, "MAX_PROBLEMS", 10)
-    *problems, last = nlvr.scan(path)
+    *problems, last = nlvr.scan(path, WORLD)
     assert len(problems) == 10 and str(last) == f"{path}: too many problems; stopped after line 10"
     path.write_text("\n" * 50)
     monkeypatch.setattr(nlvr, "MAX_LINES", 10)
-    (problem,) = nlvr.scan(path)
+    (problem,) = nlvr.scan(path, WORLD)
     assert str(problem) == f"{path}: too many lines; at most 10 are read"
 
 
@@ -135,7 +136,7 @@ def test_a_scene_file_holds_boxes_or_a_record(tmp_path: Path) -> None:
     path, boxes = tmp_path / "scene.json", record()["structured_rep"]
     for value in (boxes, record(), {"structured_rep": boxes}):
         path.write_text(json.dumps(value, indent=1))
-        assert nlvr.read_scene_file(path) == parse_scene(boxes)
+        assert nlvr.read_scene_file(path, WORLD) == WORLD.parse(boxes)
     for text, message in (
         ('{"structured_rep": [], "structured_rep": []}', "duplicate key 'structured_rep'"),
         ("{}", "structured_rep: is missing"),
@@ -144,9 +145,9 @@ def test_a_scene_file_holds_boxes_or_a_record(tmp_path: Path) -> None:
     ):
         path.write_text(text)
         with pytest.raises(InputError, match=rf"^{path}: {message}"):
-            nlvr.read_scene_file(path)
+            nlvr.read_scene_file(path, WORLD)
     with pytest.raises(InputError, match=r"^/dev/zero: is too large"):
-        nlvr.read_scene_file("/dev/zero")
+        nlvr.read_scene_file("/dev/zero", WORLD)
 
 
 def test_the_hidden_split_has_neither_label_nor_directory(tmp_path: Path) -> None:
@@ -154,17 +155,17 @@ def test_the_hidden_split_has_neither_label_nor_directory(tmp_path: Path) -> Non
     bare = record()
     del bare["label"], bare["directory"]
     path.write_text(json.dumps(bare))
-    (example,) = nlvr.read(path)
+    (example,) = nlvr.read(path, WORLD)
     assert example.label is None and example.directory is None
 
 
 def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
-        nlvr.read(tmp_path / "none.json")
+        nlvr.read(tmp_path / "none.json", WORLD)
     with pytest.raises(InputError, match="is a folder"):
-        nlvr.read(tmp_path)
+        nlvr.read(tmp_path, WORLD)
     with pytest.raises(InputError, match="has no dev split"):
-        nlvr.split_file(tmp_path, "dev")
+        split_file(tmp_path, "dev")
 
 
 @given(st.dictionaries(st.from_regex(r"[0-9]{1,4}-[0-3]", fullmatch=True), st.booleans()))
@@ -186,5 +187,5 @@ def test_bad_prediction_files_are_refused(text: str, message: str, tmp_path: Pat
 
 
 def test_the_real_corpus_is_read_whole(nlvr_folder: Path) -> None:
-    sizes = {split: len(nlvr.read(nlvr.split_file(nlvr_folder, split))) for split in ("train", "dev", "test")}
+    sizes = {split: len(nlvr.read(split_file(nlvr_folder, split), WORLD)) for split in ("train", "dev", "test")}
     assert sizes["dev"] == 989 and sizes["test"] == 990 and sizes["train"] in (12408, 12410)

@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from strategies import scenes
-from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
+from veriscene.world.scene import Box, Scene
+from veriscene.worlds import read
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, Color, Shape, Size, make_item
 from veriscene.worlds.nlvr.raster import BOX_PITCH, boxes, pixels
 
 
 @pytest.mark.parametrize(("split", "count"), [("dev", None), ("test", None), ("train", 300)])
 def test_pictures_of_the_corpus_are_reproduced_bit_for_bit(nlvr_folder: Path, split: str, count: int | None) -> None:
-    examples = nlvr.read(nlvr.split_file(nlvr_folder, split))
+    examples = read(split_file(nlvr_folder, split))
     if count is not None:
         examples = random.Random(0).sample(examples, count)
     images = nlvr_folder / split / "images"
@@ -77,7 +79,7 @@ def test_every_item_at_every_x_keeps_its_pixels() -> None:
     kinds = [(size, shape, color) for size in Size for shape in Shape for color in Color]
     digest, distinct = hashlib.sha256(), set()
     for size, shape, color in kinds:
-        rows = [Box((Item(x, 0, size, shape, color),)) for x in range(BOX_EXTENT - size.value + 1)]
+        rows = [Box((make_item(x, 0, size, shape, color),)) for x in range(BOX_EXTENT - size.extent + 1)]
         drawn = boxes([Scene((row, row, row)) for row in rows])
         digest.update(drawn.tobytes())
         distinct.add(drawn[0].tobytes())
@@ -87,7 +89,7 @@ def test_every_item_at_every_x_keeps_its_pixels() -> None:
 
 def test_a_picture_belongs_to_its_caller() -> None:
     """Writing into a result must not change what is drawn next."""
-    item = Item(0, 0, Size.LARGE, Shape.CIRCLE, Color.BLUE)
+    item = make_item(0, 0, Size.LARGE, Shape.CIRCLE, Color.BLUE)
     scene = Scene((Box((item,)), Box((replace(item, x=40),)), Box((item,))))
     before = pixels(scene).copy()
     pixels(scene)[:] = 0
@@ -96,5 +98,5 @@ def test_a_picture_belongs_to_its_caller() -> None:
 
 
 def _extent(item: Item, number: int) -> tuple[slice, slice]:
-    left, size = item.x + number * BOX_PITCH, item.size.value
+    left, size = item.x + number * BOX_PITCH, item.width
     return slice(item.y, item.y + size), slice(left, left + size)

@@ -9,20 +9,22 @@ from hypothesis import strategies as st
 
 from samples import drawn_scene
 from veriscene.language.bulk.arrays import SceneArrays
-from veriscene.world.scene import TOUCHING, Box, Scene, parse_scene, scene_to_json
-from veriscene.worlds.nlvr.kinds import MAX_SCATTERED, SCENE_KINDS, SceneKind, tower_colors
-from veriscene.worlds.nlvr.scene_drawing import are_towers, draw_scenes, from_floor_up
+from veriscene.world.edits import tower_of
+from veriscene.world.scene import Box, Scene
+from veriscene.worlds.nlvr.looks import SCENE_KINDS, TOUCHING, WORLD, SceneKind
+from veriscene.worlds.nlvr.scene_drawing import MAX_BLOCKS, MAX_SCATTERED, are_towers, by_kind, draw_scenes
 from veriscene.worlds.nlvr.scene_editing import edit_scenes
 
 
 def check_valid(scenes: SceneArrays, kind: SceneKind) -> None:
     for scene in scenes.scenes():
-        assert parse_scene(scene_to_json(scene)) == scene  # inside the box, 1 to 8 items, no overlaps
+        assert WORLD.parse(WORLD.to_json_scene(scene)) == scene  # inside the box, 1 to 8 items, no overlaps
         for box in scene.boxes:
             assert len(box.items) <= MAX_SCATTERED
             assert all(a.distance(b) >= TOUCHING for a in box.items for b in box.items if a is not b)
         if kind == "tower":
-            assert all(tower_colors(box) for box in scene.boxes)
+            assert all(tower_of(WORLD, box.items) == box.items for box in scene.boxes)
+            assert all(len(box.items) <= MAX_BLOCKS and box.items[0].x == 40 for box in scene.boxes)
     assert (are_towers(scenes) == (kind == "tower")).all()
     assert ((scenes.fields == 0) | scenes.mask).all(), "empty slots are zero"
 
@@ -60,16 +62,21 @@ def test_walls_corners_and_neighbours_are_touched_often_enough() -> None:
     boxes = [box for scene in scenes for box in scene.boxes]
     items = [item for box in boxes for item in box.items]
     touching = [
-        any(one.touches(other) for other in box.items if other is not one) for box in boxes for one in box.items
+        any(WORLD.touches(one, other) for other in box.items if other is not one) for box in boxes for one in box.items
     ]
     assert 3 < len(items) / len(boxes) < 4
-    assert 0.3 < sum(bool(item.walls()) for item in items) / len(items) < 0.55
-    assert 0.03 < sum(len(item.walls()) == 2 for item in items) / len(items) < 0.1
+    assert 0.3 < sum(bool(WORLD.walls_of(item)) for item in items) / len(items) < 0.55
+    assert 0.03 < sum(len(WORLD.walls_of(item)) == 2 for item in items) / len(items) < 0.1
     assert 0.08 < sum(touching) / len(touching) < 0.25
-    assert 0.1 < sum(len({item.color for item in scene.items}) < 3 for scene in scenes) / len(scenes) < 0.5
+    assert 0.1 < sum(len({item["color"] for item in scene.items}) < 3 for scene in scenes) / len(scenes) < 0.5
 
 
-def test_blocks_in_any_order_are_listed_from_the_floor_up() -> None:
+def test_scenes_are_sorted_by_kind_and_blocks_are_listed_from_the_floor_up() -> None:
     scene = drawn_scene(3, "tower")
     first, second, third = (Box(box.items[::-1]) for box in scene.boxes)
-    assert from_floor_up(SceneArrays.of([Scene((first, second, third))])).scenes() == [scene]
+    scattered = drawn_scene(4, "scatter")
+    sorted_scenes = by_kind(SceneArrays.of(WORLD, [scattered, Scene((first, second, third))]))
+    assert {kind: scenes.scenes() for kind, scenes in sorted_scenes.items()} == {
+        "tower": [scene],
+        "scatter": [scattered],
+    }

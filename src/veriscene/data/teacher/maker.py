@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from veriscene import worlds
 from veriscene.data.teacher.statements import Taught
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import Array, SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
-from veriscene.worlds.nlvr.kinds import SCENE_KINDS, SceneKind
-from veriscene.worlds.nlvr.near_miss import find_pairs
-from veriscene.worlds.nlvr.scene_drawing import are_towers, draw_scenes, from_floor_up
+from veriscene.language.bulk.near_misses import find_pairs
+from veriscene.world.random_scenes import random_edit, random_scene
+from veriscene.world.schema import World
 
 STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow
 LABELLED_PER_BLOCK = 4096
 MAX_SHOWN = 120  # characters of a program in an error
-KINDS: tuple[SceneKind | None, ...] = (*SCENE_KINDS, None)
 FRESH_SCENES = 1024  # of each kind, drawn anew each epoch
 MIN_STARTS, STARTS_PER_PAIR = 24, 6  # of walks: most edits do not change the truth
 ROUNDS, ROUNDS_WITHOUT_CONTRAST = 6, 12  # of edits; the latter where no scene with one of the truths is known
@@ -45,11 +46,33 @@ class Made:
         )
 
 
-def pools_of(scenes: SceneArrays) -> dict[SceneKind, SceneArrays]:
-    """Sorts scenes by kind; towers get their blocks from the floor up."""
-    upright = from_floor_up(scenes)
-    towers = are_towers(upright)
-    return {"tower": upright[np.flatnonzero(towers)], "scatter": scenes[np.flatnonzero(~towers)]}
+# ---------------------------------------------------------------- scenes of any world
+
+
+def pools_of(scenes: SceneArrays) -> dict[str | None, SceneArrays]:
+    """Returns the scenes of each kind that statements can be about; worlds without kinds have a single one, None."""
+    sort = worlds.ability(scenes.world, "scenes_by_kind")
+    return {None: scenes} if sort is None else sort(scenes)
+
+
+def draw_scenes(world: World, rng: np.random.Generator, kind: str | None, count: int) -> SceneArrays:
+    """Returns random scenes of a kind."""
+    draw = worlds.ability(world, "draw_scenes")
+    if draw is not None:
+        drawn: SceneArrays = draw(rng, kind, count)
+        return drawn
+    one_by_one = random.Random(int(rng.integers(2**62)))
+    return SceneArrays.of(world, [random_scene(world, one_by_one) for _ in range(count)])
+
+
+def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
+    """Returns each scene with one random small edit, or as it is if none is possible."""
+    edit = worlds.ability(scenes.world, "edit_scenes")
+    if edit is not None:
+        edited: SceneArrays = edit(rng, scenes)
+        return edited
+    one_by_one = random.Random(int(rng.integers(2**62)))
+    return SceneArrays.of(scenes.world, [random_edit(scenes.world, scene, one_by_one) for scene in scenes.scenes()])
 
 
 @dataclass(frozen=True)
@@ -66,20 +89,21 @@ class Labelled:
 class Maker:
     """`make(epoch, block)` is deterministic, so any process may make any block."""
 
+    world: World
     statements: Sequence[Taught]
-    pools: Mapping[SceneKind, SceneArrays]
+    pools: Mapping[str | None, SceneArrays]  # by kind
     labelled: Labelled | None
     seed: int
     near_misses: float
     generated: float
     _truths: dict[int, Array] = field(default_factory=dict, init=False)  # bits: of each statement on its pool
     _programs: dict[int, BulkProgram] = field(default_factory=dict, init=False)
-    _fresh: dict[tuple[int, SceneKind | None], SceneArrays] = field(default_factory=dict, init=False)
+    _fresh: dict[tuple[int, str | None], SceneArrays] = field(default_factory=dict, init=False)
     _labelled_orders: dict[int, Array] = field(default_factory=dict, init=False)  # by epoch
     _both: SceneArrays | None = field(default=None, init=False)  # the pools, for statements about any kind of scene
 
     def __post_init__(self) -> None:
-        alike: dict[tuple[SceneKind | None, int], list[int]] = {}
+        alike: dict[tuple[str | None, int], list[int]] = {}
         for number, statement in enumerate(self.statements):
             alike.setdefault((statement.kind, statement.scenes), []).append(number)
         size = STATEMENTS_PER_BLOCK
@@ -123,6 +147,7 @@ class Maker:
         starts = [choice.balanced(rng, max(MIN_STARTS, STARTS_PER_PAIR * wanted)) for choice in choices]
         pairs = find_pairs(
             rng,
+            edit_scenes,
             [self._program(number).holds for number in numbers],
             known[np.concatenate(starts)],
             np.repeat(np.arange(len(choices)), [len(start) for start in starts]),
@@ -151,8 +176,8 @@ class Maker:
             self._programs[number] = BulkProgram(self.statements[number].program)
         return self._programs[number]
 
-    def _pool(self, kind: SceneKind | None) -> SceneArrays:
-        if kind is not None:
+    def _pool(self, kind: str | None) -> SceneArrays:
+        if kind in self.pools:
             return self.pools[kind]
         if self._both is None:
             self._both = SceneArrays.concatenated(self.pools.values())
@@ -165,16 +190,18 @@ class Maker:
             self._truths[number] = np.packbits(self._program(number).holds(pool))
         return np.unpackbits(self._truths[number], count=len(pool)).astype(bool)
 
-    def _fresh_scenes(self, epoch: int, kind: SceneKind | None) -> SceneArrays:
+    def _fresh_scenes(self, epoch: int, kind: str | None) -> SceneArrays:
         """Draws scenes of this epoch; none if only those of the corpus are wanted and there are some."""
         if not self.generated and len(self._pool(kind)):
             return self._pool(kind)[:0]
         key = epoch, kind
         if key not in self._fresh:
-            kinds: Iterable[SceneKind] = SCENE_KINDS if kind is None else (kind,)
-            rng = np.random.default_rng([self.seed, epoch, 2**32, KINDS.index(kind)])
+            kinds = list(self.pools) if kind is None else [kind]
+            rng = np.random.default_rng([self.seed, epoch, 2**32, [*self.pools, None].index(kind)])
             self._fresh = {known: scenes for known, scenes in self._fresh.items() if known[0] == epoch}
-            self._fresh[key] = SceneArrays.concatenated(draw_scenes(rng, each, FRESH_SCENES) for each in kinds)
+            self._fresh[key] = SceneArrays.concatenated(
+                draw_scenes(self.world, rng, each, FRESH_SCENES) for each in kinds
+            )
         return self._fresh[key]
 
     # ------------------------------------------------------------ the corpus's own examples

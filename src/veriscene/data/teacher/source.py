@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from veriscene import models
+from veriscene import models, worlds
 from veriscene.config import Config, TeacherConfig
 from veriscene.data.augmentation import drop_words
 from veriscene.data.batch import Batch
@@ -29,12 +29,12 @@ from veriscene.data.teacher.workers import Workers, usable_cores
 from veriscene.data.typing_errors import mistype_words
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
-from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.language.bulk.arrays import ITEM, STATE, SceneArrays
 from veriscene.language.program import Program
 from veriscene.models.base import Progress, silent
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.kinds import MAX_BLOCKS
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import Example
+from veriscene.world.schema import World
 
 SAMPLE_BLOCKS = 4  # on which models are prepared
 
@@ -54,6 +54,7 @@ class TeacherSource(Source):
     def __init__(
         self,
         config: Config,
+        world: World,
         *,
         statements: Sequence[Taught],
         train: Sequence[Example],
@@ -75,7 +76,7 @@ class TeacherSource(Source):
         texts = [*(each.text for each in statements), *(example.statement for example in labelled_train)]
         vocabulary = vocabulary or vocabulary_of(texts, config.data)
         self.coverage = vocabulary.coverage(texts)
-        self.encoder = models.encoder(config, vocabulary)
+        self.encoder = models.encoder(config, vocabulary, world)
         self.maker = self._make_maker(train, labelled_train)
         # Everything but scenes depends on the statement alone, so it is encoded once.
         by_statement = replace(self.encoder, inputs=self.encoder.inputs - {Input.ITEMS})
@@ -83,7 +84,7 @@ class TeacherSource(Source):
         self.lengths = self.table.statement.lengths  # stays on the CPU, where batches are drawn
         self.dev = self.encoder(labelled(dev, "dev"))
         self.workers = Workers(self.maker, _worker_count(self.teacher))
-        self.store = Store(self._inputs())
+        self.store = Store(world, self._inputs())
         self._next: tuple[int, Future[Prepared]] | None = None
         if models.MODELS[config.model.name].is_fitted:
             self.train = self._encode(self._wait_for(0).made, torch.device("cpu"), torch.Generator().manual_seed(0))
@@ -101,22 +102,32 @@ class TeacherSource(Source):
         progress: Progress = silent,
         *,
         vocabulary: Vocabulary | None = None,
+        world: World | None = None,
     ) -> TeacherSource:
-        """Takes statements from program files and the grammar, scenes and dev examples from a corpus folder."""
-        teacher = config.teacher
-        train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
+        """Takes statements from program files and the grammar, scenes and dev examples from a corpus folder. The world
+        is that of the corpus unless another one is given."""
+        teacher, world = config.teacher, world or worlds.of_corpus(folder)
+        train, dev = (worlds.read(split_file(folder, split), world) for split in ("train", "dev"))
         if not train:
             raise InputError("the train split holds no examples", where=folder)
-        statements = [each for path in programs for each in read_statements(path, scenes=teacher.scenes)]
+        statements = [each for path in programs for each in read_statements(path, world, scenes=teacher.scenes)]
         known = [each.text for each in statements]
-        statements += draw_statements(teacher, _worker_count(teacher), progress, known=known)
+        statements += draw_statements(world, teacher, _worker_count(teacher), progress, known=known)
         progress(1, 1)
         supervision = "programs" if programs else "synthetic"
-        return cls(config, statements=statements, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary)
+        return cls(
+            config, world, statements=statements, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary
+        )
 
     def _make_maker(self, train: Sequence[Example], labelled_train: Sequence[Example]) -> Maker:
-        scenes = SceneArrays.of([example.scene for example in train])
-        own = None
+        world = self.encoder.world
+        scenes = SceneArrays.of(world, [example.scene for example in train])
+        pools, own = pools_of(scenes), None
+        for each in self.statements:
+            if each.kind is not None and each.kind not in pools:
+                what = f"{each.text!r:.80} is about scenes of the kind {each.kind!r:.40}"
+                kinds = ", ".join(filter(None, pools))
+                raise InputError(what, allowed=f"choose from {kinds}" if kinds else f"{world.name} has no kinds")
         if labelled_train:
             taught = sum(each.scenes for each in self.statements)
             own = Labelled(
@@ -126,8 +137,9 @@ class TeacherSource(Source):
                 count=round(taught * self.teacher.labels / (1 - self.teacher.labels)),
             )
         return Maker(
+            world=world,
             statements=self.statements,
-            pools=pools_of(scenes),
+            pools=pools,
             labelled=own,
             seed=self.teacher.seed,
             near_misses=self.teacher.near_misses,
@@ -146,6 +158,7 @@ class TeacherSource(Source):
 
     def _inputs(self) -> Iterator[bytes]:
         """Yields all that determines scenes and labels of each epoch; they are the same for every `training.seed`."""
+        yield repr(self.encoder.world).encode()
         yield repr({key: value for key, value in asdict(self.teacher).items() if key != "workers"}).encode()
         for each in self.statements:
             yield f"{each.kind} {each.scenes} {each.program.text}".encode()
@@ -216,10 +229,11 @@ class TeacherSource(Source):
         threading.Thread(target=run, daemon=True).start()
 
     def _sizes(self, made: Made) -> Tensor:
-        """Returns what batches are grouped by, to save padding: first whether a box is fuller than a tower can be, then
-        the statement's length. A model of pairs of items takes a quarter of the time for half the items."""
+        """Returns what batches are grouped by, to save padding: first whether a box is more than half full, then the
+        statement's length. A model of pairs of items takes a quarter of the time for half the items."""
         lengths = self.lengths[torch.from_numpy(made.statements).long()]
-        is_full = torch.from_numpy(made.scenes.mask[:, :, MAX_BLOCKS:].any(axis=(1, 2)))
+        half = made.scenes.layout.items // 2
+        is_full = torch.from_numpy(made.scenes.mask[:, :, half:].any(axis=(1, 2)))
         return lengths + (1 + int(self.lengths.max())) * is_full
 
     def _encode(self, made: Made, device: torch.device, generator: torch.Generator) -> Batch:
@@ -230,8 +244,7 @@ class TeacherSource(Source):
         corpus = self.table.map(lambda tensor: tensor[which])
         items = None
         if Input.ITEMS in self.encoder.inputs:
-            fields = torch.from_numpy(made.scenes.fields).to(device)
-            items = in_reading_order(Items.of_fields(*fields), self.encoder.order, generator)
+            items = in_reading_order(_items(made.scenes, device), self.encoder.order, generator)
         return replace(corpus, items=items, labels=torch.from_numpy(made.labels).to(device).float())
 
     def _remark(self, made: Made) -> str:
@@ -250,6 +263,14 @@ class TeacherSource(Source):
         for each in self.statements:
             meanings.setdefault(plain(each.text), set()).add(each.program)
         return [text for text, programs in meanings.items() if len(programs) > 1]
+
+
+def _items(scenes: SceneArrays, device: torch.device) -> Items:
+    world, fields = scenes.world, torch.from_numpy(scenes.fields).to(device)
+    columns = {name: fields[place] for name, place in scenes.layout.columns.items()}
+    has_all_boxes = world.boxes[0] == world.boxes[1]
+    boxes = None if has_all_boxes else torch.from_numpy(scenes.box_mask.sum(axis=1)).to(device)
+    return Items.of_fields(world, columns, fields[STATE] == ITEM, boxes)
 
 
 def _worker_count(teacher: TeacherConfig) -> int:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from veriscene import worlds
 from veriscene.config import TeacherConfig
 from veriscene.data.teacher.workers import Workers
 from veriscene.errors import InputError
-from veriscene.language.notation import Statement, read_programs
-from veriscene.language.program import Program
-from veriscene.worlds.nlvr import grammar
-from veriscene.worlds.nlvr.kinds import SceneKind
+from veriscene.language.program import Program, Statement, read_programs
+from veriscene.world.schema import World
 
 MAX_ROUNDS = 200  # of drawing as many statements as are wanted
 MIN_NEW_SHARE, MAX_BARREN_ROUNDS = 0.01, 3  # with fewer new statements, in so many rounds, it is not worth going on
@@ -28,11 +27,11 @@ Progress = Callable[[int, int], None]
 class Taught:
     text: str
     program: Program
-    kind: SceneKind | None  # of the scenes that it is about; None: both
+    kind: str | None  # of the scenes that it is about; None: any
     scenes: int  # an epoch
 
 
-def check_files(paths: Sequence[Path]) -> None:
+def check_files(paths: Sequence[Path], world: World | None = None) -> None:
     """Raises InputError unless a teacher could read these files, so that nothing else is done before."""
     for number, path in enumerate(paths):
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -40,12 +39,12 @@ def check_files(paths: Sequence[Path]) -> None:
             raise InputError("is not a regular file", where=path, allowed="save the programs to a file first")
         if path.resolve() in (other.resolve() for other in paths[:number]):
             raise InputError("is given twice", where=path, allowed="give each file of programs once")
-        read_programs(path)
+        read_programs(path, worlds.language(world))
 
 
-def read_statements(path: Path, *, scenes: int) -> list[Taught]:
+def read_statements(path: Path, world: World, *, scenes: int) -> list[Taught]:
     """Reads the statements of a JSON lines file, in order; raises InputError with the first invalid line's number."""
-    return [Taught(each.text, each.program, each.kind, scenes) for each in read_programs(path)]
+    return [Taught(each.text, each.program, each.kind, scenes) for each in read_programs(path, worlds.language(world))]
 
 
 def plain(text: str) -> str:
@@ -55,8 +54,9 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Draws statements of the grammar in blocks, as a worker process does."""
+    """Draws statements of a world's grammar in blocks, as a worker process does."""
 
+    world: World
     level: str
     seed: int
     blocks: int
@@ -65,11 +65,12 @@ class Drawing:
     def make(self, epoch: int, block: int) -> list[Statement]:
         """Draws one block; `epoch` is the number of times that all blocks were drawn before."""
         rng = random.Random(f"{self.seed} {epoch} {block}")
-        return [grammar.draw(rng, self.level) for _ in range(self.size)]
+        draw = worlds.require(self.world, "draw_statement", "grammar, from which a teacher could draw statements")
+        return [draw(rng, self.level) for _ in range(self.size)]
 
 
 def draw_statements(
-    teacher: TeacherConfig, workers: int, progress: Progress, *, known: Iterable[str] = ()
+    world: World, teacher: TeacherConfig, workers: int, progress: Progress, *, known: Iterable[str] = ()
 ) -> list[Taught]:
     """Draws statements of the grammar with different texts; none is `known`, as that text may have another program.
 
@@ -80,7 +81,7 @@ def draw_statements(
         return []
     taken = {plain(text) for text in known}
     size = min(count, STATEMENTS_PER_BLOCK)
-    drawing = Drawing(teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
+    drawing = Drawing(world, teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
     with closing(Workers(drawing, workers)) as processes:
         barren = 0  # rounds in a row
         for number in range(MAX_ROUNDS):

@@ -20,6 +20,7 @@ import veriscene
 from veriscene import files
 from veriscene.data.teacher.maker import Made
 from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.world.schema import World
 
 MAX_BYTES = 10 << 30  # of all teachers; those that were used longest ago are removed
 
@@ -35,7 +36,8 @@ def _code() -> bytes:
 class Store:
     """The folder of one teacher: of what follows from these inputs and from the code that makes it."""
 
-    def __init__(self, inputs: Iterable[bytes]) -> None:
+    def __init__(self, world: World, inputs: Iterable[bytes]) -> None:
+        self.world = world
         digest = hashlib.sha256(_code())
         for each in inputs:
             digest.update(each + b"\0")
@@ -50,7 +52,8 @@ class Store:
                 if not len(kept["statements"]) == len(kept["labels"]) == kept["scenes"].shape[1]:
                     raise ValueError("arrays of different lengths")
                 one_sided, near_misses = tuple(kept["one_sided"].tolist()), int(kept["near_misses"])
-                made = Made(kept["statements"], kept["labels"], SceneArrays(kept["scenes"]), one_sided, near_misses)
+                scenes = SceneArrays(self.world, kept["scenes"])
+                made = Made(kept["statements"], kept["labels"], scenes, one_sided, near_misses)
             with suppress(OSError):
                 os.utime(self.folder)  # so that what is in use is removed last
             return made

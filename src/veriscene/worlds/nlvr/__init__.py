@@ -15,10 +15,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
+    import random
+
+    import numpy as np
+
+    from veriscene.language.bulk.arrays import SceneArrays
     from veriscene.language.language import Extension
+    from veriscene.language.program import Statement
     from veriscene.world.examples import Example
     from veriscene.world.scene import Scene
     from veriscene.world.schema import World
+    from veriscene.worlds.nlvr.looks import SceneKind
     from veriscene.worlds.nlvr.raster import Pixels
 
 
@@ -106,6 +113,34 @@ def picture_from_file(path: Path) -> Pixels:
     return picture.of_any_size(path)
 
 
+<<<<<<< HEAD
+def draw_statement(rng: random.Random, level: str) -> Statement:
+    """Returns a random statement of the grammar, with its program and the kind of scene that it is about."""
+    from veriscene.worlds.nlvr import grammar
+
+    return grammar.draw(rng, level)
+
+
+def scenes_by_kind(scenes: SceneArrays) -> dict[SceneKind, SceneArrays]:
+    """Returns the scenes of each kind. Towers get their blocks from the floor up."""
+    from veriscene.worlds.nlvr import scene_drawing
+
+    return scene_drawing.by_kind(scenes)
+
+
+def draw_scenes(rng: np.random.Generator, kind: SceneKind, count: int) -> SceneArrays:
+    """Returns random scenes of a kind."""
+    from veriscene.worlds.nlvr import scene_drawing
+
+    return scene_drawing.draw_scenes(rng, kind, count)
+
+
+def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
+    """Returns each scene with one random small edit, which keeps its kind."""
+    from veriscene.worlds.nlvr import scene_editing
+
+    return scene_editing.edit_scenes(rng, scenes)
+=======
 def draw_example(rng: Random, kind: str | None = None) -> tuple[str, Scene, bool]:
     """Returns a random statement with a scene, and whether it is true of the scene; `kind` is tower or scatter."""
     import numpy as np
@@ -132,3 +167,4 @@ def decode_file(path: Path) -> Scene:
     from veriscene.worlds.nlvr.pictures import decode_file as decoded
 
     return decoded(path)
+>>>>>>> world

@@ -9,10 +9,11 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
+from veriscene import worlds
 from veriscene.config import LEVELS
 from veriscene.errors import InputError
-from veriscene.language.notation import Statement, parse
-from veriscene.worlds.nlvr.kinds import SCENE_KINDS, SceneKind
+from veriscene.language.program import Statement
+from veriscene.worlds.nlvr.looks import SCENE_KINDS, WORLD, SceneKind
 from veriscene.worlds.nlvr.wordings import habits
 from veriscene.worlds.nlvr.wordings.sentences import some_sentence
 from veriscene.worlds.nlvr.wordings.wording import Voice, Weighted, sentence
@@ -48,4 +49,4 @@ def draw(rng: random.Random, level: str = "full") -> Statement:
     words = phrase.words if simple else habits.rewrite(voice, phrase.words)
     capital = voice.chance(0.75) and not words.startswith(habits.LOST_CAPITAL)
     text = sentence(words, capital, full_stop=voice.chance(0.55))
-    return Statement(text=text, kind=kind, program=parse(phrase.meaning))
+    return Statement(text=text, kind=kind, program=worlds.parse(phrase.meaning, WORLD))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from importlib import resources
+from typing import Literal, get_args
 
 from veriscene.world.scene import Item
 from veriscene.world.schema import World
@@ -17,6 +18,9 @@ BOXES = WORLD.boxes[0]
 MAX_ITEMS = WORLD.items[1]
 TOUCHING = int(WORLD.touching)
 CLOSE = int(WORLD.close)
+
+SceneKind = Literal["tower", "scatter"]  # each box has a tower of blocks, or scattered items
+SCENE_KINDS: tuple[SceneKind, ...] = get_args(SceneKind)
 
 
 class Color(StrEnum):

@@ -12,31 +12,47 @@ from collections.abc import Callable
 
 import numpy as np
 
-from veriscene.language.bulk.arrays import COLOR, COLORS, FIELDS, SHAPE, SIZE, Array, SceneArrays, X, Y
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS
-from veriscene.worlds.nlvr.kinds import MAX_BLOCKS, MAX_SCATTERED
-from veriscene.worlds.nlvr.scene_drawing import EXTENTS, are_towers, fits, place, put, towers
+from veriscene.language.bulk.arrays import STATE, Array, SceneArrays
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, BOXES, MAX_ITEMS
+from veriscene.worlds.nlvr.scene_drawing import (
+    COLOR,
+    COLORS,
+    COLUMNS,
+    EXTENTS,
+    MAX_BLOCKS,
+    MAX_SCATTERED,
+    SHAPE,
+    SIZE,
+    X,
+    Y,
+    are_towers,
+    as_scenes,
+    fits,
+    place,
+    put,
+    towers,
+)
 
-# Changes some boxes (field, box, slot) in place; `which` are their numbers.
+# Changes some boxes (column, box, slot) in place; `which` are their numbers.
 Edit = Callable[[np.random.Generator, Array, Array], None]
 
 
 def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
     """Returns each scene with one small edit."""
-    boxes = scenes.fields.copy().reshape(len(FIELDS), -1, MOST_ITEMS)
+    boxes = scenes.fields.copy().reshape(COLUMNS, -1, MAX_ITEMS)
     tower = are_towers(scenes)
     for kind, edits in ((tower, TOWER_EDITS), (~tower, SCATTER_EDITS)):
         scene = np.flatnonzero(kind)
         drawn = rng.integers(0, len(edits) + 1, len(scene))
-        which = scene * BOXES_PER_SCENE + rng.integers(0, BOXES_PER_SCENE, len(scene))
+        which = scene * BOXES + rng.integers(0, BOXES, len(scene))
         for number, edit in enumerate(edits):
             edit(rng, boxes, which[drawn == number])
         _swap_looks(rng, boxes, scene[drawn == len(edits)])
-    return SceneArrays(boxes.reshape(scenes.fields.shape))
+    return as_scenes(boxes)
 
 
 def _counts(boxes: Array, which: Array) -> Array:
-    return np.count_nonzero(boxes[SIZE, which], axis=1)
+    return np.count_nonzero(boxes[STATE, which], axis=1)
 
 
 def _pick(rng: np.random.Generator, counts: Array) -> Array:
@@ -46,33 +62,33 @@ def _pick(rng: np.random.Generator, counts: Array) -> Array:
 
 def _swap_looks(rng: np.random.Generator, boxes: Array, scene: Array) -> None:
     """Swaps colour and shape of two items in different boxes."""
-    here = rng.integers(0, BOXES_PER_SCENE, len(scene))
-    there = (here + rng.integers(1, BOXES_PER_SCENE, len(scene))) % BOXES_PER_SCENE
-    one, other = scene * BOXES_PER_SCENE + here, scene * BOXES_PER_SCENE + there
+    here = rng.integers(0, BOXES, len(scene))
+    there = (here + rng.integers(1, BOXES, len(scene))) % BOXES
+    one, other = scene * BOXES + here, scene * BOXES + there
     slot, other_slot = _pick(rng, _counts(boxes, one)), _pick(rng, _counts(boxes, other))
-    for field in (COLOR, SHAPE):
-        mine, theirs = boxes[field, one, slot], boxes[field, other, other_slot]
-        boxes[field, one, slot], boxes[field, other, other_slot] = theirs, mine
+    for column in (COLOR, SHAPE):
+        mine, theirs = boxes[column, one, slot], boxes[column, other, other_slot]
+        boxes[column, one, slot], boxes[column, other, other_slot] = theirs, mine
 
 
 # ---------------------------------------------------------------- scattered items
 
 
-def _change_look(field: int) -> Edit:
+def _change_look(column: int) -> Edit:
     def edit(rng: np.random.Generator, boxes: Array, which: Array) -> None:
         slot = _pick(rng, _counts(boxes, which))
-        boxes[field, which, slot] = _another(rng, boxes[field, which, slot])
+        boxes[column, which, slot] = _another(rng, boxes[column, which, slot])
 
     return edit
 
 
 def _another(rng: np.random.Generator, numbers: Array) -> Array:
     """Draws one of the two other colours, shapes or sizes."""
-    return (numbers + rng.integers(1, len(COLORS), len(numbers), np.uint8)) % len(COLORS)
+    return (numbers + rng.integers(1, COLORS, len(numbers), np.uint8)) % COLORS
 
 
 def _taken_out(boxes: Array, which: Array, slot: Array) -> tuple[Array, Array]:
-    """Returns one item of each box, as (field, box), and the boxes without it."""
+    """Returns one item of each box, as (column, box), and the boxes without it."""
     rest = boxes[:, which]
     item = rest[:, np.arange(len(which)), slot].astype(np.int16)
     rest[:, np.arange(len(which)), slot] = 0
@@ -82,27 +98,28 @@ def _taken_out(boxes: Array, which: Array, slot: Array) -> tuple[Array, Array]:
 def _resize(rng: np.random.Generator, boxes: Array, which: Array) -> None:
     slot = _pick(rng, _counts(boxes, which))
     item, rest = _taken_out(boxes, which, slot)
-    size = EXTENTS[_another(rng, np.searchsorted(EXTENTS, item[SIZE]).astype(np.uint8))]
+    size = _another(rng, item[SIZE].astype(np.uint8))
+    before, after = EXTENTS[item[SIZE]], EXTENTS[size]
     # An item at the right wall or on the floor stays there.
-    x, y = (np.where(item[at] + item[SIZE] == BOX_EXTENT, BOX_EXTENT - size, item[at]) for at in (X, Y))
-    free = fits(x, y, size, rest)
+    x, y = (np.where(item[at] + before == BOX_EXTENT, BOX_EXTENT - after, item[at]) for at in (X, Y))
+    free = fits(x, y, after, rest)
     put(boxes, which[free], slot[free], [v[free] for v in (x, y, size, item[SHAPE], item[COLOR])])
 
 
 def _move(rng: np.random.Generator, boxes: Array, which: Array) -> None:
     slot = _pick(rng, _counts(boxes, which))
     item, rest = _taken_out(boxes, which, slot)
-    x, y, found = place(rng, rest, item[SIZE])
-    put(boxes, which[found], slot[found], [v[found] for v in (x, y, *item[SIZE:])])
+    x, y, found = place(rng, rest, EXTENTS[item[SIZE]])
+    put(boxes, which[found], slot[found], [v[found] for v in (x, y, item[SIZE], item[SHAPE], item[COLOR])])
 
 
 def _add(rng: np.random.Generator, boxes: Array, which: Array) -> None:
     """The new item takes a random slot, and the one that was there the first free one."""
     counts = _counts(boxes, which)
     which, counts = which[counts < MAX_SCATTERED], counts[counts < MAX_SCATTERED]
-    shape, color = rng.integers(0, len(COLORS), (2, len(which)))
-    size = EXTENTS[rng.integers(0, len(EXTENTS), len(which))]
-    x, y, found = place(rng, boxes[:, which], size)
+    shape, color = rng.integers(0, COLORS, (2, len(which)))
+    size = rng.integers(0, len(EXTENTS), len(which))
+    x, y, found = place(rng, boxes[:, which], EXTENTS[size])
     which, end = which[found], counts[found]
     slot = _pick(rng, end + 1)
     boxes[:, which, end] = boxes[:, which, slot]
@@ -136,7 +153,7 @@ _LEVELS = np.arange(MAX_BLOCKS)
 
 
 def _add_block(rng: np.random.Generator, colors: Array, heights: Array) -> tuple[Array, Array]:
-    level, new = _pick(rng, heights + 1)[:, None], rng.integers(0, len(COLORS), (len(colors), 1), np.uint8)
+    level, new = _pick(rng, heights + 1)[:, None], rng.integers(0, COLORS, (len(colors), 1), np.uint8)
     lower = np.take_along_axis(colors, np.maximum(_LEVELS - (level < _LEVELS), 0), axis=1)
     return np.where(level == _LEVELS, new, lower), heights + 1
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from veriscene import files
 from veriscene.config import LEVELS
-from veriscene.data import corpora
 from veriscene.errors import InputError
-from veriscene.language.notation import Statement
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.language.program import Statement
+from veriscene.world import examples
+from veriscene.world.corpus import DESCRIPTION
+from veriscene.world.examples import Example, normalized
 from veriscene.worlds.nlvr.grammar import draw
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.near_miss import labelled_scenes
-from veriscene.worlds.nlvr.wordings.wording import NUMBER_WORDS
 
 SPLITS = ("train", "dev", "test")
 MIN_STATEMENTS, MAX_STATEMENTS = 10, 1_000_000
@@ -81,7 +81,7 @@ def build(statements: int, seed: int, level: str = "full", progress: Progress | 
     return corpus
 
 
-PARTS = (*SPLITS, "programs", corpora.DESCRIPTION)  # entries of a corpus folder
+PARTS = (*SPLITS, "programs", DESCRIPTION)  # entries of a corpus folder
 
 
 def write(folder: str | Path, corpus: Corpus) -> None:
@@ -89,9 +89,9 @@ def write(folder: str | Path, corpus: Corpus) -> None:
     folder = Path(folder)
     count = sum(map(len, corpus.statements.values()))
     description = {"supervision": "synthetic", "statements": count, "level": corpus.level, "seed": corpus.seed}
-    files.write_text(folder / corpora.DESCRIPTION, json.dumps(description) + "\n")
+    files.write_text(folder / DESCRIPTION, json.dumps(description) + "\n")
     for split in SPLITS:
-        nlvr.write(folder / split / f"{split}.json", corpus[split])
+        examples.write(folder / split / f"{split}.json", corpus[split], WORLD)
         lines = (
             json.dumps({"sentence": statement.text, "kind": statement.kind, "program": statement.program.text}) + "\n"
             for statement in corpus.statements[split]
@@ -102,12 +102,3 @@ def write(folder: str | Path, corpus: Corpus) -> None:
 def program_file(folder: Path, split: str) -> Path:
     """Returns the file with the programs of a split, which `--teacher` reads."""
     return folder / "programs" / f"{split}.jsonl"
-
-
-def normalized(text: str) -> str:
-    """Returns the text without differences in case, whitespace, full stop, digits and the spelling of colour."""
-    words = text.lower().replace("colour", "color").removesuffix(".").split()
-    return " ".join(_DIGITS.get(word, word) for word in words)
-
-
-_DIGITS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from veriscene.worlds.nlvr.kinds import SceneKind
+from veriscene.worlds.nlvr.looks import SceneKind
 from veriscene.worlds.nlvr.wordings import nouns, walls
 from veriscene.worlds.nlvr.wordings import quantifiers as q
 from veriscene.worlds.nlvr.wordings.nouns import COLORS, SHAPES

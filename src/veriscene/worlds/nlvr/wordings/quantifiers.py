@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from veriscene.worlds.nlvr.kinds import SceneKind
+from veriscene.worlds.nlvr.looks import SceneKind
 from veriscene.worlds.nlvr.wordings.wording import (
     ALL_BOXES,
     ALL_ITEMS,

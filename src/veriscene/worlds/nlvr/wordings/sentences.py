@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from veriscene.worlds.nlvr.kinds import SceneKind
+from veriscene.worlds.nlvr.looks import SceneKind
 from veriscene.worlds.nlvr.wordings import boxes, comparisons, nouns, towers, walls
 from veriscene.worlds.nlvr.wordings import quantifiers as q
 from veriscene.worlds.nlvr.wordings.nouns import COLORS, SHAPES

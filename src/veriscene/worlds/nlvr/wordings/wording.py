@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from veriscene.worlds.nlvr.kinds import SceneKind
+from veriscene.worlds.nlvr.looks import SceneKind
 
 Option = TypeVar("Option")
 Weighted = Sequence[tuple[int, Option]]
