@@ -164,9 +164,7 @@ def predict(
     statement: Annotated[str | None, typer.Option(help="The statement to judge.")] = None,
     scene: Annotated[
         Path | None,
-        typer.Option(
-            readable=False, help="JSON file: the boxes, or an object with `scene`."
-        ),
+        typer.Option(readable=False, help="JSON file: the boxes, or an object with `scene`."),
     ] = None,
     image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
     eyes: Eyes = False,

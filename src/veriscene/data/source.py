@@ -114,8 +114,11 @@ class CorpusSource(Source):
         vocabulary: Vocabulary | None = None,
         world: World | None = None,
     ) -> CorpusSource:
-        """The train and dev splits of a corpus folder, whose world is the corpus's unless another is given. Models of pixels see its pictures, which must then be complete;
-        the pictures of a split without a folder `images` are rendered."""
+        """Opens the train and dev splits of a corpus folder, in the corpus's world unless another is given.
+
+        Models of pixels see its pictures, which must then be complete; the pictures of a split without a folder
+        `images` are rendered.
+        """
         reads_pixels = Input.PIXELS in models.MODELS[config.model.name].inputs
         world = world or worlds.of_corpus(folder)
         splits: list[list[Example]] = []
