@@ -216,13 +216,15 @@ def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
             verdict = judge(Question.from_json(record))
         except InputError as error:
             failed += 1
-            output.say(str(error.at(f"standard input, line {number}")))
+            output.say(f"veriscene: {error.at(f'standard input, line {number}')}")
             print(json.dumps({**name, "error": str(error)}), flush=True)
             continue
         unknown = verdict.unknown_words
         output.warn_unknown_words({word: near for word, near in unknown.items() if word not in warned})
         warned.update(unknown)
         print(json.dumps({**name, **verdict.to_json(attention=attention)}), flush=True)
+    if not lines:
+        raise InputError("is empty", where="standard input", allowed="send JSON lines, or use --statement and --scene")
     if failed:
         raise InputError(f"{failed:,} of {lines:,} questions could not be judged", where="standard input")
 

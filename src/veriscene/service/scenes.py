@@ -8,6 +8,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from veriscene.errors import InputError
 from veriscene.judge.judge import Judge
 from veriscene.judge.question import parse_image
@@ -16,8 +18,8 @@ from veriscene.world import drawing
 from veriscene.world.scene import Scene, not_allowed, parse_scene, scene_to_json
 from veriscene.worlds.nlvr import decode, picture, raster
 from veriscene.worlds.nlvr.grammar import draw
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS
 from veriscene.worlds.nlvr.near_miss import labelled_scenes
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS
 
 FORMATS = ("png", "svg")
 
@@ -70,7 +72,9 @@ def draw_example(judge: Judge, rng: random.Random, kind: str | None = None) -> d
     wanted = kind or rng.choice(SCENE_KINDS)
     while True:
         statement = draw(rng)
-        scenes = labelled_scenes(rng, statement) if statement.kind == wanted else None
+        if statement.kind != wanted:
+            continue
+        (scenes,) = labelled_scenes(np.random.default_rng(rng.getrandbits(64)), [statement])
         if scenes:
             return to_json(statement.text, *rng.choice(scenes))
 

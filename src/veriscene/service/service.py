@@ -106,8 +106,6 @@ class Service:
 
     async def explain(self, record: Record) -> dict[str, Any]:
         judge = self._batcher(record).judge
-        if "image" in record:
-            raise InputError("a picture cannot be explained", where="image", allowed="send the scene; see /api/decode")
         abandoned = threading.Event()
 
         def check(done: int, total: int) -> None:
@@ -117,7 +115,7 @@ class Service:
         def search() -> dict[str, Any]:
             with _locating(record):
                 question = self._read(record)
-            return explain(judge, question, most_judgements=self.limits.judgements, progress=check).to_json()
+                return explain(judge, question, most_judgements=self.limits.judgements, progress=check).to_json()
 
         try:
             return await self.jobs.run(search)

@@ -31,6 +31,13 @@ def _random_box(world: World, rng: random.Random) -> Box:
     return Box(tuple(items))
 
 
+def random_item(world: World, rng: random.Random) -> Item:
+    """Returns an item with random values at a random place."""
+    item = _place(world, rng, ())
+    assert item is not None  # every place is free
+    return item
+
+
 def _place(world: World, rng: random.Random, others: Sequence[Item]) -> Item | None:
     """An item with random values at a random free place, or None if none was found."""
     values: dict[str, Any] = {attribute.name: _value(attribute, rng) for attribute in world.attributes}
