@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "veriscene"
 PACKAGES = (
-    *("errors", "files", "hub", "config", "world", "language", "worlds", "data", "models", "metrics", "judge"),
+    *("errors", "files", "output", "hub", "config", "world", "language", "worlds", "data", "models", "metrics", "judge"),
     *("training", "report", "service", "lab", "cli"),
 )
 

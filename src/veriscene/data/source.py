@@ -17,7 +17,7 @@ from veriscene.data import corpora
 from veriscene import models
 from veriscene.config import Config, DataConfig
 from veriscene.errors import InputError
-from veriscene.models.base import Progress, silent
+from veriscene.output import Progress, silent
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.corpus import Example
 from veriscene.worlds.nlvr.picture_files import with_pictures

@@ -13,7 +13,7 @@ from veriscene.config import Config, presets
 from veriscene.data.vocabulary import SPECIAL
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.metrics.accuracy import Scores
-from veriscene.training.settings import has_effect
+from veriscene.models.settings import has_effect
 
 SPLITS = {
     "dev": "dev (optimistic: the weights were chosen on it)",

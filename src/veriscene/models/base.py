@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
@@ -17,18 +17,14 @@ from veriscene.data.encoder import Input
 from veriscene.errors import InputError
 from veriscene.models.layers.coordinates import COORDINATES
 from veriscene.models.layers.pooling import POOLINGS
+from veriscene.output import Progress as Progress
+from veriscene.output import Say as Say
+from veriscene.output import silent as silent
 
 # Ten times the paper's largest model. A training step of BiATT-Pointer at that size and batch 256 takes 12 GB; a typing
 # error asks for a hundred times as much, and a process that uses up all memory is killed without a message.
 MOST_WEIGHTS = 100_000_000
 INFERENCE_BATCH = 256
-
-Say = Callable[[str], None]
-Progress = Callable[[int, int], None]  # done, total
-
-
-def silent(*_: object) -> None:
-    """Tells the user nothing."""
 
 
 class Order(Enum):

@@ -15,7 +15,7 @@ from veriscene.metrics.faults import Fault, Programs, WrongStatement, wrong_stat
 from veriscene.metrics.judged import Judged
 from veriscene.report import charts, pictures
 from veriscene.report.document import document, facts
-from veriscene.training.progress import LogLine
+from veriscene.training.log import LogLine
 from veriscene.world.drawing import definitions
 from veriscene.worlds.nlvr.corpus import Example
 

@@ -17,8 +17,8 @@ from veriscene.errors import InputError
 from veriscene.models.base import Model, Order, judge_in_batches
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder
+from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import BEST, SEEDS, Checkpoint
-from veriscene.training.initial import load_initial
 
 WEIGHT = 0.5  # of the models; the rest is what the program says
 BATCH = 4096
@@ -31,8 +31,7 @@ def load_models(name_or_folder: str, student: ModelConfig, encoder: Encoder) -> 
     if not name_or_folder:
         return []
     names: list[str | Path] = [*_seeds(Path(name_or_folder))] or [name_or_folder]
-    found = [load_initial(each, student) for each in names]
-    loaded = [each for each in found if each is not None]
+    loaded = [checkpoints.load(each) for each in names]
     for each in loaded:
         if each.encoder.vocabulary != encoder.vocabulary:
             raise InputError("was trained with another vocabulary", where=name_or_folder, allowed=_ALLOWED)

@@ -19,16 +19,16 @@ from veriscene import models
 from veriscene.config import Config, TeacherConfig
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import SceneArrays
-from veriscene.models.base import Progress, silent
+from veriscene.output import Progress, silent
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.corpus import Example
 from veriscene.data.augmentation import drop_words
 from veriscene.data.batch import Batch
+from veriscene.data.corpora import SUPERVISION
 from veriscene.data.encoder import Input, in_reading_order
 from veriscene.data.items import Items
 from veriscene.data.typing_errors import mistype_words
 from veriscene.data.vocabulary import Vocabulary
-from veriscene.training.initial import supervision_of_both
 from veriscene.data.source import Epoch, Source, batches, labelled, vocabulary_of
 from veriscene.data.teacher.distillation import checksum, load_models, soften
 from veriscene.data.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
@@ -78,7 +78,7 @@ class TeacherSource(Source):
         distilled = load_models(self.teacher.distil, config.model, self.encoder)
         self.models = [each.model for each in distilled]
         for each in distilled:
-            self.supervision = supervision_of_both(self.supervision, each)
+            self.supervision = max(self.supervision, each.metrics["supervision"], key=SUPERVISION.index)
         self.maker = self._make_maker(train, labelled_train)
         # Everything but scenes depends on the statement alone, so it is encoded once.
         by_statement = replace(self.encoder, inputs=self.encoder.inputs - {Input.ITEMS})
