@@ -43,11 +43,11 @@ def size(default: int, meaning: str = "") -> int:
     return number(default, 1, 16_384, meaning)
 
 
-Any_ = TypeVar("Any_")
+Default = TypeVar("Default")
 
 
-def _setting(default: Any_, text: str, accepts: Callable[[Any], bool], meaning: str) -> Any_:
-    result: Any_ = field(default=default, metadata={ALLOWED: (text, accepts), MEANING: meaning})
+def _setting(default: Default, text: str, accepts: Callable[[Any], bool], meaning: str) -> Default:
+    result: Default = field(default=default, metadata={ALLOWED: (text, accepts), MEANING: meaning})
     return result
 
 
@@ -63,8 +63,6 @@ ORDER = (
     'The order in which items are read, and in which a pointer network first sees them. "random" is redrawn in every '
     "epoch; in inference it is a fixed order that depends only on what the box holds."
 )
-TEACHER_SCENES = "Scenes in an epoch for each statement of a program file. Many scenes in few epochs are made faster than few in many."
-WORKERS = "Processes that make examples. 0: one for each core but one."
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,8 @@ class TeacherConfig:
     statements: int = number(0, 0, 10**6, "Statements drawn from the grammar. 0: none.")
     level: str = choice("full", LEVELS, "Grammar of these statements.")
     seed: int = number(1, 0, 2**31, "Seed of statements and scenes, whatever training.seed is.")
-    scenes: int = number(192, 2, 10_000, TEACHER_SCENES)
+    # Many scenes in few epochs are made faster than few scenes in many: most of the work is done once per statement.
+    scenes: int = number(192, 2, 10_000, "Scenes in an epoch for each statement of a program file.")
     variants: int = number(0, 0, 1000, "Variants of each such statement, about other colours, shapes and numbers.")
     paraphrased: float = share(0.0, "Share of variants that are tried in other words, too.")
     grammar_scenes: int = number(96, 2, 10_000, "Scenes in an epoch for each statement of the grammar.")
@@ -95,7 +94,7 @@ class TeacherConfig:
     generated: float = number(0.25, 0.0, 1.0, "Share of scenes that are drawn anew; the others are the corpus's.")
     labels: float = number(0.0, 0.0, 0.99, "Share of examples that are the corpus's own, with their labels.")
     distil: str = ""  # a model, or a folder of seeds, whose mean probability is half of each label
-    workers: int = number(0, 0, 1024, WORKERS)
+    workers: int = number(0, 0, 1024, "Processes that make examples. 0: one for each core but one.")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from accelerate import Accelerator
+from veriscene.training.trainer import StepTrainer
 
 from veriscene.config import Config
 from veriscene.errors import InputError
@@ -21,7 +22,6 @@ from veriscene.lab import seeds
 from veriscene.models import load_preset
 from veriscene.training import run
 from veriscene.training.distributed import make_accelerator
-from veriscene.training.trainer import StepTrainer
 from veriscene.worlds.nlvr import corpus as nlvr
 
 SMALL = ["model.hidden=6", "model.embedding=8", "model.item=5", "model.joint=10", "model.mlp=8"]

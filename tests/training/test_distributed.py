@@ -13,13 +13,13 @@ import pytest
 import torch
 from accelerate import Accelerator
 from safetensors.torch import load_file
+from veriscene.training.progress import read_log
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene import files
 from veriscene.errors import InputError
 from veriscene.metrics import accuracy as metrics
 from veriscene.training import run
-from veriscene.training.progress import read_log
 from veriscene.worlds.nlvr import corpus as nlvr
 
 

@@ -6,11 +6,11 @@ import shlex
 from itertools import pairwise
 
 import pytest
+from veriscene.training.settings import check_changes, with_effect
 
 from veriscene.errors import InputError
 from veriscene.lab.settings import train_command
 from veriscene.models import load_preset
-from veriscene.training.settings import check_changes, with_effect
 
 EFFECTIVE = {
     "maxent": ["model.penalty=3", "data.minimum_count=2", "training.seed=2"],

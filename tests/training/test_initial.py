@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 from accelerate import Accelerator
+from veriscene.training.base import Trainer
+from veriscene.training.run_record import read_record
+from veriscene.training.trainer import StepTrainer
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene.config import Config
@@ -19,9 +22,6 @@ from veriscene.lab import plans, seeds
 from veriscene.lab.reproduce import Reproduction
 from veriscene.models import Model, load_preset
 from veriscene.training import run
-from veriscene.training.base import Trainer
-from veriscene.training.run_record import read_record
-from veriscene.training.trainer import StepTrainer
 
 SIZES = ["model.embedding=4", "model.hidden=4", "model.item=4"]
 TINY = [*SIZES, "training.batch=16", "training.epochs=1", "training.evaluate_every=4"]

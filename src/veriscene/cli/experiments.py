@@ -6,14 +6,13 @@ import json
 import shlex
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, PREPARING, AsJson, Changes, Seed, Teacher
+from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Teacher
 from veriscene.cli.paper import reproduce_paper
 from veriscene.errors import InputError
 from veriscene.lab.tuning import DEFAULT_SPACE, SPACE_FORMS
@@ -41,7 +40,7 @@ def reproduce(
     seeds: Annotated[int, typer.Option(min=3, help="Seeds per row; rows trained with fewer get the missing ones.")] = 3,
     teacher: Teacher = None,
     changes: Changes = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the expected time.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be trained.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train and score the rows of a table with several seeds each, and print it next to the published figures.
@@ -55,8 +54,6 @@ def reproduce(
     """
     from veriscene.lab.plans import PLANS
     from veriscene.lab.reproduce import Reproduction, planned
-    from veriscene.training.distributed import make_accelerator
-    from veriscene.training.progress import clock
 
     if plan not in (*PLANS, "paper"):
         raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join([*PLANS, 'paper'])}")
@@ -68,19 +65,17 @@ def reproduce(
         reproduce_paper(data, out or Path("runs"), rows or [], seeds, changes or [], dry_run=dry_run, as_json=as_json)
         return
     todo = planned(PLANS[plan], rows or [], seeds=seeds)
-    folder, accelerator = out or Path("runs") / plan, make_accelerator()
-    work = Reproduction(PLANS[plan], changes or [], data, folder, accelerator, teacher or [])
+    folder = out or Path("runs") / plan
+    work = Reproduction(PLANS[plan], changes or [], data, folder, output.make_machine(), teacher or [])
     if not rows:
         todo = _trainable(work, todo)
     work.check(todo)
-    left = work.expected_seconds_left(todo, lambda row, time: output.say(f"{row:<45} about {clock(time)}"))
-    total = output.expected_time(sum(left.values()), accelerator)
-    output.say(f"{len(left)} of {len(todo)} rows to train in {folder}, about {total}")
+    left = [row.name for row in todo if not work.is_done(row)]
+    output.say(f"{len(left)} of {len(todo)} rows to train in {folder}")
     if dry_run:
         return
     work.check_test_split()
-    with output.progress_bar(PREPARING) as progress:
-        table = _train_rows(replace(work, progress=progress), todo, plan, unfinished=left)
+    table = _train_rows(work, todo, plan, unfinished=left)
     output.result(json.dumps(table.to_json()) if as_json else table.markdown().rstrip("\n"))
 
 
@@ -97,7 +92,7 @@ def _trainable(work: Reproduction, rows: Sequence[Row]) -> list[Row]:
 def _train_rows(work: Reproduction, rows: Sequence[Row], plan: str, *, unfinished: Collection[str]) -> Table:
     """The table with all rows, which is also written after each."""
     for row in rows:
-        result = work.run_row(row, output.say)
+        result = work.run_row(row)
         if result is None:
             output.say("interrupted and saved; repeat the command to continue")
             raise typer.Exit(INTERRUPTED)
@@ -144,7 +139,7 @@ def tune(
     from veriscene.lab.settings import configure
     from veriscene.lab.tuning.space import Search
     from veriscene.lab.tuning.tune import tune as run_study
-    from veriscene.training.settings import check_changes
+    from veriscene.models.settings import check_changes
 
     output.require_one_process("tune")
     fixed = output.all_changes(changes, seed) + ([] if minutes is None else [f"training.minutes={minutes}"])
@@ -152,8 +147,9 @@ def tune(
     taught = bool(programs or config.teacher.statements)
     check_changes(changes or [], config.model, corpus_given=True, taught=taught)
     check_files(programs)
-    with output.progress_bar(PREPARING) as progress:
-        search = Search.plan(preset, data=data, changes=fixed, space=space or [], programs=programs, progress=progress)
+    terminal = output.terminal()
+    search = Search.plan(preset, data=data, changes=fixed, space=space or [], programs=programs, output=terminal)
+    terminal.finish()
     folder = out or Path("runs") / f"tune-{preset}"
     output.say(f"{trials} trials, {jobs} at a time; logs: {folder / 'trial-NNN.txt'}")
     best, interrupted = run_study(search, folder=folder, trials=trials, jobs=jobs, say=output.say)

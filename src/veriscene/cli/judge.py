@@ -102,9 +102,8 @@ def _judge(model: str, examples: Sequence[Example], *, eyes: bool) -> tuple[dict
     """Probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
     from veriscene.judge import ONNX, load
     from veriscene.judge.evaluate import probabilities
-    from veriscene.training.distributed import make_accelerator
 
-    accelerator = make_accelerator()
+    accelerator = output.make_machine().accelerator
     judge = load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device), eyes=eyes)
     unknown: dict[str, list[str]] = {}
     for statement in {example.statement: None for example in examples}:

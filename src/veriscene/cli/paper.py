@@ -26,27 +26,18 @@ def reproduce_paper(
     """Prints the plan with its expected time, then does what is missing of it; the result is the page."""
     from veriscene.lab.paper import Paper
     from veriscene.lab.paper.work import PAGE
-    from veriscene.training.distributed import make_accelerator
-    from veriscene.training.progress import clock
 
-    command, accelerator = shlex.join(["veriscene", *sys.argv[1:]]), make_accelerator()
-    paper = Paper(
-        rows, seeds=seeds, changes=changes, data=data, folder=folder, accelerator=accelerator, command=command
-    )
+    command, machine = shlex.join(["veriscene", *sys.argv[1:]]), output.make_machine()
+    paper = Paper(rows, seeds=seeds, changes=changes, data=data, folder=folder, machine=machine, command=command)
     paper.check()
     for name, reason in paper.lacking.items() if not rows else ():
         output.say(f"{name}: left out: {reason}")
-    for name in sorted(paper.waiting):
-        output.say(f"{name}: its time is known when its backbone is trained")
-    left = paper.expected_seconds_left(lambda part, seconds: output.say(f"{part:<45} about {clock(seconds)}"))
-    total = output.expected_time(sum(left.values()), accelerator)
-    output.say(
-        f"{len(left)} part{'' if len(left) == 1 else 's'} to do in {folder}, about {total}; the page: {folder / PAGE}"
-    )
+    left = paper.left()
+    output.say(f"{len(left)} part{'' if len(left) == 1 else 's'} to do in {folder}; the page: {folder / PAGE}")
     if dry_run:
         return
     try:
-        is_finished = paper.run(output.say)
+        is_finished = paper.run()
     except KeyboardInterrupt:
         is_finished = False
     if not is_finished:

@@ -25,9 +25,9 @@ from veriscene.lab.rendered import Draw, Rendered, Sample
 from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights
 from veriscene.models.vision.eyes import Eyes
+from veriscene.output import clock
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import EMA
-from veriscene.training.progress import clock
 from veriscene.world.scene import BOXES_PER_SCENE
 
 RENDERED_BACKBONE = "resnet50-rendered"

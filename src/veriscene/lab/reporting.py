@@ -14,15 +14,14 @@ from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.evaluate import judged, probabilities
 from veriscene.judge.judge import TorchJudge
-from veriscene.lab.settings import flat
 from veriscene.language.notation import read_programs
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.faults import by_sentence
 from veriscene.metrics.judged import Judged, first_per_statement, mistakes, typical
+from veriscene.models.settings import flat
 from veriscene.report import ReportedRun, majority, page
-from veriscene.training import run as runs
-from veriscene.training.progress import read_log
-from veriscene.training.run_record import read_record
+from veriscene.training.log import read_log
+from veriscene.training.spec import Record, scored_split
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.corpus import Example
 
@@ -58,7 +57,7 @@ def report_run(
     if target.is_file() and not _is_page(target):
         raise InputError("exists, and is no report", where=target, allowed="name another file with --out")
     meanings = None if programs is None else by_sentence(read_programs(programs))
-    splits = [runs.scored_split(folder) for folder in folders]
+    splits = [scored_split(folder) for folder in folders]
     examples = nlvr.read(splits[0][1])
     if len(folders) == 2 and nlvr.read(splits[1][1]) != examples:
         what = f"is scored on other examples ({splits[1][1]}) than {folders[0]} ({splits[0][1]})"
@@ -81,7 +80,7 @@ def _is_page(file: Path) -> bool:
 
 def _reported(run: Path, name: str, examples: list[Example], accelerator: Accelerator) -> ReportedRun:
     checkpoint = checkpoints.load(run, device=accelerator.device)
-    record, settings, judge = read_record(run), flat(checkpoint.config), TorchJudge(checkpoint)
+    record, settings, judge = Record.read(run), flat(checkpoint.config), TorchJudge(checkpoint)
     probability = probabilities(judge, examples, accelerator)
     every = [Judged(example, probability[example.identifier]) for example in examples]
     worst = first_per_statement(mistakes(every), lambda each: each.example.statement)[:SHOWN]
@@ -89,9 +88,9 @@ def _reported(run: Path, name: str, examples: list[Example], accelerator: Accele
     wrong, right = (judged(judge, [each.example for each in some]) for some in (worst, typical(every, SHOWN)))
     facts = [
         ("model", checkpoint.config.model.name),
-        ("preset", record.preset),
+        ("preset", record.spec.preset),
         ("supervision", record.supervision),
-        ("seed", str(record.config.training.seed)),
+        ("seed", str(record.spec.config.training.seed)),
         ("command", record.command),
         ("commit", record.commit or "unknown"),
         ("started", record.started),

@@ -7,12 +7,10 @@ row, when all its seeds are trained; seeds that are added later are judged by th
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-
-from accelerate import Accelerator
 
 from veriscene import files, models
 from veriscene.config import Config
@@ -21,12 +19,12 @@ from veriscene.data.teacher.statements import check_files
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.lab import seeds
 from veriscene.lab.plans import Plan, Row
-from veriscene.lab.settings import as_changes, configure, flat, train_command
+from veriscene.lab.settings import configure
 from veriscene.lab.table import Compared, Result, Table
 from veriscene.metrics.comparison import difference
-from veriscene.models.base import Progress, silent
-from veriscene.training.distributed import any_process, on_main_process
-from veriscene.training.estimate import expected_seconds
+from veriscene.models.settings import as_changes, flat, train_command
+from veriscene.training.distributed import Machine
+from veriscene.training.spec import Spec
 from veriscene.worlds.nlvr import corpus as nlvr
 
 
@@ -48,10 +46,9 @@ class Reproduction:
     changes: Sequence[str]  # of every row's settings
     data: Path
     folder: Path
-    accelerator: Accelerator
+    machine: Machine
     programs: Sequence[Path] = ()  # files with which some rows are taught
     elsewhere: Mapping[str, Path] = field(default_factory=dict)  # folders of rows that another plan trains, by name
-    progress: Progress = silent  # of preparing a row's examples
 
     def own(self, row: Row) -> Path:
         """The row's folder of seeds."""
@@ -59,6 +56,17 @@ class Reproduction:
 
     def configuration(self, row: Row) -> Config:
         return configure(row.preset, [*row.changes, *self.changes])
+
+    def spec(self, row: Row) -> Spec:
+        """What the row's seeds are trained with."""
+        before = self._initial(row)
+        return Spec(
+            config=self.configuration(row),
+            corpus=self.data.resolve(),
+            programs=tuple(path.resolve() for path in self.taught_by(row)),
+            initial=None if before is None else str(self.own(before).resolve()),
+            preset=row.preset,
+        )
 
     def taught_by(self, row: Row) -> Sequence[Path]:
         """The files of programs that teach the row; raises MissingRequirement if it needs some and there are none."""
@@ -92,11 +100,12 @@ class Reproduction:
             self.taught_by(row)
         configurations = {row.name: self.configuration(row) for row in rows}
         for row in planned(self.plan):
-            own, config = self.own(row), configurations.get(row.name)
+            own, is_trained = self.own(row), row.name in configurations
             if seeds.is_folder_of_seeds(own):
-                programs = None if config is None else self.taught_by(row)
-                seeds.check_same(own, self.data, config, programs)
-            elif config is not None:
+                # Rows that are not trained now may have been trained with other settings, but not on other data.
+                trained = replace(seeds.read(own).spec, corpus=self.data.resolve())
+                seeds.check_same(own, self.spec(row) if is_trained else trained)
+            elif is_trained:
                 files.check_empty(own, hint="name another folder with --out")
 
     def _check_changes(self) -> None:
@@ -124,44 +133,19 @@ class Reproduction:
         if "test" in self.splits:
             labelled(nlvr.read(nlvr.split_file(self.data, "test")), "test")
 
-    def expected_seconds_left(
-        self, rows: Sequence[Row], on_estimate: Callable[[str, float], None] = lambda name, seconds: None
-    ) -> dict[str, float]:
-        """Of the rows that are not done, by name; `on_estimate` is called as soon as one is known."""
-        left = {}
-        for row in rows:
-            if not self.is_done(row):
-                config, programs = self.configuration(row), self.taught_by(row)
-                seconds = expected_seconds(config, self.data, self.accelerator, programs=programs)
-                left[row.name] = seconds * seeds.left(self.own(row), row.seeds)
-                on_estimate(row.name, left[row.name])
-        return left
-
     def is_done(self, row: Row) -> bool:
         return seeds.is_summarised(self.own(row), row.seeds)
 
-    def run_row(self, row: Row, say: Callable[[str], None]) -> Result | None:
+    def run_row(self, row: Row) -> Result | None:
         """The row's result, trained now or earlier; None if it was interrupted."""
-        own, config, accelerator = self.own(row), self.configuration(row), self.accelerator
-        (is_begun,) = any_process(accelerator, accelerator.is_main_process and seeds.is_folder_of_seeds(own))
-        if not is_begun:
-            before = self._initial(row)
-            seeds.start(
-                config,
-                preset=row.preset,
-                data=self.data,
-                folder=own,
-                count=row.seeds,
-                accelerator=accelerator,
-                programs=self.taught_by(row),
-                initial=None if before is None else self.own(before),
-                progress=self.progress,
-            )
-        seeds.check_same(own, self.data, config, self.taught_by(row))
-        on_main_process(accelerator, lambda: seeds.extend(own, row.seeds))
-        if not self.is_done(row) and seeds.train(own, accelerator=accelerator, say=say, progress=self.progress) is None:
-            return None
-        return self._result(row)
+        own, machine = self.own(row), self.machine
+        (is_begun,) = machine.any(machine.is_main and seeds.is_folder_of_seeds(own))
+        if is_begun:
+            seeds.check_same(own, self.spec(row))
+            is_done = self.is_done(row) or seeds.resume(own, count=row.seeds, machine=machine) is not None
+        else:
+            is_done = seeds.start(self.spec(row), own, row.seeds, machine=machine) is not None
+        return self._result(row) if is_done else None
 
     def table(self, before: Table | None = None, *, changed: Collection[str] = ()) -> Table:
         """All finished rows, those of earlier calls included, and the plan's pairs of them.
@@ -202,14 +186,15 @@ class Reproduction:
     def _result(self, row: Row) -> Result:
         """Of a row that is done. Its command follows its own folder: earlier calls may have had other settings."""
         own = self.own(row)
-        scores = {s: seeds.judge(own, s, accelerator=self.accelerator, examples=e) for s, e in self._examples.items()}
+        scores = {s: seeds.judge(own, s, machine=self.machine, examples=e) for s, e in self._examples.items()}
         record = seeds.read(own)
-        usual = flat(models.load_preset(record.preset))
-        changes = as_changes({key: value for key, value in flat(record.config).items() if usual.get(key) != value})
+        spec = record.spec
+        usual = flat(models.load_preset(spec.preset))
+        changes = as_changes({key: value for key, value in flat(spec.config).items() if usual.get(key) != value})
         before = self._initial(row)
         options = ["--seeds", str(len(record.seeds)), *(["--init", before.folder] if before else [])]
-        options += [part for path in record.programs for part in ("--teacher", path.name)]
-        command = train_command(record.preset, "NLVR", changes, record.config, *options)
+        options += [part for path in spec.programs for part in ("--teacher", path.name)]
+        command = train_command(spec.preset, "NLVR", changes, spec.config, *options)
         return Result(row, scores["dev"], scores.get("test"), seeds.supervision(own), command)
 
     @cached_property

@@ -6,7 +6,6 @@ A folder of seeds holds spec.json, a run for each seed with its verdicts, and su
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from veriscene.lab.summary import Score, Summary
 from veriscene.metrics import accuracy as metrics
 from veriscene.training.distributed import Machine
 from veriscene.training.log import OnEvent
-from veriscene.training.spec import CORPUS, SPEC, Record, Spec, corpus_of, new_folder_hint
+from veriscene.training.spec import SPEC, Record, Spec, corpus_of, new_folder_hint
 from veriscene.training.train import train
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.corpus import Example
@@ -84,8 +83,6 @@ def _train_seed(own: Path, seed: int, record: Record, machine: Machine, on_event
         return True
     record.check_unchanged(own.parent)  # files may change while another seed is trained
     if machine.is_main:
-        if not is_begun and own.is_dir() and {path.name for path in own.iterdir()} <= {CORPUS}:
-            shutil.rmtree(own, ignore_errors=True)  # left by a crash before the run began
         for split in ("dev", "test"):  # verdicts of earlier weights would seem to belong to the new ones
             (own / f"{split}.csv").unlink(missing_ok=True)
     machine.output.say(f"{record.spec.preset}, seed {seed} of {', '.join(map(str, record.seeds))}: run {own}")

@@ -102,9 +102,9 @@ def listed(config: Config) -> list[Setting]:
 def reference() -> str:
     """docs/settings.md: every setting with its default, its range and its meaning."""
     parts = [
-        "# Settings\n\nWritten by `veriscene settings --markdown`. A configuration is a preset or a TOML file with these"
-        " sections; `--set section.key=value` changes one setting. `veriscene settings PRESET` prints the values of a"
-        " preset.\n"
+        "# Settings\n\nWritten by `veriscene settings --markdown`. A configuration is a preset or a TOML file with"
+        " these sections; `--set section.key=value` changes one setting. `veriscene settings PRESET` prints the values"
+        " of a preset.\n"
     ]
     for section, kind in (("training", TrainingConfig), ("data", DataConfig), ("teacher", TeacherConfig)):
         parts.append(f"## {section}\n\n{_table(_of(section, kind()))}")

@@ -110,21 +110,22 @@ def train(
     folder = Path(machine.from_main(str(name)))
     with ExitStack() as stack:
         if resume:
-            if Record.read(folder).spec != spec:
-                raise InputError("was started with other settings", where=folder, allowed="name another folder")
             stack.enter_context(machine.locked(folder))
+            record = Record.read(folder)
+            if record.spec != spec:
+                raise InputError("was started with other settings", where=folder, allowed="name another folder")
         else:
-            fill, hint = [CORPUS, SPEC, LOG, TENSORBOARD], new_folder_hint(folder)
+            fill, hint = [SPEC, CORPUS, LOG, TENSORBOARD], new_folder_hint(folder)
             stack.enter_context(machine.created(folder, fill=fill, hint=hint))
-            if spec.corpus is None:
-                machine.on_main(lambda: _make_corpus(folder, spec.config, machine.output))
+            record = Record.new(spec, machine)
+            machine.on_main(lambda: record.write(folder))
         stack.callback(machine.output.finish)
+        corpus = spec.corpus or folder / CORPUS
+        if spec.corpus is None:
+            machine.on_main(lambda: _make_corpus(corpus, spec.config, machine.output))
         initial = load_initial(spec)
-        source = stack.enter_context(
-            closing(open_source(spec, spec.corpus or folder / CORPUS, initial, machine.output))
-        )
-        if not resume:
-            machine.on_main(lambda: Record.new(spec, machine, supervision=source.supervision).write(folder))
+        source = stack.enter_context(closing(open_source(spec, corpus, initial, machine.output)))
+        machine.on_main(lambda: replace(record, supervision=source.supervision).write(folder))
         run = Run(spec.config, folder, source, machine, on_event)
         if models.MODELS[spec.config.model.name].is_fitted:
             return _fit_at_once(run, stop_after)
@@ -223,9 +224,12 @@ class Run:
 
 
 def _make_corpus(folder: Path, config: Config, output: Output) -> None:
-    data = config.data
-    made = synthetic.build(data.statements, seed=data.corpus_seed, level=data.level, progress=output.progress)
-    synthetic.write(folder / CORPUS, made)
+    """Makes the synthetic corpus of a run, completely or not at all, unless an earlier call has made it."""
+    if not folder.exists():
+        data = config.data
+        made = synthetic.build(data.statements, seed=data.corpus_seed, level=data.level, progress=output.progress)
+        with files.replacing(folder) as partial:
+            synthetic.write(partial, made)
 
 
 def _fit_at_once(run: Run, stop_after: StopAfter) -> Result:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from accelerate import Accelerator
-
 from veriscene import files
 from veriscene.errors import MissingRequirement
 from veriscene.judge import load
@@ -15,7 +13,7 @@ from veriscene.judge.checkpoint import SUMMARY
 from veriscene.judge.evaluate import judged, probabilities
 from veriscene.metrics import require_matplotlib
 from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, typical
-from veriscene.training.distributed import any_process, on_main_process
+from veriscene.training.distributed import Machine
 from veriscene.worlds.nlvr.corpus import Example
 
 MODEL = "BiATT-Pointer"
@@ -39,15 +37,15 @@ class Drawer:
     folder: Path
     models: Mapping[str, Path]  # folders of seeds by row, whether or not they are trained
     dev: Sequence[Example]
-    accelerator: Accelerator
+    machine: Machine
 
     def outdated(self, trained: Sequence[str]) -> list[Figure]:
         """Those whose rows are trained, and that were not drawn since."""
         ready = [figure for figure in FIGURES if set(figure.rows) <= set(trained)]
         if not ready:
             return []
-        main = self.accelerator.is_main_process
-        flags = any_process(self.accelerator, *(main and not self._is_current(figure) for figure in ready))
+        main = self.machine.is_main
+        flags = self.machine.any(*(main and not self._is_current(figure) for figure in ready))
         return [figure for figure, is_outdated in zip(ready, flags, strict=True) if is_outdated]
 
     def why_missing(self, figure: Figure, trained: Sequence[str]) -> str:
@@ -64,8 +62,8 @@ class Drawer:
         """Writes NAME.svg and NAME.pdf; if no example can be shown, an empty NAME.svg."""
         require_matplotlib()
         rows = dict.fromkeys(row for figure in figures for row in figure.rows)
-        judges = {row: load(self.models[row], device=str(self.accelerator.device)) for row in rows}
-        found = {row: probabilities(judge, self.dev, self.accelerator) for row, judge in judges.items()}
+        judges = {row: load(self.models[row], device=str(self.machine.device)) for row in rows}
+        found = {row: probabilities(judge, self.dev, self.machine.accelerator) for row, judge in judges.items()}
         every = {row: [Judged(each, found[row][each.identifier]) for each in self.dev] for row in rows}
 
         def again(row: str, chosen: Sequence[Judged]) -> list[Judged]:
@@ -78,7 +76,7 @@ class Drawer:
                 for kind, content in (_drawn(figure, every, again) or {"svg": b""}).items():
                     files.write_bytes(self.folder / f"{figure.name}.{kind}", content)
 
-        on_main_process(self.accelerator, write)
+        self.machine.on_main(write)
 
     def svg(self, figure: Figure) -> str | None:
         """None if it is not drawn; empty if no example could be shown."""

@@ -9,24 +9,23 @@ from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
-from accelerate import Accelerator
-
 from veriscene import __version__
 from veriscene.lab import seeds
 from veriscene.lab.reproduce import Reproduction
 from veriscene.lab.table import Table
-from veriscene.training import run_record
+from veriscene.training.distributed import Machine
+from veriscene.training.spec import Record, commit
 
 LIBRARIES = ("torch", "accelerate", "numpy", "scikit-learn", "matplotlib")
 
 
-def of_page(command: str, data: Path, accelerator: Accelerator) -> list[tuple[str, str]]:
+def of_page(command: str, data: Path, machine: Machine) -> list[tuple[str, str]]:
     """Of the command that writes the page."""
     return [
         ("command", command),
         ("corpus", str(data)),
-        ("commit", run_record.commit() or "unknown"),
-        ("machine", f"{run_record.machine(accelerator)}; {len(os.sched_getaffinity(0))} cores, {platform.platform()}"),
+        ("commit", commit() or "unknown"),
+        ("machine", f"{machine}; {len(os.sched_getaffinity(0))} cores, {platform.platform()}"),
         ("environment", ", ".join([f"veriscene {__version__}", *map(_version, LIBRARIES)])),
         ("page written", time.strftime("%Y-%m-%d %H:%M:%S %z")),
     ]
@@ -38,7 +37,7 @@ def of_rows(work: Reproduction, table: Table) -> list[tuple[str, str]]:
     for result in table.results:
         if result.row.name not in work.elsewhere:
             own = work.own(result.row)
-            records = [run_record.read_record(own / f"seed{seed}") for seed in seeds.read(own).seeds]
+            records = [Record.read(own / f"seed{seed}") for seed in seeds.read(own).seeds]
             commits = _each(record.commit or "unknown" for record in records)
             machines = _each(record.machine for record in records)
             text = f"{result.command}; commit {commits}; {machines}; first seed started {records[0].started}"

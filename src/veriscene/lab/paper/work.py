@@ -6,14 +6,12 @@ the figures, and FOLDER/paper.html the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-from accelerate import Accelerator
 
 from veriscene import files
 from veriscene.errors import InputError, MissingRequirement
@@ -25,13 +23,10 @@ from veriscene.lab.paper.page import Shown, page
 from veriscene.lab.plans import MEASURED_AS, PLANS, Plan, Row
 from veriscene.lab.reproduce import Reproduction, planned
 from veriscene.lab.table import Table
-from veriscene.training.distributed import on_main_process
-from veriscene.training.estimate import expected_judging_seconds
-from veriscene.training.progress import clock
+from veriscene.training.distributed import Machine
 from veriscene.worlds.nlvr import corpus as nlvr
 
 PAGE = "paper.html"
-Say = Callable[[str], None]
 
 
 class Paper:
@@ -43,24 +38,24 @@ class Paper:
         changes: Sequence[str] = (),
         data: Path,
         folder: Path,
-        accelerator: Accelerator,
+        machine: Machine,
         command: str,
     ) -> None:
         """`names` are rows of either plan, those to train; without any, all that can be trained here."""
-        self.data, self.folder, self.accelerator, self.command = data, folder, accelerator, command
+        self.data, self.folder, self.machine, self.command = data, folder, machine, command
         table1, ablations = (
-            Reproduction(PLANS[name], changes, data, folder / name, accelerator) for name in ("table1", "ablations")
+            Reproduction(PLANS[name], changes, data, folder / name, machine) for name in ("table1", "ablations")
         )
         ablations = replace(ablations, elsewhere=_trained_elsewhere(ablations, table1))
         self.works = {"table1": table1, "ablations": ablations}
         rows = [row for work in self.works.values() for row in work.plan.rows]
         asked = planned(Plan("paper", tuple(rows)), names, seeds=seeds)
         lacking = {name: why for work in self.works.values() for name, why in work.lacking(work.plan.rows).items()}
-        self.waiting = {name for name, why in lacking.items() if backbone.can_be_made(why, accelerator)}
+        self.waiting = {name for name, why in lacking.items() if backbone.can_be_made(why, machine)}
         self.lacking = {name: why for name, why in lacking.items() if name not in self.waiting}
         self.todo = list(self._trainings([row for row in asked if names or row.name not in self.lacking]))
         models = {row.name: table1.own(row) for row in table1.plan.rows}
-        self.drawer = Drawer(folder / "figures", models, nlvr.read(nlvr.split_file(data, "dev")), accelerator)
+        self.drawer = Drawer(folder / "figures", models, nlvr.read(nlvr.split_file(data, "dev")), machine)
         self.tables: dict[str, Table] = {}
 
     def check(self) -> None:
@@ -73,33 +68,25 @@ class Paper:
             work.check([row for row in rows if row.name not in self.waiting])
             work.check_test_split()
 
-    def expected_seconds_left(self, on_estimate: Callable[[str, float], None]) -> dict[str, float]:
-        """Of each part that is not done, by name; `on_estimate` is called as soon as one is known."""
-        left: dict[str, float] = {}
-        for work, row in self.todo:
-            if row.name not in self.waiting:
-                left |= work.expected_seconds_left([row], on_estimate)
-        if any(row.name in self.waiting for _, row in self.todo):
-            left[backbone.NAME] = backbone.SECONDS
-            on_estimate(backbone.NAME, backbone.SECONDS)
-        if judging := self._expected_judging_seconds(left):
-            left["figures"] = judging
-            on_estimate("figures", judging)
-        return left
+    def left(self) -> list[str]:
+        """The parts that are not done, by name."""
+        rows = [row.name for work, row in self.todo if not work.is_done(row)]
+        makes_backbone = any(row.name in self.waiting for _, row in self.todo)
+        return [*rows, *([backbone.NAME] if makes_backbone else [])]
 
-    def run(self, say: Say) -> bool:
+    def run(self) -> bool:
         """Trains, scores and draws what is missing; False if it was interrupted. The page is written at once, with what
         earlier calls have left, and again after every row."""
         self._refresh()
         for work, row in self.todo:
-            if row.name in self.waiting and not self._make_backbone(say):
+            if row.name in self.waiting and not self._make_backbone():
                 return False
             was_done = work.is_done(row)
-            if (result := work.run_row(row, say)) is None:
+            if (result := work.run_row(row)) is None:
                 self._write_page()
                 return False
             if not was_done:
-                say(f"{row.name}: dev {result.dev}")
+                self.machine.output.say(f"{row.name}: dev {result.dev}")
                 self._refresh(work.own(row))
         return True
 
@@ -119,13 +106,10 @@ class Paper:
                     seen.add(work.own(row))
                     yield work, row
 
-    def _make_backbone(self, say: Say) -> bool:
-        say(f"{backbone.NAME}: training the backbone that {', '.join(sorted(self.waiting))} need")
-        if not backbone.make(self.folder, self.accelerator, say):
+    def _make_backbone(self) -> bool:
+        self.machine.output.say(f"{backbone.NAME}: training the backbone that {', '.join(sorted(self.waiting))} need")
+        if not backbone.make(self.folder, self.machine):
             return False
-        for work, row in self.todo:
-            if row.name in self.waiting:
-                work.expected_seconds_left([row], lambda name, seconds: say(f"{name}: about {clock(seconds)}"))
         self.waiting.clear()
         return True
 
@@ -133,30 +117,20 @@ class Paper:
         work = self.works["table1"]
         return [row.name for row in planned(work.plan) if work.is_done(row)]
 
-    def _expected_judging_seconds(self, to_train: Collection[str]) -> float:
-        """Of the models of all figures that are outdated, or will be."""
-        work, trained = self.works["table1"], self._trained()
-        rows = {row.name: row for row in work.plan.rows}
-        after = [*trained, *(name for name in to_train if name in rows)]
-        stale = {row for figure in self.drawer.outdated(trained) for row in figure.rows}
-        stale |= {row for figure in FIGURES if set(figure.rows) & set(to_train) for row in figure.rows}
-        needed = [rows[name] for name in stale if name in after]
-        return sum(expected_judging_seconds(work.configuration(r), self.data, "dev", self.accelerator) for r in needed)
-
     def _refresh(self, trained: Path | None = None) -> None:
         """The tables, where they tell of the row in `trained`, the figures that are outdated, and the page."""
-        self.accelerator.wait_for_everyone()  # all processes must find the same rows done
+        self.machine.wait()  # all processes must find the same rows done
         for name, work in self.works.items():
             changed = [row.name for row in work.plan.rows if work.own(row) == trained]
             self.tables[name] = work.table(self.tables.get(name), changed=changed)
-            on_main_process(self.accelerator, partial(self.tables[name].write, self.folder / name, name))
+            self.machine.on_main(partial(self.tables[name].write, self.folder / name, name))
         if outdated := self.drawer.outdated(self._trained()):
             with suppress(MissingRequirement):  # the page says so
                 self.drawer.draw(outdated)
         self._write_page()
 
     def _write_page(self) -> None:
-        on_main_process(self.accelerator, lambda: files.write_text(self.folder / PAGE, page(self._shown())))
+        self.machine.on_main(lambda: files.write_text(self.folder / PAGE, page(self._shown())))
 
     def _shown(self) -> Shown:
         trained, measured = self._trained(), {r.row.name for table in self.tables.values() for r in table.results}
@@ -168,7 +142,7 @@ class Paper:
             absent={row.name: self._why_absent(work, row) for work, row in absent},
             figures={name: inlined(svg, name=name) for name, svg in drawn.items() if svg},
             undrawn={each.name: self.drawer.why_missing(each, trained) for each in FIGURES if not drawn[each.name]},
-            origin=origin.of_page(self.command, self.data, self.accelerator),
+            origin=origin.of_page(self.command, self.data, self.machine),
             runs=[fact for name, work in self.works.items() for fact in origin.of_rows(work, self.tables[name])],
         )
 

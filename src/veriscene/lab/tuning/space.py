@@ -12,12 +12,13 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from veriscene.config import Config
 from veriscene.errors import InputError
-from veriscene.lab.settings import as_changes, configure, flat, train_command, written
+from veriscene.lab.settings import configure
 from veriscene.lab.tuning import DEFAULT_SPACE
 from veriscene.lab.tuning import SPACE_FORMS as FORMS
-from veriscene.models.base import Progress, silent
-from veriscene.training.run import data_digest, open_source
-from veriscene.training.settings import has_effect
+from veriscene.models.settings import as_changes, flat, has_effect, train_command, written
+from veriscene.output import Output
+from veriscene.training.spec import Spec
+from veriscene.training.train import open_source
 
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
 Space = Mapping[str, Distribution]  # by section.key
@@ -44,25 +45,29 @@ class Search:
         changes: Sequence[str],
         space: Sequence[str],
         programs: Sequence[Path] = (),
-        progress: Progress = silent,
+        output: Output | None = None,
     ) -> Search:
         """Reads and checks everything the search needs; raises InputError before any file of it is written.
-        `progress`: of preparing what a teacher teaches, which the trials then find in the cache."""
+        `output` shows the progress of preparing what a teacher teaches, which the trials then find in the cache."""
         values = read_space(space, preset=preset, changes=changes, programs=programs)
         config = configure(preset, changes)
         if "training.batch" in values and config.training.evaluate_every:
             # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
             changes = [*changes, "training.evaluate_every=0"]
             config = configure(preset, changes)
-        digest = data_digest(data, programs)
-        with closing(open_source(config, data, programs, progress=progress)) as source:
-            return cls(preset, data, changes, config, values, source.fingerprint, programs, digest)
+        spec = Spec.of(preset, data=data, changes=changes, programs=programs)
+        with closing(open_source(spec, data, output=output)) as source:
+            return cls(preset, data, changes, config, values, source.fingerprint, programs, spec.digest())
 
     def check_unchanged(self) -> None:
         """Raises InputError if a trial that starts now would see other examples than those before."""
-        if data_digest(self.data, self.programs) != self.digest:
+        if self.spec(self.changes).digest() != self.digest:
             what = f"{CHANGED} during the search"
             raise InputError(what, where=self.data, allowed="restore them, or search again in another folder")
+
+    def spec(self, changes: Sequence[str]) -> Spec:
+        """The preset with these changes, on the search's data."""
+        return Spec.of(self.preset, data=self.data, changes=changes, programs=self.programs)
 
     def changes_of(self, params: Mapping[str, Any]) -> list[str]:
         """All changes of the preset in a trial with these sampled values."""

@@ -19,7 +19,7 @@ from veriscene import files
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import BEST
 from veriscene.lab.tuning.space import CHANGED, FINGERPRINT, Search
-from veriscene.training.trainer import LAST
+from veriscene.training.train import LAST
 
 JOURNAL, BEST_TRIAL = "journal.log", "best.json"
 SEARCH, ERROR, SECONDS = "search", "error", "seconds"  # user attributes of the study, and of its trials

@@ -19,24 +19,29 @@ from typing import Any
 
 import optuna
 import torch
-from accelerate import Accelerator
 from optuna.trial import FrozenTrial, TrialState
 
 from veriscene.errors import InputError
-from veriscene.lab.settings import as_changes, configure
 from veriscene.lab.tuning import study as studies
 from veriscene.lab.tuning.space import Search
 from veriscene.lab.tuning.study import ERROR, MARKS, SECONDS, Study
-from veriscene.training import run
-from veriscene.training.distributed import make_accelerator
+from veriscene.models.settings import as_changes
+from veriscene.output import Terminal, clock
+from veriscene.training.distributed import Machine
 from veriscene.training.interruption import interruptible
-from veriscene.training.progress import LogLine, clock
+from veriscene.training.log import LogLine
+from veriscene.training.train import train
 
 MOST_FAILURES = 3  # in a row: then the settings are not the cause
 # All that training imports, including what torch and accelerate import late.
 PRELOADED = [__name__, "torch._dynamo", "torch.distributed.tensor", "torch.utils.tensorboard"]
 
-Accelerators = Callable[[], Accelerator]
+Machines = Callable[[], Machine]
+
+
+def make_machine() -> Machine:
+    """The device of a trial, whose output is its log."""
+    return Machine(Terminal())
 
 
 def tune(
@@ -46,18 +51,18 @@ def tune(
     trials: int,
     jobs: int,
     say: Callable[[str], None],
-    accelerator: Accelerators = make_accelerator,
+    machine: Machines = make_machine,
 ) -> tuple[dict[str, Any] | None, bool]:
     """Starts or continues the study in `folder`, until it has `trials` finished trials or Ctrl-C is pressed.
 
     Returns the content of best.json (None if no trial is complete), and whether the study was interrupted.
-    `accelerator` is called in each worker. Raises InputError after three failures in a row.
+    `machine` is called in each worker. Raises InputError after three failures in a row.
     """
     failures: list[FrozenTrial] = []  # since the last success
     with studies.opened(folder, search) as study, interruptible() as asked_to_stop:
         started, before = time.monotonic(), len(study.finished())
         ended = _run(
-            study, trials, jobs, accelerator, lambda: asked_to_stop.is_set() or len(failures) >= MOST_FAILURES, say
+            study, trials, jobs, machine, lambda: asked_to_stop.is_set() or len(failures) >= MOST_FAILURES, say
         )
         with closing(ended):
             for trial in ended:
@@ -78,7 +83,7 @@ def _run(
     study: Study,
     trials: int,
     jobs: int,
-    accelerator: Accelerators,
+    machine: Machines,
     should_stop: Callable[[], bool],
     say: Callable[[str], None],
 ) -> Generator[FrozenTrial]:
@@ -95,7 +100,7 @@ def _run(
             while not stopping and len(workers) < min(jobs, trials - len(study.finished())):
                 study.search.check_unchanged()
                 number = study.ask()
-                workers[number] = _start(study.search, study.run_folder(number), number, threads, accelerator)
+                workers[number] = _start(study.search, study.run_folder(number), number, threads, machine)
                 say(f"trial {number}  started: {_settings(study, study.trials()[number])}")
             if not workers:
                 return
@@ -144,7 +149,7 @@ def _start(*arguments: Any) -> BaseProcess:
 # ------------------------------------------------------------ in the worker
 
 
-def _work(search: Search, folder: Path, number: int, threads: int, accelerator: Accelerators) -> None:
+def _work(search: Search, folder: Path, number: int, threads: int, machine: Machines) -> None:
     """Trains one trial, and writes its scores and its result to the journal."""
     with folder.with_suffix(".txt").open("ab") as log:
         for stream in (1, 2):
@@ -154,7 +159,7 @@ def _work(search: Search, folder: Path, number: int, threads: int, accelerator: 
     study = studies.load(folder.parent)
     trial = optuna.Trial(study, number)
     try:
-        _train(search, folder, study, trial, accelerator())
+        _train(search, folder, study, trial, machine())
     except Exception as error:  # out of memory, a full disk: this trial failed, the study continues
         traceback.print_exc()
         text = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
@@ -162,12 +167,11 @@ def _work(search: Search, folder: Path, number: int, threads: int, accelerator: 
         study.tell(trial, state=TrialState.FAIL)
 
 
-def _train(search: Search, folder: Path, study: optuna.Study, trial: optuna.Trial, accelerator: Accelerator) -> None:
-    config = configure(search.preset, search.changes_of(trial.params))
-    marks = Marks(trial, epochs=config.training.epochs, minutes=config.training.minutes)
-    given: dict[str, Any] = {"preset": search.preset, "data": search.data, "programs": search.programs}
-    with run.start(config, folder=folder, accelerator=accelerator, **given) as trainer:
-        outcome = trainer.fit(stop_after=marks.should_prune)
+def _train(search: Search, folder: Path, study: optuna.Study, trial: optuna.Trial, machine: Machine) -> None:
+    spec = search.spec(search.changes_of(trial.params))
+    settings = spec.config.training
+    marks = Marks(trial, epochs=settings.epochs, minutes=settings.minutes)
+    outcome = train(spec, folder, stop_after=marks.should_prune, machine=machine)
     if outcome.interrupted:
         return  # without a result: the command marks this trial as cut off
     trial.set_user_attr(SECONDS, outcome.position.seconds)
