@@ -43,6 +43,11 @@ def size(default: int, meaning: str = "") -> int:
     return number(default, 1, 16_384, meaning)
 
 
+def flag(default: bool, meaning: str = "") -> bool:
+    """A setting that is true or false."""
+    return _setting(default, "true or false", lambda value: True, meaning)
+
+
 Default = TypeVar("Default")
 
 

@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from veriscene.errors import InputError
-from veriscene.worlds.nlvr.layout import MOST_STEPS, layout
-from veriscene.worlds.nlvr import picture, raster
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
 from veriscene.data.batch import Batch, Layouts, Statement
 from veriscene.data.items import ITEM_FEATURES, Items, X, Y, item_features
 from veriscene.data.letters import MOST_LETTERS, spell
 from veriscene.data.vocabulary import PADDING, Vocabulary, tokenize
+from veriscene.errors import InputError
+from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
+from veriscene.worlds.nlvr import picture, raster
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.layout import MOST_STEPS, layout
 
 
 class Input(Enum):

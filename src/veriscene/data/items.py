@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from veriscene.world.scene import BOX_EXTENT, Color, Item, Shape, Side, Size
 from veriscene.data.struct import TensorStruct
+from veriscene.world.scene import BOX_EXTENT, Color, Item, Shape, Side, Size
 
 # (x, y, size, shape one-hot, colour one-hot). x and y are the top-left corner; x, y and size lie in [-1, 1].
 X, Y, SIZE, SHAPES, COLORS = 0, 1, 2, slice(3, 6), slice(6, 9)

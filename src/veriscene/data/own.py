@@ -13,12 +13,12 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from veriscene.data import corpora
-from veriscene.worlds.nlvr.synthetic import normalized
 from veriscene.errors import InputError
 from veriscene.files import read_text, write_text
+from veriscene.world.scene import Scene, not_allowed
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.corpus import Example, check_statement
-from veriscene.world.scene import Scene, not_allowed
+from veriscene.worlds.nlvr.synthetic import normalized
 
 COLUMNS = ("statement", "scene", "label")
 LABELS = {"true": True, "false": False}

@@ -13,19 +13,19 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from veriscene.data import corpora
 from veriscene import models
 from veriscene.config import Config, DataConfig
-from veriscene.errors import InputError
-from veriscene.output import Progress, silent
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.picture_files import with_pictures
+from veriscene.data import corpora
 from veriscene.data.augmentation import drop_words
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder, Input, ItemOrder, in_reading_order
 from veriscene.data.typing_errors import mistype_words
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
+from veriscene.errors import InputError
+from veriscene.output import Progress, silent
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.picture_files import with_pictures
 
 
 @dataclass(frozen=True)

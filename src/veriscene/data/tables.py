@@ -24,11 +24,12 @@ from typing import Any
 from veriscene.data.statistics import split_files
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.files import check_absent, opened, write_bytes
-from veriscene.worlds.nlvr import corpus as nlvr, picture
 from veriscene.world import drawing as render
+from veriscene.world.scene import scene_to_json
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr import picture
 from veriscene.worlds.nlvr.corpus import Example
 from veriscene.worlds.nlvr.picture_files import with_pictures
-from veriscene.world.scene import scene_to_json
 
 FORMATS = ("jsonl", "parquet")
 ROWS_PER_GROUP = 4096  # of a parquet file; what is held in memory besides the file itself

@@ -56,7 +56,7 @@ class RecurrentConfig(ModelConfig):
     hidden: int = size(256)
     dropout: float = share(0.3)
     pooling: str = choice("max", POOLINGS)
-    forget_bias: float = number(0.0, -10.0, 10.0)  # initial bias of the LSTMs' forget gates
+    forget_bias: float = number(0.0, -10.0, 10.0)
     coordinates: str = choice("corner", COORDINATES)
 
 

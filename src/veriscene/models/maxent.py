@@ -19,7 +19,7 @@ from veriscene.models.counts.features import NO_FEATURE, CountFeatures
 @dataclass(frozen=True)
 class MaxEntConfig(ModelConfig):
     name: str = "maxent"
-    penalty: float = number(20.0, 1e-6, 1e6)  # weights w, the bias among them, cost penalty / 2 |w|²
+    penalty: float = number(20.0, 1e-6, 1e6, "Weights w, the bias among them, cost penalty / 2 |w|².")
 
 
 class MaxEnt(Model):

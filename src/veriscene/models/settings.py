@@ -82,6 +82,20 @@ def written(value: Any) -> str:
 
 # ---------------------------------------------------------------- the list of all settings
 
+# The meaning of settings that several models have.
+COMMON = {
+    "name": "The model.",
+    "embedding": "Width of word vectors.",
+    "hidden": "Units of the LSTMs, in each direction.",
+    "item": "Width of item vectors.",
+    "joint": "Width of what is made of items and words together.",
+    "mlp": "Width of the layer before the verdict.",
+    "dropout": "Share of units that are dropped in training.",
+    "pooling": "How what is known of the boxes becomes a verdict.",
+    "forget_bias": "Initial bias of the LSTMs' forget gates.",
+    "coordinates": "Positions of items: of their corner, or so that -1 and 1 are the walls for items of any size.",
+}
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -119,8 +133,8 @@ def _of(section: str, settings: Any) -> list[Setting]:
         Setting(
             f"{section}.{field.name}",
             written(getattr(settings, field.name)),
-            field.metadata.get(ALLOWED, ("true or false" if field.type == "bool" else "text",))[0],
-            field.metadata.get(MEANING, ""),
+            field.metadata.get(ALLOWED, ("text",))[0],
+            field.metadata.get(MEANING) or COMMON.get(field.name, ""),
         )
         for field in fields(settings)
     ]

@@ -13,12 +13,12 @@ from torch import Tensor
 
 from veriscene import files
 from veriscene.config import ModelConfig
-from veriscene.errors import InputError
-from veriscene.models.base import Model, Order, judge_in_batches
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder
+from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import BEST, SEEDS, Checkpoint
+from veriscene.models.base import Model, Order, judge_in_batches
 
 WEIGHT = 0.5  # of the models; the rest is what the program says
 BATCH = 4096

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from veriscene.data.teacher.choice import Choice
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import Array, SceneArrays
-from veriscene.worlds.nlvr.bulk.drawing import are_towers, draw_scenes, from_floor_up
 from veriscene.language.bulk.evaluation import BulkProgram
-from veriscene.worlds.nlvr.bulk.near_miss import Holds, Pairs, find_pairs
 from veriscene.language.notation import parse
+from veriscene.worlds.nlvr.bulk.drawing import are_towers, draw_scenes, from_floor_up
+from veriscene.worlds.nlvr.bulk.near_miss import Holds, Pairs, find_pairs
 from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS, SceneKind
-from veriscene.data.teacher.choice import Choice
 
 STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow
 LABELLED_PER_BLOCK = 4096

@@ -17,18 +17,11 @@ from torch import Tensor
 
 from veriscene import models
 from veriscene.config import Config, TeacherConfig
-from veriscene.errors import InputError
-from veriscene.language.bulk.arrays import SceneArrays
-from veriscene.output import Progress, silent
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
 from veriscene.data.augmentation import drop_words
 from veriscene.data.batch import Batch
 from veriscene.data.corpora import SUPERVISION
 from veriscene.data.encoder import Input, in_reading_order
 from veriscene.data.items import Items
-from veriscene.data.typing_errors import mistype_words
-from veriscene.data.vocabulary import Vocabulary
 from veriscene.data.source import Epoch, Source, batches, labelled, vocabulary_of
 from veriscene.data.teacher.distillation import checksum, load_models, soften
 from veriscene.data.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
@@ -36,6 +29,13 @@ from veriscene.data.teacher.statements import Taught, draw_statements, plain, re
 from veriscene.data.teacher.store import store_of
 from veriscene.data.teacher.variants import vary_statements
 from veriscene.data.teacher.workers import Workers, usable_cores
+from veriscene.data.typing_errors import mistype_words
+from veriscene.data.vocabulary import Vocabulary
+from veriscene.errors import InputError
+from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.output import Progress, silent
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.corpus import Example
 
 SAMPLE_BLOCKS = 4  # on which models are prepared
 TALLEST = 4  # blocks of a tower

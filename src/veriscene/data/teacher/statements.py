@@ -10,11 +10,11 @@ from itertools import chain
 from pathlib import Path
 
 from veriscene.config import TeacherConfig
-from veriscene.errors import InputError
-from veriscene.worlds.nlvr import grammar
-from veriscene.language.notation import read_programs
-from veriscene.worlds.nlvr.scene_drawing import SceneKind
 from veriscene.data.teacher.workers import Workers
+from veriscene.errors import InputError
+from veriscene.language.notation import read_programs
+from veriscene.worlds.nlvr import grammar
+from veriscene.worlds.nlvr.scene_drawing import SceneKind
 
 TRIES_PER_STATEMENT = 200
 BARREN, BARREN_ROUNDS = 0.01, 3  # a share of new statements, and rounds, after which it is not worth going on

@@ -22,10 +22,10 @@ import numpy as np
 
 import veriscene
 from veriscene import files
-from veriscene.errors import InputError
-from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.data.teacher.maker import Made
 from veriscene.data.teacher.statements import Taught
+from veriscene.errors import InputError
+from veriscene.language.bulk.arrays import SceneArrays
 
 MOST_BYTES = 10 << 30  # of all teachers; those that were used longest ago are removed
 DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)

@@ -12,14 +12,14 @@ from itertools import chain
 import numpy as np
 
 from veriscene.config import TeacherConfig
+from veriscene.data.teacher.statements import Progress, Taught, plain
+from veriscene.data.teacher.workers import Workers
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.language.notation import parse
 from veriscene.worlds.nlvr.paraphrase import paraphrase
 from veriscene.worlds.nlvr.scene_drawing import SceneKind
 from veriscene.worlds.nlvr.variation import vary
-from veriscene.data.teacher.statements import Progress, Taught, plain
-from veriscene.data.teacher.workers import Workers
 
 STATEMENTS_PER_BLOCK, BLOCKS_PER_ROUND = 8, 32  # after a round there is progress to show
 TRIES_PER_VARIANT = 4
