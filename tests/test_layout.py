@@ -10,8 +10,8 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "veriscene"
 PACKAGES = (
-    *("errors", "files", "output", "hub", "config", "world", "language", "worlds", "data", "models", "metrics", "judge"),
-    *("training", "report", "service", "lab", "cli"),
+    *("errors", "files", "output", "hub", "config", "world", "language", "worlds", "data", "models", "metrics"),
+    *("judge", "training", "report", "service", "lab", "cli"),
 )
 
 

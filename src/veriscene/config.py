@@ -22,6 +22,9 @@ Changes = Mapping[str, Any] | Iterable[str]  # {"training.epochs": 1}, or ["trai
 ALLOWED, MEANING = "allowed", "meaning"  # in a field's metadata: (text for the user, predicate), and one line of text
 
 
+FORM = "write section.key=value, for example training.batch=128"
+
+
 def number(default: Value, least: float, most: float, meaning: str = "") -> Value:
     """A setting from `least` to `most`; the upper limit also keeps a typing error from using up all memory."""
     return _setting(default, f"from {least:,} to {most:,}", lambda value: least <= value <= most, meaning)
@@ -212,8 +215,7 @@ def _parsed(change: str) -> tuple[str, Any]:
     """The key and the value of `section.key=value`."""
     key, equals, text = change.partition("=")
     if not equals:
-        allowed = "write section.key=value, for example training.batch=128"
-        raise InputError("not a setting", where=f"--set {change}", allowed=allowed)
+        raise InputError("not a setting", where=f"--set {change}", allowed=FORM)
     try:
         return key.strip(), tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):  # ValueError: not TOML, or a number with thousands of digits
@@ -223,8 +225,7 @@ def _parsed(change: str) -> tuple[str, Any]:
 def _apply(tree: dict[str, Any], path: str, value: Any) -> None:
     section, dot, key = path.partition(".")
     if not dot or not key:
-        allowed = "write section.key, for example training.batch"
-        raise InputError("not a setting", where=f"{path}={value}", allowed=allowed)
+        raise InputError("not a setting", where=f"--set {path}={value}", allowed=FORM)
     tree.setdefault(section, {})
     if isinstance(tree[section], dict):
         tree[section][key] = value

@@ -10,7 +10,7 @@ from pathlib import Path
 from scripts import BENCHMARKS
 from veriscene.errors import MissingRequirement
 from veriscene.models import load_preset
-from veriscene.training.settings import check_changes
+from veriscene.models.settings import check_changes
 
 ROOT = BENCHMARKS.parent
 

@@ -13,7 +13,7 @@ import pytest
 from shell import VERISCENE, settings
 
 from veriscene.training.interruption import interruptible
-from veriscene.training.progress import LOG, read_log
+from veriscene.training.log import LOG, read_log
 
 ENDLESS = settings(
     *("model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=5", "training.evaluate_every=2"),

@@ -1,8 +1,8 @@
 import pytest
 
 from veriscene.lab.plans import PLANS, Row
-from veriscene.lab.settings import as_changes, flat
 from veriscene.models import load_preset
+from veriscene.models.settings import as_changes, flat
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from veriscene.metrics.faults import by_sentence
 from veriscene.metrics.judged import Judged, mistakes
 from veriscene.report import ReportedRun, majority, page
 from veriscene.report.style import STYLE
-from veriscene.training.progress import LogLine
+from veriscene.training.log import LogLine
 from veriscene.world.drawing import FILL, HEAD, definitions, short_svg, svg
 from veriscene.worlds.nlvr.corpus import Example
 

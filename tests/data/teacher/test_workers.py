@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from accelerate import Accelerator
 from teacher_toys import config, corpus, programs, teacher
 
-from veriscene import models
-from veriscene.errors import InputError
-from veriscene.lab import seeds
-from veriscene.judge import checkpoint as checkpoints
-from veriscene.training import run
-from veriscene.judge.checkpoint import Checkpoint
-from veriscene.training.progress import read_log
-from veriscene.training.run_record import read_record
 from veriscene.data.teacher.maker import Maker
-from veriscene.training.trainer import StepTrainer
+from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.training.log import Event, Step, read_log
+from veriscene.training.spec import Record, Spec, scored_split
+from veriscene.training.train import train
 from waiting import wait_until
 
 
@@ -41,82 +34,44 @@ def is_running(process: int) -> bool:
         return False
 
 
-def test_a_resumed_run_equals_an_uninterrupted_one_and_run_json_records_its_source(
+def test_a_resumed_run_equals_an_uninterrupted_one_and_its_spec_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, file = corpus(tmp_path / "corpus"), programs(tmp_path / "programs.jsonl")
     settings = config("training.epochs=3", "teacher.statements=4", "teacher.labels=0.2", "data.word_dropout=0.1")
+    spec = Spec(settings, corpus=data, programs=(file,))
+    monkeypatch.setattr("veriscene.training.train.REFRESH_SECONDS", -1.0)
 
-    def start(name: str) -> None:
-        common = {"preset": "biatt", "data": data, "folder": tmp_path / name, "quiet": True}
-        with run.start(settings, programs=[file], accelerator=Accelerator(cpu=True), **common) as trainer:
-            trainer.fit()
-
-    start("whole")
-    learn = StepTrainer._learn
-
-    def interrupted(self: StepTrainer, *arguments: object) -> None:
-        learn(self, *arguments)
-        if self.position.step == 11:  # of 24, within the second epoch
+    def interrupt(event: Event) -> None:
+        if isinstance(event, Step) and event.step == 11:  # of 24, within the second epoch
             signal.raise_signal(signal.SIGINT)
 
-    with monkeypatch.context() as context:
-        context.setattr(StepTrainer, "_learn", interrupted)
-        start("broken")
+    train(spec, tmp_path / "whole")
+    assert train(spec, tmp_path / "broken", on_event=interrupt).position.step == 11
     assert read_log(tmp_path / "broken")[-1].step < 11
-    with run.resume(tmp_path / "broken", accelerator=Accelerator(cpu=True), quiet=True) as trainer:
-        assert trainer.position.step == 11
-        assert trainer.fit().position.finished
+    assert train(spec, tmp_path / "broken", resume=True).position.finished
     one, other = (checkpoints.load(tmp_path / name / "last").model.state_dict() for name in ("whole", "broken"))
     assert all(torch.equal(one[name], other[name]) for name in one)
-    record = json.loads((tmp_path / "whole" / "run.json").read_text())
-    assert record["supervision"] == "programs"
-    folder = {"kind": "corpus", "folder": str(data)}
-    assert record["source"] == {"kind": "teacher", "programs": [str(file)], "corpus": folder}
-    assert record["config"]["teacher"]["statements"] == 4
-    assert run.scored_split(tmp_path / "whole") == ("dev", data / "dev" / "dev.json")
+    record = Record.read(tmp_path / "whole")
+    assert record.supervision == "programs" and record.spec == spec
+    assert scored_split(tmp_path / "whole") == ("dev", data / "dev" / "dev.json")
 
 
 def test_a_run_without_a_corpus_teaches_the_grammar_on_a_synthetic_one(tmp_path: Path) -> None:
     settings = config("training.epochs=1", "teacher.statements=4", "data.statements=20", "data.level=simple")
-    common = {"preset": "biatt", "data": None, "folder": tmp_path / "run", "quiet": True}
-    with run.start(settings, accelerator=Accelerator(cpu=True), **common) as trainer:
-        assert trainer.source.supervision == "synthetic"
-        assert trainer.fit().position.finished
-    source = json.loads((tmp_path / "run" / "run.json").read_text())["source"]
-    assert source["kind"] == "teacher" and source["corpus"]["kind"] == "synthetic"
-    assert run.scored_split(tmp_path / "run")[0] == "test"
+    assert train(Spec(settings), tmp_path / "run").position.finished
+    assert Record.read(tmp_path / "run").supervision == "synthetic"
+    assert scored_split(tmp_path / "run")[0] == "test"
 
 
-def test_a_changed_program_is_noticed_when_a_run_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_program_is_noticed_when_a_run_is_resumed(tmp_path: Path) -> None:
     data, file = corpus(tmp_path / "corpus"), programs(tmp_path / "programs.jsonl")
-    common = {"preset": "biatt", "data": data, "folder": tmp_path / "run", "quiet": True}
-    with run.start(config(), programs=[file], accelerator=Accelerator(cpu=True), **common) as trainer:
-        trainer.fit(stop_after=lambda line: True)
+    spec = Spec(config(), corpus=data, programs=(file,))
+    train(spec, tmp_path / "run", stop_after=lambda line: True)
     file.write_text(file.read_text().replace("is_black", "is_blue"))
-    with (
-        pytest.raises(InputError, match="data"),
-        run.resume(tmp_path / "run", accelerator=Accelerator(cpu=True), quiet=True),
-    ):
-        pass
-
-
-def test_a_run_and_its_seeds_record_where_the_models_are_that_they_distil(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = teacher(tmp_path)
-    model = models.build(config().model, vocabulary=source.encoder.vocabulary)
-    checkpoints.save(tmp_path / "models", Checkpoint(model, config(), source.encoder, {"supervision": "programs"}))
-    monkeypatch.chdir(tmp_path)
-    common: dict[str, Any] = {"preset": "biatt", "data": Path("corpus"), "programs": [Path("programs.jsonl")]}
-    common["accelerator"] = Accelerator(cpu=True)
-    settings = config("teacher.distil=models")
-    with run.start(settings, folder=Path("run"), quiet=True, **common):
-        pass
-    seeds.start(settings, folder=Path("seeds"), count=1, **common)
-    recorded = [read_record(Path("run")).config, seeds.read(Path("seeds")).config]
-    assert [each.teacher.distil for each in recorded] == [str(tmp_path / "models")] * 2
-    seeds.check_same(Path("seeds"), Path("corpus"), settings)
+    with pytest.raises(InputError) as error:
+        train(spec, tmp_path / "run", resume=True)
+    assert error.value.where == tmp_path / "run"
 
 
 def test_processes_end_with_their_source_or_with_the_program(tmp_path: Path) -> None:

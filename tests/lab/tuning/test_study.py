@@ -14,7 +14,7 @@ from veriscene.lab.tuning.space import Search
 from veriscene.lab.tuning.study import BEST_TRIAL, JOURNAL, Study, is_cut_off, load, opened
 from veriscene.lab.tuning.tune import Marks
 from veriscene.models import load_preset
-from veriscene.training.progress import LogLine
+from veriscene.training.log import LogLine
 
 SPACE = ("training.learning_rate=1e-5:1e-2:log", "model.dropout=0:0.5")
 
