@@ -21,7 +21,7 @@ import torch
 
 import veriscene
 from veriscene import files
-from veriscene.judge.counterfactual import Search, find_flip
+from veriscene.judge.explain import Search, find_flip
 from veriscene.judge.judge import Judge, Question
 from veriscene.language.notation import read_programs
 from veriscene.language.program import Program

@@ -23,13 +23,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from program_skeletons import skeleton
 from veriscene.errors import InputError
 from veriscene.language.notation import Statement, read_programs
 from veriscene.world.scene import Box, Color, Scene
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.grammar import draw
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS, draw_scene
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS
+from veriscene.worlds.nlvr.scene_drawing import draw_scenes
 
 Words = tuple[str, ...]
 START, END = "<s>", "</s>"
@@ -99,8 +102,8 @@ class Behaviours:
     """Compares programs by their truth on scenes, whatever their notation and whatever the names of the colours."""
 
     def __init__(self, seed: int = 1) -> None:
-        rng = random.Random(seed)
-        self.scenes = {kind: [recolored(draw_scene(rng, kind)) for _ in range(SCENES)] for kind in SCENE_KINDS}
+        rng = np.random.default_rng(seed)
+        self.scenes = {kind: list(map(recolored, draw_scenes(rng, kind, SCENES).scenes())) for kind in SCENE_KINDS}
 
     def of(self, statement: Statement) -> tuple[str, tuple[bool, ...]]:
         """Equal for programs about one kind of scene that agree on all scenes after some permutation of the colours."""

@@ -16,11 +16,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from veriscene.service.documentation import QUESTION, ROUTES, SCENE
+from veriscene.service.documentation import routes
 from veriscene.world.scene import parse_scene
 from veriscene.worlds.nlvr.picture import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
+SCENE = [
+    [{"x_loc": 10, "y_loc": 20, "size": 20, "type": "circle", "color": "Yellow"}],
+    [{"x_loc": 40, "y_loc": 79, "size": 20, "type": "square", "color": "#0099ff"}],
+    [{"x_loc": 0, "y_loc": 0, "size": 30, "type": "triangle", "color": "Black"}],
+]
+QUESTION = {"statement": "There is a box with a yellow circle.", "scene": SCENE}
+ROUTES = routes(QUESTION)
 SECONDS = 30.0  # until a request counts as never answered
 IMAGE = base64.b64encode(to_png(pixels(parse_scene(SCENE)))).decode()
 VALUES: tuple[Any, ...] = (
@@ -39,7 +46,17 @@ PATHS = (
     "//",
     "/api",
 )
-QUERIES = ("", "?kind=tower", "?kind=", "?kind=%00", "?kind=a&kind=b", "?%ff=%ff", "?kind=scatter#x")
+QUERIES = (
+    "",
+    "?kind=tower",
+    "?kind=",
+    "?kind=%00",
+    "?kind=a&kind=b",
+    "?%ff=%ff",
+    "?kind=scatter#x",
+    "?model=0",
+    "?model=%ff",
+)
 METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "BREW")
 TEXTS = (
     *(b"", b"null", b"[]", b'"a"', b"{", b"\xff\xfe", b"{}{}", b'{"a": NaN}', b'{"a": 1, "a": 2}', b"[" * 20_000),

@@ -21,9 +21,9 @@ import torch
 
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.export import export
 from veriscene.judge.judge import Judge, TorchJudge
-from veriscene.judge.onnx.export import export
-from veriscene.judge.onnx.judge import OnnxJudge
+from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.corpus import Example
 

@@ -28,11 +28,11 @@ import torch
 from veriscene import models
 from veriscene.config import Config
 from veriscene.data.encoder import ItemOrder
-from veriscene.data.vocabulary import Vocabulary
+from veriscene.data.source import vocabulary_of
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import Checkpoint
-from veriscene.judge.onnx.export import export
-from veriscene.judge.onnx.judge import OnnxJudge
+from veriscene.judge.export import export
+from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import synthetic
 from veriscene.worlds.nlvr.corpus import Example
@@ -162,7 +162,7 @@ def _check_agreement(plain: ModuleType, model: torch.nn.Module, judge: OnnxJudge
 def fresh_checkpoint(examples: Sequence[Example]) -> Checkpoint:
     """BiATT-Pointer with the paper's sizes, untrained: its speed does not depend on its weights."""
     config = Config(model=models.MODELS["biatt-pointer"].Config())
-    vocabulary = Vocabulary.of((e.statement for e in examples), minimum_count=config.data.minimum_count)
+    vocabulary = vocabulary_of([e.statement for e in examples], config.data)
     torch.manual_seed(0)
     model = models.build(config.model, vocabulary=vocabulary).eval()
     return Checkpoint(model, config, models.encoder(config, vocabulary), {})

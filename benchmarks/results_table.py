@@ -1,8 +1,8 @@
-"""Writes the result tables of README.md and docs/results.md from docs/results.json, between their markers.
+"""Writes the result tables of the README and the results pages from docs/results.json, between their markers.
 
 python benchmarks/results_table.py            updates the tables
 python benchmarks/results_table.py --check    exits 1 if a table differs from results.json
-python benchmarks/results_table.py --take runs/table1/table1.json --commit ID --machine TEXT
+python benchmarks/results_table.py --take runs/table1.json --commit ID --machine TEXT
                                               first imports the rows written by `veriscene reproduce`
 """
 
@@ -15,12 +15,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from veriscene.lab.plans import ABLATIONS, BEYOND, MEASURED_AS, SPATIAL, TABLE1, TAUGHT_ORDERS, Plan, Row
+from veriscene.lab.plans import ABLATIONS, BEYOND, SPATIAL, TABLE1, TAUGHT_ORDERS, Plan, Row
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = {"README.md": ("summary",), "docs/results.md": ("table1", "beyond", "spatial", "orders", "ablations")}
+PAGES = {
+    "README.md": ("summary",),
+    "docs/results.md": ("table1", "beyond"),
+    "docs/results/spatial-parts.md": ("spatial",),
+    "docs/results/order.md": ("orders",),
+    "docs/results/ablations.md": ("ablations",),
+}
 END = "<!-- end of results -->"
 Record = dict[str, Any]  # one object of results.json
+TABLE1_NAMES = {row.folder: row.name for row in TABLE1.rows}
 
 
 def summary(records: list[Record]) -> str:
@@ -56,7 +63,8 @@ def table(plan: Plan, records: list[Record]) -> str:
 def _rows(plan: Plan, records: list[Record]) -> Iterator[tuple[Row, Record | None]]:
     measured = {(record["input"], record["row"]): record for record in records}
     for row in plan.rows:
-        yield row, measured.get((row.input, MEASURED_AS.get(row.name, row.name)))
+        # Some ablations are rows of Table 1, under whose name they are recorded.
+        yield row, measured.get((row.input, TABLE1_NAMES.get(row.folder, row.name)))
 
 
 def _published(row: Row) -> str:

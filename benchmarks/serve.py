@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veriscene.service.limits import Limits
+from veriscene.service.batching import Limits
 from veriscene.world.scene import scene_to_json
 from veriscene.worlds.nlvr import synthetic
 
@@ -87,7 +87,7 @@ def describe(result: dict[str, object]) -> str:
 @contextmanager
 def _serving(model: str, limits: Limits) -> Iterator[int]:
     """The port of a server in a process of its own, which is ready."""
-    from veriscene.service.server import listen
+    from veriscene.service.app import listen
 
     listener = listen(HOST, 0)
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(model, limits, listener), daemon=True)
@@ -103,10 +103,9 @@ def _serving(model: str, limits: Limits) -> Iterator[int]:
 
 def _serve(model: str, limits: Limits, listener: socket.socket) -> None:
     from veriscene.judge import load
-    from veriscene.service.app import make_app
-    from veriscene.service.server import configure_torch, run
+    from veriscene.service.app import configure_process, make_app, run
 
-    configure_torch()  # one thread is faster one at a time, too
+    configure_process()  # one thread is faster one at a time, too
     run(make_app({model: load(model)}, settings=limits), listener)
 
 

@@ -1,9 +1,9 @@
-"""Speed of a teacher: scenes made one by one, in bulk by one core, and by several worker processes, side by side.
+"""Speed of a teacher: examples made by one core and by several worker processes, side by side.
 
     veriscene bench teacher [--data DIR] [--teacher FILE.jsonl] [--statements 2000] [--workers N] [--json]
 
-All three include near misses, labels and encoding, and leave out the first epoch, in which a teacher evaluates its
-programs on the corpus. "One by one" is `meaning.near_miss` with the plain evaluator, and `Encoder`.
+Both include near misses, labels and encoding, and leave out the first epoch, in which a teacher evaluates its
+programs on the corpus.
 """
 
 from __future__ import annotations
@@ -22,11 +22,8 @@ import torch
 from veriscene.data.teacher.maker import Made
 from veriscene.data.teacher.source import TeacherSource
 from veriscene.data.teacher.workers import usable_cores
-from veriscene.language.notation import Statement, parse
 from veriscene.models import load_preset
 from veriscene.worlds.nlvr import synthetic
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.near_miss import labelled_scenes
 
 EVALUATED_SCENES = 1024
 
@@ -43,7 +40,7 @@ def bench_teacher(
     progress: Progress = lambda done, total: None,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Examples per second of each way. The first two count processor time, so other load does not change them."""
+    """Examples per second of each way. The first one counts processor time, so other load does not change it."""
     count = workers or max(1, usable_cores() - 1)
     config = load_preset(
         "biatt", [f"teacher.statements={statements}", f"teacher.workers={count}", "data.minimum_count=1"]
@@ -56,11 +53,9 @@ def bench_teacher(
         before = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
-            say(f"{len(source.statements):,} statements: making examples one by one, about {seconds:.0f} s")
-            one_by_one = _one_by_one(source, seconds)
-            say(f"in bulk, about {seconds:.0f} s")
-            in_bulk = _in_bulk(source, seconds)
-            expected = 2 * source.examples_per_epoch / max(1.0, in_bulk * min(count, usable_cores()))
+            say(f"{len(source.statements):,} statements: making examples, about {seconds:.0f} s")
+            one_core = _one_core(source, seconds)
+            expected = 2 * source.examples_per_epoch / max(1.0, one_core * min(count, usable_cores()))
             say(f"two epochs of {source.examples_per_epoch:,} by {count} workers, about {expected:.0f} s")
             several, waited = _several(source)
         finally:
@@ -70,9 +65,7 @@ def bench_teacher(
             "statements": len(source.statements),
             "examples_per_epoch": source.examples_per_epoch,
             "near_misses": source.teacher.near_misses,
-            "one_by_one": one_by_one,
-            "in_bulk": in_bulk,
-            "ratio": _ratio(in_bulk, one_by_one),
+            "one_core": one_core,
             "workers": source.workers.count,
             "cores": usable_cores(),
             "with_workers": several,
@@ -86,22 +79,7 @@ def _ratio(one: float, other: float) -> float | None:
     return one / other if other else None
 
 
-def _one_by_one(source: TeacherSource, seconds: float) -> float:
-    rng, made, spent = random.Random(1), 0, 0.0
-    while spent < seconds:
-        taught = rng.choice(source.statements)
-        statement = Statement(taught.text, taught.kind or "scatter", parse(taught.program))
-        started = time.process_time()
-        scenes = labelled_scenes(rng, statement) or []
-        examples = [Example("0-0", statement.text, scene, label) for scene, label in scenes]
-        if examples:
-            source.encoder(examples)
-        spent += time.process_time() - started
-        made += len(examples)
-    return made / spent
-
-
-def _in_bulk(source: TeacherSource, seconds: float) -> float:
+def _one_core(source: TeacherSource, seconds: float) -> float:
     """Blocks from all parts of an epoch."""
     made, spent, few = 0, 0.0, max(1, min(8, source.maker.blocks))
     blocks = np.linspace(0, source.maker.blocks - 1, few).astype(int).tolist()
@@ -132,18 +110,18 @@ def _several(source: TeacherSource) -> tuple[float, float]:
 
 def _evaluation(source: TeacherSource, seconds: float) -> dict[str, float | None]:
     """Evaluations of a program on a scene per second: of the plain evaluator and in bulk."""
-    lessons = random.Random(1).sample(list(source.maker.lessons), min(200, len(source.maker.lessons)))
+    numbers = random.Random(1).sample(range(len(source.statements)), min(200, len(source.statements)))
     bulk = plain = 0
     bulk_seconds = plain_seconds = 0.0
-    for lesson in lessons:
-        pool, program = source.maker._pool(lesson.kind), source.maker._program(lesson)
+    for number in numbers:
+        pool, program = source.maker._pool(source.statements[number].kind), source.maker._program(number)
         which = np.arange(min(EVALUATED_SCENES, len(pool)))
         started = time.process_time()
         program.holds(pool, which)
         bulk, bulk_seconds = bulk + len(which), bulk_seconds + time.process_time() - started
     scenes = {kind: pool[:40].scenes() for kind, pool in source.maker.pools.items()}
     for kind, some in scenes.items():
-        programs = [source.maker._program(lesson).program for lesson in lessons if lesson.kind in (kind, None)]
+        programs = [source.statements[n].program for n in numbers if source.statements[n].kind in (kind, None)]
         for scene in some:
             started = time.process_time()
             for program in programs:
@@ -151,7 +129,7 @@ def _evaluation(source: TeacherSource, seconds: float) -> dict[str, float | None
             plain, plain_seconds = plain + len(programs), plain_seconds + time.process_time() - started
             if plain_seconds > seconds:
                 break
-    vectorised = np.mean([source.maker._program(lesson).vectorised for lesson in lessons])
+    vectorised = np.mean([source.maker._program(number).vectorised for number in numbers])
     in_bulk, one_by_one = (_ratio(*each) or 0.0 for each in ((bulk, bulk_seconds), (plain, plain_seconds)))
     return {
         "plain_evaluations": one_by_one,
@@ -170,8 +148,7 @@ def describe(result: dict[str, Any]) -> str:
         [
             f"a teacher of {result['statements']:,} statements, {result['examples_per_epoch']:,} examples an epoch,"
             f" {result['near_misses']:.0%} near misses",
-            f"  one by one, one core   {result['one_by_one']:>10,.0f} examples/s",
-            f"  in bulk, one core      {result['in_bulk']:>10,.0f} examples/s   ratio {_shown(result['ratio'])}",
+            f"  one core               {result['one_core']:>10,.0f} examples/s",
             f"  {result['workers']:>3} workers, {result['cores']:>3} cores {result['with_workers']:>10,.0f} examples/s"
             f"   (the first epoch: {result['seconds_for_first_epoch']:.1f} s)",
             f"  programs on scenes: plain {result['plain_evaluations']:,.0f}/s, in bulk"

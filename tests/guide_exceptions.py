@@ -26,9 +26,10 @@ ADDED = {
     "veriscene reproduce table1 --data nlvr": "--row MaxEnt",
     "veriscene reproduce ablations --data nlvr": f"--row 'BiATT, pooling mean, order random' {SMALL}",
     "veriscene reproduce beyond --data nlvr --teacher nlvr/programs/train.jsonl": (
-        f"--row 'Spatial, programs' {SPATIAL} --set teacher.variants=1 --set teacher.statements=10"
+        f"--row 'Spatial, programs' {SPATIAL} --set teacher.statements=10"
     ),
-    "veriscene reproduce table1 --data nlvr --row BiATT": f"{SMALL} --out runs/two-rows/table1",
+    "veriscene tune biatt-pointer --data nlvr --trials 40 --space training.learning_rate=1e-4:1e-2:log"
+    " --space model.dropout=0:0.5": f"{SMALL} --trials 1",
     "veriscene pretrain eyes --minutes 30": "--steps 1 --batch 1 --workers 1",
 }
 
@@ -48,6 +49,7 @@ LEFT_OUT = {
     "make docs": "installs packages; tests/test_docs.py builds them",
     "pip install 'veriscene[serve]'": _INSTALLS,
     "pip install 'veriscene[plot]'": _INSTALLS,
+    "pip install 'veriscene[tune]'": _INSTALLS,
     "veriscene data get nlvr": _NETWORK,
     "git clone https://github.com/lil-lab/nlvr": "downloads the pictures",
     "git clone … && cd veriscene": "the repository is here",
@@ -56,8 +58,6 @@ LEFT_OUT = {
     " -k deep-sets": "runs in the repository; tests/test_extending.py does so",
     "veriscene bench teacher --data nlvr --teacher nlvr/programs/train.jsonl": _REPOSITORY,
     "python benchmarks/robustness.py nlvr/dev/dev.json --model biatt-pointer --out robustness.md": _REPOSITORY,
-    "python benchmarks/counterfactuals.py biatt-pointer nlvr/dev/dev.json"
-    " --programs nlvr/programs/dev.jsonl": _REPOSITORY,
     "docker build -t veriscene --build-arg TORCH_INDEX=URL .": "needs docker and the network",
     "docker run --rm -p 127.0.0.1:8000:8000 veriscene": "needs docker",
     "veriscene pretrain resnet50-rendered --minutes 7": "a step on a CPU takes long; tests/training/test_pretrain.py",

@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from veriscene import models
@@ -21,6 +22,8 @@ from veriscene.models.biatt_pointer import Choose
 from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.kinds import SceneKind
+from veriscene.worlds.nlvr.scene_drawing import draw_scenes
 
 
 def random_box(rng: random.Random, most: int = 8) -> Box:
@@ -42,6 +45,11 @@ def random_box(rng: random.Random, most: int = 8) -> Box:
 
 def random_scene(rng: random.Random, most: int = 8) -> Scene:
     return Scene((random_box(rng, most), random_box(rng, most), random_box(rng, most)))
+
+
+def drawn_scene(seed: int, kind: SceneKind) -> Scene:
+    """A scene as the teacher draws it, which is determined by the seed."""
+    return draw_scenes(np.random.default_rng(seed), kind, 1).scenes()[0]
 
 
 # Changes that undo the tuning of the presets, for tests of the machinery.

@@ -18,9 +18,9 @@ from veriscene import models
 from veriscene.config import Config, DataConfig
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.export import export
 from veriscene.judge.judge import Judge, TorchJudge
-from veriscene.judge.onnx.export import export
-from veriscene.judge.onnx.judge import OnnxJudge
+from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.worlds.nlvr.corpus import Example
 
 # All different, so no two can be mixed up; layers are exported one by one, and two show what more would.
@@ -52,7 +52,8 @@ def small_checkpoint(name: str, order: str = "random", **changes: Any) -> Checkp
     if model.is_fitted:
         model.fit(encoder(EXAMPLES))
     for parameter in model.parameters():
-        nn.init.normal_(parameter, std=0.5)
+        fan_in = parameter.size(-1) if parameter.dim() > 1 else 1
+        nn.init.normal_(parameter, std=min(0.5, fan_in**-0.5))  # saturated layers would amplify rounding errors
     return Checkpoint(model.eval(), config, encoder, {})
 
 

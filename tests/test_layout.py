@@ -10,8 +10,8 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "veriscene"
 PACKAGES = (
-    *("errors", "files", "output", "hub", "config", "world", "language", "worlds", "data", "models", "metrics"),
-    *("judge", "training", "report", "service", "lab", "cli"),
+    *("errors", "files", "output", "config", "world", "language", "worlds", "data", "models", "metrics", "judge"),
+    *("training", "report", "service", "lab", "cli"),
 )
 
 
@@ -32,8 +32,7 @@ STILL_BACKWARDS = {
     "world": {"worlds"},
     "language": {"worlds"},
     "worlds": {"data"},
-    "data": {"models", "judge", "training"},
-    "judge": {"training"},
+    "data": {"models"},
 }
 
 

@@ -19,7 +19,7 @@ from veriscene.world.scene import Scene, parse_scene
 if TYPE_CHECKING:
     from veriscene.config import Changes
     from veriscene.judge import load
-    from veriscene.judge.explanation import explain
+    from veriscene.judge.explain import explain
     from veriscene.judge.judge import Judge, Question, Verdict
     from veriscene.judge.listing import list_checkpoints, list_models
     from veriscene.training.log import OnEvent
@@ -75,9 +75,9 @@ def __getattr__(name: str) -> Any:
 
         return serving.load
     if name == "explain":
-        from veriscene.judge import explanation
+        from veriscene.judge.explain import explain
 
-        return explanation.explain
+        return explain
     if name in ("Judge", "Question", "Verdict"):
         from veriscene.judge import judge
 

@@ -7,6 +7,7 @@ settings` prints them). A model declares its own. Unknown keys are errors.
 from __future__ import annotations
 
 import difflib
+import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -66,10 +67,14 @@ class ModelConfig:
     name: str
 
 
-LEVELS = ("simple", "full", "broad")  # of the grammar
+LEVELS = ("simple", "full")  # of the grammar
 ORDER = (
     'The order in which items are read, and in which a pointer network first sees them. "random" is redrawn in every '
     "epoch; in inference it is a fixed order that depends only on what the box holds."
+)
+
+COUNTING = (
+    "Where words are counted: in distinct statements, or in all examples, where a statement counts once for each scene."
 )
 
 
@@ -78,7 +83,8 @@ class DataConfig:
     """How examples are read. The last three settings are those of the corpus that is made when none is given."""
 
     order: str = choice("random", ("random", "file", "sorted"), ORDER)
-    minimum_count: int = number(3, 1, 10**6, "Words in fewer distinct statements become UNK.")
+    minimum_count: int = number(3, 1, 10**6, "Words that occur fewer times become UNK.")
+    counting: str = choice("statements", ("statements", "examples"), COUNTING)
     word_dropout: float = share(0.0, "Share of words that become UNK, redrawn in every epoch.")
     typing_noise: float = share(0.0, "Share of words that get a typing error, redrawn in every epoch.")
     statements: int = number(4000, 10, 10**6, "Statements of the synthetic corpus that is made when none is given.")
@@ -95,13 +101,10 @@ class TeacherConfig:
     seed: int = number(1, 0, 2**31, "Seed of statements and scenes, whatever training.seed is.")
     # Many scenes in few epochs are made faster than few scenes in many: most of the work is done once per statement.
     scenes: int = number(192, 2, 10_000, "Scenes in an epoch for each statement of a program file.")
-    variants: int = number(0, 0, 1000, "Variants of each such statement, about other colours, shapes and numbers.")
-    paraphrased: float = share(0.0, "Share of variants that are tried in other words, too.")
     grammar_scenes: int = number(96, 2, 10_000, "Scenes in an epoch for each statement of the grammar.")
     near_misses: float = number(0.34, 0.0, 1.0, "Share of examples that come in pairs, one edit apart.")
     generated: float = number(0.25, 0.0, 1.0, "Share of scenes that are drawn anew; the others are the corpus's.")
     labels: float = number(0.0, 0.0, 0.99, "Share of examples that are the corpus's own, with their labels.")
-    distil: str = ""  # a model, or a folder of seeds, whose mean probability is half of each label
     workers: int = number(0, 0, 1024, "Processes that make examples. 0: one for each core but one.")
 
 
@@ -142,6 +145,28 @@ class Config:
 
 
 ModelConfigs = Mapping[str, type[ModelConfig]]  # by model name
+
+
+def flat(config: Config) -> dict[str, Any]:
+    """Returns all settings by `section.key`."""
+    return {f"{section}.{name}": v for section, values in config.to_json().items() for name, v in values.items()}
+
+
+def changes_between(usual: Config, config: Config) -> list[str]:
+    """Returns what `--set` must say to turn `usual` into `config`, in the order of the settings."""
+    before = flat(usual)
+    return [f"{key}={written(value)}" for key, value in flat(config).items() if before.get(key) != value]
+
+
+def written(value: Any) -> str:
+    """Writes a setting's value as `--set` and presets have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def train_command(preset: str, changes: Iterable[str], *, data: str, options: Iterable[str] = ()) -> str:
+    """Writes the command that trains the preset with these `section.key=value` changes."""
+    settings = [part for change in changes for part in ("--set", change)]
+    return shlex.join(["veriscene", "train", preset, "--data", data, *options, *settings])
 
 
 def presets() -> dict[str, str]:

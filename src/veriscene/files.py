@@ -1,4 +1,4 @@
-"""Bounded reads, atomic writes, directory locks, and new directories that are removed again on failure."""
+"""Bounded reads, atomic writes, the disk cache, directory locks, and new directories that are removed on failure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import json
 import os
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO, NoReturn, TypeVar
 
 from veriscene.errors import InputError
 
 MAX_FILE = 64 << 20  # bytes of a file that is read whole
 MAX_LINE = 1 << 20  # bytes; an NLVR line has about 1,000
 MAX_SKIP = 64  # lengths of MAX_LINE in which the end of a longer line is looked for: /dev/zero has none
+
+DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)  # raised by reading a damaged file
+Content = TypeVar("Content")
 
 # Raised by file systems without locks. Training must work there too.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
@@ -172,6 +176,39 @@ def cache_folder() -> Path:
     except RuntimeError:  # a user without a home, as in some containers
         home = Path(tempfile.gettempdir())
     return home / ".cache" / "veriscene"
+
+
+def cached(
+    file: Path,
+    read: Callable[[Path], Content],
+    make: Callable[[Path], Content],
+    on_wait: Callable[[], None] = lambda: None,
+) -> Content:
+    """The content of a file in the cache folder, which is made if it is missing or damaged.
+
+    `read` raises one of DAMAGED if the file is of no use. `make` returns the content and writes it to the path that it
+    gets; if it writes nothing there, nothing is kept. Of several processes one makes the content, and the others wait,
+    after `on_wait`, and read it. Where no folder can be made or locked, every process makes its own.
+    """
+    with suppress(*DAMAGED):
+        return read(file)
+    partial = file.with_name(f"{file.stem}.{os.getpid()}.partial{file.suffix}")
+    with ExitStack() as lock:
+        with suppress(OSError, InputError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            lock.enter_context(locked(file.parent, on_wait=on_wait))
+            with suppress(*DAMAGED):
+                return read(file)
+            for useless in (file, *file.parent.glob("*.partial*")):  # damaged, or of a process that was killed
+                useless.unlink(missing_ok=True)
+        try:
+            content = make(partial)
+            with suppress(OSError):
+                partial.replace(file)
+            return content
+        finally:
+            with suppress(OSError):
+                partial.unlink()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(  # of these, what cannot be imported is left out
     [
         *("accelerate", "matplotlib.pyplot", "pydantic.main", "sklearn", "torch._dynamo", "torch.utils.tensorboard"),
-        *("veriscene.cli.app", "veriscene.lab.reproduce", "veriscene.judge.onnx.export"),
+        *("veriscene.cli.app", "veriscene.lab.reproduce", "veriscene.judge.export"),
     ]
 )
 

@@ -16,7 +16,7 @@ from veriscene.cli.app import app
 from veriscene.models import load_preset
 
 pytest.importorskip("optuna")
-from veriscene.lab.tuning.space import read_space
+from veriscene.lab.tune import read_space
 
 
 def commands(command: click.Command, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:

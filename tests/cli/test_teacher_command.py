@@ -94,7 +94,6 @@ def test_the_benchmark_takes_statements_that_cannot_be_balanced_and_of_any_kind(
     options = ["--teacher", "own.jsonl", "--statements", "0", "--workers", "1", "--seconds", "1"]
     measured = veriscene("bench", "teacher", *options, cwd=tmp_path)
     assert measured.returncode == 0, measured.stderr
-    assert "ratio -" in measured.stdout
 
 
 def test_the_benchmark_reports_all_ways(tmp_path: Path) -> None:
@@ -104,4 +103,4 @@ def test_the_benchmark_reports_all_ways(tmp_path: Path) -> None:
     assert measured.returncode == 0, measured.stderr
     result = json.loads(measured.stdout)["teacher"]
     assert result["examples_per_epoch"] == 40 * 96 and result["workers"] == 1
-    assert min(result[name] for name in ("one_by_one", "in_bulk", "with_workers", "bulk_evaluations")) > 0
+    assert min(result[name] for name in ("one_core", "with_workers", "bulk_evaluations")) > 0

@@ -9,11 +9,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size
 from veriscene.data.batch import Batch, required
 from veriscene.data.items import item_features
 from veriscene.data.vocabulary import Vocabulary
+from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size
+from veriscene.worlds.nlvr.corpus import Example
 
 WORDS = ("there", "is", "a", "black", "box", "with", "3", "items")
 VOCABULARY = Vocabulary.of(WORDS, minimum_count=1)

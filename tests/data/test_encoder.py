@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from small_corpora import CORPORA, QUICK, VOCABULARY, items_read
 
 from samples import random_scene, vocabulary_of, yellow_circle_examples
+from veriscene.data.encoder import Encoder, Input, ItemOrder, reading_order
+from veriscene.data.vocabulary import PADDING
 from veriscene.errors import InputError
+from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size
 from veriscene.worlds.nlvr import raster
 from veriscene.worlds.nlvr.corpus import Example
 from veriscene.worlds.nlvr.picture import cut, to_png
-from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size
-from veriscene.data.encoder import Encoder, Input, ItemOrder, reading_order
-from veriscene.data.vocabulary import PADDING
 
 ENCODE = {order: Encoder(VOCABULARY, order=order) for order in ItemOrder}
 

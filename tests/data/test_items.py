@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from small_corpora import CORPORA, QUICK, VOCABULARY, items_read
 from torch.testing import assert_close
 
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Side, Size
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.items import COLORS, ITEM_FEATURES, SHAPES, SIZE, Attributes, item_features, take_items
+from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Side, Size
+from veriscene.worlds.nlvr.corpus import Example
 
 ENCODE = Encoder(VOCABULARY, order=ItemOrder.FILE)
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from samples import yellow_circle_examples
-from veriscene.data import corpora
-from veriscene.data import own
-from veriscene.worlds.nlvr.pictures import decode_file
+from veriscene.data import corpora, own
 from veriscene.errors import InputError
-from veriscene.worlds.nlvr import corpus as nlvr, picture
 from veriscene.world import drawing as render
 from veriscene.world.scene import scene_to_json
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr.pictures import decode_file
 
 SCENES = [example.scene for example in yellow_circle_examples(4)]
 HEADER = "statement,scene,label"

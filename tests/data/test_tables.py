@@ -17,11 +17,12 @@ from samples import write_corpus, yellow_circle_examples
 from strategies import examples
 from veriscene.data.tables import export, row
 from veriscene.errors import InputError, MissingRequirement
-from veriscene.worlds.nlvr import corpus as nlvr, picture
-from veriscene.world import drawing as render
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.world.scene import parse_scene
 from veriscene.judge.question import Question
+from veriscene.world import drawing as render
+from veriscene.world.scene import parse_scene
+from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr.corpus import Example
 
 COLUMNS = ["identifier", "statement", "label", "split", "directory", "scene"]
 

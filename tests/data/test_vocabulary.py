@@ -1,11 +1,16 @@
 """Words and their numbers."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veriscene.errors import InputError
+from veriscene.config import DataConfig
+from veriscene.data.source import vocabulary_of
 from veriscene.data.vocabulary import PADDING, SPECIAL, UNKNOWN, Vocabulary, tokenize
+from veriscene.errors import InputError
+from veriscene.worlds.nlvr import corpus as nlvr
 
 STATEMENTS = st.lists(st.lists(st.sampled_from("abcdef"), unique=True).map(" ".join), max_size=12)
 
@@ -31,6 +36,22 @@ def test_a_word_in_fewer_distinct_statements_than_the_minimum_is_unknown(stateme
         (number,) = vocabulary.encode(word)
         assert (number == UNKNOWN) == (sum(word in statement.split() for statement in set(statements)) < minimum)
         assert number == UNKNOWN or vocabulary.words[number] == word
+
+
+@given(STATEMENTS, st.integers(1, 4))
+def test_counting_examples_counts_every_repetition_of_a_statement(statements, minimum):
+    vocabulary = Vocabulary.of(statements, minimum_count=minimum, counting="examples")
+    occurring = Counter(word for statement in statements for word in statement.split())
+    assert set(vocabulary.words) - set(SPECIAL) == {word for word, count in occurring.items() if count >= minimum}
+
+
+@pytest.mark.parametrize(
+    ("counting", "minimum", "kept"), [("examples", 1, 229), ("examples", 3, 224), ("statements", 3, 133)]
+)
+def test_literal_counting_keeps_nearly_all_words_of_nlvr(nlvr_folder, counting, minimum, kept):
+    statements = [example.statement for example in nlvr.read(nlvr.split_file(nlvr_folder, "train"))]
+    vocabulary = vocabulary_of(statements, DataConfig(minimum_count=minimum, counting=counting))
+    assert len(vocabulary) == len(SPECIAL) + kept
 
 
 @given(STATEMENTS, STATEMENTS)

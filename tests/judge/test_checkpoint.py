@@ -1,4 +1,4 @@
-"""Checkpoints: written completely or not at all, checked when they are loaded, format 1 included."""
+"""Checkpoints: written completely or not at all, checked when they are loaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from samples import fresh_checkpoint, yellow_circle_examples
-from veriscene.data.encoder import Input
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
@@ -103,10 +102,9 @@ def test_a_crash_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
         ("config.json", b"[]", "not a veriscene configuration"),
         ("config.json", b'{"model_type": "bert"}', "not a veriscene configuration"),
         ("config.json", b'{"format": 2, "model": {"name": "gpt"}}', "unknown model 'gpt'"),
-        ("config.json", b'{"format": 1, "model": {"name": "gpt"}}', "unknown model 'gpt'"),
-        ("config.json", b'{"format": 1, "model": 3}', "model"),
-        ("config.json", b'{"format": 1, "model": {"name": ["biatt"]}}', "unknown model"),
-        ("config.json", b'{"format": 1, "model": {"name": "biatt"}, "training": []}', "training"),
+        ("config.json", b'{"format": 1, "model": {"name": "biatt"}}', "another version"),
+        ("config.json", b'{"format": 2, "model": 3}', "model"),
+        ("config.json", b'{"format": 2, "model": {"name": "biatt"}, "training": []}', "training"),
         ("config.json", b'{"format": 2, "model": {"name": ["biatt"]}}', "unknown model"),
         ("config.json", b'{"format": 2, "model": {"name": "biatt", "layers": 3}}', "unknown setting model.layers"),
         ("config.json", b'{"format": 2, "model": {"name": "biatt", "hidden": -3}}', "must be from 1 to"),
@@ -208,53 +206,13 @@ def test_an_unknown_name_lists_what_is_possible(tmp_path: Path) -> None:
         checkpoints.load(tmp_path)
 
 
-# ---------------------------------------------------------------- format 1
-
-# Format 1 listed the settings of all models for each of them.
-FORMAT_1 = """{"format": 1, "veriscene": "0.1.0",
-"model": {"embedding": 4, "hidden": 6, "item": 4, "joint": 6, "mlp": 5, "dropout": 0.3, "pooling": "max",
- "forget_bias": 0.0, "coordinates": "corner", "penalty": 1.0},
-"data": {"order": "random", "minimum_count": 3, "recolor": false, "mirror": false, "jitter": 0.0, "word_dropout": 0.0,
- "statements": 4000, "level": "full", "corpus_seed": 1},
-"training": {"seed": 2, "batch": 256, "epochs": 320, "window": 8, "learning_rate": 0.002, "warmup": 0, "cooldown": 0.0,
- "weight_decay": 0.5, "label_smoothing": 0.1, "agreement": 2.0, "sharpness": 0.0, "policy_weight": 0.01,
- "average": 0.995, "clip": 5.0, "precision": "bf16", "patience": 1000, "evaluate_every": 200, "minutes": 0.0,
- "threads": 0}}"""
-OLD_NAMES = {  # BiATT's matching layers were attributes of BiATT itself
-    "biatt": [(f"matching.{part}.", f"{part}.") for part in ("b1", "b2", "w_lang", "w_obj", "word_lstm", "item_lstm")],
-}
-OLD_NAMES["biatt-pointer"] = [(f"comprehension.{new}", f"comprehension.{old}") for new, old in OLD_NAMES["biatt"]]
-
-
-def as_format_1(folder: Path, name: str) -> None:
-    """Rewrites a checkpoint as format 1 had it."""
-    weights = load_file(folder / "model.safetensors")
-    for new, old in OLD_NAMES.get(name, []):
-        assert any(key.startswith(new) for key in weights)
-        weights = {key.replace(new, old, 1) if key.startswith(new) else key: t for key, t in weights.items()}
-    save_file(weights, folder / "model.safetensors")
-    tree = json.loads(FORMAT_1)
-    tree["model"]["name"] = name
-    (folder / "config.json").write_text(json.dumps(tree), encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", [name for name, kind in MODELS.items() if kind.inputs == {Input.ITEMS}])
-def test_format_1_checkpoints_of_every_model_of_that_time_still_load(name: str, tmp_path: Path) -> None:
-    saved = fresh(name)
-    checkpoints.save(tmp_path / "old", saved)
-    as_format_1(tmp_path / "old", name)
-    loaded = checkpoints.load(tmp_path / "old")
-    assert torch.equal(loaded.model(loaded.encode(EXAMPLES)).logits, saved.model(saved.encode(EXAMPLES)).logits)
-    training = loaded.config.training
-    assert (training.r_drop, training.ema, training.precision) == (2.0, 0.995, "bf16")
-
-
-def test_the_shipped_format_1_checkpoint_equals_its_format_2_copy(tmp_path: Path) -> None:
-    shipped = checkpoints.load("biatt-pointer")
-    old = json.loads((checkpoints.find("biatt-pointer") / "config.json").read_text(encoding="utf-8"))
-    checkpoints.save(tmp_path / "copy", shipped)
-    copy = checkpoints.load(tmp_path / "copy")
-    assert copy.config == shipped.config and copy.encoder == shipped.encoder
-    assert copy.config.training.r_drop == old["training"].get("agreement", copy.config.training.r_drop)
-    batch = shipped.encode(EXAMPLES)
-    assert torch.equal(copy.model(batch).logits, shipped.model(batch).logits)
+@pytest.mark.parametrize("name", ["best", "biatt-pointer"])
+def test_a_shipped_name_means_the_same_in_every_folder(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = fresh("bienc")
+    checkpoints.save(tmp_path / name, own)  # a run folder holds `best`
+    monkeypatch.chdir(tmp_path)
+    assert checkpoints.find(name) == checkpoints.shipped_checkpoints()[name]
+    for folder in (f"./{name}", Path(name), str(tmp_path / name)):
+        assert checkpoints.load(folder).config == own.config

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 
 import veriscene
+from samples import drawn_scene
 from small_models import EXAMPLES, judge_of
 from veriscene.errors import InputError
-from veriscene.judge.counterfactual import find_flip
-from veriscene.judge.explanation import explain
+from veriscene.judge.explain import explain, find_flip
 from veriscene.judge.judge import Judge, Question, Verdict
 from veriscene.language.notation import parse
 from veriscene.language.program import Program
@@ -21,7 +21,7 @@ from veriscene.world import moves as scene_moves
 from veriscene.world.edit import Edit, name
 from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size, parse_scene, scene_to_json
 from veriscene.worlds.nlvr import grammar, raster
-from veriscene.worlds.nlvr import scene_drawing as drawing
+from veriscene.worlds.nlvr import kinds as drawing
 
 STATEMENT = "There is a yellow circle."
 CIRCLE = Item(x=40, y=10, size=Size.MEDIUM, shape=Shape.CIRCLE, color=Color.BLUE)
@@ -43,7 +43,7 @@ class StubJudge(Judge):
     def of(cls, program: Program) -> StubJudge:
         return cls(lambda scene: 0.9 if program.holds(scene) else 0.1)
 
-    def readable(self, question: Question) -> Question:
+    def prepare(self, question: Question) -> Question:
         return question
 
     def _judge(self, questions: list[Question]) -> list[Verdict]:
@@ -63,7 +63,7 @@ def follow(scene: Scene, edits: tuple[Edit, ...]) -> Scene:
 def test_a_flip_has_as_few_edits_as_possible(seed: int) -> None:
     rng = random.Random(seed)
     statement = grammar.draw(rng)
-    scene = drawing.draw_scene(rng, statement.kind)
+    scene = drawn_scene(rng.getrandbits(32), statement.kind)
     truth = statement.program.holds(scene)
     found = find_flip(StubJudge.of(statement.program), Question(statement.text, scene))
     by_one_edit = any(statement.program.holds(edited) != truth for _, edited in scene_moves.edits(scene))
@@ -132,7 +132,9 @@ def test_the_smallest_clear_change_is_preferred() -> None:
 def test_a_models_flips_are_found_again_and_flip_again() -> None:
     judge, rng, flips = veriscene.load("best"), random.Random(1), 0
     for kind in drawing.SCENE_KINDS * 2:
-        question = Question("There is a box with a yellow item above a blue item.", drawing.draw_scene(rng, kind))
+        question = Question(
+            "There is a box with a yellow item above a blue item.", drawn_scene(rng.getrandbits(32), kind)
+        )
         found = find_flip(judge, question, most_edits=1)
         assert found == find_flip(judge, question, most_edits=1)
         assert found.verdict == judge(question)
@@ -178,7 +180,7 @@ def test_an_explanation_names_the_items_that_were_read(as_picture: bool) -> None
 
 
 def test_what_eyes_see_is_explained() -> None:
-    scene = drawing.draw_scene(random.Random(2), "scatter")
+    scene = drawn_scene(2, "scatter")
     explained = explain(veriscene.load("best-pixels"), Question(STATEMENT, scene), most_edits=1, most_judgements=20)
     assert [set(box.items) for box in explained.scene.boxes] == [set(box.items) for box in scene.boxes]
 

@@ -20,7 +20,7 @@ from veriscene import models
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.evaluate import probabilities
 from veriscene.judge.judge import TorchJudge, Verdict
-from veriscene.lab.reporting import report_run
+from veriscene.report.run import report_run
 from veriscene.training import run as runs
 
 EXAMPLES = yellow_circle_examples(16)

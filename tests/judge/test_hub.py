@@ -17,9 +17,10 @@ from safetensors.torch import load_file
 
 import veriscene
 from small_models import EXAMPLES, STATEMENT, judge_of, small_checkpoint
-from veriscene import hub, models
+from veriscene import models
 from veriscene.config import presets
 from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.card import training_command
 from veriscene.judge.checkpoint import FILES, METRICS, WEIGHTS
 from veriscene.judge.evaluate import evaluate
@@ -129,7 +130,7 @@ def test_a_repository_is_loaded_like_a_folder(tmp_path: Path, monkeypatch: pytes
     # A path whose first folder exists is a path, and is never sent to the hub.
     (tmp_path / "runs").mkdir()
     for path in ("runs/typo", Path("owner/name"), "./owner/name", "/owner/name", "a/b/c", "name"):
-        assert not hub.is_repository(path)
+        assert not checkpoints.is_repository(path)
         with pytest.raises(InputError, match="no such model"):
             veriscene.load(path)
     assert len(asked) == 3
@@ -178,10 +179,9 @@ def test_the_card_of_a_taught_model_names_the_programs_the_grammars_origin_and_l
     text = " ".join(TorchJudge(checkpoint).generate_model_card().text.split())
     assert "--data CORPUS --teacher PROGRAMS" in text and "PROGRAMS a file of statements with their programs." in text
     assert "grammar" not in text and "read by their letters" in text and "by statement. It was stopped. ##" in text
-    for level, also in (("full", ""), ("broad", ", the public programs of these and errors on dev")):
-        config = replace(checkpoint.config, teacher=replace(checkpoint.config.teacher, statements=10, level=level))
-        card = TorchJudge(replace(checkpoint, config=config)).generate_model_card()
-        assert f"taught it, too.\nTheir wordings were written with NLVR's train sentences{also} in view." in card.text
+    config = replace(checkpoint.config, teacher=replace(checkpoint.config.teacher, statements=10))
+    card = TorchJudge(replace(checkpoint, config=config)).generate_model_card()
+    assert "taught it, too.\nTheir wordings were written with NLVR's train sentences" in card.text
 
 
 def test_scores_in_a_notebook_are_those_of_the_metrics() -> None:

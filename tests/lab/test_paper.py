@@ -6,10 +6,10 @@ import json
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,40 +20,34 @@ from typer.testing import CliRunner
 
 from narrow_screen import BROWSER, width_on_a_phone
 from samples import write_corpus, yellow_circle_examples
+from veriscene import models
 from veriscene.cli import experiments
-from veriscene.errors import MissingRequirement
 from veriscene.lab import plans, reproduce, seeds
-from veriscene.lab.paper import backbone, figures, work
-from veriscene.models.vision.backbone import check_weights_file, weights_path
-from veriscene.training.base import Outcome
-from veriscene.training.trainer import StepTrainer
+from veriscene.training.log import Event, Step
+from veriscene.training.spec import Spec
+from veriscene.training.train import train
 from veriscene.worlds.nlvr import corpus as nlvr
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib: pip install -e '.[dev]'")
 
 TINY = ("model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=16", "training.epochs=2")
 SMALL = (*TINY, "model.joint=4", "model.mlp=4", "training.precision=tf32")
-CHANGES = {"BiENC": TINY, "BiATT": SMALL, "BiATT-Pointer": SMALL}
+CHANGES = {"BiENC": TINY, "BiATT": SMALL, "BiATT-Pointer": SMALL, plans.PLAIN: SMALL, plans.LEARNED: SMALL}
 UNTRAINABLE = "CNN-BiATT, ResNet-V2-101"
-TABLE1 = replace(
-    plans.TABLE1,
-    rows=tuple(
-        replace(row, changes=CHANGES.get(row.name, ()))
-        for row in plans.TABLE1.rows
-        if row.name in {"MaxEnt", UNTRAINABLE, *CHANGES}
-    ),
-    compared=(("BiATT-Pointer", "MaxEnt"), ("BiATT", "BiENC")),
-)
 MEAN = plans.ABLATIONS.rows[1]
-ABLATIONS = replace(
-    plans.ABLATIONS,
+PLAN = replace(
+    plans.PAPER,
     rows=tuple(
-        replace(row, changes=(*row.changes, *SMALL))
-        for row in plans.ABLATIONS.rows
-        if row.name in (plans.PLAIN, plans.LEARNED, MEAN.name)
+        replace(row, changes=(*row.changes, *CHANGES.get(row.name, SMALL if row == MEAN else ())))
+        for row in plans.PAPER.rows
+        if row.name in {"MaxEnt", UNTRAINABLE, MEAN.name, *CHANGES}
     ),
-    compared=((plans.LEARNED, plans.PLAIN), (plans.PLAIN, MEAN.name)),
+    compared=(
+        *(("BiATT-Pointer", "MaxEnt"), ("BiATT", "BiENC")),
+        *((plans.LEARNED, plans.PLAIN), (plans.PLAIN, MEAN.name)),
+    ),
 )
+PAGE = "paper.html"
 
 
 class Call:
@@ -63,18 +57,16 @@ class Call:
         self.folder, self.trained = folder, list[str]()
         corpus = write_corpus(folder / "corpus", yellow_circle_examples(32), yellow_circle_examples(24, seed=1))
         nlvr.write(corpus / "test.json", yellow_circle_examples(12, seed=2))
-        patch.setattr(work, "PLANS", {"table1": TABLE1, "ablations": ABLATIONS})
+        patch.setitem(plans.PLANS, "paper", PLAN)
         patch.setenv("VERISCENE_CACHE", str(folder / "cache"))
-        patch.setattr(StepTrainer, "fit", self._counted(StepTrainer.fit))
-        patch.setattr(figures, "EXAMPLES", 2)
+        patch.setattr(seeds, "train", self.train)
+        self.on_event: Callable[[Path, Event], None] = lambda run, event: None
+        patch.setattr(reproduce, "EXAMPLES", dict.fromkeys(reproduce.EXAMPLES, 1))
 
-    def _counted(self, fit: Any) -> Any:
-        def counted(trainer: StepTrainer, *rest: Any) -> Outcome:
-            self.trained.append("/".join(trainer.folder.parts[-2:]))
-            outcome: Outcome = fit(trainer, *rest)
-            return outcome
-
-        return counted
+    def train(self, spec: Spec, run: Path, **more: Any) -> Any:
+        if not models.MODELS[spec.config.model.name].is_fitted:
+            self.trained.append("/".join(run.parts[-2:]))
+        return train(spec, run, **{**more, "on_event": partial(self.on_event, run)})
 
     def __call__(self, *options: str) -> Result:
         arguments = ["paper", "--data", str(self.folder / "corpus"), "--out", str(self.folder / "out"), *options]
@@ -83,14 +75,11 @@ class Call:
         self.trained.clear()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", ["veriscene", "reproduce", *arguments])
-            if "--dry-run" not in options:  # which measures how long a step takes, as they all do
-                patch.setattr(reproduce, "expected_seconds", lambda *_, **__: 1.0)
-                patch.setattr(work, "expected_judging_seconds", lambda *_: 1.0)
             return CliRunner().invoke(app, arguments)
 
     @property
     def page(self) -> str:
-        return (self.folder / "out" / work.PAGE).read_text(encoding="utf-8")
+        return (self.folder / "out" / PAGE).read_text(encoding="utf-8")
 
     @property
     def lines(self) -> dict[str, list[str]]:
@@ -98,8 +87,9 @@ class Call:
         rows = ([" ".join(" ".join(cell.itertext()).split()) for cell in row] for row in _parsed(self.page).iter("tr"))
         return {cells[0]: cells[1:] for cells in rows if len(cells) > 2}
 
-    def results(self, plan: str) -> list[dict[str, Any]]:
-        read: dict[str, Any] = json.loads((self.folder / "out" / plan / f"{plan}.json").read_text(encoding="utf-8"))
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        read: dict[str, Any] = json.loads((self.folder / "out" / "paper.json").read_text(encoding="utf-8"))
         return list(read["rows"])
 
 
@@ -116,15 +106,14 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
 @pytest.fixture(scope="module")
 def interrupted(call: Call) -> tuple[Result, str, list[str]]:
     """The first call, stopped by Ctrl-C in the second seed of BiATT, and its page."""
-    learn = StepTrainer._learn
 
-    def learn_and_stop(trainer: StepTrainer, *rest: Any) -> None:
-        learn(trainer, *rest)
-        if trainer.folder.match("*biatt-embedding-4*/seed2") and trainer.position.step == 2:
+    def stop(run: Path, event: Event) -> None:
+        if run.match("*biatt-embedding-4*/seed2") and isinstance(event, Step) and event.step == 2:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StepTrainer, "_learn", learn_and_stop)
+        patch.setattr("veriscene.training.train.REFRESH_SECONDS", -1.0)
+        patch.setattr(call, "on_event", stop)
         ended = call()
     return ended, call.page, list(call.trained)
 
@@ -139,10 +128,12 @@ def finished(interrupted: object, call: Call) -> tuple[Result, str, list[str]]:
 def test_the_plan_comes_first_and_says_what_cannot_be_measured(call: Call) -> None:
     ended = call("--dry-run")
     assert ended.exit_code == 0 and not call.trained and not (call.folder / "out").exists()
-    parts = re.findall(r"^(\S.*?) +about \d+:\d\d$", ended.stderr, re.MULTILINE)
+    commands = dict(
+        line.split(": veriscene train ") for line in ended.stderr.splitlines() if ": veriscene train " in line
+    )
     # Two ablations are the rows of Table 1 themselves.
-    assert parts == ["MaxEnt", *CHANGES, MEAN.name, "figures"]
-    assert f"{UNTRAINABLE}: left out: " in ended.stderr and "veriscene data backbone resnetv2-101" in ended.stderr
+    assert len(commands) == 5 and {"MaxEnt", "BiENC", MEAN.name} < commands.keys()
+    assert UNTRAINABLE in ended.stderr and "veriscene data backbone resnetv2-101" in ended.stderr
 
 
 def test_ctrl_c_says_how_to_continue_and_leaves_a_page_of_what_there_is(
@@ -150,12 +141,10 @@ def test_ctrl_c_says_how_to_continue_and_leaves_a_page_of_what_there_is(
 ) -> None:
     ended, html, _ = interrupted
     assert ended.exit_code == 130
-    assert "to continue: veriscene reproduce paper --data" in ended.stderr.splitlines()[-1]
+    assert "veriscene reproduce paper --data" in ended.stderr.splitlines()[-1]
     text = " ".join("".join(_parsed(html).itertext()).split())
-    assert "2 of 8 rows measured, 0 of 5 figures drawn" in text
-    assert "BiATT: 1 of 3 seeds trained so far" in text and "it needs BiATT-Pointer, not trained so far" in text
-    assert f"{plans.PLAIN}: 1 of 3 seeds trained so far" in text  # the same runs
-    assert f"{MEAN.name}; {plans.LEARNED}: not trained yet" in text
+    assert f"2 of {len(PLAN.rows)} rows" in text and "0 of 5 figures" in text
+    assert f"BiATT; {plans.PLAIN}: 1 of 3 seeds" in text  # the same runs
 
 
 def test_the_same_command_continues_and_trains_no_seed_twice(
@@ -163,10 +152,10 @@ def test_the_same_command_continues_and_trains_no_seed_twice(
 ) -> None:
     ended, _, trained = finished
     assert ended.exit_code == 0, ended.exception
-    assert ended.stdout.strip() == str(call.folder / "out" / work.PAGE)
+    assert ended.stdout == (call.folder / "out" / "paper.md").read_text(encoding="utf-8")
     before = interrupted[2]
     assert before[-1] == trained[0] and trained[0].endswith("/seed2")  # the interrupted one
-    assert len(set(before + trained)) == len(before + trained) - 1 == 3 * (len(CHANGES) + 1)
+    assert len(set(before + trained)) == len(before + trained) - 1 == 3 * 4  # rows with steps
 
 
 def test_every_row_has_its_published_figures_next_to_those_on_disk(
@@ -174,27 +163,20 @@ def test_every_row_has_its_published_figures_next_to_those_on_disk(
 ) -> None:
     lines = call.lines
     shown = {name.split(" 3 seeds")[0].split(" 1 seed,")[0]: cells for name, cells in lines.items()}
-    published = {row.name: row for row in TABLE1.rows}
-    for plan in ("table1", "ablations"):
-        for result in call.results(plan):
-            row = published.get(plans.MEASURED_AS.get(result["row"], result["row"]))
-            cells = shown[result["row"]]
-            for split, (paper, here) in {"dev": cells[:2], "test": cells[2:4]}.items():
-                number = 0 if split == "dev" else 1
-                assert paper == (f"{row.published[number]:.1f}" if row and row.published else "–")
-                spread = result[split]["spread"]
-                own = f"{100 * result[split]['accuracy']:.1f}"
-                assert here == (own if spread is None else f"{own} ± {100 * spread:.1f}")
-            assert cells[4] == (f"{row.unreleased:.1f}" if row and row.unreleased else "–")
-            assert cells[5:] == [f"{100 * result[split]['consistency']:.1f}" for split in ("dev", "test")]
-    assert [each["row"] for each in call.results("ablations")] == [row.name for row in ABLATIONS.rows]
+    published = {row.name: row for row in PLAN.rows}
+    for result in call.results:
+        row, cells = published[result["row"]], shown[result["row"]]
+        for number, (split, (paper, here)) in enumerate({"dev": cells[:2], "test": cells[2:4]}.items()):
+            assert paper == (f"{row.published[number]:.1f}" if row.published else "–")
+            spread = result[split]["spread"]
+            own = f"{100 * result[split]['accuracy']:.1f}"
+            assert here == (own if spread is None else f"{own} ± {100 * spread:.1f}")
+        assert cells[4] == (f"{row.unreleased:.1f}" if row.unreleased else "–")
+        assert cells[5:] == [f"{100 * result[split]['consistency']:.1f}" for split in ("dev", "test")]
+    assert [each["row"] for each in call.results] == [row.name for row in PLAN.rows if row.name != UNTRAINABLE]
     assert lines[f"{UNTRAINABLE} not measured here"] == ["–"] * 7
     assert lines["BiATT-Pointer minus MaxEnt"][::2][:2] == ["+6.6", "+6.2"]  # the paper's claim, on dev and Test-P
-    assert lines["BiATT-Pointer, pooling max, order learned minus BiATT, pooling max, order random"][0] == "+2.0"
-    # Runs of Table 1 that measure an ablation are not trained again.
-    assert [path.name for path in (call.folder / "out" / "ablations").iterdir() if path.is_dir()] == [
-        ABLATIONS.rows[1].folder
-    ]
+    assert lines[f"{plans.LEARNED} minus {plans.PLAIN}"][0] == "+2.0"
 
 
 def test_the_page_is_one_file_with_its_figures_inside(finished: tuple[Result, str, list[str]], call: Call) -> None:
@@ -219,13 +201,12 @@ def test_the_page_is_one_file_with_its_figures_inside(finished: tuple[Result, st
 def test_a_third_call_repeats_nothing_and_writes_the_same_page(
     finished: tuple[Result, str, list[str]], call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(StepTrainer, "fit", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(seeds, "train", lambda *_, **__: pytest.fail("trained again"))
     monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
-    monkeypatch.setattr(work.Drawer, "draw", lambda *_: pytest.fail("drawn again"))
+    monkeypatch.setattr(reproduce.Reproduction, "_draw_figure", lambda *_: pytest.fail("drawn again"))
     ended = call("--json")
     assert ended.exit_code == 0, ended.exception
-    assert json.loads(ended.stdout)["table1"]["rows"] == call.results("table1")
-    assert "0 parts to do" in ended.stderr
+    assert json.loads(ended.stdout)["rows"] == call.results
 
     def steady(html: str) -> str:
         return re.sub(r"page written</th><td>[^<]*", "", html.replace(" --json", ""))
@@ -243,58 +224,12 @@ def test_without_matplotlib_the_page_says_how_to_get_the_figures(
     try:
         assert call().exit_code == 0
         text = "".join(_parsed(call.page).itertext())
-        assert "0 of 5 figures drawn" in " ".join(text.split()) and "pip install 'veriscene[plot]'" in text
+        assert "0 of 5 figures" in " ".join(text.split()) and "pip install 'veriscene[plot]'" in text
     finally:
         kept.rename(drawn)
-        (call.folder / "out" / work.PAGE).write_text(before, encoding="utf-8")
+        (call.folder / "out" / PAGE).write_text(before, encoding="utf-8")
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
 def test_the_page_fits_a_400_pixel_screen(finished: tuple[Result, str, list[str]], call: Call, tmp_path: Path) -> None:
     assert width_on_a_phone(call.page, tmp_path) <= 400
-
-
-@pytest.mark.parametrize("is_interrupted", [False, True])
-def test_a_backbone_is_in_place_only_when_its_training_is_complete(
-    is_interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class QuickPretrainer:
-        def __init__(self, task: object, out: Path, *_: object, **__: object) -> None:
-            self.out = out
-
-        def run(self) -> SimpleNamespace:
-            self.out.write_bytes(b"weights")  # as Pretrainer does every minute
-            return SimpleNamespace(interrupted=is_interrupted)
-
-    monkeypatch.setenv("VERISCENE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(backbone, "Pretrainer", QuickPretrainer)
-    monkeypatch.setattr(backbone, "make_task", lambda _: SimpleNamespace(scenes=1))
-    gpu: Any = SimpleNamespace(device=SimpleNamespace(type="cuda"), num_processes=1)
-    cpu: Any = SimpleNamespace(device=SimpleNamespace(type="cpu"), num_processes=1)
-    with pytest.raises(MissingRequirement) as missing:
-        check_weights_file(backbone.NAME)
-    with pytest.raises(MissingRequirement) as other:
-        check_weights_file("resnet50-imagenet")
-    assert backbone.can_be_made(missing.value, gpu) and not backbone.can_be_made(missing.value, cpu)
-    assert not backbone.can_be_made(other.value, gpu)
-    assert backbone.make(tmp_path, gpu, print) is not is_interrupted
-    assert weights_path(backbone.NAME).is_file() is not is_interrupted
-    assert not list(tmp_path.glob("*.safetensors"))
-
-
-@pytest.mark.parametrize("is_made", [False, True])
-def test_rows_wait_for_a_backbone_that_is_made_first(
-    is_made: bool, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reason = MissingRequirement("the weights are missing", where=weights_path(backbone.NAME))
-    monkeypatch.setattr(work.Reproduction, "lacking", lambda _, rows: {rows[0].name: reason})  # MaxEnt
-    monkeypatch.setattr(backbone, "can_be_made", lambda *_: True)
-    made: list[Path] = []
-    monkeypatch.setattr(backbone, "make", lambda folder, *_: (made.append(folder), is_made)[1])
-    options = ("--row", "MaxEnt", "--out", str(tmp_path / "other"))
-    planned = call(*options, "--dry-run")
-    assert f"{backbone.NAME:<45} about 10:00" in planned.stderr and not made
-    ended = call(*options)
-    assert made == [tmp_path / "other"] and ended.exit_code == (0 if is_made else 130)
-    assert (tmp_path / "other" / "table1" / "maxent" / "summary.json").is_file() is is_made
-    assert (tmp_path / "other" / work.PAGE).is_file()

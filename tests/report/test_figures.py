@@ -18,7 +18,7 @@ from samples import random_scene, yellow_circle_examples
 from veriscene.data.vocabulary import tokenize
 from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, spread, typical
 from veriscene.report import figures
-from veriscene.report.sheet import FORMATS, SIZE, Sheet, text_width, wrapped
+from veriscene.report.figures import FORMATS, SIZE, Sheet, text_width, wrapped
 from veriscene.world.drawing import FILL
 from veriscene.worlds.nlvr.corpus import Example
 

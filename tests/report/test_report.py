@@ -18,10 +18,8 @@ from veriscene.language.notation import Statement, parse
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.calibration import expected_calibration_error, reliability
 from veriscene.metrics.comparison import difference, mcnemar
-from veriscene.metrics.faults import by_sentence
-from veriscene.metrics.judged import Judged, mistakes
-from veriscene.report import ReportedRun, majority, page
-from veriscene.report.style import STYLE
+from veriscene.metrics.judged import Judged, by_sentence, mistakes
+from veriscene.report.page import STYLE, ReportedRun, majority, page
 from veriscene.training.log import LogLine
 from veriscene.world.drawing import FILL, HEAD, definitions, short_svg, svg
 from veriscene.worlds.nlvr.corpus import Example

@@ -7,20 +7,34 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from small_models import judge_of
 from veriscene.judge.judge import Judge, Question, Verdict
-from veriscene.service.app import make_app
-from veriscene.service.limits import Limits
-from veriscene.service.server import listen, make_server
+from veriscene.service import scenes
+from veriscene.service.app import listen, make_app, make_server
+from veriscene.service.batching import Limits
+from veriscene.world.scene import Scene
+
+JUDGE = judge_of("torch", "biatt-pointer")
+
+
+def tree_of(world: str) -> dict[str, Any]:
+    """Returns the tables of a world as the service sends them."""
+    return dict(json.loads(Path(__file__).with_name(f"{world}_world.json").read_text(encoding="utf-8")))
+
+
+def parse(scene: object) -> Scene:
+    """Returns a scene that the page or the service wrote; raises InputError if it is invalid."""
+    return scenes.parse(JUDGE, scene)
 
 
 class HeldJudge(Judge):
     """A judge that waits until it is released, and notes the sizes of its batches."""
 
     def __init__(self) -> None:
-        self.judge = judge_of("torch", "biatt-pointer")
+        self.judge = JUDGE
         self.encoder, self.order = self.judge.encoder, self.judge.order
         self.released, self.asked, self.batches = threading.Event(), threading.Event(), list[int]()
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from veriscene.errors import InputError
 from veriscene.models import load_preset
-from veriscene.models.settings import check_changes, listed, reference, train_command, with_effect
+from veriscene.models.settings import check_changes, listed, reference, with_effect
 
 EFFECTIVE = {
-    "maxent": ["model.penalty=3", "data.minimum_count=2", "training.seed=2"],
+    "maxent": ["model.penalty=3", "data.minimum_count=2", "data.counting=examples", "training.seed=2"],
     "mlp": ["model.mlp=8", "training.epochs=2", "data.word_dropout=0.1"],
     "relation-net": ["model.joint=8", "training.batch=8"],
     "bienc": ["data.order=file", "training.r_drop=1"],
@@ -50,22 +48,10 @@ def test_settings_of_the_synthetic_corpus_have_an_effect_only_without_data(chang
             check_changes([change], load_preset(preset).model, corpus_given=True)
 
 
-def test_a_command_names_the_settings_of_a_teacher_only_where_there_is_one() -> None:
-    changes = ["teacher.scenes=8", "teacher.near_misses=0", "training.epochs=1"]
-    by_grammar, alone = load_preset("biatt-synthetic"), load_preset("biatt")
-
-    def named(*command: str) -> list[str]:
-        return [part for before, part in pairwise(command) if before == "--set"]
-
-    assert named(*shlex.split(train_command("biatt-synthetic", "NLVR", changes, by_grammar))) == changes
-    assert named(*shlex.split(train_command("biatt", "NLVR", changes, alone, "--teacher", "own.jsonl"))) == changes
-    assert named(*shlex.split(train_command("biatt", "NLVR", changes, alone))) == changes[2:]
-
-
 def test_every_setting_is_listed_with_its_value_range_and_meaning() -> None:
     rows = {row.key: row for row in listed(load_preset("biatt-pointer", {"training.epochs": 3}))}
     assert rows["training.epochs"].value == "3" and rows["training.epochs"].allowed == "from 1 to 1,000,000"
-    lacking = [row.key for row in rows.values() if not row.meaning and row.key != "teacher.distil"]
+    lacking = [row.key for row in rows.values() if not row.meaning]
     assert not lacking
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from samples import drawn_scene
 from strategies import scenes
 from veriscene.world import moves as scene_moves
 from veriscene.world.edit import Edit, name
 from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size, parse_scene, scene_to_json
-from veriscene.worlds.nlvr import scene_drawing as drawing
+from veriscene.worlds.nlvr import kinds as drawing
 
 drawn = st.builds(
-    lambda seed, kind: drawing.draw_scene(random.Random(seed), kind),
+    drawn_scene,
     st.integers(0, 2**32),
     st.sampled_from(drawing.SCENE_KINDS),
 )
@@ -84,7 +84,7 @@ def test_texts_of_edits_that_are_not_moves_or_additions_are_all_different(scene:
 
 def test_every_kind_of_edit_of_a_tower_and_of_scattered_items_is_there() -> None:
     for kind in drawing.SCENE_KINDS:
-        kinds = {edit.kind for edit, _ in scene_moves.edits(drawing.draw_scene(random.Random(5), kind))}
+        kinds = {edit.kind for edit, _ in scene_moves.edits(drawn_scene(5, kind))}
         assert kinds == {"recolor", "move", "remove", "add"} | ({"reshape", "resize"} if kind == "scatter" else set())
 
 

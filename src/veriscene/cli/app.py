@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Annotated
 
@@ -30,13 +31,12 @@ app = typer.Typer(
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(quickstart, train, judge.evaluate, judge.predict, explain, judge.score, judge.export),
-    *(report, judge.models, settings, reproduce, tune, pretrain, serve),
+    *(report, figures, judge.models, settings, reproduce, tune, pretrain, serve),
 )
 for command in COMMANDS:
     app.command()(command)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
-app.add_typer(figures, name="figures")
 
 
 @app.callback(invoke_without_command=True)
@@ -49,6 +49,8 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 def run() -> None:
     """Runs the command that sys.argv names, and exits."""
     output.protect_streams()
+    # An InputError says what is wrong with a picture. Only a program of its own may decide that for the whole process.
+    warnings.filterwarnings("ignore", module=r"PIL\.")
     if callable(signal.getsignal(signal.SIGINT)):  # not if a shell asked for Ctrl-C to be ignored
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -110,7 +110,7 @@ def teacher(
     seconds: Annotated[float, typer.Option(min=1, help="How long to measure each way.")] = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """A teacher's examples: made one by one, in bulk by one core, and by worker processes.
+    """A teacher's examples: made by one core, and by worker processes.
 
     Example: veriscene bench teacher --data nlvr --teacher programs/train.jsonl
     """

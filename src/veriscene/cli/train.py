@@ -12,7 +12,7 @@ from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Teacher
 
 if TYPE_CHECKING:
-    from veriscene.lab.summary import Summary
+    from veriscene.metrics.accuracy import Summary
     from veriscene.training.train import Result
 
 
@@ -145,7 +145,7 @@ def report(
 
     Example: veriscene report runs/biatt runs/bienc --programs programs/dev.jsonl --out comparison.html
     """
-    from veriscene.lab.reporting import report_run
+    from veriscene.report.run import report_run
 
     output.require_one_process("report")
     print(report_run(run, output.make_machine().accelerator, against=against, programs=programs, out=out).report)

@@ -141,9 +141,9 @@ class CorpusSource(Source):
 
 def vocabulary_of(statements: Sequence[str], data: DataConfig) -> Vocabulary:
     """The words to learn; raises InputError if there are none."""
-    vocabulary = Vocabulary.of(statements, minimum_count=data.minimum_count)
+    vocabulary = Vocabulary.of(statements, minimum_count=data.minimum_count, counting=data.counting)
     if len(vocabulary) == len(SPECIAL):
-        what = f"no word occurs in {data.minimum_count} distinct train statements, so none would be learned"
+        what = f"no word occurs {data.minimum_count} times in the train {data.counting}, so none would be learned"
         raise InputError(what, allowed="lower data.minimum_count or add statements")
     return vocabulary
 

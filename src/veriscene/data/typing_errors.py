@@ -47,7 +47,7 @@ def _mistype_(statement: Statement, share: float, speller: _Speller, generator: 
 
 
 def _misspelt(letters: Tensor, generator: torch.Generator) -> Tensor:
-    """Plain words (word, letter), each with one error."""
+    """Returns the plain words (word, letter), each with one error."""
     device, count, length = letters.device, len(letters), (letters != 0).sum(dim=1)
     kind, some, right = (torch.randint(most, (count,), generator=generator).to(device) for most in (4, 1 << 30, 2))
     at = (some % (length - (kind == SWAPPED).long()))[:, None]  # the last letter has no next one
@@ -92,14 +92,14 @@ def _lose_blanks_(statement: Statement, share: float, speller: _Speller, generat
 
 
 class _Speller:
-    """From words to letters and back."""
+    """Turns words into letters and back."""
 
     def __init__(self, vocabulary: Vocabulary, device: torch.device) -> None:
         self.spelling = spell(vocabulary.words).to(device)
         self.hashes, self.order = _hashes(self.spelling).sort()
 
     def letters(self, statement: Statement, rows: Tensor, places: Tensor) -> Tensor:
-        """The letters of the words there (word, letter); without characters, an unknown word has no plain letters."""
+        """Returns the letters of the words there (word, letter); without characters, unknown words have no letters."""
         if statement.characters is not None:
             return statement.characters[rows, places]
         return self.spelling[statement.words[rows, places]]
@@ -111,27 +111,27 @@ class _Speller:
             statement.characters[rows, places] = letters
 
     def numbers(self, letters: Tensor) -> Tensor:
-        """The number of each word (word, letter) in the vocabulary, or UNKNOWN."""
+        """Returns the number of each word (word, letter) in the vocabulary, or UNKNOWN."""
         found = torch.searchsorted(self.hashes, _hashes(letters)).clamp(max=len(self.hashes) - 1)
         numbers = self.order[found]
         return torch.where((self.spelling[numbers] == letters).all(dim=1), numbers, UNKNOWN)
 
 
 def _hashes(letters: Tensor) -> Tensor:
-    """One int64 for each word (word, letter)."""
+    """Returns one int64 for each word (word, letter)."""
     first, second = letters.contiguous().view(torch.int64).unbind(dim=1)
     return first * _HASH + second
 
 
 def _are_plain(letters: Tensor, least: int = 1) -> Tensor:
-    """Whether each word has at least that many letters, all from a to z, and room for one more."""
+    """Tells whether each word has at least that many letters, all from a to z, and room for one more."""
     present, length = letters != 0, (letters != 0).sum(dim=1)
     is_letter = (letters >= ord("a")) & (letters <= ord("z"))
     return (is_letter == present).all(dim=1) & (length >= least) & (length <= _LONGEST)
 
 
 def _neighbours() -> Tensor:
-    """(code, 2): the keys to the left and to the right; at the end of a row, twice the only neighbour."""
+    """Returns (code, 2): the keys to the left and to the right; at the end of a row, twice the only neighbour."""
     table = torch.zeros(CODES, 2, dtype=torch.uint8)
     for row in KEYBOARD:
         for left, key, right in zip(row[1] + row[:-1], row, row[1:] + row[-2], strict=True):

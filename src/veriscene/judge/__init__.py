@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from veriscene.judge.eyes import PIXELS, EyesJudge
-from veriscene.judge.judge import Judge, TorchJudge
+from veriscene.judge.checkpoint import shipped_checkpoints
+from veriscene.judge.judge import PIXELS, EyesJudge, Judge, TorchJudge
 from veriscene.models.vision.eyes import Eyes
 
 ONNX = ".onnx"  # the suffix by which exported files are recognised
 
 
 def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge:
-    """A judge from the name of a shipped checkpoint, a folder that `veriscene train` wrote, `owner/name` on the Hugging
-    Face hub, or an .onnx file that `veriscene export` wrote (CPU only).
+    """Loads a judge: the name of a shipped checkpoint, a folder that `veriscene train` wrote, `owner/name` on the
+    Hugging Face hub, or an .onnx file that `veriscene export` wrote (CPU only).
 
-    With `eyes`, or if the name ends with -pixels, it judges what eyes see.
+    A shipped name comes before a folder of the same name; "./NAME" or a Path is the folder. With `eyes`, or if the name
+    ends with -pixels, it judges what eyes see.
     """
     plain = str(model).removesuffix(PIXELS)
-    has_eyes = plain != str(model) and not Path(model).exists()
+    has_eyes = plain != str(model) and (plain in shipped_checkpoints() or not Path(model).exists())
     if eyes or has_eyes:
         return EyesJudge(load(plain if has_eyes else model, device=device), Eyes.load(device=device))
     if str(model).endswith(ONNX):
-        from veriscene.judge.onnx.judge import OnnxJudge
+        from veriscene.judge.onnx_judge import OnnxJudge
 
         return OnnxJudge.load(model, device=device)
     return TorchJudge.load(model, device=device)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
 from veriscene import models
-from veriscene.config import Config, presets
+from veriscene.config import Config, changes_between, presets, train_command
 from veriscene.data.vocabulary import SPECIAL
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.metrics.accuracy import Scores
-from veriscene.models.settings import has_effect
 
-SPLITS = {
-    "dev": "dev (optimistic: the weights were chosen on it)",
-    "test": "test (evaluated once, when the model was final)",
-}
+SPLITS = ("dev", "test")
 SUPERVISION = {
     "labels": "labels of the training examples",
     "synthetic": "statements of veriscene's grammar, whose meaning is known",
@@ -26,9 +21,8 @@ SUPERVISION = {
 }
 GRAMMAR = (
     "Statements of veriscene's grammar taught it{too}.\n"
-    "Their wordings were written with NLVR's train sentences{also} in view.\n"
+    "Their wordings were written with NLVR's train sentences, the public programs of these and errors on dev in view.\n"
 )
-BROAD = ", the public programs of these and errors on dev"
 PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
 CITATION = """```bibtex
@@ -49,9 +43,10 @@ CITATION = """```bibtex
 
 
 def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores]) -> str:
-    """A card in the hub's format: YAML header, use, accuracy with interval, training, limits, citation.
+    """Writes a card in the hub's format: YAML header, use, accuracy with interval, training, limits, citation.
 
-    Scores come from `scores`, by split, else from the checkpoint's metrics. Says nothing about the machine's folders.
+    Scores come from `scores`, by split, else from the checkpoint's metrics. The card states what is recorded there and
+    nothing else; how test was used, for example, is for `note` to say. It does not name the machine's folders.
     """
     config, metrics = checkpoint.config, {**checkpoint.metrics, **_figures(scores)}
     trained = [f"at commit {metrics['commit']}"] if "commit" in metrics else []
@@ -64,7 +59,7 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
     reads_letters = getattr(config.model, "letters", False)
     teacher, too = config.teacher, ", too" if supervision == "programs" else ""
-    grammar = GRAMMAR.format(too=too, also=BROAD if teacher.level == "broad" else "") if teacher.statements else ""
+    grammar = GRAMMAR.format(too=too) if teacher.statements else ""
     others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
     return f"""---
 {_header(name, metrics)}
@@ -112,33 +107,26 @@ For research on grounded language, for teaching, and as a baseline. It knows the
 
 
 def training_command(config: Config, supervision: str) -> str:
-    """A command that trains with exactly these settings: the nearest preset and the settings that differ."""
+    """Returns a command that trains with exactly these settings: the nearest preset and the settings that differ."""
     taught = supervision == "programs" or config.teacher.statements > 0
-    nearest = min(
-        ((name, _changes(config, models.load_preset(name), taught=taught)) for name in sorted(presets())),
-        key=lambda found: (len(found[1]), found[0]),
-    )
-    settings = [part for change in nearest[1] for part in ("--set", change)]
-    seed = ["--seed", str(config.training.seed)]
-    teacher = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
-    return shlex.join(["veriscene", "train", nearest[0], "--data", "CORPUS", *teacher, *seed, *settings])
 
+    def changes(preset: str) -> list[str]:
+        between = changes_between(models.load_preset(preset), config)
+        named = [change for change in between if not change.startswith(("training.seed=", "teacher.workers="))]
+        return [
+            change
+            for change in named
+            if models.has_effect(config.model, change.partition("=")[0], corpus_given=True, taught=taught)
+        ]
 
-def _changes(config: Config, preset: Config, *, taught: bool) -> list[str]:
-    """What --set makes of the preset these settings, in their order; the seed has its own option."""
-    theirs = preset.to_json()
-    return [
-        f"{section}.{key}={str(value).lower() if isinstance(value, bool) else value}"
-        for section, settings in config.to_json().items()
-        for key, value in settings.items()
-        if theirs[section].get(key) != value
-        and f"{section}.{key}" not in ("training.seed", "teacher.workers")
-        and has_effect(config.model, f"{section}.{key}", corpus_given=True, taught=taught)
-    ]
+    nearest = min(sorted(presets()), key=lambda name: len(changes(name)))
+    options = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
+    options += ["--seed", str(config.training.seed)]
+    return train_command(nearest, changes(nearest), data="CORPUS", options=options)
 
 
 def _figures(scores: Mapping[str, Scores]) -> dict[str, Any]:
-    """Scores under the names of metrics.json."""
+    """Returns scores under the names of metrics.json."""
     figures: dict[str, Any] = {}
     for split, found in scores.items():
         figures[f"{split}_accuracy"], figures[f"{split}_consistency"] = found.accuracy, found.consistency
@@ -152,7 +140,7 @@ def _row(split: str, metrics: Mapping[str, Any]) -> str:
 
     interval = metrics.get(f"{split}_interval")
     between = f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}" if interval else "not measured"
-    return f"| {SPLITS[split]} | {share(f'{split}_accuracy')} | {share(f'{split}_consistency')} | {between} |"
+    return f"| {split} | {share(f'{split}_accuracy')} | {share(f'{split}_consistency')} | {between} |"
 
 
 def _header(name: str, metrics: Mapping[str, Any]) -> str:

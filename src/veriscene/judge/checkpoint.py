@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -17,8 +18,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from veriscene import __version__, files, hub, models
-from veriscene.config import Config, DataConfig, TrainingConfig
+from veriscene import __version__, files, models
+from veriscene.config import Config
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder
 from veriscene.data.vocabulary import Vocabulary
@@ -31,9 +32,9 @@ WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "voca
 FILES = (WEIGHTS, CONFIG, VOCABULARY, METRICS)
 BEST = "best"
 ALIASES = "aliases.json"  # of the checkpoints that ship with the package
-SEEDS = "seeds.json"  # of a folder of seeds: how they are trained
 SUMMARY = "summary.json"  # of a folder of seeds; names the run of the best one
 MOST_BYTES = 1 << 30  # of a weights file: tables of MaxEnt and MLP included
+_REPOSITORY = re.compile(r"(?P<owner>\w[\w.-]*)/\w[\w.-]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,11 @@ class Checkpoint:
 
     @property
     def device(self) -> torch.device:
-        """Where the model is. To use another device, load it there: moving a module changes it in place."""
+        """Returns where the model is. To use another device, load it there: moving a module changes it in place."""
         return next(chain(self.model.parameters(), self.model.buffers())).device  # a state_dict takes a while
 
     def encode(self, examples: Sequence[Example]) -> Batch:
-        """Examples as the model reads them in inference, on its device."""
+        """Encodes examples as the model reads them in inference, on its device."""
         return self.encoder(examples).to(self.device)
 
 
@@ -74,10 +75,10 @@ def save(
 
 
 def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> Checkpoint:
-    """The checkpoint in a folder (its best one, its best seed), the one of that name that ships with the package, or
-    `owner/name` on the Hugging Face hub."""
+    """Loads the shipped checkpoint of that name, the one in a folder (its best one, its best seed), or `owner/name` on
+    the Hugging Face hub."""
     folder = find(name_or_folder)
-    config, renamed_format = _load_config(folder)
+    config = load_config(folder)
     vocabulary = _load_vocabulary(folder / VOCABULARY)
     metrics = _read_json(folder / METRICS) if (folder / METRICS).exists() else {}
     try:
@@ -85,8 +86,6 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     except InputError as error:
         raise error.at(folder / CONFIG) from None
     weights = _load_weights(folder / WEIGHTS)
-    if renamed_format:
-        weights = _renamed(weights, model.renamed)
     _check_weights(weights, model.state_dict(), folder / WEIGHTS)
     try:
         model.load_state_dict(weights)
@@ -98,15 +97,19 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
 
 
 def find(name_or_folder: str | Path) -> Path:
-    """The folder that holds the files of a checkpoint, which are downloaded if it is on the hub; InputError says what
-    is missing."""
-    folder = Path(name_or_folder)
-    shipped = shipped_checkpoints()
+    """Returns the folder that holds the files of a checkpoint, which are downloaded if it is on the hub.
+
+    InputError says what is missing.
+
+    A text that is the name of a shipped checkpoint means that one, whatever folders there are: what `best` is must not
+    depend on the working directory. "./best", or a Path, is the folder.
+    """
+    folder, shipped = Path(name_or_folder), shipped_checkpoints()
+    if isinstance(name_or_folder, str) and name_or_folder in shipped:
+        return shipped[name_or_folder]
     if not folder.is_dir():
-        if str(name_or_folder) in shipped:
-            return shipped[str(name_or_folder)]
-        if hub.is_repository(name_or_folder):
-            return find(hub.download(str(name_or_folder), FILES))
+        if is_repository(name_or_folder):
+            return find(download(str(name_or_folder), FILES))
         known = f"one of {', '.join(sorted(shipped))}, or " if shipped else ""
         raise InputError("no such model", where=folder, allowed=f"give {known}a folder that `veriscene train` wrote")
     folder = best_run(folder)
@@ -118,8 +121,56 @@ def find(name_or_folder: str | Path) -> Path:
     return folder
 
 
+def is_repository(name: object) -> bool:
+    """Returns whether a model's name is `owner/name` on the hub, not a path: no folder here is called `owner`."""
+    match = _REPOSITORY.fullmatch(name) if isinstance(name, str) else None
+    return match is not None and not Path(match["owner"]).exists()
+
+
+def download(
+    repository: str,
+    names: Collection[str],
+    *,
+    revision: str | None = None,
+    cache_dir: str | Path | None = None,
+    token: str | bool | None = None,
+    force_download: bool = False,
+    local_files_only: bool = False,
+) -> Path:
+    """Returns a local folder with the files of these names, as far as the repository has them, downloaded once.
+
+    The options are those of huggingface_hub. InputError if there is no such repository or no connection.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
+
+    where = f"{repository} on the Hugging Face hub"
+    try:
+        folder = snapshot_download(
+            repository,
+            allow_patterns=list(names),
+            revision=revision,
+            cache_dir=cache_dir,
+            token=token,
+            force_download=force_download,
+            local_files_only=local_files_only,
+        )
+    except RevisionNotFoundError:
+        raise InputError(f"has no revision {revision!r}", where=where) from None
+    except RepositoryNotFoundError:
+        allowed = "check the name; a private one needs `hf auth login`"
+        raise InputError("no such repository", where=where, allowed=allowed) from None
+    except LocalEntryNotFoundError:
+        allowed = "retry, or give a folder or the name of a shipped checkpoint"
+        raise InputError("no connection, and no copy in the cache", where=where, allowed=allowed) from None
+    except Exception as error:  # the HTTP library's exceptions differ between versions of huggingface_hub
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"cannot be downloaded ({reason})", where=where) from None
+    return Path(folder)
+
+
 def best_run(folder: Path) -> Path:
-    """The run itself; for a folder of seeds, the run of the best one."""
+    """Returns the run itself or, for a folder of seeds, the run of the best one."""
     if not (folder / SUMMARY).is_file():
         return folder
     summary = _read_json(folder / SUMMARY)
@@ -130,7 +181,7 @@ def best_run(folder: Path) -> Path:
 
 
 def shipped_checkpoints() -> dict[str, Path]:
-    """The checkpoints that are part of the package, name -> folder; one may have several names."""
+    """Returns the folders of the checkpoints that are part of the package, by name; one may have several names."""
     root = Path(str(resources.files("veriscene"))) / "checkpoints"
     if not root.is_dir():
         return {}
@@ -140,39 +191,21 @@ def shipped_checkpoints() -> dict[str, Path]:
 
 
 def load_config(folder: Path) -> Config:
-    """The configuration of the checkpoint in exactly this folder."""
-    return _load_config(folder)[0]
-
-
-def _load_config(folder: Path) -> tuple[Config, bool]:
-    """The configuration, and whether weights have the names of format 1."""
+    """Reads the configuration of the checkpoint in exactly this folder."""
     path = folder / CONFIG
     tree = _read_json(path)
     if not isinstance(tree, dict) or "format" not in tree:
         raise InputError("not a veriscene configuration", where=path)
-    version = tree.pop("format")
-    tree.pop("veriscene", None)
-    if version not in (1, FORMAT):
+    if tree.pop("format") != FORMAT:
         what = "written by another version of veriscene"
-        raise InputError(what, where=path, allowed=f"this one reads formats 1 and {FORMAT}")
+        raise InputError(what, where=path, allowed=f"this one reads format {FORMAT}")
+    tree.pop("veriscene", None)
     model = tree.get("model")
     name = model.get("name") if isinstance(model, dict) else None
     if not isinstance(name, str) or name not in models.MODELS:
         allowed = f"choose from {', '.join(sorted(models.MODELS))}"
         raise InputError(f"unknown model {name!r:.60}", where=path, allowed=allowed)
-    return models.read_config(_from_format_1(tree, name) if version == 1 else tree, where=str(path)), version == 1
-
-
-def _from_format_1(tree: dict[str, Any], name: str) -> dict[str, Any]:
-    """Format 1 listed the settings of all models for each of them, and some under names that were changed since."""
-    renamed = {"agreement": "r_drop", "average": "ema"}
-    result = dict(tree)
-    for section, kind in (("model", models.MODELS[name].Config), ("data", DataConfig), ("training", TrainingConfig)):
-        if isinstance(tree.get(section), dict):
-            settings = {renamed.get(key, key): value for key, value in tree[section].items()}
-            known = {field.name for field in fields(kind)}
-            result[section] = {key: value for key, value in settings.items() if key in known}
-    return result
+    return models.read_config(tree, where=str(path))
 
 
 def _load_vocabulary(path: Path) -> Vocabulary:
@@ -208,14 +241,6 @@ def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor]
             raise InputError(what, where=path, allowed=f"it must be {str(own.dtype).removeprefix('torch.')}")
         if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
             raise InputError(f"{name} holds values that are not finite (NaN or infinity)", where=path)
-
-
-def _renamed(weights: dict[str, Tensor], prefixes: tuple[tuple[str, str], ...]) -> dict[str, Tensor]:
-    def today(name: str) -> str:
-        matching = (new + name.removeprefix(old) for old, new in prefixes if name.startswith(old))
-        return next(matching, name)
-
-    return {today(name): tensor for name, tensor in weights.items()}
 
 
 def _write_json(path: Path, value: object) -> None:

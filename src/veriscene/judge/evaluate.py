@@ -6,25 +6,28 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from accelerate import Accelerator
+from accelerate.utils import gather_object
 
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
-from veriscene.judge.eyes import EyesJudge
-from veriscene.judge.judge import Judge, Question, Verdict
+from veriscene.judge.judge import EyesJudge, Judge, Question, Verdict, checked
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
 from veriscene.metrics.judged import Judged
 from veriscene.models.base import INFERENCE_BATCH
-from veriscene.training.distributed import gathered
 from veriscene.worlds.nlvr.corpus import Example
+
+MAX_NAMED = 10  # unreadable examples that an error names one by one
 
 
 def evaluate(judge: Judge, examples: Sequence[Example]) -> Scores:
-    """Accuracy with its 95 % interval, and consistency, on labelled examples; in this process, on the judge's device.
+    """Returns accuracy with its 95 % interval, and consistency, on labelled examples; in this process, on the judge's
+    device.
 
     scores = evaluate(veriscene.load("best"), nlvr.read("dev.json"))
     """
-    verdicts = {example.identifier: verdict.verdict for example, verdict in zip(examples, judge(examples), strict=True)}
+    answers = map(checked, judge(examples))
+    verdicts = {example.identifier: answer.verdict for example, answer in zip(examples, answers, strict=True)}
     return metrics.score(examples, verdicts)
 
 
@@ -34,21 +37,39 @@ def probabilities(
     accelerator: Accelerator,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, float]:
-    """The probability of truth by identifier, for each example exactly once, in the order of the file. Of an example
-    with a picture, the picture is judged, not the scene.
+    """Returns the probability of truth by identifier, for each example exactly once, in the order of the file. Of an
+    example with a picture, the picture is judged, not the scene.
 
-    Processes share the examples, and the result does not depend on their number. Statements of similar length share a
-    batch, to save padding.
+    Pictures that cannot be read are found before anything is judged, and one InputError names them all; likewise, in
+    the end, those in which nothing was recognised. Processes share the examples, and the result does not depend on
+    their number. Statements of similar length share a batch, to save padding.
     """
     world = accelerator.num_processes
     by_length = sorted(range(len(examples)), key=lambda number: len(examples[number].statement))
     mine = by_length[accelerator.process_index :: world]
-    questions = (_question(judge, examples[number]) for number in mine)
+    questions: dict[int, Question | Example] = {number: examples[number] for number in mine}
+    failed: list[InputError] = []
+    for number in mine:
+        if examples[number].picture is not None:
+            try:
+                question = judge.prepare(Question.about(examples[number]))
+            except InputError as error:
+                failed.append(_named(error, examples[number]))
+            else:
+                if question.picture is None:  # pictures are read again: all of them at once may not fit into memory
+                    questions[number] = question
+    _raise_together(accelerator, failed)
     judged: list[tuple[int, float]] = []
-    for number, verdict in zip(mine, judge.stream(questions, batch=INFERENCE_BATCH), strict=True):
-        judged.append((number, verdict.probability))
-        progress(min(len(judged) * world, len(examples)), len(examples))
-    judged = gathered(accelerator, judged)
+    answers = judge.stream(questions.values(), batch=INFERENCE_BATCH)
+    for done, (number, answer) in enumerate(zip(mine, answers, strict=True), 1):
+        if isinstance(answer, InputError):
+            failed.append(_named(answer, examples[number]))
+        else:
+            judged.append((number, answer.probability))
+        progress(min(done * world, len(examples)), len(examples))
+    _raise_together(accelerator, failed)
+    if world > 1:
+        judged = gather_object(judged)
     by_number = dict(judged)
     if len(judged) != len(examples) or len(by_number) != len(examples):
         raise InputError(f"{len(judged)} judgements for {len(examples)} examples; each must be judged exactly once")
@@ -56,30 +77,44 @@ def probabilities(
 
 
 def judged(judge: Judge, examples: Sequence[Example]) -> list[Judged]:
-    """The examples, in their order, with verdict and, where the model reads the scene's items, attention and the order
-    that it chose. What eyes see are other items, and a feature map has none."""
-    reads_items = Input.ITEMS in judge.encoder.inputs and not isinstance(judge, EyesJudge)
-    verdicts = judge.stream(_question(judge, example) for example in examples)
-    return [_judged(example, verdict, reads_items) for example, verdict in zip(examples, verdicts, strict=True)]
+    """Returns the examples, in their order, with verdict and, where the model reads the scene's items, attention and
+    the order that it chose. What eyes see in a picture are other items, and a feature map has none."""
+    sees = isinstance(judge, EyesJudge)
+    found = []
+    for example, answer in zip(examples, judge.stream(examples), strict=True):
+        verdict = answer if isinstance(answer, Verdict) else checked(_named(answer, example))
+        reads_items = Input.ITEMS in judge.encoder.inputs and not (sees and example.picture is not None)
+        attention = verdict.attention if reads_items else None
+        found.append(
+            Judged(
+                example=example,
+                probability=verdict.probability,
+                per_box=verdict.per_box,
+                order=verdict.order if reads_items and verdict.order_is_chosen else None,
+                words=None if attention is None else attention.words,
+                words_to_items=None if attention is None else attention.words_to_items,
+                items_to_words=None if attention is None else attention.items_to_words,
+            )
+        )
+    return found
 
 
-def _judged(example: Example, verdict: Verdict, reads_items: bool) -> Judged:
-    attention = verdict.attention if reads_items else None
-    return Judged(
-        example=example,
-        probability=verdict.probability,
-        per_box=verdict.per_box,
-        order=verdict.order if reads_items and verdict.order_is_chosen else None,
-        words=None if attention is None else attention.words,
-        words_to_items=None if attention is None else attention.words_to_items,
-        items_to_words=None if attention is None else attention.items_to_words,
-    )
+def _named(error: InputError, example: Example) -> InputError:
+    """Returns the error at the example's picture file, unless it already names it, or at the example."""
+    place = str(example.picture) if isinstance(example.picture, Path) else example.identifier
+    return error if str(error.where).startswith(place) else error.at(place)
 
 
-def _question(judge: Judge, example: Example) -> Question:
-    """In the form that the model reads, so that an error names the picture's file."""
-    question = Question.about(example)
-    try:
-        return judge.readable(question)
-    except InputError as error:
-        raise error.at(example.picture) if isinstance(example.picture, Path) else error from None
+def _raise_together(accelerator: Accelerator, errors: list[InputError]) -> None:
+    """Raises one error that names the places of all, those of other processes included, in every process."""
+    found = [(error.what, str(error.where), error.allowed) for error in errors]
+    if accelerator.num_processes > 1:
+        found = gather_object(found)
+    if len(found) == 1:
+        ((what, where, allowed),) = found
+        raise InputError(what, where=where, allowed=allowed)
+    if found:
+        places = ", ".join(sorted(where for _, where, _ in found)[:MAX_NAMED])
+        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        what, _, allowed = found[0]
+        raise InputError(f"cannot be judged ({what})", where=places + more, allowed=allowed)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from huggingface_hub import ModelCard, ModelHubMixin
 
-from veriscene import hub
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.card import model_card
@@ -40,11 +39,11 @@ class HubMixin(ModelHubMixin):
         force_download: bool = False,
         local_files_only: bool = False,
     ) -> Judge:
-        """A judge from `owner/name` on the hub, a folder that `save_pretrained` or `veriscene train` wrote, or the name
-        of a shipped checkpoint. Options other than `device` concern the download."""
+        """Loads a judge from `owner/name` on the hub, a folder that `save_pretrained` or `veriscene train` wrote, or
+        the name of a shipped checkpoint. Options other than `device` concern the download."""
         place = pretrained_model_name_or_path
-        if hub.is_repository(place):
-            place = hub.download(
+        if checkpoints.is_repository(place):
+            place = checkpoints.download(
                 str(place),
                 FILES,
                 revision=revision,
@@ -78,7 +77,7 @@ class HubMixin(ModelHubMixin):
         return str(super().push_to_hub(repo_id, model_card_kwargs=named, **options))
 
     def generate_model_card(self, *, name: str | None = None, scores: Mapping[str, Scores] | None = None) -> ModelCard:
-        """The card, with the scores that are known by split; by default those that training recorded."""
+        """Returns the card, with the scores that are known by split; by default those that training recorded."""
         checkpoint = self._saved()
         return ModelCard(model_card(checkpoint, name=name or checkpoint.config.model.name, scores=scores or {}))
 
@@ -91,6 +90,6 @@ class HubMixin(ModelHubMixin):
                 (Path(scratch) / "new" / name).replace(save_directory / name)
 
     def _saved(self) -> Checkpoint:
-        """What is saved; InputError if the judge is not that of a checkpoint."""
+        """Returns what is saved; raises InputError if the judge is not that of a checkpoint."""
         allowed = "save the judge of a checkpoint: a model of torch, without eyes"
         raise InputError(f"{type(self).__name__} cannot be saved", allowed=allowed)

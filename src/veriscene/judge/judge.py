@@ -1,17 +1,16 @@
 """Is this statement true of this scene? One interface for the command line, Python, ONNX and a service.
 
-Question.from_json and Verdict.to_json define the wire format.
-
-    >>> judge = veriscene.load("best")
-    >>> judge("There is a yellow circle.", scene).probability  # one question: a Verdict
-    >>> [verdict.verdict for verdict in judge(nlvr.read("dev.json"))]  # a list: a list of verdicts
-    >>> for verdict in judge(lines_to_come()): ...  # a generator: verdicts as it goes, in bounded memory
+>>> judge = veriscene.load("best")
+>>> judge("There is a yellow circle.", scene).probability  # one question: a Verdict
+>>> judge([("There is a yellow circle.", scene), ("", scene)])  # a list: a list, an InputError in second place
+>>> for answer in judge(lines_to_come()): ...  # a generator: answers as it goes, in bounded memory
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard, cast, overload
@@ -20,37 +19,48 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from veriscene.data.batch import Batch
+from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder, Input
 from veriscene.data.vocabulary import tokenize
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.hub import HubMixin
-from veriscene.judge.question import Question as Question
-from veriscene.judge.verdict import Attention, Verdict
+from veriscene.judge.question import Attention, Question, Verdict
 from veriscene.models import Order
+from veriscene.models.vision.eyes import Eyes, resized
 from veriscene.world.scene import BOXES_PER_SCENE, Box, Scene
-from veriscene.worlds.nlvr import decode
+from veriscene.worlds.nlvr import decode, raster
 from veriscene.worlds.nlvr.corpus import Example
 from veriscene.worlds.nlvr.raster import Pixels
 
-__all__ = ["AnyQuestion", "Array", "Attention", "Judge", "Question", "TorchJudge", "Verdict"]
+__all__ = ["Answer", "AnyQuestion", "Attention", "EyesJudge", "Judge", "Question", "TorchJudge", "Verdict", "checked"]
 
 STREAM_BATCH = 64
 FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what a verdict is made of
 Array = NDArray[Any]
+MATCH_DISTANCE = 10  # pixels that a recognised item may be away from the scene's, which are at least as large
+PIXELS = "-pixels"  # NAME-pixels is the model NAME with eyes
 _NO_SCENE = Scene((Box(()), Box(()), Box(())))  # of a question about a picture, which a model of pixels does not read
 
 
 Shown = Scene | list[Any] | Pixels  # a scene, NLVR's `structured_rep`, or a picture (height, width, RGB)
 AnyQuestion = Question | Example | tuple[str, Shown]
+Answer = Verdict | InputError  # to one question of several: InputError if that one is malformed
+
+
+def checked(answer: Answer) -> Verdict:
+    """Returns the verdict, or raises the error."""
+    if isinstance(answer, InputError):
+        raise answer
+    return answer
 
 
 class Judge(HubMixin, ABC):
-    """Answers questions. Can be pickled. Raises InputError if a question is malformed.
+    """Answers questions. Can be pickled.
 
-    A question is a Question, an Example (whose label is ignored) or a pair (statement, scene).
+    A question is a Question, an Example (whose label is ignored) or a pair (statement, scene). One that is malformed
+    raises InputError if it is asked alone; among several, its answer is the InputError, and the others are judged.
     """
 
     encoder: Encoder
@@ -61,55 +71,48 @@ class Judge(HubMixin, ABC):
     @overload
     def __call__(self, statement: AnyQuestion) -> Verdict: ...
     @overload
-    def __call__(self, statement: Sequence[AnyQuestion]) -> list[Verdict]: ...
+    def __call__(self, statement: Sequence[AnyQuestion]) -> list[Answer]: ...
     @overload
-    def __call__(self, statement: Iterator[AnyQuestion]) -> Iterator[Verdict]: ...
+    def __call__(self, statement: Iterator[AnyQuestion]) -> Iterator[Answer]: ...
     def __call__(
         self,
         statement: str | AnyQuestion | Sequence[AnyQuestion] | Iterator[AnyQuestion],
         scene: Shown | None = None,
-    ) -> Verdict | list[Verdict] | Iterator[Verdict]:
-        """judge(statement, scene) or judge(question): its verdict. judge([question, …]): the list of verdicts.
-        judge(generator): the verdicts as they come, which is `stream`.
+    ) -> Verdict | list[Answer] | Iterator[Answer]:
+        """Answers judge(statement, scene) or judge(question) with a verdict, judge([question, …]) with the list of
+        answers, and judge(generator) with the answers as they come, which is `stream`.
 
             judge("There is a yellow circle.", scene)
             judge([("There is a yellow circle.", scene), ("There is a tower.", pixels)])
             judge(nlvr.read("dev.json"))
         """
         if isinstance(statement, str) or scene is not None:
-            return self._judge([self.readable(Question.of(statement, scene))])[0]
+            return checked(self._judge([self.prepare(Question.of(statement, scene))])[0])
         if isinstance(statement, Question | Example) or (isinstance(statement, tuple) and _is_pair(statement)):
-            return self._judge([self._question(statement)])[0]
+            return checked(self._judge([self.prepare(_question(statement))])[0])
         if isinstance(statement, Sequence):
             return list(self.stream(cast(Sequence[AnyQuestion], statement)))
         if isinstance(statement, Iterator):
             return self.stream(statement)
         raise _not_a_question(statement)
 
-    def stream(self, questions: Iterable[AnyQuestion], *, batch: int = STREAM_BATCH) -> Iterator[Verdict]:
-        """One verdict for each question, in order; takes `batch` questions at a time, never all at once.
+    def stream(self, questions: Iterable[AnyQuestion], *, batch: int = STREAM_BATCH) -> Iterator[Answer]:
+        """Yields one answer for each question, in order; takes `batch` questions at a time, never all at once.
 
-        A malformed question raises InputError after the verdicts on those before it.
-
-            for verdict in judge.stream(map(Question.from_json, records), batch=256): ...
+        for answer in judge.stream(records, batch=256): ...
         """
         if batch < 1:
             raise InputError(f"batch={batch}", allowed="it must be at least 1")
-        waiting, malformed = enumerate(questions, 1), None
-        while malformed is None:
-            chunk: list[Question] = []
-            try:
-                chunk.extend(self._numbered_question(question, number) for number, question in islice(waiting, batch))
-            except InputError as error:
-                malformed = error
-            if not chunk:
-                break
-            yield from self._judge(chunk)
-        if malformed is not None:
-            raise malformed
+        waiting = iter(questions)
+        while chunk := list(islice(waiting, batch)):
+            prepared = [self._prepared(question) for question in chunk]
+            well_formed = [question for question in prepared if isinstance(question, Question)]
+            answers = iter(self._judge(well_formed) if well_formed else [])
+            for question in prepared:
+                yield question if isinstance(question, InputError) else next(answers)
 
-    def readable(self, question: Question) -> Question:
-        """The question in the form that the model reads; raises InputError if it has none.
+    def prepare(self, question: Question) -> Question:
+        """Returns the question in the form that the model reads; raises InputError if it has none.
 
         A model of items gets the scene of which the picture is exactly the rendering. A model of pixels reads the
         picture, or the rendering of the scene.
@@ -127,28 +130,23 @@ class Judge(HubMixin, ABC):
             raise InputError(error.what, where=place, allowed=allowed) from None
         return question
 
+    def describe(self) -> dict[str, str | float | None]:
+        """Returns the kind of model behind the judge, its dev accuracy and supervision, as far as they are known."""
+        return {"model": None, "dev_accuracy": None, "supervision": None}
+
     @abstractmethod
-    def _judge(self, questions: list[Question]) -> list[Verdict]:
-        """The verdicts on questions that `readable` returned."""
+    def _judge(self, questions: list[Question]) -> Sequence[Answer]:
+        """Answers questions that `prepare` returned."""
 
     @classmethod
     def _of_checkpoint(cls, folder: str | Path, *, device: str) -> Judge:
         return TorchJudge.load(folder, device=device)
 
-    def _question(self, question: AnyQuestion) -> Question:
-        if isinstance(question, Question):
-            return self.readable(question)
-        if isinstance(question, Example):
-            return self.readable(Question.about(question))
-        if not _is_pair(question):
-            raise _not_a_question(question)
-        return self.readable(Question.of(*question))
-
-    def _numbered_question(self, question: AnyQuestion, number: int) -> Question:
+    def _prepared(self, question: AnyQuestion) -> Question | InputError:
         try:
-            return self._question(question)
+            return self.prepare(_question(question))
         except InputError as error:
-            raise error if isinstance(question, Question) else error.at(f"question {number}") from None
+            return error
 
     def _encode(self, questions: list[Question]) -> Batch:
         return self.encoder(
@@ -180,7 +178,7 @@ class Judge(HubMixin, ABC):
 def _decode(
     statement: str, encoded: list[Array] | None, maps: Mapping[str, Array]
 ) -> tuple[list[list[int]] | None, Attention | None]:
-    """Order and attention of one question, in terms of the scene's own lists of items.
+    """Returns order and attention of one question, in terms of the scene's own lists of items.
 
     `encoded` are, per box, the items' indices in the scene, as encoded; None: the objects are feature-map cells.
     """
@@ -203,14 +201,14 @@ def _decode(
 
 
 class TorchJudge(Judge):
-    """A checkpoint that answers, on the checkpoint's device."""
+    """Answers with a checkpoint, on the checkpoint's device."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.checkpoint, self.encoder, self.order = checkpoint, checkpoint.encoder, checkpoint.model.order
 
     @classmethod
     def load(cls, name_or_folder: str | Path, *, device: str = "cpu") -> TorchJudge:
-        """From the name of a shipped checkpoint, a folder that holds one, or `owner/name` on the Hugging Face hub."""
+        """Loads a shipped checkpoint by name, a folder that holds one, or `owner/name` on the Hugging Face hub."""
         try:
             torch.empty(1, device=device)
         except (RuntimeError, AssertionError) as error:
@@ -218,6 +216,11 @@ class TorchJudge(Judge):
             allowed = "use cpu, or cuda on a machine with a GPU"
             raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
         return cls(checkpoints.load(name_or_folder, device=device))
+
+    def describe(self) -> dict[str, str | float | None]:
+        metrics = self.checkpoint.metrics
+        known = {name: metrics.get(name) for name in ("dev_accuracy", "supervision")}
+        return {"model": self.checkpoint.config.model.name, **known}
 
     def _saved(self) -> Checkpoint:
         return self.checkpoint
@@ -231,6 +234,120 @@ class TorchJudge(Judge):
             judgement = model(batch.to(self.checkpoint.device))
         judged = {name: tensor for name, tensor in vars(judgement).items() if name in FIELDS and tensor is not None}
         return self._verdicts(questions, batch, {name: tensor.cpu().numpy() for name, tensor in judged.items()})
+
+
+class EyesJudge(Judge):
+    """Judges pictures of any size by the items that eyes recognise in them; a scene is rendered first."""
+
+    def __init__(self, judge: Judge, eyes: Eyes) -> None:
+        if Input.ITEMS not in judge.encoder.inputs:
+            raise InputError("this model reads pixels itself", allowed="use it without eyes")
+        self.judge, self.eyes = judge, eyes
+        self.encoder, self.order = judge.encoder, judge.order
+
+    def prepare(self, question: Question) -> Question:
+        """Returns the question with its picture in the size that eyes read; a scene stays, to tell the items."""
+        return question if question.picture is None else replace(question, picture=resized(question.picture))
+
+    def describe(self) -> dict[str, str | float | None]:
+        plain = self.judge.describe()
+        return {"model": f"eyes + {plain['model']}", "dev_accuracy": None, "supervision": plain["supervision"]}
+
+    def see(self, questions: Sequence[Question]) -> list[Scene | InputError]:
+        """Returns the scene that is recognised for each prepared question; InputError where a box seems to be empty.
+
+        If the question has a scene, the recognised items are listed as it lists them, those that it lacks at the end.
+        """
+        pictures = [
+            resized(raster.pixels(required(question.scene))) if question.picture is None else question.picture
+            for question in questions
+        ]
+        try:
+            scenes = self.eyes.scenes(pictures)
+        except InputError as error:
+            if len(questions) == 1:
+                return [error]
+            return [seen for question in questions for seen in self.see([question])]
+        return [
+            scene if asked.scene is None else _listed_as(asked.scene, scene)
+            for asked, scene in zip(questions, scenes, strict=True)
+        ]
+
+    def _judge(self, questions: list[Question]) -> list[Answer]:
+        seen = self.see(questions)
+        pairs = [(asked.statement, scene) for asked, scene in zip(questions, seen, strict=True)]
+        verdicts = iter(self.judge([pair for pair in pairs if isinstance(pair[1], Scene)]))  # type: ignore[misc]
+        return [
+            scene if isinstance(scene, InputError) else _about(asked.scene, scene, checked(next(verdicts)))
+            for asked, scene in zip(questions, seen, strict=True)
+        ]
+
+
+def _listed_as(given: Scene, seen: Scene) -> Scene:
+    """Returns the seen scene with its items in the order of the given ones that they match."""
+    boxes = []
+    for theirs, ours in zip(seen.boxes, given.boxes, strict=True):
+        matches = _matches(theirs, ours)
+        ranks = [len(ours.items) if match is None else match for match in matches]
+        boxes.append(Box(tuple(theirs.items[item] for item in sorted(range(len(ranks)), key=ranks.__getitem__))))
+    first, second, third = boxes
+    return Scene((first, second, third))
+
+
+def _about(given: Scene | None, seen: Scene, verdict: Verdict) -> Verdict:
+    """Returns the verdict on the seen scene with order and attention in terms of the given one, if there is one."""
+    if given is None:
+        return replace(verdict, seen=seen)
+    order, attention = verdict.order, verdict.attention
+    # Per box, the given item that each seen one is, and the seen item that each given one is; None if there is none.
+    given_of = [_matches(theirs, ours) for ours, theirs in zip(given.boxes, seen.boxes, strict=True)]
+    seen_of = [
+        [matches.index(item) if item in matches else None for item in range(len(box.items))]
+        for matches, box in zip(given_of, given.boxes, strict=True)
+    ]
+    if order is not None:
+        order = [
+            [item for place in places if (item := matches[place]) is not None]
+            for places, matches in zip(order, given_of, strict=True)
+        ]
+    if attention is not None:
+        to_items, to_words = attention.words_to_items, attention.items_to_words
+        if to_items is not None:
+            to_items = [
+                [[0.0 if item is None else row[item] for item in items] for row in rows]
+                for rows, items in zip(to_items, seen_of, strict=True)
+            ]
+        if to_words is not None:
+            to_words = [
+                [[0.0] * len(attention.words) if item is None else rows[item] for item in items]
+                for rows, items in zip(to_words, seen_of, strict=True)
+            ]
+        attention = Attention(attention.words, to_items, to_words)
+    return replace(verdict, order=order, attention=attention)
+
+
+def _matches(seen: Box, given: Box) -> list[int | None]:
+    """Returns, for each seen item, the given one that it is: the nearest, and each only once."""
+    distances = sorted(
+        (abs(ours.x - theirs.x) + abs(ours.y - theirs.y), i, k)
+        for i, ours in enumerate(seen.items)
+        for k, theirs in enumerate(given.items)
+    )
+    found: dict[int, int] = {}
+    for distance, item, candidate in distances:
+        if distance <= MATCH_DISTANCE and item not in found and candidate not in found.values():
+            found[item] = candidate
+    return [found.get(item) for item in range(len(seen.items))]
+
+
+def _question(question: AnyQuestion) -> Question:
+    if isinstance(question, Question):
+        return question
+    if isinstance(question, Example):
+        return Question.about(question)
+    if not _is_pair(question):
+        raise _not_a_question(question)
+    return Question.of(*question)
 
 
 def _is_pair(value: object) -> TypeGuard[tuple[str, Shown]]:

@@ -11,10 +11,8 @@ from veriscene.config import presets
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS, Checkpoint
-from veriscene.judge.eyes import PIXELS, EyesJudge
-from veriscene.judge.judge import Judge, TorchJudge
-from veriscene.judge.onnx.judge import OnnxJudge
+from veriscene.judge.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS
+from veriscene.judge.judge import PIXELS
 from veriscene.models.vision.eyes import SHIPPED as EYES
 
 
@@ -40,6 +38,7 @@ class ListedCheckpoint:
 
 
 def list_models() -> list[ListedModel]:
+    """Lists the kinds of models with the presets that train them."""
     kinds = {name: models.load_preset(name).model.name for name in sorted(presets())}
     return [
         ListedModel(name, kind.summary, [preset for preset, model in kinds.items() if model == name])
@@ -48,11 +47,11 @@ def list_models() -> list[ListedModel]:
 
 
 def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
-    """Those that ship with the package, with and without eyes, and finished runs below `runs`; damaged ones are left
-    out."""
-    shipped = {name: str(folder) for name, folder in checkpoints.shipped_checkpoints().items()}
+    """Lists those that ship with the package, with and without eyes, and finished runs below `runs`, without damaged
+    ones."""
+    shipped = checkpoints.shipped_checkpoints()
     trained = (run for run in sorted(runs.glob("*")) if (run / SUMMARY).is_file() or files.present(run / BEST))
-    places = shipped | {str(run): str(run) for run in trained}
+    places = shipped | {str(run): run for run in trained}
     found = []
     for name, folder in places.items():
         try:
@@ -63,24 +62,9 @@ def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
             accuracy, supervision = metrics.get("dev_accuracy"), metrics.get("supervision")
         except (InputError, OSError, ValueError, AttributeError):
             continue
-        found.append(ListedCheckpoint(name, config.model.name, accuracy, supervision, round(size, 1), folder))
+        found.append(ListedCheckpoint(name, config.model.name, accuracy, supervision, round(size, 1), str(folder)))
         if name in shipped and EYES.is_file() and Input.ITEMS in models.MODELS[config.model.name].inputs:
             size += EYES.stat().st_size / 1e6
             seeing = f"eyes + {config.model.name}"
-            found.append(ListedCheckpoint(name + PIXELS, seeing, None, supervision, round(size, 1), folder))
+            found.append(ListedCheckpoint(name + PIXELS, seeing, None, supervision, round(size, 1), str(folder)))
     return found
-
-
-def describe(judge: Judge) -> dict[str, str | float | None]:
-    """The kind of model behind a judge, its dev accuracy and supervision, as far as they are known."""
-    if isinstance(judge, EyesJudge):
-        plain = describe(judge.judge)
-        return {"model": f"eyes + {plain['model']}", "dev_accuracy": None, "supervision": plain["supervision"]}
-    known = judge.checkpoint if isinstance(judge, TorchJudge) else judge
-    metrics = judge.checkpoint.metrics if isinstance(judge, TorchJudge) else {}
-    config = known.config if isinstance(known, Checkpoint | OnnxJudge) else None
-    return {
-        "model": None if config is None else config.model.name,
-        "dev_accuracy": metrics.get("dev_accuracy"),
-        "supervision": metrics.get("supervision"),
-    }

@@ -1,17 +1,20 @@
-"""What a judge is asked: a statement about a scene or about a picture of one."""
+"""What a judge is asked, a statement about a scene or a picture, and what it answers.
+
+`Question.from_json` and `Verdict.to_json` define the wire format.
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from veriscene.errors import InputError
-from veriscene.world.scene import Scene, not_allowed, parse_scene
+from veriscene.world.scene import Scene, not_allowed, parse_scene, scene_to_json
 from veriscene.worlds.nlvr import picture
 from veriscene.worlds.nlvr.corpus import Example, check_statement
 from veriscene.worlds.nlvr.raster import Pixels
@@ -37,9 +40,8 @@ class Question:
         if self.picture is not None:
             array = self.picture
             if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3:
-                raise InputError("not a picture", allowed="it must be an array (height, width, 3) of uint8").at(
-                    "picture"
-                )
+                allowed = "it must be an array (height, width, 3) of uint8"
+                raise InputError("not a picture", where="picture", allowed=allowed)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Question) and self._key == other._key
@@ -55,25 +57,32 @@ class Question:
 
     @classmethod
     def of(cls, statement: Any, scene: Any) -> Question:
-        """The scene is a Scene, NLVR's `structured_rep` or a picture; raises InputError if either is malformed."""
-        if isinstance(scene, np.ndarray):
+        """Builds a question from a statement and a Scene, NLVR's `structured_rep` or a picture.
+
+        Arrays of objects, into which pandas and pyarrow turn lists, are read as lists. Raises InputError if either
+        argument is malformed.
+        """
+        if isinstance(scene, np.ndarray) and scene.dtype != object:
             return cls(statement, picture=scene)
         if not isinstance(scene, Scene):
             _check_statement(statement)  # so that errors come in the order of the arguments
-            scene = parse_scene(scene)
+            scene = parse_scene(_without_arrays(scene))
         return cls(statement, scene)
 
     @classmethod
     def about(cls, example: Example) -> Question:
-        """Whether the example's statement is true of its picture, if it has one, else of its scene."""
+        """Asks whether the example's statement is true of its picture, if it has one, else of its scene.
+
+        An error about a picture file names it.
+        """
         if isinstance(example.picture, Path):
             return cls(example.statement, picture=picture.of_any_size(example.picture))
         return cls(example.statement, example.scene if example.picture is None else None, example.picture)
 
     @classmethod
     def from_json(cls, record: object) -> Question:
-        """An object with `statement` (or NLVR's `sentence`) and `scene` (or `structured_rep`), or with `image`, the
-        base64 text of a PNG or JPEG file, in place of the scene."""
+        """Reads an object with `statement` (or NLVR's `sentence`) and `scene` (or `structured_rep`), or with `image`,
+        the base64 text of a PNG or JPEG file, in place of the scene."""
         if not isinstance(record, Mapping):
             raise InputError("not a JSON object", allowed="a question is an object with statement and scene")
         statement = record.get("statement", record.get("sentence"))
@@ -85,8 +94,54 @@ class Question:
         return cls(statement, picture=parse_image(record["image"]))
 
 
+@dataclass(frozen=True)
+class Attention:
+    """Attention maps, boxes outermost; None where the model has no such map.
+
+    Items stand in the order of the scene. Rows sum to one, unless eyes missed an item of the scene, which then has no
+    attention, or saw one that it does not have.
+    """
+
+    words: list[str]
+    words_to_items: list[list[list[float]]] | None  # [box][word][item]: alpha of equation 4
+    items_to_words: list[list[list[float]]] | None  # [box][item][word]: beta of equation 7
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer to a question. Order and attention refer to the items as the question's scene lists them, or as `seen`
+    does."""
+
+    probability: float  # that the statement is true of the scene
+    per_box: list[float] | None  # box scores as probabilities; None unless the verdict is the max or mean of box scores
+    order: list[list[int]] | None  # per box, the items' indices as the model read them; None if order does not matter
+    attention: Attention | None  # None for models without attention
+    unknown_words: dict[str, list[str]]  # words that the model does not know, each with the nearest that it knows
+    order_is_chosen: bool = False  # by a pointer network; else the items were read as they came
+    seen: Scene | None = None  # what was recognised, if the question is about a picture and the model reads items
+
+    @property
+    def verdict(self) -> bool:
+        return self.probability > 0.5
+
+    def to_json(self, *, attention: bool = False) -> dict[str, Any]:
+        """Returns the object of `veriscene predict --json`; `attention` adds the maps, and the scene that was seen."""
+        record: dict[str, Any] = {
+            "probability": self.probability,
+            "verdict": self.verdict,
+            "per_box": self.per_box,
+            "order": self.order,
+            "unknown_words": self.unknown_words,
+        }
+        if attention and self.attention is not None:
+            record["attention"] = asdict(self.attention)
+        if attention and self.seen is not None:
+            record["scene"] = scene_to_json(self.seen)
+        return record
+
+
 def parse_image(value: object) -> Pixels:
-    """The picture in the base64 text of a PNG or JPEG file; raises InputError if there is none."""
+    """Returns the picture in the base64 text of a PNG or JPEG file; raises InputError if there is none."""
     try:
         if not isinstance(value, str):
             raise not_allowed(value, "it must be the base64 text of a PNG or JPEG file")
@@ -102,3 +157,12 @@ def _check_statement(statement: object) -> None:
         check_statement(statement)
     except InputError as error:
         raise error.at("statement") from None
+
+
+def _without_arrays(value: Any) -> Any:
+    """Returns nested lists and mappings in which numpy's arrays and numbers are Python's."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_without_arrays(each) for each in value]
+    return {key: _without_arrays(each) for key, each in value.items()} if isinstance(value, dict) else value

@@ -1,13 +1,15 @@
-"""Training of networks that see, on rendered scenes: what is where in each box.
+"""Pretraining of networks that see, on an unlimited stream of rendered scenes: what is where in each box.
 
-`eyes` are trained on distorted pictures and used as they are. Of `resnet50-rendered`, the convolution that predicts
-what is where is thrown away afterwards, and the backbone is what remains.
+`eyes` are trained on distorted pictures and used as they are. Of `resnet50-rendered`, the loss's random matrix is
+thrown away afterwards, and the backbone is what remains. Neither sees a picture of a corpus. The scenes are a little
+harder than NLVR's: besides towers and scattered items there are boxes with as many items as fit, close together and at
+the walls.
 """
 
 from __future__ import annotations
 
 import math
-import random
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,18 +19,22 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from veriscene.errors import InputError
-from veriscene.lab import rendered
-from veriscene.lab.describing import DescribingBackbone
-from veriscene.lab.rendered import Draw, Rendered, Sample
+from veriscene.lab.targets import TargetBackbone
+from veriscene.language.bulk.arrays import COLORS, FIELDS, SIZES, SceneArrays
 from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights
-from veriscene.models.vision.eyes import Eyes
+from veriscene.models.vision.eyes import Eyes, resized
 from veriscene.output import clock
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import EMA
-from veriscene.world.scene import BOXES_PER_SCENE
+from veriscene.world.scene import BOXES_PER_SCENE, MOST_ITEMS, Scene, Size
+from veriscene.worlds.nlvr import raster
+from veriscene.worlds.nlvr.distort import DISTORTIONS, random_distortion
+from veriscene.worlds.nlvr.raster import Pixels
+from veriscene.worlds.nlvr.scene_drawing import draw_scenes, scatter
 
 RENDERED_BACKBONE = "resnet50-rendered"
 NAMES = ("eyes", RENDERED_BACKBONE)
@@ -39,6 +45,12 @@ CLIP_NORM = 1.0
 HELD_OUT_BATCH = 64  # scenes
 HELD_OUT_SEED = 0x5EE  # of scenes that no seed of training draws: those have a pair (seed, worker)
 SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_SAVES = 10.0, 60.0
+CROWDED, TOWERS = 0.3, 0.3  # shares of scenes; the others are scattered items
+CROWDED_SIZES = (Size.SMALL, Size.SMALL, Size.MEDIUM, Size.LARGE)  # eight items rarely fit otherwise
+PREFETCHED = 2  # batches per worker, in shared memory: 46 MB each for eyes
+
+Sample = tuple[Tensor, Tensor]  # pixels, uint8; cells.targets (box, head, row, column), int8
+Draw = Callable[[Scene, np.random.Generator], Pixels]  # pixels of a scene as the network gets them
 
 
 @dataclass(frozen=True)
@@ -75,8 +87,8 @@ class Outcome:
 
 def eyes_task() -> Task:
     eyes = Eyes()
-    held_out = {"clean": rendered.clean_picture, "distorted": rendered.tested_picture}
-    return Task(384, 2e-3, eyes, rendered.distorted_picture, eyes.save, held_out)
+    held_out = {"clean": clean_picture, "distorted": tested_picture}
+    return Task(384, 2e-3, eyes, distorted_picture, eyes.save, held_out)
 
 
 def backbone_task(initial: Path | None = None) -> Task:
@@ -86,14 +98,12 @@ def backbone_task(initial: Path | None = None) -> Task:
             fill(backbone, read_weights(initial))
         except InputError as error:
             raise error if error.where else error.at(initial) from None
-    network = DescribingBackbone(backbone)
+    network = TargetBackbone(backbone)
 
     def save(path: Path) -> None:
         save_weights(backbone, path, metadata={"trained": "veriscene pretrain " + RENDERED_BACKBONE})
 
-    return Task(
-        192, 1e-3, network, rendered.clean_boxes, save, {"clean": rendered.clean_boxes}, network.loss, network.exact
-    )
+    return Task(192, 1e-3, network, clean_boxes, save, {"clean": clean_boxes}, network.loss, network.exact)
 
 
 def make_task(name: str, initial: Path | None = None) -> Task:
@@ -123,15 +133,15 @@ class Pretrainer:
         self.network = task.network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=WEIGHT_DECAY)
         self.ema = EMA(self.network, decay=EMA_DECAY)
-        rngs = (random.Random(HELD_OUT_SEED), np.random.default_rng(HELD_OUT_SEED))
-        self.held_out = {name: rendered.sample(draw, settings.held_out, *rngs) for name, draw in task.held_out.items()}
+        rng = np.random.default_rng(HELD_OUT_SEED)
+        self.held_out = {name: sample(draw, settings.held_out, rng) for name, draw in task.held_out.items()}
 
     def run(self) -> Outcome:
         settings = self.settings
         step, done, losses = 0, 0.0, torch.zeros((), device=self.device)
         # Batches have one size, so that searching for the fastest convolutions pays.
         with interruptible() as interrupted, torch.backends.cudnn.flags(enabled=True, benchmark=True):
-            stream = iter(rendered.loader(Rendered(self.task.draw, settings.scenes, settings.seed), settings.workers))
+            stream = iter(loader(Rendered(self.task.draw, settings.scenes, settings.seed), settings.workers))
             batch = self._move(next(stream))  # before the clock starts: workers take a while to fill their queues
             start = last_line = last_save = time.monotonic()
             line_step = 0
@@ -198,3 +208,90 @@ class Pretrainer:
         with self.ema.applied():
             self.network.eval()
             yield
+
+
+# ---------------------------------------------------------------- rendered scenes
+
+
+def distorted_picture(scene: Scene, rng: np.random.Generator) -> Pixels:
+    """(100, 400, RGB): a picture as Eyes get it, after a random distortion."""
+    return resized(random_distortion(_picture(scene), rng))
+
+
+def clean_picture(scene: Scene, rng: np.random.Generator) -> Pixels:
+    """(100, 400, RGB): a picture as Eyes get it, in the corpus's exact pixels."""
+    return _picture(scene)
+
+
+def tested_picture(scene: Scene, rng: np.random.Generator) -> Pixels:
+    """(100, 400, RGB): a picture as Eyes get it, after a random one of the distortions of the robustness table."""
+    return resized(list(DISTORTIONS.values())[rng.integers(len(DISTORTIONS))](_picture(scene), rng))
+
+
+def clean_boxes(scene: Scene, rng: np.random.Generator) -> Pixels:
+    """(3, 100, 100, RGB): the boxes as a backbone gets them."""
+    return raster.boxes([scene])[0, ..., :3]
+
+
+def _picture(scene: Scene) -> Pixels:
+    return np.ascontiguousarray(raster.pixels(scene)[..., :3])
+
+
+@dataclass(frozen=True)
+class Rendered(IterableDataset[Sample]):
+    """Batches of `scenes` new scenes without end; each worker's follow from the seed and its number."""
+
+    draw: Draw
+    scenes: int
+    seed: int
+
+    def __iter__(self) -> Iterator[Sample]:
+        worker = get_worker_info()
+        rng = np.random.default_rng((self.seed, 0 if worker is None else worker.id))
+        while True:
+            yield sample(self.draw, self.scenes, rng)
+
+
+def sample(draw: Draw, count: int, rng: np.random.Generator) -> Sample:
+    """Draws `count` random scenes; returns what `draw` makes of each, stacked, and the targets of all their boxes."""
+    scenes = random_scenes(rng, count)
+    pixels = np.stack([draw(scene, rng) for scene in scenes])
+    classes = cells.targets([box for scene in scenes for box in scene.boxes])
+    return torch.from_numpy(pixels), torch.from_numpy(classes)
+
+
+def loader(data: Rendered, workers: int) -> DataLoader[Sample]:
+    """Returns batches of `data`, drawn by that many processes or, with 0, by this one."""
+    return DataLoader(
+        data,
+        batch_size=None,
+        num_workers=workers,
+        pin_memory=torch.cuda.is_available(),
+        prefetch_factor=PREFETCHED if workers else None,
+        multiprocessing_context="fork" if workers else None,  # faster than importing everything again
+        worker_init_fn=_ignore_interrupts,
+    )
+
+
+def _ignore_interrupts(worker: int) -> None:
+    """A Ctrl-C reaches all processes of a terminal; the main one ends the workers when it has saved."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def random_scenes(rng: np.random.Generator, count: int) -> list[Scene]:
+    """Scenes of NLVR's two kinds and crowded ones, in random order."""
+    crowded, towers, scattered = rng.multinomial(count, (CROWDED, TOWERS, 1 - CROWDED - TOWERS))
+    palette = [np.tile(values, (crowded * BOXES_PER_SCENE, 1)) for values in (_ANY, _ANY, _CROWDED_SIZES)]
+    boxes = scatter(rng, palette, np.full(len(palette[0]), MOST_ITEMS))
+    drawn = SceneArrays.concatenated(
+        [
+            SceneArrays(boxes.reshape(len(FIELDS), crowded, BOXES_PER_SCENE, MOST_ITEMS)),
+            draw_scenes(rng, "tower", towers),
+            draw_scenes(rng, "scatter", scattered),
+        ]
+    )
+    return drawn[rng.permutation(count)].scenes()
+
+
+_ANY = np.arange(len(COLORS))  # every colour, every shape
+_CROWDED_SIZES = np.array([SIZES.index(size) for size in CROWDED_SIZES])

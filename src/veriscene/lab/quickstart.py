@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from veriscene import files
-from veriscene.lab.reporting import REPORT, report_run
+from veriscene.report.run import REPORT, report_run
 from veriscene.training.distributed import Machine
 from veriscene.training.spec import SPEC, Spec, resume_command
 from veriscene.training.train import train

@@ -1,4 +1,4 @@
-"""Trains and scores every row of a plan by the protocol.
+"""Trains and scores the rows of a plan by the protocol, and writes its table, its figures and its page.
 
 Finished rows are not repeated, so the same call continues where the last one stopped. The test split is judged once per
 row, when all its seeds are trained; seeds that are added later are judged by themselves.
@@ -6,30 +6,46 @@ row, when all its seeds are trained; seeds that are added later are judged by th
 
 from __future__ import annotations
 
+import json
+import os
+import platform
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import metadata
 from pathlib import Path
 
-from veriscene import files, models
-from veriscene.config import Config
+from veriscene import __version__, files, models
+from veriscene.config import Config, changes_between, train_command
 from veriscene.data.source import labelled
 from veriscene.data.teacher.statements import check_files
 from veriscene.errors import InputError, MissingRequirement
+from veriscene.judge import load
+from veriscene.judge.checkpoint import SUMMARY
+from veriscene.judge.evaluate import judged, probabilities
 from veriscene.lab import seeds
+from veriscene.lab.page import page
 from veriscene.lab.plans import Plan, Row
-from veriscene.lab.settings import configure
 from veriscene.lab.table import Compared, Result, Table
+from veriscene.metrics import require_matplotlib
 from veriscene.metrics.comparison import difference
-from veriscene.models.settings import as_changes, flat, train_command
+from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, typical
+from veriscene.models.settings import with_effect
 from veriscene.training.distributed import Machine
-from veriscene.training.spec import Spec
+from veriscene.training.spec import Record, Spec, commit
 from veriscene.worlds.nlvr import corpus as nlvr
+
+FIGURES = "figures"  # the folder of the figures
+LIBRARIES = ("torch", "accelerate", "numpy", "scikit-learn", "matplotlib")
+# Heat maps take much room, and the paper's contrast shows two baselines in one figure.
+EXAMPLES = {"errors": 4, "order": 4, "attention": 2, "contrast": 2}
 
 
 def planned(plan: Plan, names: Sequence[str] = (), *, seeds: int = 0) -> list[Row]:
-    """All rows, or those that are named; with at least `seeds` seeds where seeds matter."""
+    """Returns all rows, or those that are named, with at least `seeds` seeds where seeds matter."""
     rows = [replace(row, seeds=max(row.seeds, seeds if row.seeds > 1 else 1)) for row in plan.rows]
     known, named = {row.name.lower() for row in rows}, {name.lower(): name for name in names}
     for unknown in named.keys() - known:
@@ -40,7 +56,7 @@ def planned(plan: Plan, names: Sequence[str] = (), *, seeds: int = 0) -> list[Ro
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A plan in a folder: each row is a folder of seeds in it."""
+    """A plan in a folder, in which each row is a folder of seeds. Plans may share the folder, and so their rows."""
 
     plan: Plan
     changes: Sequence[str]  # of every row's settings
@@ -48,17 +64,20 @@ class Reproduction:
     folder: Path
     machine: Machine
     programs: Sequence[Path] = ()  # files with which some rows are taught
-    elsewhere: Mapping[str, Path] = field(default_factory=dict)  # folders of rows that another plan trains, by name
+    _compared: dict[object, Compared] = field(default_factory=dict)  # what was resampled so far
 
     def own(self, row: Row) -> Path:
-        """The row's folder of seeds."""
-        return self.elsewhere.get(row.name, self.folder / row.folder)
+        """Returns the row's folder of seeds."""
+        return self.folder / row.folder
 
     def configuration(self, row: Row) -> Config:
-        return configure(row.preset, [*row.changes, *self.changes])
+        """Returns the row's settings; raises InputError unless such a model can be built and trained."""
+        config = models.load_preset(row.preset, [*row.changes, *self.changes])
+        models.check(config.model)
+        return config
 
     def spec(self, row: Row) -> Spec:
-        """What the row's seeds are trained with."""
+        """Returns what the row's seeds are trained with."""
         before = self._initial(row)
         return Spec(
             config=self.configuration(row),
@@ -69,15 +88,44 @@ class Reproduction:
         )
 
     def taught_by(self, row: Row) -> Sequence[Path]:
-        """The files of programs that teach the row; raises MissingRequirement if it needs some and there are none."""
+        """Returns the files of programs that teach the row; raises MissingRequirement if it needs some."""
         if row.programs and not self.programs:
             raise MissingRequirement(f"programs teach {row.name}", allowed="give files of them with --teacher")
         return self.programs if row.programs else ()
 
-    def lacking(self, rows: Sequence[Row]) -> dict[str, InputError]:
-        """Why rows cannot be trained here: a library, pretrained weights or programs are missing. Changes that do not
-        fit a row are an error only if it is trained (`check`)."""
-        reasons: dict[str, InputError] = {}
+    def is_done(self, row: Row) -> bool:
+        """Tells whether all seeds of the row are trained and judged on dev."""
+        return seeds.is_summarised(self.own(row), row.seeds)
+
+    def command(self, row: Row) -> str:
+        """Writes the command that trains the row: as it was started, or else as it would be started now."""
+        preset, count, programs = row.preset, row.seeds, self.programs if row.programs else ()
+        if seeds.is_folder_of_seeds(self.own(row)):
+            record = seeds.read(self.own(row))
+            preset, config, count, programs = (
+                record.spec.preset,
+                record.spec.config,
+                len(record.seeds),
+                record.spec.programs,
+            )
+        else:
+            config = self.configuration(row)
+        before = self._initial(row)
+        options = ["--seeds", str(count), *(["--init", before.folder] if before else [])]
+        options += [part for path in programs for part in ("--teacher", path.name)]
+        taught, changes = (
+            bool(programs or config.teacher.statements),
+            changes_between(models.load_preset(preset), config),
+        )
+        kept = with_effect(changes, config.model, corpus_given=True, taught=taught)
+        return train_command(preset, kept, data="NLVR", options=options)
+
+    # ---------------------------------------------------------------- checks
+
+    def lacking(self, rows: Sequence[Row]) -> dict[str, MissingRequirement]:
+        """Returns why rows cannot be trained here: a library, pretrained weights or programs are missing. Changes that
+        do not fit a row are an error only if it is trained (`check`)."""
+        reasons: dict[str, MissingRequirement] = {}
         for row in rows:
             try:
                 self.taught_by(row)
@@ -92,20 +140,26 @@ class Reproduction:
         """Raises InputError if a row cannot be trained, continued as it was started, or compared with the others."""
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is not a folder", where=self.folder, allowed="name another with --out")
-        self.check_initial(rows)
+        for split in ("train", "dev"):
+            nlvr.split_file(self.data, split)
         self._check_changes()
         check_files(self.programs)
         for row in rows:
             seeds.check_count(row.seeds)
             self.taught_by(row)
+            before = self._initial(row)
+            if before and before.name not in {other.name for other in rows} and not self.is_done(before):
+                what = f"{row.name} starts from the models of {before.name}"
+                allowed = f"train that row first, or with it: --row {shlex.quote(before.name)}"
+                raise InputError(what, where=self.folder, allowed=allowed)
         configurations = {row.name: self.configuration(row) for row in rows}
-        for row in planned(self.plan):
-            own, is_trained = self.own(row), row.name in configurations
+        for row in self.plan.rows:
+            own, config = self.own(row), configurations.get(row.name)
             if seeds.is_folder_of_seeds(own):
-                # Rows that are not trained now may have been trained with other settings, but not on other data.
+                # Rows that are not trained now may have other settings, but not other data.
                 trained = replace(seeds.read(own).spec, corpus=self.data.resolve())
-                seeds.check_same(own, self.spec(row) if is_trained else trained)
-            elif is_trained:
+                seeds.check_same(own, trained if config is None else self.spec(row))
+            elif config is not None:
                 files.check_empty(own, hint="name another folder with --out")
 
     def _check_changes(self) -> None:
@@ -116,28 +170,30 @@ class Reproduction:
                 allowed = "change only what they have in common, or train such a model with `veriscene train`"
                 raise InputError("rows of this plan differ in it", where=f"--set {key}", allowed=allowed)
 
-    def check_initial(self, rows: Sequence[Row]) -> None:
-        """Raises InputError if a row starts from the models of another that is neither trained nor among the rows."""
-        for row in rows:
-            before = self._initial(row)
-            if before and before.name not in {other.name for other in rows} and not self.is_done(before):
-                what = f"{row.name} starts from the models of {before.name}"
-                allowed = f"train that row first, or with it: --row {shlex.quote(before.name)}"
-                raise InputError(what, where=self.folder, allowed=allowed)
-
     def _initial(self, row: Row) -> Row | None:
-        return next((other for other in planned(self.plan) if other.name == row.initial), None)
+        return next((other for other in self.plan.rows if other.name == row.initial), None)
 
-    def check_test_split(self) -> None:
-        """Raises InputError if the test split could not be scored: before the training, not after hours."""
-        if "test" in self.splits:
-            labelled(nlvr.read(nlvr.split_file(self.data, "test")), "test")
+    # ---------------------------------------------------------------- training and scoring
 
-    def is_done(self, row: Row) -> bool:
-        return seeds.is_summarised(self.own(row), row.seeds)
+    def run(self, rows: Sequence[Row], name: str, *, command: str) -> bool:
+        """Trains the rows that are not done and writes NAME.md, NAME.json, NAME.html and the figures after each of
+        them; returns False if it was interrupted. `command` is what the page says how it was made."""
+        _ = self._examples  # a test split that cannot be scored is an error now, not after hours
+        is_finished = True
+        for row in rows:
+            was_done = self.is_done(row)
+            result = self.run_row(row)
+            if result is None:
+                is_finished = False
+                break
+            self.machine.output.say(f"{row.name}: dev {result.dev}")
+            if not was_done and row is not rows[-1]:
+                self.write(name, command=command)
+        self.write(name, command=command)
+        return is_finished
 
     def run_row(self, row: Row) -> Result | None:
-        """The row's result, trained now or earlier; None if it was interrupted."""
+        """Returns the row's result, trained now or earlier; None if it was interrupted."""
         own, machine = self.own(row), self.machine
         (is_begun,) = machine.any(machine.is_main and seeds.is_folder_of_seeds(own))
         if is_begun:
@@ -147,72 +203,158 @@ class Reproduction:
             is_done = seeds.start(self.spec(row), own, row.seeds, machine=machine) is not None
         return self._result(row) if is_done else None
 
-    def table(self, before: Table | None = None, *, changed: Collection[str] = ()) -> Table:
-        """All finished rows, those of earlier calls included, and the plan's pairs of them.
-
-        What an earlier table says is taken from there, except of rows that have `changed` since: reading verdicts and
-        resampling them takes seconds per row.
-        """
-        same = {r.row.name: r for r in (before.results if before else ()) if r.row.name not in changed}
-        results = [same.get(row.name) or self._result(row) for row in planned(self.plan) if self.is_done(row)]
-        folders = {result.row.name: self.own(result.row) for result in results}
-        compared = {
-            (c.first, c.second): c for c in (before.compared if before else ()) if same.keys() >= {c.first, c.second}
-        }
-        pairs = [pair for pair in self.plan.compared if folders.keys() >= set(pair)]
-        return Table(self.plan, results, [compared.get(pair) or self._compared(pair, folders) for pair in pairs])
-
-    def _compared(self, pair: tuple[str, str], folders: Mapping[str, Path]) -> Compared:
-        judged: dict[str, tuple[str, ...]] = {split: (split,) for split in self.splits}
-        if len(judged) > 1:
-            judged["both"] = self.splits
-        gaps = {}
-        for name, splits in judged.items():
-            both = (_verdicts(folders[row], splits) for row in pair)
-            gaps[name] = difference(self._named_examples(splits), *both)
-        return Compared(*pair, gaps)
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """Those that rows are judged on."""
-        if not self.plan.final:
-            return ("dev",)
-        try:
-            nlvr.split_file(self.data, "test")
-        except InputError:
-            return ("dev",)
-        return ("dev", "test")
-
     def _result(self, row: Row) -> Result:
-        """Of a row that is done. Its command follows its own folder: earlier calls may have had other settings."""
         own = self.own(row)
         scores = {s: seeds.judge(own, s, machine=self.machine, examples=e) for s, e in self._examples.items()}
-        record = seeds.read(own)
-        spec = record.spec
-        usual = flat(models.load_preset(spec.preset))
-        changes = as_changes({key: value for key, value in flat(spec.config).items() if usual.get(key) != value})
-        before = self._initial(row)
-        options = ["--seeds", str(len(record.seeds)), *(["--init", before.folder] if before else [])]
-        options += [part for path in spec.programs for part in ("--teacher", path.name)]
-        command = train_command(spec.preset, "NLVR", changes, spec.config, *options)
-        return Result(row, scores["dev"], scores.get("test"), seeds.supervision(own), command)
+        return Result(row, scores["dev"], scores.get("test"), seeds.supervision(own), self.command(row))
+
+    def table(self) -> Table:
+        """Returns all finished rows, those of earlier calls included, and the plan's pairs of them."""
+        results = {row.name: self._result(row) for row in self.plan.rows if self.is_done(row)}
+        pairs = [pair for pair in self.plan.compared if results.keys() >= set(pair)]
+        return Table(self.plan, list(results.values()), [self._compare(results[a], results[b]) for a, b in pairs])
+
+    def _compare(self, first: Result, second: Result) -> Compared:
+        """Compares two rows on each split and, where there are several, on all of them together."""
+        key = (first.row.name, second.row.name, len(first.dev.scores), len(second.dev.scores))
+        if key not in self._compared:  # resampling takes seconds
+            splits = {split: (split,) for split in self._examples}
+            gaps = {}
+            for name, judged_on in {**splits, **({"both": tuple(splits)} if len(splits) > 1 else {})}.items():
+                examples = [
+                    replace(example, identifier=f"{split} {example.identifier}")  # splits may share identifiers
+                    for split in judged_on
+                    for example in self._examples[split]
+                ]
+                both = (_verdicts(self.own(result.row), judged_on) for result in (first, second))
+                gaps[name] = difference(examples, *both)
+            self._compared[key] = Compared(first.row.name, second.row.name, gaps)
+        return self._compared[key]
 
     @cached_property
-    def _examples(self) -> dict[str, list[nlvr.Example]]:
-        """By split."""
-        return {split: nlvr.read(nlvr.split_file(self.data, split)) for split in self.splits}
+    def _examples(self) -> dict[str, Sequence[nlvr.Example]]:
+        """The labelled examples of each split that rows are judged on."""
+        paths = {"dev": nlvr.split_file(self.data, "dev")}
+        if self.plan.final:
+            with suppress(InputError):  # the corpus has none
+                paths["test"] = nlvr.split_file(self.data, "test")
+        return {split: labelled(nlvr.read(path), split) for split, path in paths.items()}
 
-    def _named_examples(self, splits: Sequence[str]) -> list[nlvr.Example]:
-        """Of all these splits; the split is part of the identifier, since splits may share identifiers."""
+    # ---------------------------------------------------------------- table, figures and page
+
+    def write(self, name: str, *, command: str) -> None:
+        """Writes NAME.md, NAME.json, NAME.html, and the figures whose models are new."""
+        self.machine.wait()  # all processes must find the same rows done
+        table, undrawn = self.table(), self._draw()
+
+        def write_files() -> None:
+            absent = {row.name: self._why_absent(row) for row in self.plan.rows if not self.is_done(row)}
+            drawn = {path.stem: files.read_text(path) for path in self.figure_files()}
+            text = page(table, absent, drawn, undrawn, self._origin(command), self._runs(table))
+            files.write_text(self.folder / f"{name}.md", table.markdown())
+            files.write_text(self.folder / f"{name}.json", json.dumps(table.to_json(), indent=1) + "\n")
+            files.write_text(self.folder / f"{name}.html", text)
+
+        self.machine.on_main(write_files)
+
+    def figure_files(self) -> list[Path]:
+        """Returns the plan's figures that are drawn, as SVG."""
+        paths = (self.folder / FIGURES / f"{name}.svg" for figure in self.plan.figures for name, _ in figure.ours)
+        return [path for path in paths if path.is_file() and path.stat().st_size]
+
+    def _draw(self) -> dict[str, str]:
+        """Draws the figures whose rows were trained since they were drawn; returns why others are missing."""
+        undrawn: dict[str, str] = {}
+        rows = {row.name: row for row in self.plan.rows}
+        for name, needed in (ours for figure in self.plan.figures for ours in figure.ours):
+            target = self.folder / FIGURES / f"{name}.svg"
+            if lacking := [row for row in needed if not self.is_done(rows[row])]:
+                undrawn[name] = f"not drawn yet: it needs {' and '.join(lacking)}, not trained so far"
+                continue
+            trained = max((self.own(rows[row]) / SUMMARY).stat().st_mtime_ns for row in needed)
+            is_old = not target.is_file() or target.stat().st_mtime_ns < trained
+            (is_old,) = self.machine.any(self.machine.is_main and is_old)
+            if is_old:
+                try:
+                    require_matplotlib()
+                except MissingRequirement as error:
+                    undrawn[name] = f"not drawn here: {error}"
+                    continue
+                self._draw_figure({row: self.own(rows[row]) for row in needed}, target)
+            if target.is_file() and not target.stat().st_size:
+                undrawn[name] = "no dev example can be shown"
+        return undrawn
+
+    def _draw_figure(self, rows: Mapping[str, Path], target: Path) -> None:
+        """Writes a figure of the first row's model as SVG and PDF; an empty SVG if no example can be shown."""
+        from veriscene.report import figures as drawing
+
+        kind, dev, (model, *baseline) = target.stem.partition("-")[0], self._examples["dev"], rows
+        count = EXAMPLES[kind]
+        judges = {row: load(folder, device=str(self.machine.device)) for row, folder in rows.items()}
+        every = {}
+        for row, judge in judges.items():
+            found = probabilities(judge, dev, self.machine.accelerator)
+            every[row] = [Judged(each, found[each.identifier]) for each in dev]
+
+        def draw() -> None:
+            made: dict[str, bytes] = {}
+            if kind == "contrast":
+                pairs = contrasts(every[model], every[baseline[0]])
+                if shown := first_per_statement(pairs, lambda pair: pair[0].example.statement)[:count]:
+                    made = drawing.contrast(shown, model=model, baseline=baseline[0])
+            elif kind == "errors":
+                if wrong := first_per_statement(mistakes(every[model]), lambda each: each.example.statement)[:count]:
+                    made = drawing.errors(wrong, model=model)
+            # Judged again with order and attention, which would take much memory for all examples.
+            elif right := judged(judges[model], [each.example for each in typical(every[model], count)]):
+                made = (drawing.order if kind == "order" else drawing.attention)(right, model=model)
+            target.with_suffix(".pdf").unlink(missing_ok=True)
+            for suffix, content in (made or {"svg": b""}).items():
+                files.write_bytes(target.with_suffix(f".{suffix}"), content)
+
+        self.machine.on_main(draw)
+
+    def _why_absent(self, row: Row) -> str:
+        if (reason := self.lacking([row]).get(row.name)) is not None:
+            return str(InputError(reason.what, allowed=reason.allowed))  # not where it should be on this machine
+        if not seeds.is_folder_of_seeds(own := self.own(row)):
+            return "not trained yet"
+        count = len(seeds.read(own).seeds)
+        return f"{count - seeds.left(own, row.seeds)} of {count} seeds trained so far"
+
+    def _origin(self, command: str) -> list[tuple[str, str]]:
+        """Returns facts about the command that writes the page."""
+        versions = []
+        for library in LIBRARIES:
+            try:
+                versions.append(f"{library} {metadata.version(library)}")
+            except metadata.PackageNotFoundError:
+                versions.append(f"no {library}")
         return [
-            replace(example, identifier=f"{split} {example.identifier}")
-            for split in splits
-            for example in self._examples[split]
+            ("command", command),
+            ("corpus", str(self.data)),
+            ("commit", commit() or "unknown"),
+            ("machine", f"{self.machine}; {len(os.sched_getaffinity(0))} cores, {platform.platform()}"),
+            ("environment", ", ".join([f"veriscene {__version__}", *versions])),
+            ("page written", time.strftime("%Y-%m-%d %H:%M:%S %z")),
         ]
+
+    def _runs(self, table: Table) -> list[tuple[str, str]]:
+        """Returns how each row was trained: command, commits and machines of its seeds."""
+        told = []
+        for result in table.results:
+            own = self.own(result.row)
+            records = [Record.read(own / f"seed{seed}") for seed in seeds.read(own).seeds]
+            commits = ", ".join(dict.fromkeys(record.commit or "unknown" for record in records))
+            machines = ", ".join(dict.fromkeys(record.machine for record in records))
+            text = f"{result.command}; commit {commits}; {machines}; first seed started {records[0].started}"
+            told.append((result.row.name, text))
+        return told
 
 
 def _verdicts(folder: Path, splits: Sequence[str]) -> list[dict[str, bool]]:
-    """A row's verdicts, seed by seed, under the same identifiers."""
+    """Returns a row's verdicts, seed by seed, under the split and the identifier of each example."""
     of_splits = zip(*(seeds.verdicts(folder, split) for split in splits), strict=True)
     return [
         {f"{split} {name}": verdict for split, own in zip(splits, seed, strict=True) for name, verdict in own.items()}

@@ -17,8 +17,8 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge import load
 from veriscene.judge.checkpoint import SUMMARY
 from veriscene.judge.evaluate import probabilities
-from veriscene.lab.summary import Score, Summary
 from veriscene.metrics import accuracy as metrics
+from veriscene.metrics.accuracy import Score, Summary
 from veriscene.training.distributed import Machine
 from veriscene.training.log import OnEvent
 from veriscene.training.spec import SPEC, Record, Spec, corpus_of, new_folder_hint

@@ -1,21 +1,20 @@
-"""The results of a plan: its rows next to the published ones, and how rows differ."""
+"""The results of a plan: its rows next to the published ones, and how rows differ, as text and as JSON."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from veriscene import files
 from veriscene.lab.plans import Plan, Row
-from veriscene.lab.summary import Summary
+from veriscene.metrics.accuracy import Summary
 from veriscene.metrics.comparison import Difference
 
 
 @dataclass(frozen=True)
 class Result:
+    """A row that is trained and scored."""
+
     row: Row
     dev: Summary
     test: Summary | None  # None where the corpus has no test split
@@ -34,11 +33,14 @@ class Compared:
 
 @dataclass(frozen=True)
 class Table:
+    """The finished rows of a plan, in its order, and the pairs of them that it compares."""
+
     plan: Plan
     results: Sequence[Result]
     compared: Sequence[Compared]
 
     def markdown(self) -> str:
+        """Writes the rows next to the published ones, and how rows differ."""
         lines = [
             f"# {self.plan.title}",
             "",
@@ -61,6 +63,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def to_json(self) -> dict[str, Any]:
+        """Returns the same as one JSON object, with every seed's scores and the command of each row."""
         return {
             "plan": self.plan.title,
             "rows": [
@@ -81,11 +84,6 @@ class Table:
                 for pair in self.compared
             ],
         }
-
-    def write(self, folder: Path, name: str) -> None:
-        """Writes NAME.md and NAME.json."""
-        files.write_text(folder / f"{name}.json", json.dumps(self.to_json(), indent=1) + "\n")
-        files.write_text(folder / f"{name}.md", self.markdown())
 
 
 def _gap(gap: Difference) -> str:

@@ -10,7 +10,7 @@ from veriscene.files import opened, parse_json, read_lines
 from veriscene.language.parsing import parse_expression
 from veriscene.language.program import Program
 from veriscene.worlds.nlvr.corpus import check_statement
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS, SceneKind
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS, SceneKind
 
 _NEEDS = "sentence (or statement) and program; kind (tower or scatter) may be left out"
 

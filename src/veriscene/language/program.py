@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from veriscene.errors import InputError
 from veriscene.language.execution import compile_expression
@@ -19,13 +20,15 @@ class Program:
     """An expression without free variables; raises InputError unless its value is a truth value."""
 
     expression: Expression
-    _run: Callable[[Scene], bool] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.expression.type is not Kind.TRUTH:
             what = f"the program returns {described(self.expression.type)}"
             raise InputError(what, allowed="it must return a truth value, as exist(…) or count(…) == 1")
-        object.__setattr__(self, "_run", compile_expression(self.expression))
+
+    @cached_property
+    def _run(self) -> Callable[[Scene], bool]:
+        return compile_expression(self.expression)  # on first use: a teacher's programs run in bulk, or elsewhere
 
     def __repr__(self) -> str:
         return f"Program({self.text})"

@@ -1,4 +1,4 @@
-"""How good a model is, and what that looks like."""
+"""How good a model is: accuracy, consistency, intervals, comparison, calibration."""
 
 from __future__ import annotations
 

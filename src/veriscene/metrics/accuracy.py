@@ -6,8 +6,10 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +21,8 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Scores:
+    """How good the verdicts on some examples are."""
+
     accuracy: float
     interval: tuple[float, float]  # 95 %, of the accuracy; see `clustered_interval`
     consistency: float  # the share of presentations with every example correct
@@ -35,13 +39,56 @@ class Slice:
     scores: Scores
 
 
+@dataclass(frozen=True)
+class Score:
+    """The scores of one seed."""
+
+    seed: int
+    accuracy: float
+    consistency: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The scores of all seeds on one split."""
+
+    scores: tuple[Score, ...]
+
+    @property
+    def accuracy(self) -> float:
+        return mean(score.accuracy for score in self.scores)
+
+    @property
+    def consistency(self) -> float:
+        return mean(score.consistency for score in self.scores)
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of the accuracy over seeds; None for a single seed."""
+        return stdev(score.accuracy for score in self.scores) if len(self.scores) > 1 else None
+
+    @property
+    def best(self) -> Score:
+        return max(self.scores, key=lambda score: score.accuracy)
+
+    def to_json(self) -> dict[str, Any]:
+        figures = {"accuracy": self.accuracy, "spread": self.spread, "consistency": self.consistency}
+        return {**figures, "scores": [asdict(score) for score in self.scores]}
+
+    def __str__(self) -> str:
+        spread = f" ± {self.spread:.1%}" if self.spread is not None else ""
+        count = "1 seed" if len(self.scores) == 1 else f"{len(self.scores)} seeds"
+        best = f"best {self.best.accuracy:.1%} (seed {self.best.seed})"
+        return f"{self.accuracy:.1%}{spread} over {count}, {best}, consistency {self.consistency:.1%}"
+
+
 def score(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> Scores:
     """Scores verdicts by identifier; raises InputError unless each example has a label and exactly one verdict."""
     return _scores(examples, correct(examples, verdicts))
 
 
 def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> list[Slice]:
-    """The scores by scene type, statement length and keyword; empty slices are omitted."""
+    """Returns the scores by scene type, statement length and keyword; empty slices are omitted."""
     is_correct, slices = correct(examples, verdicts), []
     for (group, name), includes in _SLICES.items():
         members = [index for index, example in enumerate(examples) if includes(example)]
@@ -51,7 +98,7 @@ def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> list
 
 
 def phenomena(example: Example) -> list[str]:
-    """The kind of picture, and the kinds of words in the statement: names of slices of `breakdown`."""
+    """Returns the kind of picture and the kinds of words in the statement: names of slices of `breakdown`."""
     return [name for (group, name), includes in _SLICES.items() if group != "length" and includes(example)]
 
 
@@ -91,7 +138,7 @@ def per_statement(examples: Sequence[Example], values: Sequence[float] | np.ndar
 
 
 def clustered_interval(right: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
-    """The 95 % Wilson interval of an accuracy whose examples are independent only between clusters.
+    """Returns the 95 % Wilson interval of an accuracy whose examples are independent only between clusters.
 
     right, sizes: (cluster,), the number of correct examples and of all examples. The number of examples is divided by
     the design effect, the ratio of the accuracy's variance (linearized, between clusters) to the variance it would

@@ -24,7 +24,7 @@ class Bin:
 
 
 def reliability(judged: Sequence[Judged], *, bins: int = BINS) -> list[Bin]:
-    """Verdicts by confidence, in `bins` parts of equal width from 0.5 to 1; empty ones are left out.
+    """Groups verdicts by confidence in `bins` parts of equal width from 0.5 to 1; empty ones are left out.
 
     Every example needs a label.
     """
@@ -42,5 +42,5 @@ def reliability(judged: Sequence[Judged], *, bins: int = BINS) -> list[Bin]:
 
 
 def expected_calibration_error(bins: Sequence[Bin]) -> float:
-    """The gap between accuracy and mean confidence, averaged over bins by their number of examples."""
+    """Returns the gap between accuracy and mean confidence, averaged over bins by their number of examples."""
     return sum(b.examples * abs(b.accuracy - b.confidence) for b in bins) / sum(b.examples for b in bins)

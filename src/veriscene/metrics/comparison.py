@@ -24,6 +24,7 @@ class Difference:
 
     @property
     def is_decided(self) -> bool:
+        """Tells whether the interval excludes zero."""
         return self.interval[0] > 0 or self.interval[1] < 0
 
 
@@ -42,13 +43,14 @@ class McNemar:
 
     @property
     def p(self) -> float:
-        """Two-sided: how likely coins would split the examples that only one model gets right at least as unevenly."""
+        """Returns how likely coins would split the examples that only one model gets right at least as unevenly."""
         tosses, fewer = self.only_first + self.only_second, min(self.only_first, self.only_second)
         tail = sum(math.comb(tosses, heads) for heads in range(fewer + 1))  # exact: whole numbers
         return min(1.0, float(2 * tail / 2**tosses))
 
 
 def mcnemar(examples: Sequence[Example], first: Verdicts, second: Verdicts) -> McNemar:
+    """Counts how often two models are right on the same examples."""
     one, other = correct(examples, first), correct(examples, second)
     pairs = ((one & other), (one & ~other), (~one & other), (~one & ~other))
     return McNemar(*(int(pair.sum()) for pair in pairs))

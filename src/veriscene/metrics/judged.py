@@ -1,11 +1,15 @@
-"""Judged examples, and which of them to show: always the same ones for the same verdicts."""
+"""Judged examples: which of them to show, always the same ones for the same verdicts, and what mistakes are due to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeVar
 
+from veriscene.language.notation import Stated
+from veriscene.language.program import Program
+from veriscene.metrics.accuracy import phenomena
 from veriscene.worlds.nlvr.corpus import Example
 
 Maps = Sequence[Sequence[Sequence[float]]]
@@ -30,25 +34,25 @@ class Judged:
 
     @property
     def is_right(self) -> bool | None:
-        """None if the example has no label."""
+        """Tells whether the verdict is the label; None if the example has none."""
         return None if self.example.label is None else self.verdict == self.example.label
 
     @property
     def confidence(self) -> float:
-        """The probability of the verdict given: 0.5 to 1."""
+        """Returns the probability of the verdict given, 0.5 to 1."""
         return max(self.probability, 1 - self.probability)
 
 
 def spread(members: Sequence[T], count: int) -> list[T]:
-    """Up to `count` members, evenly spaced from the first on."""
+    """Returns up to `count` members, evenly spaced from the first on."""
     if len(members) <= count:
         return list(members)
     return [members[number * len(members) // count] for number in range(count)]
 
 
 def typical(judged: Sequence[Judged], count: int) -> list[Judged]:
-    """Up to `count` examples that are not wrong, of different statements: towers and scatter in turn, each kind evenly
-    spaced over the file. Boxes with a single item, whose order and attention are trivial, are avoided."""
+    """Returns up to `count` examples that are not wrong, of different statements: towers and scatter in turn, each kind
+    evenly spaced over the file. Boxes with a single item, whose order and attention are trivial, are avoided."""
     busy = [each for each in judged if each.is_right is not False and min(_items(each)) > 1]
     busy = _distinct(busy) or _distinct(each for each in judged if each.is_right is not False)
     towers = [each for each in busy if each.example.scene.is_towers]
@@ -59,12 +63,12 @@ def typical(judged: Sequence[Judged], count: int) -> list[Judged]:
 
 
 def mistakes(judged: Iterable[Judged]) -> list[Judged]:
-    """The wrong verdicts, the most confident first."""
+    """Returns the wrong verdicts, the most confident first."""
     return sorted((each for each in judged if each.is_right is False), key=lambda each: -each.confidence)
 
 
 def contrasts(judged: Sequence[Judged], baseline: Sequence[Judged]) -> list[tuple[Judged, Judged]]:
-    """What the model gets right and the baseline wrong, by how far apart the two probabilities are.
+    """Returns what the model gets right and the baseline wrong, the probabilities that are furthest apart first.
 
     Both must have judged the same examples in the same order.
     """
@@ -74,7 +78,7 @@ def contrasts(judged: Sequence[Judged], baseline: Sequence[Judged]) -> list[tupl
 
 
 def first_per_statement(found: Iterable[T], statement: Callable[[T], str]) -> list[T]:
-    """The first member for each statement, in order. Sentences that differ only in spaces or case are one statement."""
+    """Returns the first member for each statement, in order. Sentences that differ only in spaces or case are one."""
     kept: dict[str, T] = {}
     for member in found:
         kept.setdefault(" ".join(statement(member).lower().split()), member)
@@ -87,3 +91,69 @@ def _distinct(judged: Iterable[Judged]) -> list[Judged]:
 
 def _items(judged: Judged) -> list[int]:
     return [len(box.items) for box in judged.example.scene.boxes]
+
+
+# ---------------------------------------------------------------- what mistakes are due to
+
+Programs = Mapping[str, Program]  # by `sentence_key`
+
+
+class Fault(Enum):
+    """What a mistake is due to, as the program of its statement tells."""
+
+    LABEL = "label or program"  # the program contradicts the label, so one of the two is wrong
+    MODEL = "model"  # the program confirms the label
+    UNKNOWN = "no program"
+
+
+@dataclass(frozen=True)
+class WrongStatement:
+    """A statement and those of its examples that at least one model judged wrong."""
+
+    statement: str
+    phenomena: tuple[str, ...]
+    program: Program | None
+    examples: tuple[tuple[Fault, tuple[Judged, ...]], ...]  # one verdict per model, in the order of the models
+
+
+def sentence_key(sentence: str) -> str:
+    """Returns a key that is equal for sentences that differ only in spaces."""
+    return " ".join(sentence.split())
+
+
+def by_sentence(statements: Iterable[Stated]) -> dict[str, Program]:
+    """Returns the first program of each sentence."""
+    programs: dict[str, Program] = {}
+    for each in statements:
+        programs.setdefault(sentence_key(each.text), each.program)
+    return programs
+
+
+def fault(example: Example, program: Program | None) -> Fault:
+    """Tells what is at fault if a model judged the example wrong."""
+    if program is None:
+        return Fault.UNKNOWN
+    return Fault.MODEL if program.holds(example.scene) == example.label else Fault.LABEL
+
+
+def wrong_statements(models: Sequence[Sequence[Judged]], programs: Programs) -> list[WrongStatement]:
+    """Returns every example that a model judged wrong, by statement, the most confident mistake first.
+
+    All models must have judged the same labelled examples, in the same order.
+    """
+    wrong = [verdicts for verdicts in zip(*models, strict=True) if any(each.is_right is False for each in verdicts)]
+    wrong.sort(key=lambda verdicts: -_confidence(verdicts))
+    groups: dict[str, list[tuple[Judged, ...]]] = {}
+    for verdicts in wrong:
+        groups.setdefault(sentence_key(verdicts[0].example.statement), []).append(verdicts)
+    found = []
+    for statement, members in groups.items():
+        program, example = programs.get(statement), members[0][0].example
+        examples = tuple((fault(verdicts[0].example, program), verdicts) for verdicts in members)
+        found.append(WrongStatement(statement, tuple(phenomena(example)), program, examples))
+    return found
+
+
+def _confidence(verdicts: tuple[Judged, ...]) -> float:
+    """Returns the confidence of the most confident mistake."""
+    return max(each.confidence for each in verdicts if each.is_right is False)

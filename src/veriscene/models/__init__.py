@@ -1,9 +1,9 @@
-"""The registry of models: Batch -> Judgement. Adding a model is one file and one line in MODELS."""
+"""The registry of models: Batch -> Judgement. Adding a model is one file and two lines: import and entry in MODELS."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,19 @@ from veriscene.models.nmn import NMN
 from veriscene.models.relation_net import RelationNet
 from veriscene.models.spatial import Spatial
 
-__all__ = ["MODELS", "Judgement", "Model", "Order", "build", "check", "encoder", "load_preset", "read_config"]
+__all__ = [
+    "MODELS",
+    "SYNTHETIC",
+    "Judgement",
+    "Model",
+    "Order",
+    "build",
+    "check",
+    "encoder",
+    "has_effect",
+    "load_preset",
+    "read_config",
+]
 
 MODELS: dict[str, type[Model]] = {
     "maxent": MaxEnt,
@@ -48,6 +60,9 @@ MODELS: dict[str, type[Model]] = {
     "nmn": NMN,
     "spatial": Spatial,
 }
+
+SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corpus that is made when none is given
+ALWAYS = ("model.name", "training.seed", "data.minimum_count", "data.counting")
 
 
 def load_preset(name: str | Path, changes: Changes = ()) -> Config:
@@ -125,3 +140,23 @@ def _kinds() -> dict[str, type[ModelConfig]]:
 def encoder(config: Config, vocabulary: Vocabulary) -> Encoder:
     """How examples become tensors for the configured model, in inference."""
     return Encoder(vocabulary, MODELS[config.model.name].inputs, ItemOrder(config.data.order))
+
+
+def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool = False) -> bool:
+    """Returns whether `section.key` can change what such a model becomes, on a given corpus or on a synthetic one, and
+    with or without a teacher."""
+    kind = MODELS[model.name]
+    section, _, name = key.partition(".")
+    if key in ALWAYS:
+        return True
+    if key in SYNTHETIC:
+        return not corpus_given
+    if section == "teacher":
+        return taught or name == "statements"
+    if section == "model":
+        return name in {field.name for field in fields(model)}
+    if key == "data.order":
+        return kind.order is not Order.NONE
+    if key == "training.policy_weight":
+        return kind.order is Order.CHOSEN
+    return not kind.is_fitted

@@ -68,7 +68,6 @@ class Model(nn.Module, ABC):
     inputs: ClassVar[frozenset[Input]] = frozenset({Input.ITEMS})
     order: ClassVar[Order] = Order.GIVEN
     is_fitted: ClassVar[bool] = False  # whether `fit` finds the weights, without gradient steps
-    renamed: ClassVar[tuple[tuple[str, str], ...]] = ()  # prefixes of weights in format 1 checkpoints -> today's
 
     @abstractmethod
     def forward(self, batch: Batch) -> Judgement: ...

@@ -16,8 +16,6 @@ from veriscene.models.layers.pooling import make_pooling
 from veriscene.models.layers.streams import concurrently
 from veriscene.models.reading import ReadingConfig, ReadingModel
 
-MATCHING = ("b1", "b2", "w_lang", "w_obj", "word_lstm", "item_lstm")  # belonged to BiATT itself in format 1
-
 
 @dataclass(frozen=True)
 class BiATTConfig(ReadingConfig):
@@ -29,7 +27,6 @@ class BiATTConfig(ReadingConfig):
 class BiATT(ReadingModel):
     Config = BiATTConfig
     summary = "BiATT: joint bidirectional attention"
-    renamed = tuple((f"{name}.", f"matching.{name}.") for name in MATCHING)
 
     def __init__(
         self, *, hidden: int, joint: int, mlp: int, dropout: float, pooling: str, forget_bias: float, **reading: Any

@@ -14,7 +14,7 @@ from veriscene.data.batch import Batch, required
 from veriscene.data.items import take_items
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.models.base import Judgement, Model, Order
-from veriscene.models.biatt import MATCHING, BiATT, BiATTConfig
+from veriscene.models.biatt import BiATT, BiATTConfig
 from veriscene.models.layers.attention import Sequences, masked_softmax
 from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.recurrence import gates_of, lstm_from, lstm_step, lstm_to_final_state
@@ -142,7 +142,6 @@ class BiATTPointer(Model):
     Config = BiATTPointerConfig
     summary = "BiATT-Pointer: BiATT on items in the order that a pointer network learns"
     order = Order.CHOSEN
-    renamed = tuple((f"comprehension.{name}.", f"comprehension.matching.{name}.") for name in MATCHING)
 
     def __init__(
         self, *, vocabulary: Vocabulary, hidden: int, item: int, dropout: float, forget_bias: float, **others: Any

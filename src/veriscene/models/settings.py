@@ -1,83 +1,49 @@
-"""What settings are for: which ones have an effect, the command that trains with them, and a list of all of them."""
+"""Settings as a user sees them: those without an effect are refused, and all of them are listed."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
 from veriscene import models
-from veriscene.config import ALLOWED, MEANING, Changes, Config, DataConfig, ModelConfig, TeacherConfig, TrainingConfig
+from veriscene.config import (
+    ALLOWED,
+    MEANING,
+    Changes,
+    Config,
+    DataConfig,
+    ModelConfig,
+    TeacherConfig,
+    TrainingConfig,
+    written,
+)
 from veriscene.errors import InputError
-from veriscene.models.base import Order
-
-SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corpus that is made when none is given
-ALWAYS = ("model.name", "training.seed", "data.minimum_count")
-
-
-def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool = False) -> bool:
-    """Whether `section.key` can change what such a model becomes, on a given corpus or on a synthetic one, and with or
-    without a teacher."""
-    kind = models.MODELS[model.name]
-    section, _, name = key.partition(".")
-    if key in ALWAYS:
-        return True
-    if key in SYNTHETIC:
-        return not corpus_given
-    if section == "teacher":
-        return (taught or name == "statements") and not (name == "distil" and kind.is_fitted)
-    if section == "model":
-        return name in {field.name for field in fields(model)}
-    if key == "data.order":
-        return kind.order is not Order.NONE
-    if key == "training.policy_weight":
-        return kind.order is Order.CHOSEN
-    return not kind.is_fitted
 
 
 def check_changes(changes: Changes, model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> None:
     """Rejects settings that the chosen model or source would ignore."""
     for key in map(key_of, changes):
-        if not has_effect(model, key, corpus_given=corpus_given, taught=taught):
+        if not models.has_effect(model, key, corpus_given=corpus_given, taught=taught):
             if key.startswith("teacher.") and not taught:
                 allowed = "set teacher.statements, or train with --teacher FILE"
                 raise InputError(f"{key} has no effect without a teacher", where=f"--set {key}", allowed=allowed)
-            on = "a corpus given with --data" if key in SYNTHETIC else model.name
+            on = "a corpus given with --data" if key in models.SYNTHETIC else model.name
             raise InputError(f"{key} has no effect on {on}", where=f"--set {key}")
 
 
 def with_effect(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> list[str]:
     """Those of the `section.key=value` changes that have an effect."""
-    return [change for change in changes if has_effect(model, key_of(change), corpus_given=corpus_given, taught=taught)]
-
-
-def train_command(preset: str, data: str, changes: Iterable[str], config: Config, *options: str) -> str:
-    """The command that trains with these changes, except for those without effect, which it would refuse."""
-    taught = bool(config.teacher.statements or "--teacher" in options)
-    kept = with_effect(changes, config.model, corpus_given=True, taught=taught)
-    settings = [part for change in kept for part in ("--set", change)]
-    return shlex.join(["veriscene", "train", preset, "--data", data, *options, *settings])
+    return [
+        change
+        for change in changes
+        if models.has_effect(model, key_of(change), corpus_given=corpus_given, taught=taught)
+    ]
 
 
 def key_of(change: str) -> str:
     """The key of `section.key=value`."""
     return change.partition("=")[0].strip()
-
-
-def flat(config: Config) -> dict[str, Any]:
-    """All settings by `section.key`."""
-    return {f"{section}.{name}": v for section, values in config.to_json().items() for name, v in values.items()}
-
-
-def as_changes(settings: Mapping[str, Any]) -> list[str]:
-    """The settings as arguments for `--set`."""
-    return [f"{key}={written(value)}" for key, value in settings.items()]
-
-
-def written(value: Any) -> str:
-    """A setting's value as options and presets have it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # ---------------------------------------------------------------- the list of all settings

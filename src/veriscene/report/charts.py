@@ -10,7 +10,7 @@ from veriscene.training.log import LogLine
 
 
 def learning_curve(log: Sequence[LogLine], majority: float) -> str:
-    """Dev accuracy, training loss and the majority baseline over training steps, with a legend."""
+    """Draws dev accuracy, training loss and the majority baseline over training steps, with a legend."""
     if not log:
         return "<p>The training log is empty.</p>"
     # Drawn at the size of a phone's screen, so that the text stays legible there; larger screens scale it up.
@@ -38,8 +38,8 @@ baseline.</p>"""
 
 
 def reliability_diagram(bins: Sequence[Bin]) -> str:
-    """Accuracy over confidence, a dot per bin: its area grows with the number of examples, its whisker is the 95 %
-    interval. Perfect calibration is the dotted diagonal."""
+    """Draws accuracy over confidence, a dot per bin: its area grows with the number of examples, its whisker is the
+    95 % interval. Perfect calibration is the dotted diagonal."""
     left, right, top, bottom = 42, 290, 10, 258
     most = max(each.examples for each in bins)
 

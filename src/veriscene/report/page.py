@@ -1,8 +1,9 @@
-"""The page: scores, comparison, curves, calibration, breakdown, mistakes, and how the runs were made."""
+"""A run, or two side by side, as one self-contained HTML page: scores, comparison, curves, mistakes, origin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -11,17 +12,57 @@ from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
 from veriscene.metrics.calibration import BINS, expected_calibration_error, reliability
 from veriscene.metrics.comparison import difference, mcnemar
-from veriscene.metrics.faults import Fault, Programs, WrongStatement, wrong_statements
-from veriscene.metrics.judged import Judged
-from veriscene.report import charts, pictures
-from veriscene.report.document import document, facts
+from veriscene.metrics.judged import Fault, Judged, Programs, WrongStatement, wrong_statements
+from veriscene.report import charts
 from veriscene.training.log import LogLine
-from veriscene.world.drawing import definitions
+from veriscene.world.drawing import definitions, short_svg
 from veriscene.worlds.nlvr.corpus import Example
+
+# The look is that of the served page (service/static/style.css), whose variables it shares.
+# Nothing may be wider than a 400-pixel screen: columns shrink, long words break, and a table that still is too wide
+# scrolls by itself.
+STYLE = """
+:root{color-scheme:light dark;--page:#faf9f7;--card:#fff;--text:#1d1c1f;--quiet:#625f67;--line:#e3e0dc;
+--control:#f3f1ee;--accent:#b8225a;--second:#0072b2;font:16px/1.5 system-ui,sans-serif}
+@media(prefers-color-scheme:dark){:root{--page:#151417;--card:#1f1e22;--text:#f1eff3;--quiet:#aba7b2;--line:#36343b;
+--control:#2b2930;--accent:#ff86ad;--second:#5cb8f0}}
+*{box-sizing:border-box}
+body{margin:0 auto;padding:2rem 2rem 4rem;max-width:68rem;background:var(--page);color:var(--text);
+overflow-wrap:anywhere}
+h1{margin:0;font-size:1.25rem;font-weight:650;letter-spacing:-.01em;line-height:1.3}
+h2{margin:2.5rem 0 .75rem;font-size:1.125rem;font-weight:650;letter-spacing:-.01em}
+h3{margin:0 0 .5rem;font-size:.9375rem;font-weight:600}p{margin:.5rem 0}
+svg{display:block;width:100%;height:auto}.chart{max-width:30rem}.square{max-width:20rem}
+.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+td,th{padding:.3rem 1rem .3rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
+th{font-weight:600}td.n,th.n{text-align:right;white-space:nowrap}
+td small,th small{display:block;color:var(--quiet);font-weight:400}
+.facts th{font-weight:400;color:var(--quiet);white-space:nowrap}
+tr.group th{padding-top:.9rem}
+summary{cursor:pointer;width:fit-content;margin:.75rem 0}
+code{font-size:.8125rem;color:var(--quiet)}
+.grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(22rem,100%),1fr));gap:1.25rem}
+.card{background:var(--card);border:1px solid var(--line);border-radius:1.1rem;padding:1rem 1.25rem;min-width:0}
+.card>svg{margin:.6rem 0}.card>svg g[transform]{filter:drop-shadow(0 0 .8px #fff) drop-shadow(0 0 .8px #fff)}
+.card p{margin:.35rem 0}
+.big{font-size:2.25rem;font-weight:680;letter-spacing:-.03em;line-height:1.15}
+.quiet,.tags{color:var(--quiet);font-size:.875rem}.tags span{background:var(--control);border-radius:.45rem;
+padding:.1rem .45rem;margin-right:.3rem;display:inline-block}
+.wrong{color:var(--accent)}.first{color:var(--accent)}.second{color:var(--second)}
+@media(max-width:46rem){body{padding:1rem 1rem 3rem}td,th{padding-right:.6rem}.card{padding:.8rem .9rem}
+.facts th,.facts td{display:block;border:0;padding:.1rem 0}.facts td{border-bottom:1px solid var(--line)}}
+"""
+_FAULTS = {
+    Fault.LABEL: "Label or program suspicious: the program contradicts the label",
+    Fault.MODEL: "Model at fault: the program confirms the label",
+    Fault.UNKNOWN: "No program given",
+}
 
 
 @dataclass(frozen=True)
 class ReportedRun:
+    """What a page shows of a run."""
+
     name: str
     facts: Sequence[tuple[str, str]]  # where the run came from: command, commit, …
     settings: Mapping[str, object]  # by section.key
@@ -37,7 +78,7 @@ class ReportedRun:
 
 
 def page(title: str, subtitle: str, runs: Sequence[ReportedRun], programs: Programs | None = None) -> str:
-    """One run or two as HTML that is also well-formed XML.
+    """Writes one run or two as HTML that is also well-formed XML.
 
     The runs must have judged the same labelled examples, in the same order. With programs, each mistake is attributed
     to the model, or to label or program.
@@ -49,9 +90,9 @@ def page(title: str, subtitle: str, runs: Sequence[ReportedRun], programs: Progr
         ("Learning curve", _each(runs, lambda run: charts.learning_curve(run.log, majority(examples)))),
         ("Calibration", _calibration(runs)),
         ("Scores by kind of example", _breakdown(examples, runs)),
-        *((f"Most confident mistakes{_of(run, runs)}", _pictures(run.mistakes, run)) for run in runs),
-        ("Every mistake", _faults(wrong, runs, programs) + pictures.every_mistake(wrong, [run.name for run in runs])),
-        *((f"Examples judged right{_of(run, runs)}", _pictures(run.typical, run)) for run in runs),
+        *((f"Most confident mistakes{_of(run, runs)}", _cards(run.mistakes, run.box_caption)) for run in runs),
+        ("Every mistake", _faults(wrong, runs, programs) + _every_mistake(wrong, [run.name for run in runs])),
+        *((f"Examples judged right{_of(run, runs)}", _cards(run.typical, run.box_caption)) for run in runs),
         ("How it was made", _origin(runs)),
     ]
     body = "".join(f"<h2>{escape(heading)}</h2>{content}\n" for heading, content in sections if content)
@@ -65,9 +106,23 @@ since the examples of a statement tend to be right or wrong together.</p>
 
 
 def majority(examples: Sequence[Example]) -> float:
-    """The accuracy of always giving the more frequent label."""
+    """Returns the accuracy of always giving the more frequent label."""
     true = sum(example.label is True for example in examples) / len(examples)
     return max(true, 1 - true)
+
+
+def document(title: str, body: str, *, style: str = "") -> str:
+    """Writes a page that loads nothing, as HTML that is also well-formed XML if `body` is; `style` adds rules."""
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width,initial-scale=1"/>
+<title>{escape(title)}</title><style>{STYLE}{style}</style></head><body><main>{body}</main></body></html>
+"""
+
+
+def facts(rows: Iterable[tuple[str, object]]) -> str:
+    """Writes names and values as a table, which small screens show as a list."""
+    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
+    return f'<div class="wide"><table class="facts">{cells}</table></div>'
 
 
 # ---------------------------------------------------------------- sections
@@ -178,5 +233,74 @@ def _of(run: ReportedRun, runs: Sequence[ReportedRun]) -> str:
     return f" of {run.name}" if len(runs) > 1 else ""
 
 
-def _pictures(shown: Sequence[Judged], run: ReportedRun) -> str:
-    return pictures.examples(shown, run.box_caption) if shown else ""
+# ---------------------------------------------------------------- judged examples as pictures
+
+
+def _cards(shown: Sequence[Judged], box_caption: str | None) -> str:
+    """A card per example, with the order in which the model read the items, if it chose one."""
+    if not shown:
+        return ""
+    notes = []
+    if any(each.order is not None for each in shown):
+        notes.append(
+            "The dot marks the item read first; the arrows follow the order in which the model read the items."
+        )
+    if box_caption is not None and any(each.per_box is not None for each in shown):
+        notes.append(f"Box scores: {escape(box_caption)}.")
+    cards = "".join(_card(each) for each in shown)
+    return f'<p class="quiet">{" ".join(notes)}</p><div class="grid">{cards}</div>'
+
+
+def _card(judged: Judged) -> str:
+    boxes = "" if judged.per_box is None else f"; box scores: {', '.join(f'{p:.2f}' for p in judged.per_box)}"
+    return (
+        f'<div class="card"><strong>{escape(judged.example.statement)}</strong>'
+        f"{short_svg(judged.example.scene, judged.order)}"
+        f'<p>{_verdict(judged, "the model")}</p><p class="quiet">{escape(judged.example.identifier)}, label'
+        f" {_truth(judged.example.label)}{boxes}</p></div>"
+    )
+
+
+def _every_mistake(wrong: Sequence[WrongStatement], names: Sequence[str]) -> str:
+    """All examples that a model judged wrong, by what is at fault and by statement; folded."""
+    if not wrong:
+        return "<p>There are none.</p>"
+    counts = Counter(found for each in wrong for found, _ in each.examples)
+    parts = []
+    for fault, heading in _FAULTS.items():
+        cards = "".join(_statement(each, fault, names) for each in wrong)
+        if counts[fault]:
+            title = heading if len(counts) > 1 or fault is not Fault.UNKNOWN else "Show them"
+            parts.append(
+                f"<details><summary>{title} ({counts[fault]:,} examples)</summary>"
+                f'<div class="grid">{cards}</div></details>'
+            )
+    return "".join(parts)
+
+
+def _statement(wrong: WrongStatement, fault: Fault, names: Sequence[str]) -> str:
+    shown = [verdicts for found, verdicts in wrong.examples if found is fault]
+    if not shown:
+        return ""
+    pictures = "".join(
+        f'{short_svg(verdicts[0].example.scene)}<p class="quiet">{escape(verdicts[0].example.identifier)}, label'
+        f" {_truth(verdicts[0].example.label)}; "
+        f"{'; '.join(_verdict(each, name) for each, name in zip(verdicts, names, strict=True))}</p>"
+        for verdicts in shown
+    )
+    tags = "".join(f"<span>{escape(name)}</span>" for name in wrong.phenomena)
+    program = "" if wrong.program is None else f"<p><code>{escape(wrong.program.text)}</code></p>"
+    return (
+        f'<div class="card"><strong>{escape(wrong.statement)}</strong><p class="tags">{tags}</p>'
+        f"{program}{pictures}</div>"
+    )
+
+
+def _verdict(judged: Judged, name: str) -> str:
+    how = "right" if judged.is_right else "wrong"
+    said = f"{escape(name)} says {_truth(judged.verdict)} (p = {judged.probability:.2f})"
+    return f'<span class="{how}">{how}: {said}</span>'
+
+
+def _truth(value: bool | None) -> str:
+    return str(value).lower()

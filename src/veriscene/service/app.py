@@ -1,15 +1,18 @@
-"""The HTTP service: routes, errors and limits. The page is one of its clients."""
+"""The HTTP service: routes, errors, and the server that runs them. The page is one of its clients."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
+import os
+import random
+import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -20,21 +23,23 @@ from veriscene import __version__
 from veriscene.errors import InputError
 from veriscene.files import parse_json
 from veriscene.judge.judge import Judge
-from veriscene.service.documentation import documented, html
-from veriscene.service.headers import Headers
-from veriscene.service.limits import Busy, Limits, TooLarge
-from veriscene.service.metrics import Counted
-from veriscene.service.service import Record, Service
+from veriscene.service import scenes
+from veriscene.service.batching import Busy, Limits, TooLarge
+from veriscene.service.documentation import documented, html, routes
+from veriscene.service.middleware import Middleware
+from veriscene.service.service import Record, Service, problem
 from veriscene.world.scene import not_allowed
 from veriscene.worlds.nlvr.corpus import Example
 
 STATIC = Path(__file__).parent / "page"
 Answer = Callable[[Record], Coroutine[Any, Any, Any]]
 SMALL_BODY = 64 << 10  # bytes that are parsed at once; a larger text would keep other clients waiting
+BACKLOG = 512
+MAX_CONNECTIONS = 512  # more are answered with 503
 
 
 class Json(Response):
-    """ASCII only: a message may quote half a character (a lone surrogate), which UTF-8 cannot encode."""
+    """JSON in ASCII: a message may quote half a character (a lone surrogate), which UTF-8 cannot encode."""
 
     media_type = "application/json"
 
@@ -43,11 +48,14 @@ class Json(Response):
 
 
 def make_app(
-    judges: Mapping[str, Judge], *, settings: Limits | None = None, examples: Sequence[Example] = ()
+    judges: Mapping[str, Judge],
+    *,
+    settings: Limits | None = None,
+    examples: Mapping[str, Sequence[Example]] | None = None,
 ) -> FastAPI:
-    """The service with these judges, the first of which is the default.
+    """Returns the service with these judges, the first of which is the default.
 
-    `examples` are those that /api/scenes/example shows; without any, a few are generated.
+    `examples`, by the name of their world, are those that /api/scenes/example shows; without any, a few are generated.
     """
     service = Service(judges, limits=settings or Limits(), examples=examples)
 
@@ -59,66 +67,56 @@ def make_app(
     app = FastAPI(title="veriscene", version=__version__, docs_url=None, redoc_url=None, lifespan=closing)
     app.state.service = service
     _add_errors(app)
-    _add_questions(app, service)
-    _add_facts(app, service)
-    _add_pages(app)
-    app.add_middleware(Headers)
-    app.add_middleware(Counted, metrics=service.metrics)
+    _add_routes(app, service)
+    app.add_middleware(Middleware, metrics=service.metrics)
     return app
 
 
 # ---------------------------------------------------------------- routes
 
 
-def _add_questions(app: FastAPI, service: Service) -> None:
-    """The routes that take a JSON object."""
-    routes: dict[str, Answer] = {
+def _add_routes(app: FastAPI, service: Service) -> None:
+    documentation = routes(scenes.draw_example(next(iter(service.batchers.values())).judge, random.Random(1)))
+    posted: dict[str, Answer] = {
         "/api/judge": service.judge,
         "/api/judge/many": service.judge_many,
         "/api/explain": service.explain,
         "/api/render": service.render,
         "/api/decode": service.decode,
     }
+    got: dict[str, Answer] = {
+        "/api/world": service.world,
+        "/api/scenes/random": service.random_scene,
+        "/api/scenes/example": service.example,
+        "/api/models": service.models,
+    }
 
-    def add(path: str, answer: Answer) -> None:
+    def add(path: str, answer: Answer, *, has_body: bool) -> None:
         async def handle(request: Request) -> Json:
             async with asyncio.timeout(service.limits.seconds):
+                if not has_body:
+                    return Json(await answer(dict(request.query_params)))
                 return Json(await _unless_gone(request, answer(await _read(request, service))))
 
-        app.post(path, **documented(path))(handle)
+        app.api_route(path, methods=["POST" if has_body else "GET"], **documented(documentation[path]))(handle)
 
-    for path, answer in routes.items():
-        add(path, answer)
+    for path, answer in posted.items():
+        add(path, answer, has_body=True)
+    for path, answer in got.items():
+        add(path, answer, has_body=False)
 
-
-def _add_facts(app: FastAPI, service: Service) -> None:
-    @app.get("/api/scenes/random", **documented("/api/scenes/random"))
-    async def random_scene(request: Request) -> Json:
-        async with asyncio.timeout(service.limits.seconds):
-            return Json(await service.random_scene(request.query_params.get("kind")))
-
-    @app.get("/api/scenes/example", **documented("/api/scenes/example"))
-    async def example() -> Json:
-        return Json(service.example())
-
-    @app.get("/api/models", **documented("/api/models"))
-    async def models() -> Json:
-        return Json(service.models())
-
-    @app.get("/health", **documented("/health"))
+    @app.get("/health", **documented(documentation["/health"]))
     async def health() -> Json:
         return Json({"status": "ok"})
 
-    @app.get("/ready", **documented("/ready"))
+    @app.get("/ready", **documented(documentation["/ready"]))
     async def ready() -> Json:
         return Json({"ready": service.is_ready}, status_code=200 if service.is_ready else 503)
 
-    @app.get("/metrics", **documented("/metrics"))
+    @app.get("/metrics", **documented(documentation["/metrics"]))
     async def metrics() -> Response:
         return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
-
-def _add_pages(app: FastAPI) -> None:
     static = StaticFiles(directory=STATIC)
 
     @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
@@ -127,7 +125,7 @@ def _add_pages(app: FastAPI) -> None:
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(html(app.openapi()))
+        return HTMLResponse(html(app.openapi(), documentation))
 
     app.mount("/static", static)
 
@@ -136,7 +134,7 @@ def _add_pages(app: FastAPI) -> None:
 
 
 async def _read(request: Request, service: Service) -> Record:
-    """The JSON object that the client sends, however it is cut into parts."""
+    """Returns the JSON object that the client sends, however it is cut into parts."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
@@ -151,7 +149,7 @@ async def _read(request: Request, service: Service) -> Record:
 
 
 async def _unless_gone(request: Request, answer: Coroutine[Any, Any, Any]) -> Any:
-    """The answer; if the client goes away first, nothing more is done for it."""
+    """Returns the answer; if the client goes away first, nothing more is done for it."""
     task = asyncio.create_task(answer)
     gone = asyncio.ensure_future(request.receive())
     try:
@@ -178,8 +176,7 @@ def _parse(body: bytes) -> object:
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(InputError)
     async def invalid(request: Request, error: InputError) -> Json:
-        message = f"{error.what}; {error.allowed}" if error.allowed else error.what
-        return Json({"detail": [{"field": field_of(error), "message": message}]}, status_code=422)
+        return Json({"detail": [problem(error)]}, status_code=422)
 
     @app.exception_handler(TooLarge)
     async def too_large(request: Request, error: TooLarge) -> Json:
@@ -192,21 +189,54 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(TimeoutError)
     async def late(request: Request, error: TimeoutError) -> Json:
-        detail = "it took too long"
-        return Json({"detail": detail}, status_code=503, headers={"Retry-After": "5", "Connection": "close"})
+        what = "search" if request.url.path == "/api/explain" else "request"
+        headers = {"Retry-After": "5", "Connection": "close"}
+        return Json({"detail": f"The {what} timed out. Try again."}, status_code=503, headers=headers)
 
     @app.exception_handler(ClientDisconnect)
     async def gone(request: Request, error: ClientDisconnect) -> Json:
         return Json({"detail": "the request is cut off"}, status_code=400)
 
 
-def field_of(error: InputError) -> str:
-    """Where the error is, by the names of the request: `scene.box 2.item 1.x_loc`."""
-    parts = [] if error.where is None else re.split(", |: ", str(error.where))
-    prefix = [parts.pop(0)] if parts and parts[0].startswith("question ") else []
-    renamed = {"structured_rep": "scene", "picture": "image"}
-    if parts:
-        parts[0] = renamed.get(parts[0], parts[0])
-        if parts[0].startswith("box "):
-            parts.insert(0, "scene")
-    return ".".join(prefix + parts)
+# ---------------------------------------------------------------- running
+
+
+def configure_process() -> None:
+    """Limits the threads and memory of each worker; to be called before any model is loaded."""
+    # oneDNN keeps code for each of the last 1,024 shapes, more than 100 MB; batches have many shapes.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
+    with suppress(ImportError):  # exported models are served without it
+        import torch
+
+        torch.set_num_threads(1)  # of each worker; two workers judge faster than one with two threads
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Returns a socket that listens already, so that clients can connect before the server runs.
+
+    Raises InputError if the address cannot be used.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except (OSError, UnicodeError) as error:
+        what = f"cannot be used ({getattr(error, 'strerror', None) or error})"
+        raise InputError(what, where=f"{host}:{port}", allowed="choose others with --host and --port") from None
+    return listener
+
+
+def make_server(app: FastAPI) -> uvicorn.Server:
+    return uvicorn.Server(
+        uvicorn.Config(
+            app, log_level="warning", access_log=False, backlog=BACKLOG, limit_concurrency=MAX_CONNECTIONS, ws="none"
+        )
+    )
+
+
+def run(app: FastAPI, listener: socket.socket) -> None:
+    """Serves until Ctrl-C or SIGTERM; then answers what was accepted, and returns."""
+    with suppress(KeyboardInterrupt):  # uvicorn raises it again when it has shut down
+        make_server(app).run(sockets=[listener])

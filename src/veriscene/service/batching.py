@@ -1,16 +1,67 @@
-"""Dynamic batching: questions of different clients that wait at the same time are judged together."""
+"""How work is queued: questions in batches, other work in a few threads, and limits on all that waits.
+
+Questions of different clients that wait at the same time are judged together (Batcher). Pictures, explanations and
+large requests would block the event loop and run in threads (Jobs).
+"""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
 
+from veriscene.errors import InputError
 from veriscene.judge.judge import Judge, Question, Verdict
-from veriscene.service.limits import Busy
 
+Result = TypeVar("Result")
 _Asked = tuple[Question, Future[Verdict]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on everything that a client could make large or slow."""
+
+    body: int = 4 << 20  # bytes of a request
+    questions: int = 256  # of one request
+    letters: int = 4096  # of a statement; a statement has at most 256 words besides
+    batch: int = 16  # questions judged together; larger batches need more padding and are no faster
+    queue: int = 512  # questions that wait for a model
+    workers: int = 2  # threads per model, and for other work
+    jobs: int = 32  # pictures and explanations that wait
+    judgements: int = 500  # to explain a verdict
+    seconds: float = 10.0  # until a request is answered
+
+
+class Busy(Exception):
+    """Too much is waiting: the client should try again a little later."""
+
+
+class TooLarge(Exception):
+    """The request has more bytes than are read."""
+
+
+class Jobs:
+    """A few threads and a bounded number of jobs that wait for them."""
+
+    def __init__(self, *, threads: int, waiting: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="job")
+        self._free = threading.Semaphore(threads + waiting)
+
+    async def run(self, job: Callable[[], Result]) -> Result:
+        """Returns what the job returns; raises Busy if too many wait. A job that has not begun can be cancelled."""
+        if not self._free.acquire(blocking=False):
+            raise Busy("too many requests are waiting")
+        future = self._pool.submit(job)
+        future.add_done_callback(lambda _: self._free.release())
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """Returns when the accepted jobs are done."""
+        self._pool.shutdown()
 
 
 class Batcher:
@@ -38,7 +89,7 @@ class Batcher:
         self.start(workers)
 
     def __len__(self) -> int:
-        """The number of questions that wait."""
+        """Returns the number of questions that wait."""
         return len(self._waiting)
 
     @property
@@ -46,13 +97,17 @@ class Batcher:
         return not self._closed and all(worker.is_alive() for worker in self._workers)
 
     def start(self, workers: int) -> None:
-        """Adds so many threads."""
+        """Adds this many threads."""
         for _ in range(workers):
             self._workers.append(threading.Thread(target=self._work, daemon=True))
             self._workers[-1].start()
 
     def submit(self, questions: Sequence[Question]) -> list[Future[Verdict]]:
-        """The verdicts to come on questions that `judge.readable` returned. All are accepted, or none: Busy."""
+        """Returns futures of the verdicts on questions that `judge.prepare` returned.
+
+        Raises Busy, and accepts none of them, if not all can wait. A question that cannot be judged fails alone, with
+        InputError.
+        """
         futures: list[Future[Verdict]] = [Future() for _ in questions]
         with self._changed:
             if self._closed:
@@ -64,7 +119,7 @@ class Batcher:
         return futures
 
     def close(self) -> None:
-        """Answers what was accepted, and nothing more."""
+        """Refuses further questions, and returns when the accepted ones are answered."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -87,7 +142,7 @@ class Batcher:
                 self._answer(asked)
 
     def _take(self) -> list[_Asked]:
-        """The question that has waited longest, and those most similar to it in length, which saves padding."""
+        """Removes and returns the oldest question and those most similar to it in length, which saves padding."""
         first = self._waiting.popleft()
         length = len(first[0].statement)
         similar = sorted(self._waiting, key=lambda asked: abs(len(asked[0].statement) - length))[: self._batch - 1]
@@ -97,13 +152,14 @@ class Batcher:
 
     def _answer(self, asked: list[_Asked]) -> None:
         try:
-            verdicts = self.judge([question for question, _ in asked])
+            found = self.judge([question for question, _ in asked])
         except Exception as error:
-            if len(asked) == 1:
-                asked[0][1].set_exception(error)
-            else:  # a question that cannot be judged (eyes recognise nothing) must not fail those of other clients
-                for each in asked:
-                    self._answer([each])
+            for _, future in asked:
+                future.set_exception(error)
             return
-        for (_, future), verdict in zip(asked, verdicts, strict=True):
-            future.set_result(verdict)
+        results: Sequence[Verdict | InputError] = found
+        for (_, future), result in zip(asked, results, strict=True):
+            if isinstance(result, InputError):
+                future.set_exception(result)
+            else:
+                future.set_result(result)

@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import random
+import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from veriscene.errors import InputError
-from veriscene.judge.counterfactual import find_flip
-from veriscene.judge.judge import Judge, Question
-from veriscene.judge.listing import describe
-from veriscene.judge.question import parse_image
-from veriscene.models.vision.eyes import Eyes
-from veriscene.service.batching import Batcher
-from veriscene.service.jobs import Jobs
-from veriscene.service.limits import Busy, Limits
-from veriscene.service.metrics import Metrics
-from veriscene.world import drawing as render
-from veriscene.world.scene import not_allowed, parse_scene, scene_to_json
-from veriscene.worlds.nlvr import decode, picture, raster
+from veriscene.judge.explain import explain
+from veriscene.judge.judge import Judge, Question, Verdict
+from veriscene.service import scenes
+from veriscene.service.batching import Batcher, Busy, Jobs, Limits
+from veriscene.service.middleware import Metrics
+from veriscene.world.scene import not_allowed
 from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.grammar import draw
-from veriscene.worlds.nlvr.near_miss import labelled_scenes
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS
 
 Record = Mapping[str, Any]
-FORMATS = ("png", "svg")
-SHIPPED_EXAMPLES = 8
+SHIPPED_EXAMPLES = 8  # of a world, if the user gives none
 
 
 class Service:
-    """Judges by name, the first of which is the default, and what they need to answer many clients at once."""
+    """Judges by name, the first of which is the default, and what they need to answer many clients at once.
 
-    def __init__(self, judges: Mapping[str, Judge], *, limits: Limits, examples: Sequence[Example] = ()) -> None:
+    `examples` are those of the world with this name; a few are generated for the others.
+    """
+
+    def __init__(
+        self, judges: Mapping[str, Judge], *, limits: Limits, examples: Mapping[str, Sequence[Example]] | None = None
+    ) -> None:
         self.limits, self.metrics = limits, Metrics()
         self.jobs = Jobs(threads=limits.workers, waiting=limits.jobs)
         self.batchers: dict[str, Batcher] = {}
@@ -46,11 +42,10 @@ class Service:
             )
             self.metrics.queue.labels(name).set_function(self.batchers[name].__len__)
         self._rng = random.Random()
-        shipped = random.Random(1)
-        self._examples = [(example.statement, example.scene, example.label) for example in examples] or [
-            _draw_example(shipped, kind) for kind in SCENE_KINDS for _ in range(SHIPPED_EXAMPLES // len(SCENE_KINDS))
-        ]
-        self._eyes: Eyes | None = None
+        self._examples: dict[str, list[dict[str, Any]]] = {
+            world: [scenes.to_json(each.statement, each.scene, each.label) for each in given]
+            for world, given in (examples or {}).items()
+        }
 
     @property
     def is_ready(self) -> bool:
@@ -68,43 +63,50 @@ class Service:
         batcher, attention = self._batcher(record), _flag(record, "attention", default=False)
 
         def read() -> Question:
-            return batcher.judge.readable(self._question(record))
+            return self._question(batcher.judge, record)
 
         question = await self.jobs.run(read) if "image" in record else read()
         (future,) = batcher.submit([question])
-        try:
+        with _locating(record):
             verdict = await asyncio.wrap_future(future)
-        except InputError as error:  # eyes recognise nothing
-            raise error.at("image" if "image" in record else "scene") from None
         return verdict.to_json(attention=attention)
 
     async def judge_many(self, record: Record) -> dict[str, Any]:
+        """Verdicts keep their places. In the place of a question that cannot be judged is the error."""
         batcher, asked = self._batcher(record), record.get("questions")
         if not isinstance(asked, list) or not 1 <= len(asked) <= self.limits.questions:
             shown = f"{len(asked)} questions" if isinstance(asked, list) else asked
             allowed = f"it must be a list of 1 to {self.limits.questions} questions"
             raise not_allowed(shown, allowed).at("questions")
 
-        def read() -> list[Question]:
-            questions = []
-            for number, each in enumerate(asked, 1):
-                try:
-                    questions.append(batcher.judge.readable(self._question(each)))
-                except InputError as error:
-                    raise error.at(f"question {number}") from None
-            return questions
+        def read(each: Record) -> Question | InputError:
+            try:
+                return self._question(batcher.judge, each)
+            except InputError as error:
+                return error
 
-        futures = batcher.submit(await self.jobs.run(read))
+        read_all = await self.jobs.run(lambda: [read(each) for each in asked])
+        futures = batcher.submit([each for each in read_all if not isinstance(each, InputError)])
         try:
-            verdicts = await asyncio.gather(*map(asyncio.wrap_future, futures))
+            found = await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
         finally:
-            for future in futures:  # those that wait need not be judged if one failed
+            for future in futures:  # those that wait need not be judged if the client has gone
                 future.cancel()
-        return {"verdicts": [verdict.to_json() for verdict in verdicts]}
+        judged = iter(found)
+        answers = []
+        for each, question in zip(asked, read_all, strict=True):
+            result = question if isinstance(question, InputError) else next(judged)
+            if isinstance(result, Verdict):
+                answers.append(result.to_json())
+            elif isinstance(result, InputError):
+                answers.append({"error": problem(_located(result, each))})
+            else:
+                raise result
+        return {"verdicts": answers}
 
     async def explain(self, record: Record) -> dict[str, Any]:
-        judge, question = self._batcher(record).judge, self._question(record)
-        if question.scene is None:
+        judge = self._batcher(record).judge
+        if "image" in record:
             raise InputError("a picture cannot be explained", where="image", allowed="send the scene; see /api/decode")
         abandoned = threading.Event()
 
@@ -112,50 +114,60 @@ class Service:
             if abandoned.is_set():
                 raise Busy("nobody waits for the answer")
 
-        most = self.limits.judgements
+        def search() -> dict[str, Any]:
+            with _locating(record):
+                question = self._read(record)
+            return explain(judge, question, most_judgements=self.limits.judgements, progress=check).to_json()
+
         try:
-            found = await self.jobs.run(lambda: find_flip(judge, question, most_judgements=most, progress=check))
+            return await self.jobs.run(search)
         finally:
             abandoned.set()
-        return found.to_json()
 
     # ---------------------------------------------------------------- scenes
 
     async def render(self, record: Record) -> dict[str, Any]:
-        scene, kind = parse_scene(record.get("scene")), record.get("format", "png")
-        if kind not in FORMATS:
-            raise not_allowed(kind, f"choose from {', '.join(FORMATS)}").at("format")
-        if kind == "svg":
-            return {"svg": render.svg(scene)}
-        return {"image": base64.b64encode(picture.to_png(raster.pixels(scene))).decode("ascii")}
+        judge, kind = self._batcher(record).judge, record.get("format", "png")
+
+        def draw() -> dict[str, Any]:
+            with _locating(record):
+                scene = scenes.parse(judge, record.get("scene"))
+            return scenes.render(judge, scene, kind)
+
+        return await self.jobs.run(draw)
 
     async def decode(self, record: Record) -> dict[str, Any]:
-        has_eyes = _flag(record, "eyes", default=True)
+        judge, with_eyes = self._batcher(record).judge, _flag(record, "eyes", default=True)
+        image = record.get("image")
+        return {"scene": await self.jobs.run(lambda: scenes.read_picture(judge, image, with_eyes=with_eyes))}
 
-        def read() -> dict[str, Any]:
-            pixels = parse_image(record.get("image"))
-            try:
-                scene = self._load_eyes().scenes([pixels])[0] if has_eyes else decode.scene(pixels)
-            except InputError as error:
-                raise error.at("image") from None
-            return {"scene": scene_to_json(scene)}
-
-        return await self.jobs.run(read)
-
-    async def random_scene(self, kind: str | None) -> dict[str, Any]:
-        if kind is not None and kind not in SCENE_KINDS:
-            raise not_allowed(kind, f"choose from {', '.join(SCENE_KINDS)}").at("kind")
+    async def random_scene(self, record: Record) -> dict[str, Any]:
+        judge, kind = self._batcher(record).judge, record.get("kind")
         rng = random.Random(self._rng.getrandbits(64))  # one per job: they run in threads
-        example = await self.jobs.run(lambda: _draw_example(rng, kind or rng.choice(SCENE_KINDS)))
-        return _example_to_json(*example)
+        return await self.jobs.run(lambda: scenes.draw_example(judge, rng, kind))
 
-    def example(self) -> dict[str, Any]:
-        return _example_to_json(*self._rng.choice(self._examples))
+    async def example(self, record: Record) -> dict[str, Any]:
+        judge = self._batcher(record).judge
+        world = scenes.world_tree(judge)["name"]
+        if world not in self._examples:
+            rng = random.Random(1)
+            drawn = await self.jobs.run(lambda: [scenes.draw_example(judge, rng) for _ in range(SHIPPED_EXAMPLES)])
+            self._examples.setdefault(world, drawn)
+        return self._rng.choice(self._examples[world])
 
-    def models(self) -> dict[str, Any]:
+    async def world(self, record: Record) -> dict[str, Any]:
+        judge = self._batcher(record).judge
+        return {**scenes.world_tree(judge), "abilities": scenes.abilities(judge)}
+
+    async def models(self, record: Record) -> dict[str, Any]:
         default = next(iter(self.batchers))
         listed = [
-            {"name": name, **describe(batcher.judge), "default": name == default}
+            {
+                "name": name,
+                **batcher.judge.describe(),
+                "world": scenes.world_tree(batcher.judge)["name"],
+                "default": name == default,
+            }
             for name, batcher in self.batchers.items()
         ]
         return {"models": listed}
@@ -168,16 +180,50 @@ class Service:
             raise not_allowed(name, f"choose from {', '.join(self.batchers)}").at("model")
         return self.batchers[name]
 
-    def _question(self, record: object) -> Question:
+    def _question(self, judge: Judge, record: object) -> Question:
+        """Returns the question in the form that the judge reads."""
+        with _locating(record):
+            return judge.prepare(self._read(record))
+
+    def _read(self, record: object) -> Question:
         question = Question.from_json(record)
         if len(question.statement) > self.limits.letters:
             raise InputError("is too long", where="statement", allowed=f"at most {self.limits.letters} letters")
         return question
 
-    def _load_eyes(self) -> Eyes:
-        if self._eyes is None:
-            self._eyes = Eyes.load()
-        return self._eyes
+
+def problem(error: InputError) -> dict[str, str]:
+    """Returns the field of the request that an error is about (`scene.box 2.item 1.x_loc`), and the message."""
+    parts = [] if error.where is None else re.split(", |: ", str(error.where))
+    return {
+        "field": ".".join(parts),
+        "message": f"{error.what}; {error.allowed}" if error.allowed else error.what,
+    }
+
+
+@contextmanager
+def _locating(record: object) -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        raise _located(error, record) from None
+
+
+def _located(error: InputError, record: object) -> InputError:
+    """Returns the error with a place that begins with a field of the request.
+
+    The judge and its world name the picture, the world's own name for scenes, or a box.
+    """
+    if not isinstance(record, Mapping):
+        return error
+    field = "image" if "image" in record else "scene"
+    parts = [] if error.where is None else re.split(", |: ", str(error.where))
+    if not parts:
+        parts = [field]
+    elif parts[0] not in ("statement", "image", "scene"):
+        is_alias = not re.search(r"\d", parts[0])  # boxes are numbered
+        parts = [field, *parts[1:]] if is_alias else [field, *parts]
+    return InputError(error.what, where=": ".join(parts), allowed=error.allowed)
 
 
 def _flag(record: Record, name: str, *, default: bool) -> bool:
@@ -185,16 +231,3 @@ def _flag(record: Record, name: str, *, default: bool) -> bool:
     if not isinstance(value, bool):
         raise not_allowed(value, "it must be true or false").at(name)
     return value
-
-
-def _draw_example(rng: random.Random, kind: str) -> tuple[str, Any, bool | None]:
-    """A statement about scenes of that kind, with a scene where it may well be false, and its truth."""
-    while True:
-        statement = draw(rng)
-        scenes = labelled_scenes(rng, statement) if statement.kind == kind else None
-        if scenes:
-            return statement.text, *rng.choice(scenes)
-
-
-def _example_to_json(statement: str, scene: Any, label: bool | None) -> dict[str, Any]:
-    return {"statement": statement, "scene": scene_to_json(scene), "label": label}

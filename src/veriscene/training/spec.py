@@ -58,7 +58,7 @@ class Spec:
         taught = bool(programs or config.teacher.statements)
         check_changes(changes, config.model, corpus_given=data is not None, taught=taught)
         return cls(
-            config=replace(config, teacher=replace(config.teacher, distil=_absolute(config.teacher.distil) or "")),
+            config=config,
             world=world,
             corpus=None if data is None else Path(data).resolve(),
             programs=tuple(Path(path).resolve() for path in programs),

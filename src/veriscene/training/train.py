@@ -336,11 +336,12 @@ class _Steps:
             tf32(),
         ):
             interrupted = self._loop(asked_to_stop.is_set, log, stop_after)
+            (was_asked,) = self.machine.any(interrupted or asked_to_stop.is_set())  # perhaps while it was scored
         position, remark = self.state.position, self.source.remark
         if remark:
             self.run.emit(Remark(remark))
         stopped_early = interrupted and not position.finished
-        return Result(self.run.folder, position, self.total_steps, stopped_early, interrupted, remark=remark)
+        return Result(self.run.folder, position, self.total_steps, stopped_early, was_asked, remark=remark)
 
     def _loop(self, asked_to_stop: Callable[[], bool], log: RunLog | None, stop_after: StopAfter) -> bool:
         """Whether it was interrupted."""

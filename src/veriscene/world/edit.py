@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from veriscene.world.scene import BOX_EXTENT, Box, Item, Side, item_to_json
-from veriscene.worlds.nlvr.scene_drawing import BLOCK_STEP, tower_colors
+from veriscene.worlds.nlvr.kinds import BLOCK_STEP, tower_colors
 
 EditKind = Literal["recolor", "reshape", "resize", "move", "remove", "add"]
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")

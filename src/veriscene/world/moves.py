@@ -1,4 +1,4 @@
-"""All small edits of a scene, in a fixed order: the moves of scene_editing.py, enumerated instead of drawn.
+"""All small edits of a scene, in a fixed order: the moves of worlds/nlvr/scene_editing.py, enumerated instead of drawn.
 
 A scatter scene: recolour, reshape, resize, move, remove or add an item, at places that statements are about: walls,
 corners, beside others, a free place near the middle. A scene of towers as in the corpus: recolour, move, remove or add
@@ -15,7 +15,7 @@ from itertools import product
 
 from veriscene.world.edit import Edit, EditKind
 from veriscene.world.scene import BOX_EXTENT, TOUCHING, Box, Color, Item, Scene, Shape, Size
-from veriscene.worlds.nlvr import scene_drawing as drawing
+from veriscene.worlds.nlvr import kinds
 
 APART = 5  # pixels: more than what statements call "nearly touching"
 GRID = 5  # pixels between the places that are tried near the middle
@@ -24,14 +24,14 @@ Place = tuple[int, int]  # x and y of an item
 
 def edits(scene: Scene) -> Iterator[tuple[Edit, Scene]]:
     """Each edit with the scene that it leads to, which is valid and not the same scene."""
-    towers = [colors for box in scene.boxes if (colors := drawing.tower_colors(box))]
+    towers = [colors for box in scene.boxes if (colors := kinds.tower_colors(box))]
     are_towers = len(towers) == len(scene.boxes)
     for number, box in enumerate(scene.boxes):
         changes = _tower_edits(towers[number]) if are_towers else _scatter_edits(box.items)
         for kind, before, after, items in changes:
             if set(items) != set(box.items):
                 boxes = [*scene.boxes[:number], Box(items), *scene.boxes[number + 1 :]]
-                yield Edit(kind, number, before, after, box.items), drawing.scene_of(boxes)
+                yield Edit(kind, number, before, after, box.items), kinds.scene_of(boxes)
 
 
 # What an edit does to a box: kind, the item before and after, all items after.
@@ -43,20 +43,20 @@ _Change = tuple[EditKind, Item | None, Item | None, tuple[Item, ...]]
 
 def _tower_edits(colors: tuple[Color, ...]) -> Iterator[_Change]:
     """`colors` from the floor up."""
-    blocks = drawing.tower(colors).items
+    blocks = kinds.tower(colors).items
     for level, color in product(range(len(colors)), Color):
-        items = drawing.tower((*colors[:level], color, *colors[level + 1 :])).items
+        items = kinds.tower((*colors[:level], color, *colors[level + 1 :])).items
         yield "recolor", blocks[level], items[level], items
     for level, block in enumerate(blocks):
         rest = (*colors[:level], *colors[level + 1 :])
         if rest:
-            yield "remove", block, None, drawing.tower(rest).items
+            yield "remove", block, None, kinds.tower(rest).items
         for to in range(len(colors)):
-            items = drawing.tower((*rest[:to], block.color, *rest[to:])).items
+            items = kinds.tower((*rest[:to], block.color, *rest[to:])).items
             yield "move", block, items[to], items
-    if len(colors) < drawing.MAX_BLOCKS:
+    if len(colors) < kinds.MAX_BLOCKS:
         for level, color in product(reversed(range(len(colors) + 1)), Color):
-            items = drawing.tower((*colors[:level], color, *colors[level:])).items
+            items = kinds.tower((*colors[:level], color, *colors[level:])).items
             yield "add", None, items[level], items
 
 
@@ -70,7 +70,7 @@ def _scatter_edits(items: tuple[Item, ...]) -> Iterator[_Change]:
             yield kind, item, changed, (*before, changed, *after)
         if len(items) > 1:
             yield "remove", item, None, (*before, *after)
-    if len(items) < drawing.MAX_SCATTERED:
+    if len(items) < kinds.MAX_SCATTERED:
         for item in _additions(list(items)):
             yield "add", None, item, (*items, item)
 
@@ -84,7 +84,7 @@ def _changes(item: Item, others: list[Item]) -> Iterator[tuple[EditKind, Item]]:
         # An item at the right wall or on the floor stays there.
         x = BOX_EXTENT - size.value if item.right == BOX_EXTENT else item.x
         y = BOX_EXTENT - size.value if item.bottom == 0 else item.y
-        if drawing.fits(x, y, size.value, others):
+        if kinds.fits(x, y, size.value, others):
             yield "resize", replace(item, size=size, x=x, y=y)
     far = BOX_EXTENT - item.size.value
     at_walls = [(0, item.y), (far, item.y), (item.x, 0), (item.x, far)]
@@ -107,7 +107,7 @@ def _additions(others: list[Item]) -> Iterator[Item]:
 
 
 def _free(places: Sequence[Place], size: Size, others: list[Item]) -> list[Place]:
-    return [(x, y) for x, y in places if drawing.fits(x, y, size.value, others)]
+    return [(x, y) for x, y in places if kinds.fits(x, y, size.value, others)]
 
 
 def _beside(others: list[Item], size: Size) -> list[Place]:

@@ -7,12 +7,11 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from samples import small_config, write_corpus
+from samples import drawn_scene, small_config, write_corpus
 from veriscene.config import Config
-from veriscene.worlds.nlvr.scene_drawing import draw_scene
+from veriscene.data.teacher.source import TeacherSource
 from veriscene.models import load_preset
 from veriscene.worlds.nlvr.corpus import Example
-from veriscene.data.teacher.source import TeacherSource
 
 BLACK_TOP = "exist(filter_obj(all_items, lambda x: is_black(x) and is_top(x)))"
 YELLOW_CIRCLE = "exist(filter_obj(all_items, lambda x: is_yellow(x) and is_circle(x)))"
@@ -35,7 +34,10 @@ def examples(count: int, seed: int) -> list[Example]:
     texts = ["There is a black block", "There is a yellow circle."]
     return [
         Example(
-            f"{n // 4}-{n % 4}", rng.choice(texts), draw_scene(rng, ("tower", "scatter")[n % 2]), rng.random() < 0.5
+            f"{n // 4}-{n % 4}",
+            rng.choice(texts),
+            drawn_scene(rng.getrandbits(32), ("tower", "scatter")[n % 2]),
+            rng.random() < 0.5,
         )
         for n in range(count)
     ]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samples import random_scene
+from samples import drawn_scene, random_scene
 from veriscene.errors import InputError
 from veriscene.language import execution
 from veriscene.language.bulk.arrays import SceneArrays
@@ -28,7 +28,7 @@ from veriscene.language.sets import Undefined
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.grammar import draw
-from veriscene.worlds.nlvr.scene_drawing import draw_scene
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS
 
 TRUE, FALSE, UNDEFINED = 1, 0, -1
 
@@ -92,7 +92,10 @@ def test_the_public_programs_have_the_same_value_on_each_of_many_scenes(nlvr_fol
     programs = [each.program for each in read_programs(path / "train.jsonl")]
     rng = random.Random(1)
     corpus = [example.scene for example in nlvr.read(nlvr.split_file(nlvr_folder, "train"))]
-    scenes = [*rng.sample(corpus, 120), *(draw_scene(rng, kind) for kind in ("tower", "scatter") for _ in range(20))]
+    scenes = [
+        *rng.sample(corpus, 120),
+        *(drawn_scene(rng.getrandbits(32), kind) for kind in SCENE_KINDS for _ in range(20)),
+    ]
     scenes += [random_scene(rng) for _ in range(40)]
     expected = plain(programs, scenes)
     assert np.array_equal(bulk(programs, scenes), expected)
@@ -106,7 +109,9 @@ def test_the_public_programs_have_the_same_value_on_each_of_many_scenes(nlvr_fol
 def test_odd_programs_and_those_of_the_grammar_have_the_same_value(seed: int) -> None:
     rng = random.Random(seed)
     programs = [*map(parse, ODD_PROGRAMS), *(draw(rng).program for _ in range(10))]
-    scenes = [random_scene(rng, most=rng.randint(1, 8)) for _ in range(12)] + [draw_scene(rng, "tower")]
+    scenes = [random_scene(rng, most=rng.randint(1, 8)) for _ in range(12)] + [
+        drawn_scene(rng.getrandbits(32), "tower")
+    ]
     assert np.array_equal(bulk(programs, scenes), plain(programs, scenes))
 
 

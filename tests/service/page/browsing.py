@@ -7,13 +7,17 @@ from typing import NamedTuple
 
 from playwright.sync_api import Locator, Page, expect
 
-from veriscene.world.scene import Color, Item, Shape, Size
-
 expect.set_options(timeout=60_000)  # explanations take many seconds on a busy machine
 
-SIZES = {"small": Size.SMALL, "medium": Size.MEDIUM, "large": Size.LARGE}
-COLORS = {"yellow": Color.YELLOW, "black": Color.BLACK, "blue": Color.BLUE}
-LABEL = re.compile(r"(\w+) (\w+) (\w+), box (\d), (\d+) from the left, (\d+) from the top")
+LABEL = re.compile(r"(.+), (\w+) (\d+), ([\d.]+) from the left, ([\d.]+) from the top")
+
+
+class Seen(NamedTuple):
+    """An item as a screen reader tells it."""
+
+    look: str  # "small black square"
+    x: float
+    y: float
 
 
 class Point(NamedTuple):
@@ -36,20 +40,25 @@ class Desk:
         boxes = self.page.locator("figure") if box is None else self.page.locator("figure").nth(box)
         return boxes.locator(".item")
 
-    def scene(self) -> list[list[Item]]:
-        """As a screen reader tells it, the items of each box in the order of the page."""
-        scene: list[list[Item]] = [[], [], []]
+    def scene(self) -> list[list[Seen]]:
+        """Returns the items of each box, in the order of the page."""
+        scene: list[list[Seen]] = [[] for _ in range(self.page.locator("figure").count())]
         for label in self.items().evaluate_all("items => items.map((item) => item.ariaLabel)"):
-            found = LABEL.fullmatch(label)
-            assert found, label
-            size, color, shape, box, x, y = found.groups()
-            scene[int(box) - 1].append(Item(int(x), int(y), SIZES[size], Shape.parse(shape), COLORS[color]))
+            box, item = _seen(label)
+            scene[box].append(item)
         return scene
 
-    def focused(self) -> Item:
-        """The item that has the focus."""
-        label = self.page.evaluate("document.activeElement.ariaLabel")
-        return next(item for box in self.scene() for item in box if label.endswith(_place(item)))
+    def counts(self) -> list[int]:
+        return [len(box) for box in self.scene()]
+
+    def focused(self) -> Seen:
+        """Returns the item that has the focus."""
+        return _seen(self.page.evaluate("document.activeElement.ariaLabel"))[1]
+
+    @property
+    def link(self) -> str:
+        """The part of the address that restores what is seen."""
+        return f"#{self.page.url.partition('#')[2]}"
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -64,10 +73,12 @@ class Desk:
         raise AssertionError("Tab does not reach it")
 
     def point(self, box: int, x: float, y: float) -> Point:
-        """A place of a box in the window."""
+        """Returns where a place of a box is in the window."""
         frame = self.page.locator("figure > svg").nth(box).bounding_box()
         assert frame
-        return Point(frame["x"] + x * frame["width"] / 100, frame["y"] + y * frame["height"] / 100)
+        canvas = self.page.locator("figure > svg").nth(box).evaluate("picture => picture.viewBox.baseVal.width")
+        scale = frame["width"] / canvas
+        return Point(frame["x"] + x * scale, frame["y"] + y * scale)
 
     def drag(self, start: Point, end: Point) -> None:
         mouse = self.page.mouse
@@ -89,10 +100,13 @@ class Desk:
         """Verdict, arrows between all items, and a change that is shown as a ghost too."""
         expect(self.verdict).to_have_text(re.compile("True|False"))
         expect(self.page.get_by_role("button", name="Apply")).to_be_visible()
-        expect(self.page.locator(".arrow")).to_have_count(sum(len(box) - 1 for box in self.scene()))
-        expect(self.change).to_have_text(re.compile(r"\w.* box \d"))
+        expect(self.page.locator(".arrow")).to_have_count(sum(max(count - 1, 0) for count in self.counts()))
+        expect(self.change).to_have_text(re.compile(r"\w.* \d"))
         assert self.page.locator(".ghost").count() > 0
 
 
-def _place(item: Item) -> str:
-    return f"{item.x} from the left, {item.y} from the top"
+def _seen(label: str) -> tuple[int, Seen]:
+    found = LABEL.fullmatch(label)
+    assert found, label
+    look, _, box, x, y = found.groups()
+    return int(box) - 1, Seen(look, float(x), float(y))

@@ -13,7 +13,8 @@ import pytest
 
 if TYPE_CHECKING:
     from browsing import Desk
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
+    from shelf import ShelfService
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = (
@@ -65,24 +66,30 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(chromium: Browser, origin: str) -> Iterator[Callable[..., Desk]]:
-    """Opens the page: `open_page(link="", **options of a browser context)`. In the end, checks for every page that no
-    request left the service and that no error was logged."""
+    """Opens the page: `open_page(link="", service=None, **options of a browser context)`.
+
+    `service(page)` makes a ShelfService, whose problems must be none. In the end, checks for every page that no request
+    left the service and that no error was logged.
+    """
     from browsing import Desk
 
-    contexts, requests, errors = [], [], []
+    contexts, requests, errors, services = [], [], [], []
 
-    def open_it(link: str = "", **options: Any) -> Desk:
+    def open_it(link: str = "", service: Callable[[Page], ShelfService] | None = None, **options: Any) -> Desk:
         context = chromium.new_context(**{"viewport": {"width": 1200, "height": 1000}} | options)
         contexts.append(context)
         page = context.new_page()
         page.on("request", lambda request: requests.append(request.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+        if service is not None:
+            services.append(service(page))
         page.goto(f"{origin}/{link}")
         return Desk(page)
 
     yield open_it
     for context in contexts:
         context.close()
+    assert [problem for service in services for problem in service.problems] == []
     assert [url for url in requests if not url.startswith((f"{origin}/", "blob:"))] == []
     assert [error for error in errors if "503" not in error] == []

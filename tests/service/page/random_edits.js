@@ -1,30 +1,42 @@
-// Random edits of a document; returns every scene on the way, as one JSON text: many objects would take longer.
-async () => {
+// Random edits of a document of a world; returns every scene on the way, as one JSON text: many objects would take longer.
+async ({ tree, code }) => {
   const edits = await import("/static/edits.js");
-  const { COLORS, SHAPES, SIZES, decode, encode, toWire } = await import("/static/scene.js");
+  const { decode, encode, toWire } = await import("/static/scene.js");
   const { newDoc } = await import("/static/store.js");
+  const { World } = await import("/static/world.js");
+  const world = new World(tree);
   let seed = 1;
-  const pick = (options) => options[(seed = (seed * 48271) % 2147483647) % options.length];
-  const range = [...Array(161).keys()].map((number) => number - 30);
+  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+  const pick = (options) => options[Math.floor(random() * options.length)];
+  const anywhere = (room) => (1.6 * random() - 0.3) * room;
+  const valueOf = ({ kind, choices, low, high, step }) =>
+    kind === "numeric" ? low + step * Math.floor(random() * ((high - low) / step + 1)) : pick(choices).name;
   const scenes = [];
-  let doc = newDoc("", decode("sy2.40.80_cb3.0.0_tk1.90.90"));
+  let doc = newDoc(world, "", decode(world, code));
   for (let number = 0; number < 2000; number++) {
-    const look = { color: pick(COLORS), shape: pick(SHAPES), size: pick(SIZES) };
-    const { id } = pick(doc.scene.flat());
+    const values = Object.fromEntries(world.attributes.map((attribute) => [attribute.name, valueOf(attribute)]));
+    const look = { values, ...world.extentOf(values) };
+    const id = pick(doc.scene.flat())?.id;
+    const box = pick([...doc.scene.keys()]);
     const change = pick([
-      () => edits.move(doc, id, pick([0, 1, 2]), pick(range), pick(range)),
-      () => edits.restyle(doc, id, look),
-      () => edits.add(doc, pick([0, 1, 2]), look)[0],
-      () => (pick([0, 1, 2]) ? doc : edits.remove(doc, id)),
-      () => (number % 9 ? doc : edits.changeKind(doc, pick(["tower", "scatter", "scatter"]))),
+      () => (id ? edits.move(doc, id, box, anywhere(world.canvas[0]), anywhere(world.canvas[1])) : doc),
+      () => (id ? edits.restyle(doc, id, look) : doc),
+      () => edits.add(doc, box, look)[0],
+      () => edits.add(doc, box, look)[0],
+      () => (id ? edits.remove(doc, id) : doc),
+      () => (random() < 0.2 ? edits.addBox(doc, look) : doc),
+      () => (random() < 0.1 ? edits.removeBox(doc, box) : doc),
+      () => (world.tower && random() < 0.1 ? edits.changeKind(doc, pick(["tower", "scatter", "scatter"])) : doc),
     ]);
     try {
       doc = change();
     } catch (error) {
       if (!(error instanceof edits.Refusal)) throw error;
     }
-    scenes.push(toWire(doc.scene));
-    if (encode(decode(encode(doc.scene))) !== encode(doc.scene)) throw new Error("a link does not restore its scene");
+    scenes.push(toWire(world, doc.scene));
+    const link = encode(world, doc.scene);
+    const restored = decode(world, link);
+    if (restored === null || encode(world, restored) !== link) throw new Error(`a link does not restore its scene: ${link}`);
   }
   return JSON.stringify(scenes);
 };

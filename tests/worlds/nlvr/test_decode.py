@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from samples import drawn_scene
 from strategies import scenes
 from veriscene.errors import InputError
 from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import decode, picture
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS
 from veriscene.worlds.nlvr.picture_files import with_pictures
 from veriscene.worlds.nlvr.raster import BOX_PITCH, pixels
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS, draw_scene
 
 KINDS = st.sampled_from(SCENE_KINDS)
 
@@ -50,7 +51,7 @@ def test_pictures_of_the_corpus_are_decoded_exactly(nlvr_folder: Path, split: st
     assert wrong == []
 
 
-@given(scenes | st.builds(lambda seed, kind: draw_scene(random.Random(seed), kind), st.integers(0, 2**32), KINDS))
+@given(scenes | st.builds(drawn_scene, st.integers(0, 2**32), KINDS))
 def test_decoding_inverts_rendering(scene: Scene) -> None:
     rendered = pixels(scene)
     decoded = decode.scene(rendered)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import random
 import struct
+import warnings
 import zlib
 from pathlib import Path
 
@@ -63,6 +65,14 @@ def test_transparent_pixels_show_the_background_of_a_box(tmp_path: Path) -> None
     assert (picture.read(tmp_path / "p.png") == 211).all()
 
 
+def test_warnings_of_the_host_process_are_its_own_business() -> None:
+    before = list(warnings.filters)
+    importlib.reload(picture)
+    assert warnings.filters == before
+    with pytest.raises(InputError), pytest.warns(Image.DecompressionBombWarning):
+        picture.from_bytes(header(11_000, 11_000))
+
+
 def test_boxes_are_cut_at_their_places() -> None:
     cut = picture.cut(PIXELS)
     assert cut.shape == (3, 100, 100, 4)
@@ -98,6 +108,7 @@ BAD = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 @pytest.mark.parametrize(("content", "message"), BAD.items(), ids=lambda value: repr(value)[:30])
 def test_a_bad_file_is_one_line(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.png"

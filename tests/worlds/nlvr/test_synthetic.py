@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import random
 import subprocess
 import sys
 from collections import Counter
@@ -14,20 +13,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from veriscene.config import LEVELS
 from veriscene.data import corpora
 from veriscene.errors import InputError
-from veriscene.language.notation import Statement, parse
-from veriscene.world.scene import Box, Color, Scene, Shape, Size
+from veriscene.language.notation import Statement, parse, read_programs
+from veriscene.world.scene import Color, Scene, Shape, Size
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import synthetic as corpus
 from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.grammar import LEVELS
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS, SceneKind
 from veriscene.worlds.nlvr.near_miss import labelled_scenes
-from veriscene.worlds.nlvr.scene_drawing import SceneKind, draw_scene
-from veriscene.worlds.nlvr.scene_editing import edit_scene
 from veriscene.worlds.nlvr.synthetic import SPLITS, Corpus, normalized
 
-KINDS: tuple[SceneKind, ...] = ("tower", "scatter")
 PICTURES = 4
 
 
@@ -78,51 +75,12 @@ def test_splits_have_their_shares_and_no_statement_in_common(made: Corpus) -> No
 
 
 def test_both_kinds_occur_about_as_often(made: Corpus) -> None:
+    """A kind whose statements are hard to make true or false must not become rare."""
     kinds = Counter(statement.kind for statement, _ in presentations(made))
     assert min(kinds.values()) > 0.4 * kinds.total()
 
 
 # ---------------------------------------------------------------- scenes
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_drawn_and_edited_scenes_are_valid(kind: SceneKind) -> None:
-    rng = random.Random(1)
-    for _ in range(150):
-        scene = draw_scene(rng, kind)
-        for _ in range(4):
-            edited = edit_scene(rng, kind, scene)
-            assert edited != scene
-            assert all(_is_valid(box, kind) for box in edited.boxes), edited
-            scene = edited
-
-
-def _is_valid(box: Box, kind: SceneKind) -> bool:
-    if kind == "tower":
-        return [(item.x, item.y, item.size, item.shape) for item in box.items] == [
-            (40, y, Size.MEDIUM, Shape.SQUARE) for y in (80, 59, 38, 17)[: len(box.items)]
-        ]
-    pairs = [(one, other) for number, one in enumerate(box.items) for other in box.items[:number]]
-    inside = all(min(item.left, item.bottom, 100 - item.right, 100 - item.top) >= 0 for item in box.items)
-    return 1 <= len(box.items) <= 7 and inside and all(one.distance(other) >= 1 for one, other in pairs)
-
-
-def test_walls_corners_and_neighbours_are_touched_often_enough() -> None:
-    rng = random.Random(2)
-    scenes = [draw_scene(rng, "scatter") for _ in range(400)]
-    items = [item for scene in scenes for item in scene.items]
-    touching = [
-        any(item.touches(other) for other in box.items if other is not item)
-        for box in _boxes(scenes)
-        for item in box.items
-    ]
-    assert 0.3 < sum(bool(item.walls()) for item in items) / len(items) < 0.55
-    assert 0.03 < sum(len(item.walls()) == 2 for item in items) / len(items) < 0.1
-    assert 0.08 < sum(touching) / len(touching) < 0.25
-
-
-def _boxes(scenes: list[Scene]) -> list[Box]:
-    return [box for scene in scenes for box in scene.boxes]
 
 
 def test_false_scenes_are_near_misses_of_true_ones(made: Corpus) -> None:
@@ -184,10 +142,10 @@ def _scene_features(scene: Scene) -> list[int]:
 
 
 @pytest.mark.parametrize("program", ["count(all_boxes) == 3", "count(all_items) > 40", "count(all_items) > 0"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SCENE_KINDS)
 def test_what_is_always_or_never_true_gets_no_scenes(program: str, kind: SceneKind) -> None:
     statement = Statement("There is something.", kind, parse(program))
-    assert labelled_scenes(random.Random(0), statement) is None
+    assert labelled_scenes(np.random.default_rng(0), [statement]) == [None]
 
 
 # ---------------------------------------------------------------- files, seeds, errors
@@ -203,7 +161,7 @@ def test_what_is_written_is_read_back(made: Corpus, tmp_path: Path) -> None:
         assert [parse(record["program"]) for record in records] == [
             statement.program for statement in made.statements[split]
         ]
-        assert {record["kind"] for record in records} <= set(KINDS)
+        assert {record["kind"] for record in records} <= set(SCENE_KINDS)
     description = json.loads((tmp_path / "corpus.json").read_text())
     assert description == {"supervision": "synthetic", "statements": 600, "level": made.level, "seed": 11}
     assert {path.name for path in tmp_path.iterdir()} == set(corpus.PARTS)
@@ -216,7 +174,7 @@ def test_supervision_is_what_the_corpus_says(tmp_path: Path) -> None:
         assert corpora.supervision(tmp_path) == name
     for text in ("{", "[]", "{}", '{"supervision": "guesses"}', '{"supervision": ["labels"]}'):
         (tmp_path / "corpus.json").write_text(text)
-        with pytest.raises(InputError, match=r"corpus\.json: (not JSON|supervision is .*; allowed: labels, synthetic)"):
+        with pytest.raises(InputError):
             corpora.supervision(tmp_path)
 
 
@@ -257,10 +215,20 @@ def test_more_statements_than_texts_repeat_within_their_split() -> None:
 
 @pytest.mark.parametrize("statements", [-1, 0, 9, 1_000_001])
 def test_too_few_and_too_many_statements_are_errors(statements: int) -> None:
-    with pytest.raises(InputError, match=rf"cannot make {statements} statements; give a number from 10 to 1000000"):
+    with pytest.raises(InputError):
         corpus.build(statements, seed=0)
 
 
 def test_an_unknown_level_is_an_error() -> None:
-    with pytest.raises(InputError, match=r"unknown level 'hard'.*choose from simple, full"):
+    with pytest.raises(InputError):
         corpus.build(10, seed=0, level="hard")
+
+
+def test_the_command_writes_programs_that_mean_the_labels(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "veriscene", "data", "synth", str(tmp_path / "made"), "--statements", "10"]
+    subprocess.run(command, check=True, capture_output=True)
+    for split in SPLITS:
+        meaning = {each.text: each for each in read_programs(corpus.program_file(tmp_path / "made", split))}
+        examples = nlvr.read(nlvr.split_file(tmp_path / "made", split))
+        assert {example.statement for example in examples} == set(meaning)
+        assert all(meaning[example.statement].program.holds(example.scene) is example.label for example in examples)

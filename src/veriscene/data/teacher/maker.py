@@ -1,4 +1,4 @@
-"""Makes a teacher's examples, as arrays. Runs in worker processes, which need no torch."""
+"""Makes a teacher's examples, as arrays. It runs in worker processes, which need no torch."""
 
 from __future__ import annotations
 
@@ -7,37 +7,26 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from veriscene.data.teacher.choice import Choice
+from veriscene.data.teacher.statements import Taught
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import Array, SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
-from veriscene.language.notation import parse
-from veriscene.worlds.nlvr.bulk.drawing import are_towers, draw_scenes, from_floor_up
-from veriscene.worlds.nlvr.bulk.near_miss import Holds, Pairs, find_pairs
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS, SceneKind
+from veriscene.worlds.nlvr.kinds import SCENE_KINDS, SceneKind
+from veriscene.worlds.nlvr.near_miss import find_pairs
+from veriscene.worlds.nlvr.scene_drawing import are_towers, draw_scenes, from_floor_up
 
 STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow
 LABELLED_PER_BLOCK = 4096
-SHOWN = 120  # characters of a program in an error
+MAX_SHOWN = 120  # characters of a program in an error
 KINDS: tuple[SceneKind | None, ...] = (*SCENE_KINDS, None)
 FRESH_SCENES = 1024  # of each kind, drawn anew each epoch
-FEWEST_STARTS, STARTS_PER_PAIR = 24, 6  # of walks: most edits do not change the truth
+MIN_STARTS, STARTS_PER_PAIR = 24, 6  # of walks: most edits do not change the truth
 ROUNDS, ROUNDS_WITHOUT_CONTRAST = 6, 12  # of edits; the latter where no scene with one of the truths is known
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """A statement as the maker needs it."""
-
-    number: int
-    program: str
-    kind: SceneKind | None
-    scenes: int
-
-
-@dataclass(frozen=True)
 class Made:
-    """Labelled examples."""
+    """Labelled examples, as arrays."""
 
     statements: Array  # (n,), int32: numbers of the statements
     labels: Array  # (n,), bool
@@ -57,7 +46,7 @@ class Made:
 
 
 def pools_of(scenes: SceneArrays) -> dict[SceneKind, SceneArrays]:
-    """The scenes by kind; towers with their blocks from the floor up."""
+    """Sorts scenes by kind; towers get their blocks from the floor up."""
     upright = from_floor_up(scenes)
     towers = are_towers(upright)
     return {"tower": upright[np.flatnonzero(towers)], "scatter": scenes[np.flatnonzero(~towers)]}
@@ -77,7 +66,7 @@ class Labelled:
 class Maker:
     """`make(epoch, block)` is deterministic, so any process may make any block."""
 
-    lessons: Sequence[Lesson]
+    statements: Sequence[Taught]
     pools: Mapping[SceneKind, SceneArrays]
     labelled: Labelled | None
     seed: int
@@ -90,14 +79,14 @@ class Maker:
     _both: SceneArrays | None = field(default=None, init=False)  # the pools, for statements about any kind of scene
 
     def __post_init__(self) -> None:
-        alike: dict[tuple[SceneKind | None, int], list[Lesson]] = {}
-        for lesson in self.lessons:
-            alike.setdefault((lesson.kind, lesson.scenes), []).append(lesson)
+        alike: dict[tuple[SceneKind | None, int], list[int]] = {}
+        for number, statement in enumerate(self.statements):
+            alike.setdefault((statement.kind, statement.scenes), []).append(number)
         size = STATEMENTS_PER_BLOCK
         self._blocks = [some[at : at + size] for some in alike.values() for at in range(0, len(some), size)]
 
     def __reduce__(self) -> tuple[type[Maker], tuple[object, ...]]:
-        """Without what it remembers."""
+        """Pickles the maker without what it remembers."""
         return Maker, tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
     @property
@@ -107,8 +96,8 @@ class Maker:
 
     @property
     def examples(self) -> int:
-        """Of an epoch."""
-        return sum(lesson.scenes for lesson in self.lessons) + (self.labelled.count if self.labelled else 0)
+        """The number of examples of an epoch."""
+        return sum(statement.scenes for statement in self.statements) + (self.labelled.count if self.labelled else 0)
 
     def make(self, epoch: int, block: int) -> Made:
         rng = np.random.default_rng([self.seed, epoch, block])
@@ -118,41 +107,49 @@ class Maker:
 
     # ------------------------------------------------------------ statements with programs
 
-    def _teach(self, rng: np.random.Generator, epoch: int, lessons: Sequence[Lesson]) -> Made:
-        pool, fresh = self._pool(lessons[0].kind), self._fresh_scenes(epoch, lessons[0].kind)
+    def _teach(self, rng: np.random.Generator, epoch: int, numbers: Sequence[int]) -> Made:
+        """Makes labelled scenes for statements that are about the same kind of scene, as many for each."""
+        kind, scenes = self.statements[numbers[0]].kind, self.statements[numbers[0]].scenes
+        pool, fresh = self._pool(kind), self._fresh_scenes(epoch, kind)
         known = SceneArrays.concatenated([pool, fresh])
-        programs = [self._program(lesson) for lesson in lessons]
         choices = []
-        for lesson, program in zip(lessons, programs, strict=True):
+        for number in numbers:
             try:
-                truths = np.concatenate([self._pool_truths(lesson), program.holds(fresh)])
+                truths = np.concatenate([self._pool_truths(number), self._program(number).holds(fresh)])
             except InputError as error:
-                raise error.at(f"program {lesson.program!r:.{SHOWN}}") from None
+                raise error.at(f"program {self.statements[number].program.text!r:.{MAX_SHOWN}}") from None
             choices.append(Choice(truths, len(pool), self.generated))
-        wanted = round(lessons[0].scenes * self.near_misses / 2)
-        pairs = _find_pairs(rng, known, [program.holds for program in programs], choices, wanted)
-        which, labelled = [], []
-        for number, (lesson, choice) in enumerate(zip(lessons, choices, strict=True)):
-            mine = np.flatnonzero(pairs.statements == number)
+        wanted = round(scenes * self.near_misses / 2)
+        starts = [choice.balanced(rng, max(MIN_STARTS, STARTS_PER_PAIR * wanted)) for choice in choices]
+        pairs = find_pairs(
+            rng,
+            [self._program(number).holds for number in numbers],
+            known[np.concatenate(starts)],
+            np.repeat(np.arange(len(choices)), [len(start) for start in starts]),
+            np.concatenate([choice.truths[start] for choice, start in zip(choices, starts, strict=True)]),
+            wanted=wanted,
+            rounds=ROUNDS if all(choice.has_both for choice in choices) else ROUNDS_WITHOUT_CONTRAST,
+        )
+        which, labels = [], []
+        for at, choice in enumerate(choices):
+            mine = np.flatnonzero(pairs.statements == at)
             in_pairs = len(known) + np.concatenate([mine, mine + len(pairs.truths)])
-            labels = np.concatenate([pairs.truths[mine], ~pairs.truths[mine]])
-            drawn, drawn_labels = choice.fill(rng, lesson.scenes, in_pairs, labels)
+            truths = np.concatenate([pairs.truths[mine], ~pairs.truths[mine]])
+            drawn, drawn_labels = choice.fill(rng, scenes, in_pairs, truths)
             which.append(drawn)
-            labelled.append(drawn_labels)
+            labels.append(drawn_labels)
         return Made(
-            statements=np.repeat([lesson.number for lesson in lessons], [len(some) for some in which]).astype(np.int32),
-            labels=np.concatenate(labelled),
+            statements=np.repeat(numbers, [len(some) for some in which]).astype(np.int32),
+            labels=np.concatenate(labels),
             scenes=SceneArrays.concatenated([known, pairs.before, pairs.after])[np.concatenate(which)],
-            one_sided=tuple(
-                lesson.number for lesson, some in zip(lessons, labelled, strict=True) if len(set(some)) == 1
-            ),
+            one_sided=tuple(number for number, some in zip(numbers, labels, strict=True) if len(set(some)) == 1),
             near_misses=2 * len(pairs.truths),
         )
 
-    def _program(self, lesson: Lesson) -> BulkProgram:
-        if lesson.number not in self._programs:
-            self._programs[lesson.number] = BulkProgram(parse(lesson.program))
-        return self._programs[lesson.number]
+    def _program(self, number: int) -> BulkProgram:
+        if number not in self._programs:
+            self._programs[number] = BulkProgram(self.statements[number].program)
+        return self._programs[number]
 
     def _pool(self, kind: SceneKind | None) -> SceneArrays:
         if kind is not None:
@@ -161,15 +158,15 @@ class Maker:
             self._both = SceneArrays.concatenated(self.pools.values())
         return self._both
 
-    def _pool_truths(self, lesson: Lesson) -> Array:
-        """(scene of the pool,): whether the statement holds. Evaluated once, as the pool stays the same."""
-        pool = self._pool(lesson.kind)
-        if lesson.number not in self._truths:
-            self._truths[lesson.number] = np.packbits(self._program(lesson).holds(pool))
-        return np.unpackbits(self._truths[lesson.number], count=len(pool)).astype(bool)
+    def _pool_truths(self, number: int) -> Array:
+        """Returns (scene of the pool,): whether the statement holds. It is evaluated once, as pools do not change."""
+        pool = self._pool(self.statements[number].kind)
+        if number not in self._truths:
+            self._truths[number] = np.packbits(self._program(number).holds(pool))
+        return np.unpackbits(self._truths[number], count=len(pool)).astype(bool)
 
     def _fresh_scenes(self, epoch: int, kind: SceneKind | None) -> SceneArrays:
-        """Scenes of this epoch; none if only those of the corpus are wanted and there are some."""
+        """Draws scenes of this epoch; none if only those of the corpus are wanted and there are some."""
         if not self.generated and len(self._pool(kind)):
             return self._pool(kind)[:0]
         key = epoch, kind
@@ -183,7 +180,7 @@ class Maker:
     # ------------------------------------------------------------ the corpus's own examples
 
     def _draw_labelled(self, epoch: int, block: int) -> Made:
-        """Every example once before any of them twice."""
+        """Takes every example once before any of them twice."""
         own = self.labelled
         assert own is not None
         if epoch not in self._labelled_orders:
@@ -195,17 +192,57 @@ class Maker:
         return Made(own.statements[which], own.labels[which], own.scenes[which])
 
 
-def _find_pairs(
-    rng: np.random.Generator, known: SceneArrays, holds: Sequence[Holds], choices: Sequence[Choice], wanted: int
-) -> Pairs:
-    """Up to `wanted` near misses for each statement, from as many true as false scenes."""
-    starts = [choice.balanced(rng, max(FEWEST_STARTS, STARTS_PER_PAIR * wanted)) for choice in choices]
-    return find_pairs(
-        rng,
-        holds,
-        known[np.concatenate(starts)],
-        np.repeat(np.arange(len(choices)), [len(start) for start in starts]),
-        np.concatenate([choice.truths[start] for choice, start in zip(choices, starts, strict=True)]),
-        wanted=wanted,
-        rounds=ROUNDS if all(choice.has_both for choice in choices) else ROUNDS_WITHOUT_CONTRAST,
-    )
+# ---------------------------------------------------------------- which scenes a statement is taught on
+
+
+class Choice:
+    """Scenes of which the truth of one statement is known: first `corpus` ones of the corpus, then fresh ones."""
+
+    def __init__(self, truths: Array, corpus: int, generated: float) -> None:
+        self.truths, self.generated = truths, generated
+        numbers = [np.flatnonzero(truths == label) for label in (False, True)]
+        self.numbers = [(some[some < corpus], some[some >= corpus]) for some in numbers]
+
+    @property
+    def has_both(self) -> bool:
+        return bool(self.truths.any() and not self.truths.all())
+
+    def draw(self, rng: np.random.Generator, label: bool, count: int) -> Array:
+        """Draws that many scenes with this label, if there are any. It repeats a scene only if there are too few."""
+        old, new = self.numbers[label]
+        if not len(old) + len(new):
+            return old
+        fresh = count if not len(old) else rng.binomial(count, self.generated) if len(new) else 0
+        return np.concatenate([sample(rng, old, count - fresh), sample(rng, new, fresh)])
+
+    def balanced(self, rng: np.random.Generator, count: int) -> Array:
+        """Draws scenes, half of them true and half false, as far as both exist."""
+        found = [self.draw(rng, label, count // 2) for label in (False, True)]
+        return np.concatenate(found)
+
+    def fill(self, rng: np.random.Generator, count: int, paired: Array, labels: Array) -> tuple[Array, Array]:
+        """Returns the pairs' scenes and so many others that there are `count`, half of them true as far as possible."""
+        trues = (count + int(rng.integers(2))) // 2
+        parts, part_labels = [paired], [labels]
+        for label, total in ((True, trues), (False, count - trues)):
+            missing = max(0, total - int((labels == label).sum()))
+            drawn = self.draw(rng, label, missing)
+            if not len(drawn):  # none is known but what edits led to
+                drawn = sample(rng, paired[labels == label], missing)
+            parts.append(drawn)
+            part_labels.append(np.full(len(drawn), label))
+        which, truths = np.concatenate(parts), np.concatenate(part_labels)
+        if len(which) < count:  # it is true of all known scenes, or of none
+            label = bool(self.truths.any())
+            which = np.concatenate([which, self.draw(rng, label, count - len(which))])
+            truths = np.concatenate([truths, np.full(count - len(truths), label)])
+        return which[:count], truths[:count]
+
+
+def sample(rng: np.random.Generator, numbers: Array, count: int) -> Array:
+    """Draws that many of the numbers, as different as possible; none if there are none."""
+    if not len(numbers) or not count:
+        return numbers[:0]
+    if count <= len(numbers):
+        return rng.choice(numbers, count, replace=False)
+    return numbers[rng.permutation(np.arange(count) % len(numbers))]

@@ -19,31 +19,29 @@ from veriscene import models
 from veriscene.config import Config, TeacherConfig
 from veriscene.data.augmentation import drop_words
 from veriscene.data.batch import Batch
-from veriscene.data.corpora import SUPERVISION
 from veriscene.data.encoder import Input, in_reading_order
 from veriscene.data.items import Items
 from veriscene.data.source import Epoch, Source, batches, labelled, vocabulary_of
-from veriscene.data.teacher.distillation import checksum, load_models, soften
-from veriscene.data.teacher.maker import Labelled, Lesson, Made, Maker, pools_of
+from veriscene.data.teacher.maker import Labelled, Made, Maker, pools_of
 from veriscene.data.teacher.statements import Taught, draw_statements, plain, read_statements
-from veriscene.data.teacher.store import store_of
-from veriscene.data.teacher.variants import vary_statements
+from veriscene.data.teacher.store import Store
 from veriscene.data.teacher.workers import Workers, usable_cores
 from veriscene.data.typing_errors import mistype_words
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.language.program import Program
 from veriscene.output import Progress, silent
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.kinds import MAX_BLOCKS
 
 SAMPLE_BLOCKS = 4  # on which models are prepared
-TALLEST = 4  # blocks of a tower
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An epoch before it is on the device."""
+    """An epoch whose examples are not on the device yet."""
 
     made: Made
     steps: list[Tensor]
@@ -51,7 +49,7 @@ class Prepared:
 
 
 class TeacherSource(Source):
-    """New labelled scenes for each statement in each epoch; while one trains, worker processes make the next."""
+    """Makes new labelled scenes for each statement in each epoch; while one trains, processes make the next."""
 
     def __init__(
         self,
@@ -68,6 +66,9 @@ class TeacherSource(Source):
         if Input.PIXELS in models.MODELS[config.model.name].inputs:
             what = f"a teacher makes scenes, not pictures, and {config.model.name} reads pixels"
             raise InputError(what, allowed="choose a model of items, as biatt")
+        if config.data.counting == "examples":
+            what = "data.counting=examples has no effect with a teacher, which makes any number of examples"
+            raise InputError(what, allowed="data.counting=statements")
         self.settings, self.data, self.teacher = config.training, config.data, config.teacher
         self.supervision, self.statements = supervision, statements
         labelled_train = labelled(train, "train") if self.teacher.labels else []
@@ -75,10 +76,6 @@ class TeacherSource(Source):
         vocabulary = vocabulary or vocabulary_of(texts, config.data)
         self.coverage = vocabulary.coverage(texts)
         self.encoder = models.encoder(config, vocabulary)
-        distilled = load_models(self.teacher.distil, config.model, self.encoder)
-        self.models = [each.model for each in distilled]
-        for each in distilled:
-            self.supervision = max(self.supervision, each.metrics["supervision"], key=SUPERVISION.index)
         self.maker = self._make_maker(train, labelled_train)
         # Everything but scenes depends on the statement alone, so it is encoded once.
         by_statement = replace(self.encoder, inputs=self.encoder.inputs - {Input.ITEMS})
@@ -86,7 +83,7 @@ class TeacherSource(Source):
         self.lengths = self.table.statement.lengths  # stays on the CPU, where batches are drawn
         self.dev = self.encoder(labelled(dev, "dev"))
         self.workers = Workers(self.maker, _worker_count(self.teacher))
-        self.store = store_of(*self._inputs())
+        self.store = Store(self._inputs())
         self._next: tuple[int, Future[Prepared]] | None = None
         if models.MODELS[config.model.name].is_fitted:
             self.train = self._encode(self._wait_for(0).made, torch.device("cpu"), torch.Generator().manual_seed(0))
@@ -105,49 +102,31 @@ class TeacherSource(Source):
         *,
         vocabulary: Vocabulary | None = None,
     ) -> TeacherSource:
-        """Statements from program files and the grammar, scenes and dev examples from a corpus folder."""
+        """Takes statements from program files and the grammar, scenes and dev examples from a corpus folder."""
         teacher = config.teacher
-        if teacher.variants and not programs:
-            what = "variants are made of statements with programs, and there are none"
-            raise InputError(what, where="teacher.variants", allowed="give files with --teacher, or set it to 0")
-        if teacher.paraphrased and not teacher.variants:
-            what = "variants are put in other words, and there are none"
-            raise InputError(what, where="teacher.paraphrased", allowed="set teacher.variants, or set it to 0")
-        found = [each for path in programs for each in read_statements(path, scenes=teacher.scenes)]
         train, dev = (nlvr.read(nlvr.split_file(folder, split)) for split in ("train", "dev"))
         if not train:
             raise InputError("the train split holds no examples", where=folder)
-        pools = pools_of(SceneArrays.of([example.scene for example in train])) if teacher.variants else {}
-
-        def complete() -> list[Taught]:
-            workers, every = _worker_count(teacher), list(found)
-            if teacher.variants:
-                every += vary_statements(found, teacher, pools, workers, progress)
-            return every + draw_statements(teacher, workers, progress, known=(each.text for each in every))
-
-        scenes = [pool.fields.tobytes() for pool in pools.values()]
-        other = ("workers", "near_misses", "generated", "labels", "distil")  # settings that do not concern statements
-        settings = {key: value for key, value in asdict(teacher).items() if key not in other}
-        # Another process that is making them shows how far it is; this one shows that it waits.
-        statements = store_of(settings, found, *scenes).statements(complete, on_wait=lambda: progress(0, 1))
+        statements = [each for path in programs for each in read_statements(path, scenes=teacher.scenes)]
+        known = [each.text for each in statements]
+        statements += draw_statements(teacher, _worker_count(teacher), progress, known=known)
         progress(1, 1)
         supervision = "programs" if programs else "synthetic"
         return cls(config, statements=statements, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary)
 
     def _make_maker(self, train: Sequence[Example], labelled_train: Sequence[Example]) -> Maker:
-        lessons = [Lesson(number, each.program, each.kind, each.scenes) for number, each in enumerate(self.statements)]
         scenes = SceneArrays.of([example.scene for example in train])
         own = None
         if labelled_train:
-            taught = sum(lesson.scenes for lesson in lessons)
+            taught = sum(each.scenes for each in self.statements)
             own = Labelled(
-                statements=(len(lessons) + np.arange(len(train))).astype(np.int32),
+                statements=(len(self.statements) + np.arange(len(train))).astype(np.int32),
                 labels=np.array([bool(example.label) for example in labelled_train]),
                 scenes=scenes,
                 count=round(taught * self.teacher.labels / (1 - self.teacher.labels)),
             )
         return Maker(
-            lessons=lessons,
+            statements=self.statements,
             pools=pools_of(scenes),
             labelled=own,
             seed=self.teacher.seed,
@@ -159,19 +138,17 @@ class TeacherSource(Source):
 
     @cached_property
     def fingerprint(self) -> int:
-        """Of all that determines the examples of each epoch, but `training.seed`."""
-        parts = self.table.fingerprint(), self.dev.fingerprint(), checksum(self.models)
-        result = zlib.crc32(repr(parts).encode())
+        """Returns a checksum of all that determines the examples of each epoch, but `training.seed`."""
+        result = zlib.crc32(repr((self.table.fingerprint(), self.dev.fingerprint())).encode())
         for each in self._inputs():
             result = zlib.crc32(each, result)
         return result
 
     def _inputs(self) -> Iterator[bytes]:
-        """All that determines scenes and labels of each epoch; they are the same for every `training.seed`."""
-        other = ("workers", "distil")
-        yield repr({key: value for key, value in asdict(self.teacher).items() if key not in other}).encode()
-        for lesson in self.maker.lessons:
-            yield f"{lesson.kind} {lesson.scenes} {lesson.program}".encode()
+        """Yields all that determines scenes and labels of each epoch; they are the same for every `training.seed`."""
+        yield repr({key: value for key, value in asdict(self.teacher).items() if key != "workers"}).encode()
+        for each in self.statements:
+            yield f"{each.kind} {each.scenes} {each.program.text}".encode()
         for pool in self.maker.pools.values():
             yield pool.fields.tobytes()
         if self.maker.labelled:
@@ -194,7 +171,7 @@ class TeacherSource(Source):
         corpus = self._encode(prepared.made, self.train.device, generator)
         corpus = mistype_words(corpus, self.data.typing_noise, self.encoder.vocabulary, generator)
         corpus = drop_words(corpus, self.data.word_dropout, generator)
-        return Epoch(soften(corpus, self.models) if self.models else corpus, prepared.steps)
+        return Epoch(corpus, prepared.steps)
 
     def pending(self, number: int) -> str:
         if self._next is None or self._next[0] != number:
@@ -220,7 +197,7 @@ class TeacherSource(Source):
         return prepared
 
     def _prepare(self, number: int) -> None:
-        """In the background. The thread is a daemon, so that it keeps no process from ending."""
+        """Starts to make an epoch in the background, in a daemon thread, which keeps no process from ending."""
         if self._next is not None:
             self._next[1].exception()  # the workers make one epoch at a time
         future: Future[Prepared] = Future()
@@ -239,10 +216,10 @@ class TeacherSource(Source):
         threading.Thread(target=run, daemon=True).start()
 
     def _sizes(self, made: Made) -> Tensor:
-        """What batches are grouped by, to save padding: first whether a box is fuller than a tower can be, then the
-        statement's length. A model of pairs of items takes a quarter of the time for half the items."""
+        """Returns what batches are grouped by, to save padding: first whether a box is fuller than a tower can be, then
+        the statement's length. A model of pairs of items takes a quarter of the time for half the items."""
         lengths = self.lengths[torch.from_numpy(made.statements).long()]
-        is_full = torch.from_numpy(made.scenes.mask[:, :, TALLEST:].any(axis=(1, 2)))
+        is_full = torch.from_numpy(made.scenes.mask[:, :, MAX_BLOCKS:].any(axis=(1, 2)))
         return lengths + (1 + int(self.lengths.max())) * is_full
 
     def _encode(self, made: Made, device: torch.device, generator: torch.Generator) -> Batch:
@@ -262,12 +239,17 @@ class TeacherSource(Source):
         if made.one_sided:
             first = self.statements[made.one_sided[0]].text
             remarks.append(f"found only true or only false: {len(made.one_sided):,}, as {first!r:.80}")
-        meanings: dict[str, set[str]] = {}
+        if self._ambiguous:
+            remarks.append(f"with several programs: {len(self._ambiguous):,}, as {self._ambiguous[0]!r:.80}")
+        return f"of {len(self.statements):,} statements, {'; '.join(remarks)}" if remarks else ""
+
+    @cached_property
+    def _ambiguous(self) -> list[str]:
+        """Lists the texts that have several programs."""
+        meanings: dict[str, set[Program]] = {}
         for each in self.statements:
             meanings.setdefault(plain(each.text), set()).add(each.program)
-        if ambiguous := [text for text, programs in meanings.items() if len(programs) > 1]:
-            remarks.append(f"with several programs: {len(ambiguous):,}, as {ambiguous[0]!r:.80}")
-        return f"of {len(self.statements):,} statements, {'; '.join(remarks)}" if remarks else ""
+        return [text for text, programs in meanings.items() if len(programs) > 1]
 
 
 def _worker_count(teacher: TeacherConfig) -> int:

@@ -12,12 +12,13 @@ from pathlib import Path
 from veriscene.config import TeacherConfig
 from veriscene.data.teacher.workers import Workers
 from veriscene.errors import InputError
-from veriscene.language.notation import read_programs
+from veriscene.language.notation import Statement, read_programs
+from veriscene.language.program import Program
 from veriscene.worlds.nlvr import grammar
-from veriscene.worlds.nlvr.scene_drawing import SceneKind
+from veriscene.worlds.nlvr.kinds import SceneKind
 
-TRIES_PER_STATEMENT = 200
-BARREN, BARREN_ROUNDS = 0.01, 3  # a share of new statements, and rounds, after which it is not worth going on
+MAX_ROUNDS = 200  # of drawing as many statements as are wanted
+MIN_NEW_SHARE, MAX_BARREN_ROUNDS = 0.01, 3  # with fewer new statements, in so many rounds, it is not worth going on
 STATEMENTS_PER_BLOCK = 250
 
 Progress = Callable[[int, int], None]
@@ -26,7 +27,7 @@ Progress = Callable[[int, int], None]
 @dataclass(frozen=True)
 class Taught:
     text: str
-    program: str
+    program: Program
     kind: SceneKind | None  # of the scenes that it is about; None: both
     scenes: int  # an epoch
 
@@ -43,12 +44,12 @@ def check_files(paths: Sequence[Path]) -> None:
 
 
 def read_statements(path: Path, *, scenes: int) -> list[Taught]:
-    """The statements of a JSON lines file, in order; raises InputError with the number of the first invalid line."""
-    return [Taught(each.text, each.program.text, each.kind, scenes) for each in read_programs(path)]
+    """Reads the statements of a JSON lines file, in order; raises InputError with the first invalid line's number."""
+    return [Taught(each.text, each.program, each.kind, scenes) for each in read_programs(path)]
 
 
 def plain(text: str) -> str:
-    """What two texts have in common that differ only in capitals and a full stop."""
+    """Returns what two texts have in common that differ only in capitals and a full stop."""
     return text.lower().rstrip(" .")
 
 
@@ -61,40 +62,39 @@ class Drawing:
     blocks: int
     size: int  # of a block
 
-    def make(self, epoch: int, block: int) -> list[tuple[str, str, SceneKind]]:
-        """Texts, programs and kinds; `epoch` counts the times that this many blocks were drawn before."""
+    def make(self, epoch: int, block: int) -> list[Statement]:
+        """Draws one block; `epoch` is the number of times that all blocks were drawn before."""
         rng = random.Random(f"{self.seed} {epoch} {block}")
-        drawn = (grammar.draw(rng, self.level) for _ in range(self.size))
-        return [(each.text, each.program.text, each.kind) for each in drawn]
+        return [grammar.draw(rng, self.level) for _ in range(self.size)]
 
 
 def draw_statements(
     teacher: TeacherConfig, workers: int, progress: Progress, *, known: Iterable[str] = ()
 ) -> list[Taught]:
-    """Statements of the grammar with different texts, none of them `known`, as another program may mean that text.
+    """Draws statements of the grammar with different texts; none is `known`, as that text may have another program.
 
     They depend on the settings and on what is known, not on the number of workers.
     """
     count, found = teacher.statements, dict[str, Taught]()
+    if not count:
+        return []
     taken = {plain(text) for text in known}
     size = min(count, STATEMENTS_PER_BLOCK)
     drawing = Drawing(teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
     with closing(Workers(drawing, workers)) as processes:
         barren = 0  # rounds in a row
-        for number in range(TRIES_PER_STATEMENT if count else 0):
+        for number in range(MAX_ROUNDS):
             before = len(found)
             # Starting processes takes longer than drawing a single block.
             blocks = processes.make(number) if drawing.blocks > 1 else [drawing.make(number, 0)]
-            for text, program, kind in chain(*blocks):
-                if plain(text) not in taken:
-                    found.setdefault(text, Taught(text, program, kind, teacher.grammar_scenes))
+            for each in chain(*blocks):
+                if plain(each.text) not in taken:
+                    found.setdefault(each.text, Taught(each.text, each.program, each.kind, teacher.grammar_scenes))
             progress(min(count, len(found)), count)
             if len(found) >= count:
                 return list(found.values())[:count]
-            barren = barren + 1 if len(found) - before < int(BARREN * count) else 0
-            if barren == BARREN_ROUNDS:
+            barren = barren + 1 if len(found) - before < int(MIN_NEW_SHARE * count) else 0
+            if barren == MAX_BARREN_ROUNDS:
                 break
-    if count:
-        what = f"the grammar's level {teacher.level!r} yields too few different statements"
-        raise InputError(what, where="teacher.statements", allowed=f"ask for {len(found):,} or fewer")
-    return []
+    what = f"the grammar's level {teacher.level!r} yields too few different statements"
+    raise InputError(what, where="teacher.statements", allowed=f"ask for {len(found):,} or fewer")

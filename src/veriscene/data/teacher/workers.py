@@ -1,4 +1,4 @@
-"""The processes of a teacher."""
+"""The processes of a teacher: each makes blocks of an epoch, which it is asked for through its standard input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+import traceback
 from contextlib import suppress
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -18,7 +18,7 @@ SECONDS_TO_END = 5.0
 
 
 def usable_cores() -> int:
-    """Of this machine, for each of the training processes on it."""
+    """Counts the cores of this machine for each of the training processes on it."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     return int(cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
@@ -48,26 +48,44 @@ class Workers(Generic[Block]):
         self.made = 0  # blocks of the epoch that is being made
 
     def make(self, epoch: int) -> list[Block]:
-        """All blocks of an epoch, in order; raises InputError if a process failed."""
+        """Makes all blocks of an epoch, in order; raises InputError if a process failed."""
         processes = self._start()
         introduction = pickle.dumps(self.maker, protocol=5) if len(self._informed) < len(processes) else b""
-        answers: list[Block | InputError | None] = [None] * self.maker.blocks
-        failed = threading.Event()
+        answers: dict[int, Block] = {}
+        errors: list[InputError] = []  # all processes stop as soon as there is one
         self.made = 0
-        threads = [
-            threading.Thread(
-                target=self._ask, args=(process, number, epoch, introduction, answers, failed), daemon=True
-            )
-            for number, process in enumerate(processes)
-        ]
+
+        def ask(number: int, process: subprocess.Popen[bytes]) -> None:
+            assert process.stdin is not None and process.stdout is not None
+            for block in range(number, self.maker.blocks, self.count):
+                if errors:
+                    return
+                try:
+                    if number not in self._informed:
+                        process.stdin.write(introduction)
+                        self._informed.add(number)
+                    pickle.dump((epoch, block), process.stdin)
+                    process.stdin.flush()
+                    answer = pickle.load(process.stdout)
+                except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+                    answer = self._cause_of_end(process)
+                if isinstance(answer, InputError):
+                    errors.append(answer)
+                    return
+                answers[block] = answer
+                self.made = len(answers)
+
+        threads = [threading.Thread(target=ask, args=each, daemon=True) for each in enumerate(processes)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return self._complete(answers)
+        if errors:
+            raise errors[0]
+        return [answers[block] for block in range(self.maker.blocks)]
 
     def _start(self) -> list[subprocess.Popen[bytes]]:
-        """At the first epoch, so that a run that is refused has started nothing."""
+        """Starts the processes at the first epoch, so that a run that is refused has started nothing."""
         with self._lock:
             if self.closed:
                 raise InputError("the teacher was closed")
@@ -75,49 +93,15 @@ class Workers(Generic[Block]):
                 self._processes.append(_start_process())
             return list(self._processes)
 
-    def _ask(
-        self,
-        process: subprocess.Popen[bytes],
-        number: int,
-        epoch: int,
-        introduction: bytes,
-        answers: list[Block | InputError | None],
-        failed: threading.Event,
-    ) -> None:
-        """Fills in the blocks of one process; all stop as soon as one has failed."""
-        assert process.stdin is not None and process.stdout is not None
-        for block in range(number, len(answers), self.count):
-            if failed.is_set():
-                return
-            try:
-                if number not in self._informed:
-                    process.stdin.write(introduction)
-                    self._informed.add(number)
-                pickle.dump((epoch, block), process.stdin)
-                process.stdin.flush()
-                answers[block] = pickle.load(process.stdout)
-                self.made = sum(answer is not None for answer in answers)
-            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-                failed.set()  # the process has ended: `_complete` says so
-            if isinstance(answers[block], InputError):
-                failed.set()
-
-    def _complete(self, answers: Sequence[Block | InputError | None]) -> list[Block]:
-        for answer in answers:
-            if isinstance(answer, InputError):
-                raise answer
-        found = [answer for answer in answers if answer is not None and not isinstance(answer, InputError)]
-        if len(found) < len(answers):
-            if self.closed:
-                raise InputError("the teacher was closed")
-            failed = self._processes[next(block for block, made in enumerate(answers) if made is None) % self.count]
-            try:
-                status = str(failed.wait(SECONDS_TO_END))
-            except subprocess.TimeoutExpired:
-                status = "unknown"
-            what = f"a process of the teacher ended unexpectedly (exit status {status})"
-            raise InputError(what, allowed="if memory ran out, lower teacher.workers or teacher.scenes")
-        return found
+    def _cause_of_end(self, process: subprocess.Popen[bytes]) -> InputError:
+        if self.closed:
+            return InputError("the teacher was closed")
+        try:
+            status = str(process.wait(SECONDS_TO_END))
+        except subprocess.TimeoutExpired:
+            status = "unknown"
+        what = f"a process of the teacher ended unexpectedly (exit status {status})"
+        return InputError(what, allowed="if memory ran out, lower teacher.workers or teacher.scenes")
 
     def close(self) -> None:
         """Ends the processes, whatever they are doing."""
@@ -136,9 +120,34 @@ class Workers(Generic[Block]):
 def _start_process() -> subprocess.Popen[bytes]:
     paths = [str(Path(__file__).resolve().parents[3]), *filter(None, sys.path)]
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "veriscene.data.teacher.worker"],
+        [sys.executable, "-P", "-c", f"from {__name__} import answer_requests; answer_requests()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
         start_new_session=True,  # it does not get the Ctrl-C that is meant for the training loop
     )
+
+
+def answer_requests() -> None:
+    """Runs in a worker process: reads a maker, then numbers of blocks, and writes the blocks to standard output.
+
+    It ends when its input is closed, so it never outlives the process that started it.
+    """
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    sys.stdout = sys.stderr  # what a library prints must not end up among the answers
+    try:
+        maker = pickle.load(requests)
+        while True:
+            epoch, block = pickle.load(requests)
+            try:
+                answer = maker.make(epoch, block)
+            except InputError as error:
+                answer = error
+            except Exception as error:
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                what = f"{type(error).__name__} {str(error)!r:.200} at {place.filename}:{place.lineno}"
+                answer = InputError(f"a teacher's process failed: {what}")
+            pickle.dump(answer, answers, protocol=5)
+            answers.flush()
+    except (EOFError, BrokenPipeError):
+        os._exit(0)

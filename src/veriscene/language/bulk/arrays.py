@@ -23,7 +23,7 @@ from veriscene.world.scene import (
     Shape,
     Size,
 )
-from veriscene.worlds.nlvr.scene_drawing import scene_of
+from veriscene.worlds.nlvr.kinds import scene_of
 
 Array = Any  # a numpy array: to the type checker, what indexing one returns is Any
 SLOTS = BOXES_PER_SCENE * MOST_ITEMS  # places for items in a scene

@@ -34,7 +34,7 @@ class BiLSTM(nn.Module):
 def last_outputs(outputs: Tensor, lengths: Tensor) -> Tensor:
     """The last hidden output of each direction of a BiLSTM: (row, step, 2 hidden) -> (row, 2 hidden)."""
     ahead, back = outputs.chunk(2, dim=-1)
-    rows = torch.arange(len(outputs), device=outputs.device)
+    rows = torch.arange(outputs.size(0), device=outputs.device)
     return torch.cat([ahead[rows, lengths - 1], back[:, 0]], dim=-1)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.overrides import handle_torch_function, has_torch_function
 
 from veriscene.models.layers.streams import concurrently
 
@@ -20,6 +21,9 @@ CLOSED = -1e4  # the input gate is exactly zero at this value
 
 def bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
     """Both directions over padded sequences (row, step, size); the backward one starts at each row's last step."""
+    if has_torch_function((sequence,)):  # `veriscene export` replaces it by one node
+        both: Tensor = handle_torch_function(bilstm, (sequence,), forwards, backwards, sequence, lengths)
+        return both
     read = chained_bilstm if sequence.is_cuda else torch_bilstm
     return read(forwards, backwards, sequence, lengths)
 
@@ -49,6 +53,10 @@ def chained_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, leng
 
 def lstm_to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """One direction over padded sequences: hidden outputs (row, step, hidden), and the state after each row's end."""
+    if has_torch_function((sequence,)):  # `veriscene export` replaces it by one node
+        read_all: tuple[Tensor, tuple[Tensor, Tensor]]
+        read_all = handle_torch_function(lstm_to_final_state, (sequence,), cell, sequence, lengths)
+        return read_all
     read = chained_to_final_state if sequence.is_cuda else stepped_to_final_state
     return read(cell, sequence, lengths)
 

@@ -7,11 +7,9 @@ and must determine the content: processes that need the same file share one.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -37,45 +35,33 @@ def read_or_write(path: Path, maps: Tensor, computed: Iterable[Tensor], progress
     Of several processes one computes and writes; the others wait and read. Raises InputError if the disk is too small,
     before anything is computed. `progress` counts rows.
     """
-    if _read(path, maps, progress):
-        return
     folder = path.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot be created ({error.strerror})", where=folder) from None
-    with files.locked(folder, on_wait=lambda: None):
-        if _read(path, maps, progress):  # another process has written it meanwhile
-            return
-        for useless in (path, *folder.glob("*.partial")):  # damaged, or of a process that was killed while writing
-            useless.unlink(missing_ok=True)
+
+    def compute(partial: Path) -> None:
+        """Writes each chunk as soon as it comes."""
         free = shutil.disk_usage(folder).free
         if maps.nbytes > free:
             what = f"the features need {maps.nbytes / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free"
             raise InputError(what, where=folder, allowed="set VERISCENE_CACHE to a folder on a larger disk")
-        _write(path, computed)
+        try:
+            partial.touch()
+            with ThreadPoolExecutor(THREADS) as pool:
+                tasks = []
+                offset = 0
+                for chunk in computed:
+                    tasks.append(pool.submit(_write_chunk, partial, chunk, offset))
+                    offset += chunk.nbytes
+                digests = [task.result() for task in tasks]
+            with partial.open("ab") as file:
+                file.write(b"".join(digests))
+        except OSError as error:
+            raise InputError(f"cannot be written ({error.strerror})", where=path) from None
 
-
-def _write(path: Path, computed: Iterable[Tensor]) -> None:
-    """Writes the file atomically, each chunk as soon as it comes."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        partial.touch()
-        with ThreadPoolExecutor(THREADS) as pool:
-            tasks = []
-            offset = 0
-            for chunk in computed:
-                tasks.append(pool.submit(_write_chunk, partial, chunk, offset))
-                offset += chunk.nbytes
-            digests = [task.result() for task in tasks]
-        with partial.open("ab") as file:
-            file.write(b"".join(digests))
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(f"cannot be written ({error.strerror})", where=path) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink()
+    files.cached(path, lambda file: _read(file, maps, progress), compute)
 
 
 def _write_chunk(path: Path, chunk: Tensor, offset: int) -> bytes:
@@ -86,26 +72,22 @@ def _write_chunk(path: Path, chunk: Tensor, offset: int) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def _read(path: Path, maps: Tensor, progress: Callable[[int, int], None]) -> bool:
-    """Fills `maps`; returns False if there is no such file or it is damaged, and what `maps` holds is undefined."""
+def _read(path: Path, maps: Tensor, progress: Callable[[int, int], None]) -> None:
+    """Fills `maps`; raises OSError or ValueError if there is no such file or it is damaged."""
     parts = chunks(maps)
-    try:
-        with path.open("rb") as file:
-            file.seek(maps.nbytes)
-            digests = file.read(len(parts) * DIGEST_BYTES + 1)
-        if len(digests) != len(parts) * DIGEST_BYTES:
-            return False
-        with ThreadPoolExecutor(THREADS) as pool:
-            offsets = [number * parts[0].nbytes for number in range(len(parts))]
-            tasks = [pool.submit(_read_chunk, path, *place) for place in zip(parts, offsets, strict=True)]
-            for number, task in enumerate(tasks):
-                if task.result() != digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]:
-                    pool.shutdown(cancel_futures=True)
-                    return False
-                progress(min((number + 1) * CHUNK, len(maps)), len(maps))
-    except OSError:
-        return False
-    return True
+    with path.open("rb") as file:
+        file.seek(maps.nbytes)
+        digests = file.read(len(parts) * DIGEST_BYTES + 1)
+    if len(digests) != len(parts) * DIGEST_BYTES:
+        raise ValueError("the file has another length")
+    with ThreadPoolExecutor(THREADS) as pool:
+        offsets = [number * parts[0].nbytes for number in range(len(parts))]
+        tasks = [pool.submit(_read_chunk, path, *place) for place in zip(parts, offsets, strict=True)]
+        for number, task in enumerate(tasks):
+            if task.result() != digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]:
+                pool.shutdown(cancel_futures=True)
+                raise ValueError("a chunk has another digest")
+            progress(min((number + 1) * CHUNK, len(maps)), len(maps))
 
 
 def _read_chunk(path: Path, chunk: Tensor, offset: int) -> bytes:

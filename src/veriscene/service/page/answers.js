@@ -1,6 +1,6 @@
 // What each model says: verdict, probability, and the smallest change that flips the verdict.
 
-import { capitalize } from "./scene.js";
+import { capitalize } from "./world.js";
 
 const percent = (share) => `${Math.round(100 * share)} %`;
 
@@ -13,7 +13,7 @@ export function spoken({ verdict, probability }, explanation) {
 
 const sure = (verdict, probability) => `${percent(verdict ? probability : 1 - probability)} sure`;
 
-/** Calls back: `apply(number of the answer)`, `show(number)`: draw this answer on the picture. */
+/** Calls back: `apply(number of the answer)`, `show(number)`: draw this answer on the picture, `retry()`: search again. */
 export class Answers {
   #panels = [];
 
@@ -56,7 +56,9 @@ export class Answers {
     scale.ariaHidden = "true";
     const apply = Object.assign(make("button", "primary", "Apply"), { type: "button" });
     const show = Object.assign(make("button", "", "Show on picture"), { type: "button" });
+    const retry = Object.assign(make("button", "", "Try again"), { type: "button" });
     apply.addEventListener("click", () => this.calls.apply(number));
+    retry.addEventListener("click", () => this.calls.retry());
     show.addEventListener("click", () => this.calls.show(number));
     const root = make(
       "article",
@@ -64,10 +66,10 @@ export class Answers {
       model,
       make("p", "outcome", word, sure),
       scale,
-      make("div", "change", make("div", "", aim, flip), make("div", "buttons", apply, show)),
+      make("div", "change", make("div", "", aim, flip), make("div", "buttons", retry, apply, show)),
     );
     root.ariaLabel = "Verdict";
-    return { root, model, word, sure, mark, aim, flip, apply, show };
+    return { root, model, word, sure, mark, aim, flip, apply, retry, show };
   }
 
   #update(panel, { model, verdict, explanation, problem }, isComparing, isShown) {
@@ -79,6 +81,7 @@ export class Answers {
     panel.word.textContent = verdict ? (verdict.verdict ? "True" : "False") : "…";
     panel.sure.textContent = problem ?? (verdict ? sure(verdict.verdict, verdict.probability) : "Type a statement");
     panel.mark.style.setProperty("--at", verdict?.probability ?? 0.5);
+    panel.retry.hidden = !explanation?.problem;
     panel.apply.classList.toggle("absent", !explanation?.counterfactual); // keeps its place: the boxes below stay put
     panel.aim.textContent = verdict ? `Smallest change that makes it ${verdict.verdict ? "false" : "true"}` : "";
     panel.flip.textContent = verdict ? change(explanation) : "";
@@ -87,9 +90,10 @@ export class Answers {
 
 function change(explanation) {
   if (!explanation) return "Searching…";
-  const { counterfactual, searched } = explanation;
+  const { counterfactual, searched, problem } = explanation;
+  if (problem) return problem;
   if (counterfactual) return `${capitalize(counterfactual.text)}.`;
   return searched.complete
-    ? "No small change does."
-    : `None found in ${searched.judgements.toLocaleString("en")} tries.`;
+    ? "No single edit changes the verdict."
+    : `No edit found that changes the verdict; ${searched.judgements.toLocaleString("en")} were tried.`;
 }

@@ -9,19 +9,23 @@ export class ServiceError extends Error {
 }
 
 export const getModels = async () => (await send("api/models")).models;
-export const getExample = () => send("api/scenes/example");
-export const getRandom = (kind) => send(`api/scenes/random?kind=${kind}`);
+export const getWorld = (model) => get("api/world", { model });
+export const getExample = (model) => get("api/scenes/example", { model });
+/** `kind`: tower or scatter in worlds with towers; null elsewhere. */
+export const getRandom = (model, kind) => get("api/scenes/random", kind ? { model, kind } : { model });
 export const judge = (question, signal) => send("api/judge", { ...question, attention: true }, signal);
 export const explain = (question, signal) => send("api/explain", question, signal);
 
 /** The scene on a picture, given as a Blob. */
-export async function decodePicture(picture) {
+export async function decodePicture(model, picture) {
   const bytes = new Uint8Array(await picture.arrayBuffer());
   let binary = "";
   for (let start = 0; start < bytes.length; start += 8192)
     binary += String.fromCharCode(...bytes.subarray(start, start + 8192));
-  return (await send("api/decode", { image: btoa(binary) })).scene;
+  return (await send("api/decode", { model, image: btoa(binary) })).scene;
 }
+
+const get = (path, query) => send(`${path}?${new URLSearchParams(query)}`);
 
 async function send(path, body, signal) {
   const init = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };

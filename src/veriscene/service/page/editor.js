@@ -1,14 +1,14 @@
-// The three boxes: draws a scene, and turns pointers and keys into edits.
+// The boxes: draws a scene, and turns pointers and keys into edits.
 
-import { COLORS, EXTENT, SHAPES, SIZES, describe, find } from "./scene.js";
 import * as edits from "./edits.js";
-import { at, ghost, order, outline, svg } from "./drawing.js";
+import { at, body, ghost, order, outline, svg } from "./drawing.js";
+import { find } from "./scene.js";
+import { capitalize, withArticle } from "./world.js";
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const BLOCK_STEP = 21;
 
 /** Calls back: `edit(change, step)` with a function from document to document; `select(id or null)`; `add(box)`;
- *  `hover(id or null)`. */
+ *  `hover(id or null)`; `removeBox(box)`. */
 export class Editor {
   #boxes = [];
   #elements = new Map(); // of items, by id
@@ -17,8 +17,6 @@ export class Editor {
   constructor(stage, calls) {
     this.stage = stage;
     this.calls = calls;
-    for (let number = 0; number < 3; number++) this.#boxes.push(this.#makeBox(number));
-    stage.append(...this.#boxes.map((box) => box.figure));
     stage.addEventListener("pointerdown", (event) => this.#grab(event));
     stage.addEventListener("pointermove", (event) => this.#pull(event));
     // A finger on an item does not scroll the page. (Chromium ignores CSS's touch-action inside an SVG.)
@@ -36,9 +34,11 @@ export class Editor {
 
   /** `lens`: what the shown model says of this very scene: {order, perBox, edits}, each null if unknown. */
   render(doc, selected, lens) {
-    this.doc = doc;
     const focused = this.#idOf(document.activeElement);
-    this.#removeOthers(doc.scene.flat());
+    this.#removeOthers(doc.world === this.doc?.world ? doc.scene.flat() : []);
+    this.#fitBoxes(doc);
+    this.doc = doc;
+    const { world } = doc;
     doc.scene.forEach((items, number) => {
       const box = this.#boxes[number];
       items.forEach((item, index) => {
@@ -51,13 +51,16 @@ export class Editor {
       box.meter.hidden = score == null;
       box.meter.value = score ?? 0;
       box.meter.ariaValueText = box.score.textContent;
-      const read = lens.order?.[number].map((index) => items[index]);
+      const read = lens.order?.[number].map((index) => items[index]) ?? [];
       box.over.replaceChildren(
-        ...(lens.edits ?? []).filter((edit) => edit.box === number).map(ghost),
-        ...(read ? order(read) : []),
+        ...(lens.edits ?? []).filter((edit) => edit.box === number).map((edit) => ghost(world, edit)),
+        ...order(world, read),
       );
-      box.reading.textContent = read ? `Reading order: ${read.map(describe).join(", then ")}.` : "";
-      box.add.disabled = items.length >= (doc.kind === "tower" ? 4 : 8);
+      const said = read.map((item) => world.describe(item)).join(", then ");
+      box.reading.textContent = said ? `Reading order: ${said}.` : "";
+      box.add.disabled = items.length >= edits.capacity(doc);
+      box.remove.hidden = !world.hasRange;
+      box.remove.disabled = doc.scene.length <= world.boxes[0];
     });
     // An element that moved to another place of the document has lost the focus.
     if (focused !== null && document.activeElement === document.body) this.focus(focused);
@@ -72,14 +75,32 @@ export class Editor {
     for (const [id, element] of this.#elements) element.style.setProperty("--weight", weights?.get(id) ?? 0);
   }
 
-  #makeBox(number) {
-    const name = `Box ${number + 1}`;
+  /** Makes as many boxes as the scene has, anew for another world. */
+  #fitBoxes({ world, scene }) {
+    if (world !== this.doc?.world) {
+      for (const { figure } of this.#boxes.splice(0)) figure.remove();
+      this.stage.style.setProperty("--ratio", `${world.canvas[0]} / ${world.canvas[1]}`);
+      this.stage.style.setProperty("--unit", world.unit);
+      this.stage.classList.toggle("wide", world.isWide);
+    }
+    for (const { figure } of this.#boxes.splice(scene.length)) figure.remove();
+    while (this.#boxes.length < scene.length) {
+      const box = this.#makeBox(world, this.#boxes.length);
+      this.#boxes.push(box);
+      this.stage.append(box.figure);
+    }
+    this.stage.style.setProperty("--columns", Math.min(scene.length, 4));
+  }
+
+  #makeBox(world, number) {
+    const name = `${world.box} ${number + 1}`;
+    const [width, height] = world.canvas;
     const items = svg("g");
     const over = svg("g", { class: "over", "aria-hidden": "true" });
     const picture = svg(
       "svg",
-      { viewBox: `0 0 ${EXTENT} ${EXTENT}`, role: "group", "aria-label": "Items" },
-      svg("rect", { width: EXTENT, height: EXTENT, class: "floor" }),
+      { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": capitalize(world.itemWords) },
+      svg("rect", { width, height, class: "floor" }),
       items,
       over,
     );
@@ -88,54 +109,56 @@ export class Editor {
       element.append(...children);
       return element;
     };
-    const score = html("span", { className: "score" });
-    const meter = html("meter", { hidden: true, ariaLabel: `Score of box ${number + 1}` });
-    const add = html("button", {
-      type: "button",
-      className: "add",
-      textContent: "Add",
-      ariaLabel: `Add an item to box ${number + 1}`,
-    });
-    const reading = html("p", { className: "hidden" });
-    add.addEventListener("click", () => this.calls.add(number));
-    const caption = html("figcaption", {}, html("span", { textContent: name }), meter, score, add);
-    return {
-      figure: html("figure", { ariaLabel: name }, picture, caption, reading),
-      picture,
-      items,
-      over,
-      score,
-      meter,
-      add,
-      reading,
+    const button = (textContent, ariaLabel, call) => {
+      const element = html("button", { type: "button", textContent, ariaLabel });
+      element.addEventListener("click", call);
+      return element;
     };
+    const score = html("span", { className: "score" });
+    const meter = html("meter", { hidden: true, ariaLabel: `Score of ${name}` });
+    const add = button("Add", `Add ${withArticle(world.item)} to ${name}`, () => this.calls.add(number));
+    const remove = button("Remove", `Remove ${name}`, () => this.calls.removeBox(number));
+    const reading = html("p", { className: "hidden" });
+    const title = html("span", { textContent: capitalize(name) });
+    const caption = html("figcaption", {}, title, meter, score, html("span", { className: "buttons" }, add, remove));
+    const figure = html("figure", { ariaLabel: capitalize(name) }, picture, caption, reading);
+    return { figure, picture, items, over, score, meter, add, remove, reading };
   }
 
   #draw(item, number, isSelected) {
+    const { world } = this.doc;
     let element = this.#elements.get(item.id);
     if (!element) {
-      element = svg(
-        "g",
-        { class: "item", tabindex: 0, role: "button", "data-id": item.id, "aria-roledescription": "item" },
-        svg("rect", { class: "frame", x: -1.5, y: -1.5, rx: 1.5 }),
-        svg("path", { class: "body" }),
-        svg("path", { class: "glow" }),
-      );
+      element = svg("g", {
+        class: "item",
+        tabindex: 0,
+        role: "button",
+        "data-id": item.id,
+        "aria-roledescription": world.item,
+      });
       this.#elements.set(item.id, element);
     }
-    const [frame, body, glow] = element.children;
-    element.setAttribute("transform", at(item));
-    frame.setAttribute("width", item.size + 3);
-    frame.setAttribute("height", item.size + 3);
-    body.setAttribute("d", outline(item));
-    glow.setAttribute("d", outline(item));
-    body.dataset.color = item.color;
+    if (element.drawn !== item) this.#paint(element, item);
     element.setAttribute("aria-pressed", isSelected);
     element.setAttribute(
       "aria-label",
-      `${describe(item)}, box ${number + 1}, ${item.x} from the left, ${item.y} from the top`,
+      `${world.describe(item)}, ${world.box} ${number + 1}, ${item.x} from the left, ${item.y} from the top`,
     );
     return element;
+  }
+
+  #paint(element, item) {
+    const { world } = this.doc;
+    const look = world.look(item);
+    const margin = 1.5 * world.unit;
+    const frame = { x: -margin, y: -margin, width: item.width + 2 * margin, height: item.height + 2 * margin };
+    element.setAttribute("transform", at(item));
+    element.replaceChildren(
+      svg("rect", { ...frame, rx: margin, class: "frame" }),
+      ...body(look, item),
+      svg("path", { d: outline(look.shape, item), class: "glow" }),
+    );
+    element.drawn = item;
   }
 
   #removeOthers(items) {
@@ -192,10 +215,11 @@ export class Editor {
     this.#drag = null;
   }
 
-  /** Where a pointer is, in pixels of a box. */
+  /** Where a pointer is, in units of the canvas. */
   #position(event, box) {
     const { left, top, width } = this.#boxes[box].picture.getBoundingClientRect();
-    return [((event.clientX - left) * EXTENT) / width, ((event.clientY - top) * EXTENT) / width];
+    const scale = this.doc.world.canvas[0] / width;
+    return [(event.clientX - left) * scale, (event.clientY - top) * scale];
   }
 
   // ---------------------------------------------------------------- keys
@@ -206,24 +230,26 @@ export class Editor {
     const { box, index, item } = find(this.doc.scene, id);
     const { edit, add } = this.calls;
     const move = (to, x, y) => edit((doc) => edits.move(doc, id, to, x, y), `move ${id}`);
-    const restyle = (look) => edit((doc) => edits.restyle(doc, id, look));
-    const next = (values, value) => values[(values.indexOf(value) + 1) % values.length];
-    const grow = (by) => SIZES.includes(item.size + by) && restyle({ size: item.size + by });
+    const { world } = this.doc;
+    const change = (attribute, by, isCycle) => {
+      const value = world.step(attribute, item.values[attribute.name], by, isCycle);
+      if (value !== null) edit((doc) => edits.restyle(doc, id, { values: { [attribute.name]: value } }));
+    };
+    const grow = (by) => world.scaled && !edits.isFixed(this.doc, world.scaled) && change(world.scaled, by, false);
     const actions = {
-      c: () => restyle({ color: next(COLORS, item.color) }),
-      s: () => this.doc.kind === "scatter" && restyle({ shape: next(SHAPES, item.shape) }),
-      "+": () => grow(10),
-      "=": () => grow(10),
-      "-": () => grow(-10),
-      1: () => move(0, item.x, item.y),
-      2: () => move(1, item.x, item.y),
-      3: () => move(2, item.x, item.y),
+      "+": () => grow(1),
+      "=": () => grow(1),
+      "-": () => grow(-1),
       a: () => add(box),
       insert: () => add(box),
       escape: () => this.calls.select(null),
       delete: () => this.#remove(id, box, index),
       backspace: () => this.#remove(id, box, index),
     };
+    for (const to of this.doc.scene.keys()) actions[to + 1] = () => move(to, item.x, item.y);
+    for (const attribute of world.attributes)
+      if (attribute.key && !edits.isFixed(this.doc, attribute))
+        actions[attribute.key] = () => change(attribute, event.shiftKey ? -1 : 1, true);
     const direction = STEPS[event.key];
     const action = direction
       ? () => this.#nudge(move, item, box, direction, event.shiftKey)
@@ -234,15 +260,19 @@ export class Editor {
   }
 
   #nudge(move, item, box, [right, down], isFar) {
-    if (this.doc.kind === "tower")
-      return move(Math.min(Math.max(box + right, 0), 2), item.x, item.y + down * BLOCK_STEP);
-    const far = isFar ? 10 : 1;
+    const { world, kind, scene } = this.doc;
+    if (kind === "tower") {
+      const to = Math.min(Math.max(box + right, 0), scene.length - 1);
+      return move(to, item.x, item.y + down * world.tower.step);
+    }
+    const far = world.nudge * (isFar ? 10 : 1);
     return move(box, item.x + right * far, item.y + down * far);
   }
 
   #remove(id, box, index) {
     if (!this.calls.edit((doc) => edits.remove(doc, id))) return;
     const left = this.doc.scene[box];
-    this.focus(left[Math.min(index, left.length - 1)].id);
+    if (left.length) this.focus(left[Math.min(index, left.length - 1)].id);
+    else this.#boxes[box].add.focus();
   }
 }

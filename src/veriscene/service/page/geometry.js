@@ -1,55 +1,68 @@
-// Where items can be: inside their box, with a gap to every other item, as in the corpus.
+// Where items can be: inside their box, with a gap to every other item unless the world lets them overlap.
 
-import { EXTENT } from "./scene.js";
-
-export const GAP = 1; // between touching items; the corpus leaves one pixel between the blocks of a tower
-export const MOST_BLOCKS = 4; // in a tower
-const BLOCK = { x: 40, size: 20, shape: "square" };
+import { distance } from "./world.js";
 
 /** Whether an item at its place is inside the box and leaves a gap to all others. */
-export function isFree(item, others) {
-  const { x, y, size } = item;
-  if (x < 0 || y < 0 || x + size > EXTENT || y + size > EXTENT) return false;
+export function isFree(world, item, others) {
+  const [width, height] = world.canvas;
+  if (item.x < 0 || item.y < 0 || item.x > width - item.width || item.y > height - item.height) return false;
+  if (world.overlap) return true;
   return others.every((other) => {
-    const reach = other.size + GAP;
-    return x >= other.x + reach || x + size + GAP <= other.x || y >= other.y + reach || y + size + GAP <= other.y;
+    const apart = distance(item, other);
+    return apart >= 0 && apart >= world.gap - 1e-9; // sums of fractions are not exact
   });
 }
 
 /** The item at the free place nearest to where it is; null if the box has none. So walls and other items stop it. */
-export function settle(item, others) {
-  const edges = (axis) => [
-    clamp(Math.round(item[axis]), EXTENT - item.size),
-    ...others.flatMap((other) => [other[axis] - item.size - GAP, other[axis] + other.size + GAP]),
+export function settle(world, item, others) {
+  const { gap, grid } = world;
+  const clean = (value) => Number(value.toFixed(6));
+  // Rounded away from the other item.
+  const before = (value) => clean(Math.floor(value / grid + 1e-9) * grid);
+  const after = (value) => clean(Math.ceil(value / grid - 1e-9) * grid);
+  const edges = (axis, extent, room) => [
+    Math.min(Math.max(clean(Math.round(item[axis] / grid) * grid), 0), room - item[extent]),
+    ...(world.overlap ? [] : others).flatMap((other) => [
+      before(other[axis] - item[extent] - gap),
+      after(other[axis] + other[extent] + gap),
+    ]),
   ];
   // The nearest free point is the item's own, its projection on an edge of an obstacle, or a corner of two edges.
   let best = null;
   let shortest = Infinity;
-  for (const x of edges("x")) {
-    for (const y of edges("y")) {
-      const distance = (x - item.x) ** 2 + (y - item.y) ** 2;
-      if (distance < shortest && isFree({ ...item, x, y }, others)) {
+  for (const x of edges("x", "width", world.canvas[0])) {
+    for (const y of edges("y", "height", world.canvas[1])) {
+      const far = (x - item.x) ** 2 + (y - item.y) ** 2;
+      if (far < shortest && isFree(world, { ...item, x, y }, others)) {
         best = { ...item, x, y };
-        shortest = distance;
+        shortest = far;
       }
     }
   }
   return best;
 }
 
+// ---------------------------------------------------------------- towers, in worlds that have them
+
 /** The items as a tower, the first on the floor. */
-export const stack = (items) =>
-  items.map((item, level) => ({ ...item, ...BLOCK, y: EXTENT - BLOCK.size - level * (BLOCK.size + GAP) }));
+export const stack = (world, items) =>
+  items.map((item, level) => {
+    const { step, values, x, width, height } = world.tower;
+    return { ...item, x, y: world.canvas[1] - height - level * step, width, height, values: { ...item.values, ...values } };
+  });
 
 /** The level of a tower at which a block with this y belongs. */
-export const levelAt = (y) => Math.max(0, Math.round((EXTENT - BLOCK.size - y) / (BLOCK.size + GAP)));
+export const levelAt = ({ canvas, tower }, y) => Math.max(0, Math.round((canvas[1] - tower.height - y) / tower.step));
 
 /** Whether all boxes hold towers exactly as `stack` builds them. */
-export const isTowers = (scene) =>
+export const isTowers = (world, scene) =>
+  world.tower !== null &&
   scene.every(
     (box) =>
-      box.length <= MOST_BLOCKS &&
-      stack(box).every((block, level) => ["x", "y", "size", "shape"].every((key) => block[key] === box[level][key])),
+      box.length <= world.tower.max &&
+      stack(world, box).every(
+        (block, level) =>
+          ["x", "y", "width", "height"].every((key) => block[key] === box[level][key]) &&
+          Object.entries(block.values).every(([name, value]) => box[level].values[name] === value),
+      ),
   );
-
-const clamp = (value, most) => Math.min(Math.max(value, 0), most);

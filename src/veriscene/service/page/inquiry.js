@@ -25,14 +25,18 @@ export class Inquiry {
     this.#explain();
   }
 
-  /** The models have changed. */
-  restart() {
+  /** The models have changed: what others answered is of no use. */
+  forget() {
     this.answers = [];
-    this.request();
   }
 
   async #judgeAll() {
-    await this.#askAll(async (question) => ({ verdict: await api.judge(question), problem: null }), this.#judge);
+    const judge = async (question) => ({ verdict: await api.judge(question), problem: null });
+    const fail = ({ message, retryAfter }) => {
+      if (retryAfter) setTimeout(this.#judge, 1000 * retryAfter);
+      return { problem: message };
+    };
+    await this.#askAll(judge, fail);
   }
 
   async #explainAll(signal) {
@@ -40,11 +44,18 @@ export class Inquiry {
       const { verdict, ...explanation } = await api.explain(question, signal);
       return { verdict, explanation, problem: null };
     };
-    await this.#askAll(explain, this.#explain);
+    // A search is long: the person decides whether it is worth trying again.
+    await this.#askAll(explain, ({ message }) => ({ explanation: { problem: message } }));
   }
 
-  /** Notes `ask(question)` for each model, unless other models are chosen or a newer answer is there by then. */
-  async #askAll(ask, retry) {
+  /** Searches again for the smallest change. */
+  explain() {
+    this.#explain();
+  }
+
+  /** Notes `ask(question)`, or `fail(error)`, for each model, unless other models are chosen or a newer answer is there
+   *  by then. */
+  async #askAll(ask, fail) {
     const { doc, models } = this.state();
     if (!doc.statement.trim()) return;
     const note = (number, part) => {
@@ -56,14 +67,13 @@ export class Inquiry {
     await Promise.all(
       (models.length ? models : [undefined]).map(async (model, number) => {
         try {
-          note(number, await ask({ statement: doc.statement, scene: toWire(doc.scene), model }));
+          note(number, await ask({ statement: doc.statement, scene: toWire(doc.world, doc.scene), model }));
         } catch (error) {
           if (!(error instanceof api.ServiceError)) {
             if (error.name === "AbortError") return;
             throw error;
           }
-          note(number, { problem: error.message });
-          if (error.retryAfter) setTimeout(retry, 1000 * error.retryAfter);
+          note(number, fail(error));
         }
       }),
     );

@@ -4,31 +4,28 @@ import * as api from "./api.js";
 import * as attention from "./attention.js";
 import * as edits from "./edits.js";
 import { Answers, spoken } from "./answers.js";
-import { Look, Models, takePictures } from "./controls.js";
+import { Models, Palette, describeKeys, takePictures } from "./controls.js";
 import { Editor } from "./editor.js";
 import { Inquiry } from "./inquiry.js";
 import { decode, find, fromWire } from "./scene.js";
 import { Store, fromLink, newDoc, toLink } from "./store.js";
 import { Words } from "./words.js";
-
-const FIRST = newDoc(
-  "There is a tower with exactly two yellow blocks.",
-  decode("sy2.40.80-sk2.40.59-sy2.40.38_sb2.40.80-sk2.40.59_sy2.40.80-sb2.40.59-sb2.40.38-sk2.40.17"),
-);
+import { World, withArticle } from "./world.js";
 
 const byId = (id) => document.getElementById(id);
-const linked = fromLink(location.hash);
-const store = new Store(linked?.doc ?? FIRST, changed);
-let models = linked?.models ?? []; // one or two names; none: the service's own choice
+const store = new Store(changed);
+const worlds = new Map(); // of models, by name
+let models = []; // one or two names; none: the service's own choice
 let shown = 0; // which answer is drawn on the picture
 let selected = null; // id of an item
 let attended = null; // {word: number} or {item: id}: what is pointed at
-let look = { color: "Yellow", shape: "square", size: 20 }; // of the next item
+let look = null; // of the next item: {values, width, height}
 
 const editor = new Editor(byId("boxes"), {
   edit,
   select,
   add,
+  removeBox: (box) => edit((doc) => edits.removeBox(doc, box)),
   hover: (id) => attend(id === null ? null : { item: id }),
 });
 const words = new Words(byId("words"), {
@@ -37,14 +34,82 @@ const words = new Words(byId("words"), {
 });
 const panels = new Answers(byId("answers"), {
   apply: applyFlip,
+  retry: () => {
+    inquiry.explain();
+  },
   show: (number) => {
     shown = number;
     render();
   },
 });
-const lookControls = new Look(chooseLook);
-const modelLists = new Models(chooseModels);
+const palette = new Palette(chooseLook);
+const modelLists = new Models((names) => open({ models: names }));
 const inquiry = new Inquiry(() => ({ doc: store.doc, models }), answered);
+
+// ---------------------------------------------------------------- worlds
+
+const firstModel = () => models[0] ?? modelLists.standard;
+
+async function worldOf(model) {
+  const tree = await api.getWorld(model);
+  const known = [...worlds.values()].find((world) => JSON.stringify(world.tree) === JSON.stringify(tree));
+  worlds.set(model, worlds.get(model) ?? known ?? new World(tree));
+  return worlds.get(model);
+}
+
+let opening = 0; // the latest call of `open`: answers to older ones come too late
+/** Chooses models, and shows a link's scene. A scene of another world than theirs is replaced by an example. */
+async function open({ models: names, statement = "", code = null }) {
+  const turn = ++opening;
+  say("");
+  const known = modelLists.sameWorld(names);
+  const notes = names.every((name) => modelLists.isKnown(name))
+    ? []
+    : ["The link names a model that this service does not have."];
+  try {
+    const model = known[0] ?? modelLists.standard;
+    const world = worlds.get(model) ?? (await worldOf(model));
+    const scene = code === null ? null : decode(world, code);
+    if (code !== null && !scene) notes.push("This link holds no valid scene.");
+    const isOther = world !== store.doc?.world;
+    const example = isOther && !scene ? await api.getExample(model) : null;
+    if (turn !== opening) return;
+    models = known;
+    shown = 0;
+    inquiry.forget();
+    if (isOther) {
+      selected = null;
+      look = world.plainLook;
+      setUp(world);
+      const first = scene ?? fromWire(world, example.scene);
+      store.reset(newDoc(world, scene ? statement : (example.statement ?? ""), first));
+    } else if (scene) store.change(newDoc(world, statement, scene));
+    else changed();
+    say(notes.join(" "));
+  } catch (error) {
+    if (!(error instanceof api.ServiceError)) throw error;
+    say(error.message);
+    if (!store.doc && error.retryAfter) setTimeout(() => open({ models: names, statement, code }), 1000 * error.retryAfter);
+    else if (store.doc) render();
+  }
+}
+
+/** The parts of the page that depend on the world alone. */
+function setUp(world) {
+  const title = (id, text) => {
+    byId(id).textContent = text;
+  };
+  byId("kind").hidden = byId("random-tower").hidden = !world.tower;
+  title("random", world.tower ? "Random scatter" : "Random");
+  byId("open-picture").hidden = byId("about-pictures").hidden = !world.abilities.pictures;
+  byId("add-box").hidden = !world.hasRange;
+  title("add-box", `Add ${withArticle(world.box)}`);
+  byId("look").classList.toggle("roomy", world.attributes.length > 3);
+  title("keys", describeKeys(world));
+  title("about-drag", world.boxes[1] > 1 ? `, also from ${world.box} to ${world.box}` : "");
+  byId("statement").placeholder = `There is ${withArticle(world.describe(world.plainLook).split(",")[0])}.`;
+  document.querySelector("main").inert = false;
+}
 
 // ---------------------------------------------------------------- changes
 
@@ -88,16 +153,14 @@ function add(box) {
   if (isDone) editor.focus(id);
 }
 
-function chooseLook(part) {
-  look = { ...look, ...part };
-  if (selected === null || !edit((doc) => edits.restyle(doc, selected, part))) render();
+function addBox() {
+  if (edit((doc) => edits.addBox(doc, look))) byId("boxes").lastElementChild.scrollIntoView({ block: "nearest" });
 }
 
-function chooseModels(names) {
-  models = names;
-  shown = 0;
-  inquiry.restart();
-  render();
+function chooseLook(part) {
+  const values = { ...look.values, ...part.values };
+  look = { values, ...store.doc.world.extentOf(values, { ...look, ...part }) };
+  if (selected === null || !edit((doc) => edits.restyle(doc, selected, part))) render();
 }
 
 function replaceWord(word, by) {
@@ -109,7 +172,7 @@ function replaceWord(word, by) {
 
 function applyFlip(number) {
   const { scene } = inquiry.answers[number].explanation.counterfactual;
-  store.change({ ...store.doc, scene: fromWire(scene, store.doc.scene) });
+  store.change({ ...store.doc, scene: fromWire(store.doc.world, scene, store.doc.scene) });
   say("The change is applied.");
 }
 
@@ -117,9 +180,12 @@ function applyFlip(number) {
 async function load(request) {
   say("");
   try {
-    const { scene, statement } = await request();
-    store.change(newDoc(statement ?? store.doc.statement, fromWire(scene)));
+    const { world } = store.doc;
+    const { scene, statement } = await request(firstModel());
+    if (world === store.doc.world)
+      store.change(newDoc(world, statement ?? store.doc.statement, fromWire(world, scene)));
   } catch (error) {
+    if (!(error instanceof api.ServiceError)) throw error;
     say(error.message);
   }
 }
@@ -163,7 +229,8 @@ function render() {
     }),
     shown,
   );
-  lookControls.render(selected === null ? null : find(doc.scene, selected).item, look, doc.kind);
+  palette.render(doc, selected === null ? null : find(doc.scene, selected).item, look);
+  byId("add-box").disabled = doc.scene.length >= doc.world.boxes[1];
   modelLists.render(models);
   for (const input of byId("kind").querySelectorAll("input")) input.checked = input.value === doc.kind;
   byId("undo").disabled = !store.canUndo;
@@ -210,10 +277,16 @@ byId("kind").addEventListener("change", ({ target }) => edit((doc) => edits.chan
 byId("undo").addEventListener("click", () => store.undo());
 byId("redo").addEventListener("click", () => store.redo());
 byId("delete").addEventListener("click", () => edit((doc) => edits.remove(doc, selected)));
-byId("random-scatter").addEventListener("click", () => load(() => api.getRandom("scatter")));
-byId("random-tower").addEventListener("click", () => load(() => api.getRandom("tower")));
+byId("add-box").addEventListener("click", addBox);
+byId("random").addEventListener("click", () =>
+  load((model) => api.getRandom(model, store.doc.world.tower ? "scatter" : null)),
+);
+byId("random-tower").addEventListener("click", () => load((model) => api.getRandom(model, "tower")));
 byId("example").addEventListener("click", () => load(api.getExample));
-takePictures((file) => load(async () => ({ scene: await api.decodePicture(file) })));
+takePictures(
+  () => store.doc?.world.abilities.pictures,
+  (file) => load(async (model) => ({ scene: await api.decodePicture(model, file) })),
+);
 for (const id of ["show-order", "show-ghost"]) byId(id).addEventListener("change", render);
 // Where the verdict is scrolled away, what is said of it to screen readers is seen at the foot of the window.
 new IntersectionObserver(([{ isIntersecting }]) => byId("spoken").classList.toggle("hidden", isIntersecting)).observe(
@@ -230,27 +303,23 @@ byId("copy-link").addEventListener("click", async () => {
 });
 addEventListener("keydown", (event) => {
   const key = event.key.toLowerCase();
-  if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(key)) return;
+  if (!store.doc || !(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(key)) return;
   event.preventDefault();
   if (key === "y" || event.shiftKey) store.redo();
   else store.undo();
 });
-addEventListener("hashchange", () => {
-  const found = fromLink(location.hash);
-  if (!found) return say("This link holds no valid scene.");
-  chooseModels(found.models);
-  store.change(found.doc);
-});
+addEventListener("hashchange", () => open(fromLink(location.hash)));
 
-if (location.hash.length > 1 && !linked) say("This link holds no valid scene.");
-changed();
-api.getModels().then(
-  (list) => {
-    modelLists.fill(list);
-    const isKnown = (name) => list.some((model) => model.name === name);
-    if (models.every(isKnown)) return render();
-    say("The link names a model that this service does not have.");
-    return chooseModels(models.filter(isKnown));
-  },
-  (error) => say(error.message),
-);
+function start() {
+  api.getModels().then(
+    (list) => {
+      modelLists.fill(list);
+      return open(fromLink(location.hash));
+    },
+    (error) => {
+      say(error.message);
+      if (error.retryAfter) setTimeout(start, 1000 * error.retryAfter);
+    },
+  );
+}
+start();

@@ -1,19 +1,7 @@
-// What a scene is: three boxes of items, plain objects {id, x, y, size, shape, color} that are never changed in place.
-// `id` exists only on this page: it follows an item through edits.
-
-export const EXTENT = 100;
-export const MOST_ITEMS = 8;
-export const SHAPES = ["square", "circle", "triangle"];
-export const SIZES = [10, 20, 30];
-export const COLORS = ["Yellow", "Black", "#0099ff"];
-export const COLOR_NAMES = { Yellow: "yellow", Black: "black", "#0099ff": "blue" };
-export const SIZE_NAMES = { 10: "small", 20: "medium", 30: "large" };
+// Scenes: lists of boxes of items. Their form in requests, and in links.
 
 let lastId = 0;
 export const newId = () => ++lastId;
-
-export const capitalize = (text) => text[0].toUpperCase() + text.slice(1);
-export const describe = (item) => `${SIZE_NAMES[item.size]} ${COLOR_NAMES[item.color]} ${item.shape}`;
 
 /** The box and index of an item, or null. */
 export function find(scene, id) {
@@ -24,81 +12,76 @@ export function find(scene, id) {
   return null;
 }
 
-// ---------------------------------------------------------------- NLVR's structured_rep
+// ---------------------------------------------------------------- requests
 
-export const toWire = (scene) => scene.map((box) => box.map(itemToWire));
+export const toWire = (world, scene) => scene.map((box) => box.map((item) => itemToWire(world, item)));
 
-/** The scene of a structured_rep. Items that `previous` has too keep their id. */
-export function fromWire(boxes, previous = [[], [], []]) {
+/** The scene of a request or an answer. Items that `previous` has too keep their id. */
+export function fromWire(world, boxes, previous = []) {
   return boxes.map((box, number) => {
-    const known = new Map(previous[number].map((item) => [signature(item), item.id]));
+    const known = new Map((previous[number] ?? []).map((item) => [codeOfItem(world, item), item.id]));
     return box.map((wire) => {
-      const item = itemFromWire(wire);
-      const id = known.get(signature(item)) ?? newId();
-      known.delete(signature(item));
+      const item = itemFromWire(world, wire);
+      const code = codeOfItem(world, item);
+      const id = known.get(code) ?? newId();
+      known.delete(code);
       return { ...item, id };
     });
   });
 }
 
-export const itemFromWire = (wire) => ({
-  x: wire.x_loc,
-  y: wire.y_loc,
-  size: wire.size,
-  shape: wire.type,
-  color: wire.color,
-});
-const itemToWire = (item) => ({
-  x_loc: item.x,
-  y_loc: item.y,
-  size: item.size,
-  type: item.shape,
-  color: item.color,
-});
-const signature = (item) => [item.x, item.y, item.size, item.shape, item.color].join();
+export function itemFromWire(world, wire) {
+  const { fields } = world;
+  const values = {};
+  for (const { name, field, kind, choices } of world.attributes)
+    values[name] = kind === "numeric" ? wire[field] : choices.find(({ stored }) => stored === wire[field]).name;
+  const own = { width: wire[fields.width], height: wire[fields.height] };
+  return { x: wire[fields.x], y: wire[fields.y], ...world.extentOf(values, own), values };
+}
+
+function itemToWire(world, item) {
+  const { fields } = world;
+  const wire = { [fields.x]: item.x, [fields.y]: item.y };
+  if (world.hasFreeExtents) Object.assign(wire, { [fields.width]: item.width, [fields.height]: item.height });
+  for (const { name, field, kind, choices } of world.attributes)
+    wire[field] = kind === "numeric" ? item.values[name] : choices.find((each) => each.name === item.values[name]).stored;
+  return wire;
+}
 
 // ---------------------------------------------------------------- links
 
-const COLOR_LETTERS = { Yellow: "y", Black: "k", "#0099ff": "b" };
-
-/** For example sy2.40.80: a square, yellow, of size 20, at x 40, y 80. Items are joined by "-", boxes by "_". */
-export function encode(scene) {
-  const code = (item) => `${item.shape[0]}${COLOR_LETTERS[item.color]}${item.size / 10}.${item.x}.${item.y}`;
-  return scene.map((box) => box.map(code).join("-")).join("_");
-}
+/** For example 1.0.2.40.80: the values of an item, by their places in the world file, or as numbers; then x and y, and
+ *  the extent if items state it. Items are joined by "-", boxes by "_", none of which is escaped in an address. */
+export const encode = (world, scene) =>
+  scene.map((box) => box.map((item) => codeOfItem(world, item)).join("-")).join("_");
 
 /** The inverse of `encode`; null if the text is not the code of a valid scene. */
-export function decode(text) {
-  const scene = text.split("_").map((box) => box.split("-").map(decodeItem));
-  const isValid =
-    scene.length === 3 && scene.every((box) => box.length <= MOST_ITEMS && box.every(isInside) && !overlaps(box));
-  return isValid ? scene : null;
+export function decode(world, text) {
+  const boxes = text.split("_").map((box) => (box ? box.split("-").map((code) => itemOfCode(world, code)) : []));
+  return boxes.flat().includes(null) || !world.isValid(boxes) ? null : boxes;
 }
 
-function decodeItem(text) {
-  const match = /^([sct])([ykb])([123])\.(\d{1,2})\.(\d{1,2})$/.exec(text);
-  if (!match) return null;
-  const [, shape, color, size, x, y] = match;
-  return {
-    id: newId(),
-    shape: SHAPES.find((name) => name[0] === shape),
-    color: COLORS.find((value) => COLOR_LETTERS[value] === color),
-    size: 10 * size,
-    x: Number(x),
-    y: Number(y),
-  };
-}
-
-const isInside = (item) => item !== null && Math.max(item.x, item.y) + item.size <= EXTENT;
-const overlaps = (box) =>
-  box.some((one, index) =>
-    box
-      .slice(0, index)
-      .some(
-        (other) =>
-          one.x < other.x + other.size &&
-          other.x < one.x + one.size &&
-          one.y < other.y + other.size &&
-          other.y < one.y + one.size,
-      ),
+function codeOfItem(world, { x, y, width, height, values }) {
+  const codes = world.attributes.map(({ name, kind, choices }) =>
+    kind === "numeric" ? values[name] : choices.findIndex((choice) => choice.name === values[name]),
   );
+  return [...codes, x, y, ...(world.hasFreeExtents ? [width, height] : [])].map(codeOfNumber).join(".");
+}
+
+function itemOfCode(world, code) {
+  const numbers = code.split(".").map(numberOfCode);
+  const { attributes } = world;
+  if (numbers.length !== attributes.length + (world.hasFreeExtents ? 4 : 2) || !numbers.every(Number.isFinite))
+    return null;
+  const values = Object.fromEntries(
+    attributes.map(({ name, kind, choices }, at) => [name, kind === "numeric" ? numbers[at] : choices[numbers[at]]?.name]),
+  );
+  const [x, y, width, height] = numbers.slice(attributes.length);
+  if (world.sizes && values[world.sizes.name] === undefined) return null;
+  return { id: newId(), x, y, ...world.extentOf(values, { width, height }), values };
+}
+
+// A point and a minus sign would separate numbers and items.
+const codeOfNumber = (number) => String(number).replace(".", "p").replaceAll("-", "n").replace("+", "");
+const numberOfCode = (code) =>
+  /^n?\d+(p\d+)?(en?\d+)?$/.test(code) ? Number(code.replace("p", ".").replaceAll("n", "-")) : NaN;

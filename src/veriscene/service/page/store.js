@@ -1,9 +1,9 @@
 // The document with undo and redo, and its link.
 
-import { decode, encode } from "./scene.js";
+import { encode } from "./scene.js";
 import { isTowers } from "./geometry.js";
 
-const MOST_STEPS = 200;
+const MAX_STEPS = 200;
 const PAUSE = 1000; // milliseconds after which typing or moving on starts a new step
 
 /** Holds an immutable document; `onChange` is called after each change. */
@@ -12,9 +12,16 @@ export class Store {
   #future = [];
   #step = { name: null, at: 0 };
 
-  constructor(doc, onChange) {
-    this.doc = doc;
+  constructor(onChange) {
+    this.doc = null;
     this.onChange = onChange;
+  }
+
+  /** Starts anew: nothing can be undone. */
+  reset(doc) {
+    this.#past = [];
+    this.#future = [];
+    this.#travel(doc);
   }
 
   /** Changes of the same step, without a pause between them, are undone together. */
@@ -22,7 +29,7 @@ export class Store {
     const now = performance.now();
     const isSameStep = step !== null && step === this.#step.name && now - this.#step.at < PAUSE;
     this.#step = { name: step, at: now };
-    if (!isSameStep) this.#past = [...this.#past.slice(1 - MOST_STEPS), this.doc];
+    if (!isSameStep) this.#past = [...this.#past.slice(1 - MAX_STEPS), this.doc];
     this.#future = [];
     this.#set(doc);
   }
@@ -58,17 +65,18 @@ export class Store {
 }
 
 /** The part of the address after "#" that restores statement, scene and models. */
-export function toLink(doc, models) {
-  const fields = { s: doc.statement, b: encode(doc.scene), ...(models.length && { m: models.join(" ") }) };
+export function toLink({ world, statement, scene }, models) {
+  const fields = { s: statement, b: encode(world, scene), ...(models.length && { m: models.join(" ") }) };
   return `#${new URLSearchParams(fields)}`;
 }
 
-/** {doc, models}, or null if the link holds no valid scene. */
+/** {statement, code, models}; `code` is that of a scene, which `decode` reads, or null: the link has none. */
 export function fromLink(hash) {
   const fields = new URLSearchParams(hash.slice(1));
-  const scene = decode(fields.get("b") ?? "");
-  if (scene === null) return null;
-  return { doc: newDoc(fields.get("s") ?? "", scene), models: (fields.get("m") ?? "").split(" ").filter(Boolean) };
+  const models = (fields.get("m") ?? "").split(" ").filter(Boolean).slice(0, 2);
+  return { statement: fields.get("s") ?? "", code: fields.get("b"), models };
 }
 
-export const newDoc = (statement, scene) => ({ statement, scene, kind: isTowers(scene) ? "tower" : "scatter" });
+export function newDoc(world, statement, scene) {
+  return { world, statement, scene, kind: isTowers(world, scene) ? "tower" : "scatter" };
+}

@@ -76,7 +76,7 @@ GLUE = _words("there as its of in which that to them this do being but be out . 
 
 @dataclass
 class _Predicate:
-    """`not touching the edge` (a place) or `above a black block` (a relation to other objects)."""
+    """Says where objects are: `not touching the edge` (a place) or `above a black block` (a relation to others)."""
 
     negated: bool
     relation: list[int] = field(default_factory=list)
@@ -144,7 +144,7 @@ class _Chunker:
         return self.words[index] if 0 <= index < len(self.words) else ""
 
     def _next_content(self, index: int) -> str:
-        """The next word that is no determiner."""
+        """Returns the next word that is no determiner."""
         return next((word for word in self.words[index + 1 :] if word not in DETERMINERS), "")
 
     def _close(self) -> None:
@@ -176,7 +176,7 @@ class _Chunker:
             self._close()
 
     def _refer_back(self) -> None:
-        """ "a circle and it is touching the wall": goes on with the clause before."""
+        """Goes on, as in "a circle and it is touching the wall", with the clause before."""
         if self.clauses and self.clause.is_empty and not self.clause.quantity:
             self.clause = self.clauses.pop()
 
@@ -244,8 +244,8 @@ class _Chunker:
 
 
 def layout(words: Sequence[str]) -> Layout:
-    """The layout of a statement, given as lower-case words; at most MOST_STEPS steps, in an order in which arguments
-    precede. Clauses that do not fit, from the last on, are left out."""
+    """Returns the layout of a statement, given as lower-case words; at most MOST_STEPS steps, in an order in which
+    arguments precede. Clauses that do not fit, from the last on, are left out."""
     chunks = _Chunker(words)
     clauses = chunks.clauses or [chunks.clause]  # nothing described: all objects are found
     # "There is a blue item touching the wall of a box" counts in the whole scene, and so does what names no box.

@@ -6,7 +6,6 @@ A picture is an array (height, width, RGB) of uint8.
 from __future__ import annotations
 
 import io
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +23,6 @@ ASPECT_TOLERANCE = 0.05  # for pictures of any size, which scaling and cropping 
 _SIZE = (WIDTH, BOX_EXTENT)
 _MODES = {"1", "L", "LA", "P", "PA", "RGB", "RGBA"}
 _PNG_END = b"IEND\xaeB`\x82"
-
-# What is wrong with a file is said by an InputError. `catch_warnings` around each call would not be thread-safe.
-warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
 def read(path: str | Path) -> Pixels:

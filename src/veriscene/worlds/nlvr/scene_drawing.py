@@ -1,142 +1,152 @@
-"""Random scenes of NLVR's two kinds."""
+"""Random scenes of NLVR's two kinds, many at once."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Literal, TypeVar, get_args
 
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, TOUCHING, Box, Color, Item, Scene, Shape, Size
+import numpy as np
 
-SceneKind = Literal["tower", "scatter"]
-SCENE_KINDS = get_args(SceneKind)
-Option = TypeVar("Option")
-
-COLORS, SHAPES, SIZES = tuple(Color), tuple(Shape), tuple(Size)
-MAX_BLOCKS = 4  # in a tower
-MAX_SCATTERED = 7  # in a box; only one in 20,000 boxes of NLVR has eight items
-TOWER_LEFT = 40
-BLOCK_STEP = Size.MEDIUM.value + TOUCHING
+from veriscene.language.bulk.arrays import COLOR, COLORS, FIELDS, SHAPE, SHAPES, SIZE, SIZES, Array, SceneArrays, X, Y
+from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, TOUCHING, Shape, Size
+from veriscene.worlds.nlvr.kinds import BLOCK_STEP, MAX_BLOCKS, MAX_SCATTERED, TOWER_LEFT, SceneKind
 
 # In NLVR, one item in five is at the right wall or on the floor, and one in eighty at the other two walls. The latter
 # are more frequent here, so that statements about them can be both true and false.
 AT_FAR_WALL, AT_NEAR_WALL = 0.18, 0.04
 BESIDE_ANOTHER = 0.12
-GAPS_BESIDE = (1, 1, 1, 2, 3, 4)  # up to closely touching
+GAPS_BESIDE = np.array((1, 1, 1, 2, 3, 4))  # up to closely touching
 PLACING_TRIES = 20
 PALETTE_SIZE = 5
 
-
-@dataclass(frozen=True)
-class Palette:
-    """The values from which a scene's items are drawn; repeated values are drawn more often."""
-
-    colors: tuple[Color, ...] = COLORS
-    shapes: tuple[Shape, ...] = SHAPES
-    sizes: tuple[Size, ...] = SIZES
+EXTENTS = np.array([size.value for size in SIZES], np.int16)
+_SQUARE, _BLOCK = SHAPES.index(Shape.SQUARE), Size.MEDIUM.value
 
 
-def draw_scene(rng: random.Random, kind: SceneKind) -> Scene:
-    """A valid scene of that kind."""
-    palette = _draw_palette(rng)
-    draw_box = _draw_tower if kind == "tower" else _draw_scatter
-    return scene_of([draw_box(rng, palette) for _ in range(BOXES_PER_SCENE)])
+def draw_scenes(rng: np.random.Generator, kind: SceneKind, count: int) -> SceneArrays:
+    """Draws valid scenes of that kind.
+
+    A scene's items have the values of a small palette, so that a colour or shape is often missing; otherwise "each
+    tower has a black base" is rarely true.
+    """
+    palette = rng.integers(0, len(COLORS), (3, count, PALETTE_SIZE), np.uint8).repeat(BOXES_PER_SCENE, axis=1)
+    number = count * BOXES_PER_SCENE
+    if kind == "tower":
+        which = rng.integers(0, PALETTE_SIZE, (number, MAX_BLOCKS))
+        boxes = towers(np.take_along_axis(palette[0], which, axis=1), rng.integers(1, MAX_BLOCKS + 1, number))
+    else:
+        boxes = scatter(rng, palette, rng.integers(1, MAX_SCATTERED + 1, number))
+    return SceneArrays(boxes.reshape(len(FIELDS), count, BOXES_PER_SCENE, MOST_ITEMS))
 
 
-def scene_of(boxes: list[Box]) -> Scene:
-    first, second, third = boxes
-    return Scene((first, second, third))
+# ---------------------------------------------------------------- towers
 
 
-def pick(rng: random.Random, options: Sequence[Option]) -> Option:
-    """Like `rng.choice`, but four times as fast."""
-    return options[int(rng.random() * len(options))]
+def towers(colors: Array, heights: Array) -> Array:
+    """Returns boxes (field, box, slot) with a tower each, whose colours (box, MAX_BLOCKS) go from the floor up."""
+    level = np.arange(MAX_BLOCKS)
+    blocks = np.zeros((len(FIELDS), len(colors), MOST_ITEMS), np.uint8)
+    blocks[X, :, :MAX_BLOCKS] = TOWER_LEFT
+    blocks[Y, :, :MAX_BLOCKS] = BOX_EXTENT - _BLOCK - level * BLOCK_STEP
+    blocks[SIZE, :, :MAX_BLOCKS] = _BLOCK
+    blocks[SHAPE, :, :MAX_BLOCKS] = _SQUARE
+    blocks[COLOR, :, :MAX_BLOCKS] = colors
+    blocks[:, :, :MAX_BLOCKS] *= level < heights[:, None]
+    return blocks
 
 
-def _draw_palette(rng: random.Random) -> Palette:
-    """Small, so that a colour or shape is often missing; otherwise "each tower has a black base" is rarely true."""
-
-    def few(values: tuple[Option, ...]) -> tuple[Option, ...]:
-        return tuple(pick(rng, values) for _ in range(PALETTE_SIZE))
-
-    return Palette(few(COLORS), few(SHAPES), few(SIZES))
-
-
-@cache
-def tower(colors: tuple[Color, ...]) -> Box:
-    """A tower of these colours, from the floor up. There are only 120 towers."""
-    floor = BOX_EXTENT - Size.MEDIUM.value
-    return Box(
-        tuple(
-            Item(x=TOWER_LEFT, y=floor - level * BLOCK_STEP, size=Size.MEDIUM, shape=Shape.SQUARE, color=color)
-            for level, color in enumerate(colors)
-        )
-    )
+def are_towers(scenes: SceneArrays) -> Array:
+    """Returns (n,): whether every box is a tower as in the corpus, with its blocks listed from the floor up."""
+    boxes = scenes.fields.reshape(len(FIELDS), -1, MOST_ITEMS)
+    heights = np.count_nonzero(boxes[SIZE], axis=1)
+    same = (towers(boxes[COLOR, :, :MAX_BLOCKS], heights) == boxes).all(axis=(0, 2)) & (heights <= MAX_BLOCKS)
+    return same.reshape(-1, BOXES_PER_SCENE).all(axis=1)
 
 
-def tower_colors(box: Box) -> tuple[Color, ...] | None:
-    """The inverse of `tower`, whatever the order of the items; None if the box is no such tower."""
-    blocks = sorted(box.items, key=lambda item: item.bottom)
-    colors = tuple(block.color for block in blocks)
-    return colors if colors and tower(colors).items == tuple(blocks) else None
+def from_floor_up(scenes: SceneArrays) -> SceneArrays:
+    """Returns the same scenes, with the items of each box in the order of their lower edges; for scenes of towers."""
+    order = np.where(scenes.mask, scenes.bottom, BOX_EXTENT).argsort(axis=2, kind="stable")
+    return SceneArrays(np.take_along_axis(scenes.fields, order[None], axis=3))
 
 
-def _draw_tower(rng: random.Random, palette: Palette) -> Box:
-    return tower(tuple(pick(rng, palette.colors) for _ in range(rng.randint(1, MAX_BLOCKS))))
+# ---------------------------------------------------------------- scattered items
 
 
-def _draw_scatter(rng: random.Random, palette: Palette) -> Box:
-    items: list[Item] = []
-    for _ in range(rng.randint(1, MAX_SCATTERED)):
-        item = draw_item(rng, palette, items)
-        if item:
-            items.append(item)
-    return Box(tuple(items))
+def scatter(rng: np.random.Generator, palette: Sequence[Array], wanted: Array) -> Array:
+    """Draws boxes (field, box, slot) with up to `wanted` (box,) items, fewer where no free place is found.
+
+    `palette`: the colours, shapes and sizes (box, value) from which each box's items are drawn, as numbers.
+    """
+    boxes, filled = np.zeros((len(FIELDS), len(wanted), MOST_ITEMS), np.uint8), np.zeros(len(wanted), np.intp)
+    for number in range(wanted.max(initial=0)):
+        some = np.flatnonzero(wanted > number)
+        color, shape, size = (values[some, rng.integers(0, values.shape[1], len(some))] for values in palette)
+        x, y, found = place(rng, boxes[:, some], EXTENTS[size])
+        put(boxes, some[found], filled[some[found]], [v[found] for v in (x, y, EXTENTS[size], shape, color)])
+        filled[some[found]] += 1
+    return boxes
 
 
-def draw_item(rng: random.Random, palette: Palette, others: list[Item]) -> Item | None:
-    size, shape, color = pick(rng, palette.sizes), pick(rng, palette.shapes), pick(rng, palette.colors)
-    return place(rng, size, shape, color, others)
+def put(boxes: Array, which: Array, slots: Array, values: list[Array]) -> None:
+    """Writes one item into each of some boxes (field, box, slot)."""
+    for field, value in zip(FIELDS, values, strict=True):
+        boxes[field, which, slots] = value
 
 
-def place(rng: random.Random, size: Size, shape: Shape, color: Color, others: list[Item]) -> Item | None:
-    """An item at a random free place; None if no free place was found."""
+def place(rng: np.random.Generator, others: Array, extent: Array) -> tuple[Array, Array, Array]:
+    """Finds a random free place for one item in each of some boxes.
+
+    `others` (field, box, slot): the items that are there; `extent` (box,): the item's size in pixels. Returns x, y and
+    whether a place was found.
+    """
+    x, y = np.zeros((2, len(extent)), np.int16)
+    found = np.zeros(len(extent), bool)
     for _ in range(PLACING_TRIES):
-        if others and rng.random() < BESIDE_ANOTHER:
-            x, y = _beside(rng, pick(rng, others), size.value)
-        else:
-            x, y = _along(rng, size.value), _along(rng, size.value)
-        if fits(x, y, size.value, others):
-            return Item(x=x, y=y, size=size, shape=shape, color=color)
-    return None
+        left = np.flatnonzero(~found)
+        if not len(left):
+            break
+        x[left], y[left] = _draw_place(rng, others[:, left], extent[left])
+        found[left] = fits(x[left], y[left], extent[left], others[:, left])
+    return x, y, found
 
 
-def fits(left: int, upper: int, extent: int, others: list[Item]) -> bool:
-    """Whether an item there is inside the box and leaves a gap to all others. The hottest function of the generator."""
-    right, lower = left + extent, upper + extent
-    if left < 0 or upper < 0 or right > BOX_EXTENT or lower > BOX_EXTENT:
-        return False
-    for other in others:
-        x, y, reach = other.x, other.y, other.size._value_ + TOUCHING
-        if left < x + reach and x - TOUCHING < right and upper < y + reach and y - TOUCHING < lower:
-            return False
-    return True
+def fits(x: Array, y: Array, extent: Array, others: Array) -> Array:
+    """Returns (box,): whether an item there is inside the box and leaves a gap to all others."""
+    inside = (x >= 0) & (y >= 0) & (x + extent <= BOX_EXTENT) & (y + extent <= BOX_EXTENT)
+    other_x, other_y, reach = (others[field].astype(np.int16) for field in (X, Y, SIZE))
+    left, upper, own = x[:, None], y[:, None], extent[:, None] + TOUCHING
+    apart = (left >= other_x + reach + TOUCHING) | (other_x >= left + own)
+    apart |= (upper >= other_y + reach + TOUCHING) | (other_y >= upper + own)
+    return inside & (apart | (reach == 0)).all(axis=1)
 
 
-def _along(rng: random.Random, extent: int) -> int:
-    chance = rng.random()
-    if chance < AT_FAR_WALL:
-        return BOX_EXTENT - extent
-    if chance < AT_FAR_WALL + AT_NEAR_WALL:
-        return 0
-    return int(rng.random() * (BOX_EXTENT - extent + 1))
+def _draw_place(rng: np.random.Generator, others: Array, extent: Array) -> tuple[Array, Array]:
+    """Draws a place at a wall, anywhere or, now and then, beside another item."""
+    x, y = _along(rng, extent), _along(rng, extent)
+    counts = np.count_nonzero(others[SIZE], axis=1)
+    beside = np.flatnonzero((rng.random(len(extent)) < BESIDE_ANOTHER) & (counts > 0))
+    if len(beside):
+        other = (rng.random(len(beside)) * counts[beside]).astype(np.intp)
+        place = others[:, beside].astype(np.int16)[:, np.arange(len(beside)), nth_item(others[SIZE, beside], other)]
+        x[beside], y[beside] = _beside(rng, place, extent[beside])
+    return x, y
 
 
-def _beside(rng: random.Random, other: Item, extent: int) -> tuple[int, int]:
-    gap = pick(rng, GAPS_BESIDE)
-    before, after = -extent - gap, other.size.value + gap
-    apart = before if rng.random() < 0.5 else after
-    along = rng.randint(-extent, other.size.value)
-    return (other.x + apart, other.y + along) if rng.random() < 0.5 else (other.x + along, other.y + apart)
+def nth_item(sizes: Array, number: Array) -> Array:
+    """Returns (box,): the slot of the item with a number, where sizes (box, slot) may be 0 in between."""
+    return ((sizes > 0).cumsum(axis=1) > number[:, None]).argmax(axis=1)
+
+
+def _along(rng: np.random.Generator, extent: Array) -> Array:
+    chance, room = rng.random(len(extent)), BOX_EXTENT - extent
+    anywhere = (rng.random(len(extent)) * (room + 1)).astype(np.int16)
+    at_near_wall = chance < AT_FAR_WALL + AT_NEAR_WALL
+    return np.where(chance < AT_FAR_WALL, room, np.where(at_near_wall, 0, anywhere)).astype(np.int16)
+
+
+def _beside(rng: np.random.Generator, other: Array, extent: Array) -> tuple[Array, Array]:
+    gap = rng.choice(GAPS_BESIDE, len(extent))
+    before, after = -extent - gap, other[SIZE] + gap
+    apart = np.where(rng.random(len(extent)) < 0.5, before, after)
+    along = rng.integers(-extent, other[SIZE] + 1)
+    sideways = rng.random(len(extent)) < 0.5
+    return other[X] + np.where(sideways, apart, along), other[Y] + np.where(sideways, along, apart)

@@ -1,115 +1,160 @@
-"""Random small edits of scenes: recolour, move, add or remove an item, or swap two of them.
+"""Makes one random small edit of each of many scenes: recolours, moves, adds or removes an item, or swaps two.
 
-Edited scenes have the same distribution as drawn ones (number of items, items at walls, …), so that a scene alone does
-not reveal whether it was edited.
+An edited scene is valid and of the same kind: towers remain towers as in the corpus. Where the drawn edit is not
+possible (there is no room for an item, or only one is left), the scene stays as it is. Edited scenes have the same
+distribution as drawn ones (number of items, items at walls, …), so that a scene alone does not reveal whether it was
+edited.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, Box, Color, Item, Scene
-from veriscene.worlds.nlvr import scene_drawing as drawing
-from veriscene.worlds.nlvr.scene_drawing import SceneKind
+import numpy as np
 
-# An edit of one box changes the list of its items in place and returns whether the box is still valid.
-Edit = Callable[[random.Random, list[Item]], bool]
+from veriscene.language.bulk.arrays import COLOR, COLORS, FIELDS, SHAPE, SIZE, Array, SceneArrays, X, Y
+from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS
+from veriscene.worlds.nlvr.kinds import MAX_BLOCKS, MAX_SCATTERED
+from veriscene.worlds.nlvr.scene_drawing import EXTENTS, are_towers, fits, place, put, towers
 
-
-def edit_scene(rng: random.Random, kind: SceneKind, scene: Scene) -> Scene:
-    """The scene with one small change."""
-    while True:
-        boxes = list(scene.boxes)
-        edit = drawing.pick(rng, TOWER_EDITS if kind == "tower" else SCATTER_EDITS)
-        if edit is None:
-            _swap_looks(rng, boxes)
-        else:
-            which = rng.randrange(BOXES_PER_SCENE)
-            items = list(boxes[which].items)
-            if not edit(rng, items):
-                continue
-            boxes[which] = Box(tuple(items))
-        edited = drawing.scene_of(boxes)
-        if edited != scene:
-            return edited
+# Changes some boxes (field, box, slot) in place; `which` are their numbers.
+Edit = Callable[[np.random.Generator, Array, Array], None]
 
 
-def _swap_looks(rng: random.Random, boxes: list[Box]) -> None:
+def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
+    """Returns each scene with one small edit."""
+    boxes = scenes.fields.copy().reshape(len(FIELDS), -1, MOST_ITEMS)
+    tower = are_towers(scenes)
+    for kind, edits in ((tower, TOWER_EDITS), (~tower, SCATTER_EDITS)):
+        scene = np.flatnonzero(kind)
+        drawn = rng.integers(0, len(edits) + 1, len(scene))
+        which = scene * BOXES_PER_SCENE + rng.integers(0, BOXES_PER_SCENE, len(scene))
+        for number, edit in enumerate(edits):
+            edit(rng, boxes, which[drawn == number])
+        _swap_looks(rng, boxes, scene[drawn == len(edits)])
+    return SceneArrays(boxes.reshape(scenes.fields.shape))
+
+
+def _counts(boxes: Array, which: Array) -> Array:
+    return np.count_nonzero(boxes[SIZE, which], axis=1)
+
+
+def _pick(rng: np.random.Generator, counts: Array) -> Array:
+    """Draws a random number below each count."""
+    return (rng.random(len(counts)) * counts).astype(np.intp)
+
+
+def _swap_looks(rng: np.random.Generator, boxes: Array, scene: Array) -> None:
     """Swaps colour and shape of two items in different boxes."""
-    here, there = rng.sample(range(BOXES_PER_SCENE), 2)
-    items, others = list(boxes[here].items), list(boxes[there].items)
-    one, other = rng.randrange(len(items)), rng.randrange(len(others))
-    mine, theirs = items[one], others[other]
-    items[one] = replace(mine, color=theirs.color, shape=theirs.shape)
-    others[other] = replace(theirs, color=mine.color, shape=mine.shape)
-    boxes[here], boxes[there] = Box(tuple(items)), Box(tuple(others))
+    here = rng.integers(0, BOXES_PER_SCENE, len(scene))
+    there = (here + rng.integers(1, BOXES_PER_SCENE, len(scene))) % BOXES_PER_SCENE
+    one, other = scene * BOXES_PER_SCENE + here, scene * BOXES_PER_SCENE + there
+    slot, other_slot = _pick(rng, _counts(boxes, one)), _pick(rng, _counts(boxes, other))
+    for field in (COLOR, SHAPE):
+        mine, theirs = boxes[field, one, slot], boxes[field, other, other_slot]
+        boxes[field, one, slot], boxes[field, other, other_slot] = theirs, mine
 
 
-def _of_tower(change: Callable[[random.Random, list[Color]], object]) -> Edit:
-    """An edit of a tower; `change` modifies its colours, listed from the floor up."""
-
-    def edit(rng: random.Random, items: list[Item]) -> bool:
-        colors = [item.color for item in items]
-        change(rng, colors)
-        items[:] = drawing.tower(tuple(colors)).items
-        return 1 <= len(colors) <= drawing.MAX_BLOCKS
-
-    return edit
+# ---------------------------------------------------------------- scattered items
 
 
-def _recolor_block(rng: random.Random, colors: list[Color]) -> None:
-    colors[rng.randrange(len(colors))] = drawing.pick(rng, drawing.COLORS)
-
-
-def _add_block(rng: random.Random, colors: list[Color]) -> None:
-    colors.insert(rng.randint(0, len(colors)), drawing.pick(rng, drawing.COLORS))
-
-
-def _swap_blocks(rng: random.Random, colors: list[Color]) -> None:
-    one, other = rng.randrange(len(colors)), rng.randrange(len(colors))
-    colors[one], colors[other] = colors[other], colors[one]
-
-
-def _of_item(change: Callable[[random.Random, Item, list[Item]], Item | None]) -> Edit:
-    """An edit of one item; `change` receives it and the others of its box, and returns None if there is no room."""
-
-    def edit(rng: random.Random, items: list[Item]) -> bool:
-        position = rng.randrange(len(items))
-        changed = change(rng, items.pop(position), items)
-        if changed is not None:
-            items.insert(position, changed)
-        return changed is not None
+def _change_look(field: int) -> Edit:
+    def edit(rng: np.random.Generator, boxes: Array, which: Array) -> None:
+        slot = _pick(rng, _counts(boxes, which))
+        boxes[field, which, slot] = _another(rng, boxes[field, which, slot])
 
     return edit
 
 
-def _resize(rng: random.Random, item: Item, others: list[Item]) -> Item | None:
-    size = drawing.pick(rng, drawing.SIZES)
+def _another(rng: np.random.Generator, numbers: Array) -> Array:
+    """Draws one of the two other colours, shapes or sizes."""
+    return (numbers + rng.integers(1, len(COLORS), len(numbers), np.uint8)) % len(COLORS)
+
+
+def _taken_out(boxes: Array, which: Array, slot: Array) -> tuple[Array, Array]:
+    """Returns one item of each box, as (field, box), and the boxes without it."""
+    rest = boxes[:, which]
+    item = rest[:, np.arange(len(which)), slot].astype(np.int16)
+    rest[:, np.arange(len(which)), slot] = 0
+    return item, rest
+
+
+def _resize(rng: np.random.Generator, boxes: Array, which: Array) -> None:
+    slot = _pick(rng, _counts(boxes, which))
+    item, rest = _taken_out(boxes, which, slot)
+    size = EXTENTS[_another(rng, np.searchsorted(EXTENTS, item[SIZE]).astype(np.uint8))]
     # An item at the right wall or on the floor stays there.
-    x = BOX_EXTENT - size.value if item.right == BOX_EXTENT else item.x
-    y = BOX_EXTENT - size.value if item.bottom == 0 else item.y
-    return replace(item, size=size, x=x, y=y) if drawing.fits(x, y, size.value, others) else None
+    x, y = (np.where(item[at] + item[SIZE] == BOX_EXTENT, BOX_EXTENT - size, item[at]) for at in (X, Y))
+    free = fits(x, y, size, rest)
+    put(boxes, which[free], slot[free], [v[free] for v in (x, y, size, item[SHAPE], item[COLOR])])
 
 
-def _add(rng: random.Random, items: list[Item]) -> bool:
-    item = drawing.draw_item(rng, drawing.Palette(), items) if len(items) < drawing.MAX_SCATTERED else None
-    if item is not None:
-        items.insert(rng.randint(0, len(items)), item)
-    return item is not None
+def _move(rng: np.random.Generator, boxes: Array, which: Array) -> None:
+    slot = _pick(rng, _counts(boxes, which))
+    item, rest = _taken_out(boxes, which, slot)
+    x, y, found = place(rng, rest, item[SIZE])
+    put(boxes, which[found], slot[found], [v[found] for v in (x, y, *item[SIZE:])])
 
 
-def _remove(rng: random.Random, items: list[Any]) -> bool:
-    del items[rng.randrange(len(items))]
-    return bool(items)
+def _add(rng: np.random.Generator, boxes: Array, which: Array) -> None:
+    """The new item takes a random slot, and the one that was there the first free one."""
+    counts = _counts(boxes, which)
+    which, counts = which[counts < MAX_SCATTERED], counts[counts < MAX_SCATTERED]
+    shape, color = rng.integers(0, len(COLORS), (2, len(which)))
+    size = EXTENTS[rng.integers(0, len(EXTENTS), len(which))]
+    x, y, found = place(rng, boxes[:, which], size)
+    which, end = which[found], counts[found]
+    slot = _pick(rng, end + 1)
+    boxes[:, which, end] = boxes[:, which, slot]
+    put(boxes, which, slot, [v[found] for v in (x, y, size, shape, color)])
 
 
-_recolor = _of_item(lambda rng, item, others: replace(item, color=drawing.pick(rng, drawing.COLORS)))
-_reshape = _of_item(lambda rng, item, others: replace(item, shape=drawing.pick(rng, drawing.SHAPES)))
-_move = _of_item(lambda rng, item, others: drawing.place(rng, item.size, item.shape, item.color, others))
+def _remove(rng: np.random.Generator, boxes: Array, which: Array) -> None:
+    """The last item takes the free slot."""
+    counts = _counts(boxes, which)
+    which, counts = which[counts > 1], counts[counts > 1]
+    boxes[:, which, _pick(rng, counts)] = boxes[:, which, counts - 1]
+    boxes[:, which, counts - 1] = 0
 
-# None stands for `_swap_looks`. Repeated edits are more frequent; additions and removals balance.
-TOWER_EDITS = (None, *map(_of_tower, (_recolor_block, _recolor_block, _add_block, _remove, _swap_blocks)))
-SCATTER_EDITS = (None, _add, _remove, _recolor, _recolor, _reshape, _reshape, _of_item(_resize), _move, _move)
+
+# ---------------------------------------------------------------- towers
+
+
+def _of_tower(change: Callable[[np.random.Generator, Array, Array], tuple[Array, Array]]) -> Edit:
+    """`change` gets colours (box, MAX_BLOCKS) from the floor up and heights (box,), and returns them changed."""
+
+    def edit(rng: np.random.Generator, boxes: Array, which: Array) -> None:
+        heights = _counts(boxes, which)
+        colors, changed = change(rng, boxes[COLOR, which, :MAX_BLOCKS], heights)
+        possible = (changed >= 1) & (changed <= MAX_BLOCKS)
+        boxes[:, which[possible]] = towers(colors[possible], changed[possible])
+
+    return edit
+
+
+_LEVELS = np.arange(MAX_BLOCKS)
+
+
+def _add_block(rng: np.random.Generator, colors: Array, heights: Array) -> tuple[Array, Array]:
+    level, new = _pick(rng, heights + 1)[:, None], rng.integers(0, len(COLORS), (len(colors), 1), np.uint8)
+    lower = np.take_along_axis(colors, np.maximum(_LEVELS - (level < _LEVELS), 0), axis=1)
+    return np.where(level == _LEVELS, new, lower), heights + 1
+
+
+def _remove_block(rng: np.random.Generator, colors: Array, heights: Array) -> tuple[Array, Array]:
+    level = _pick(rng, heights)[:, None]
+    upper = np.minimum(_LEVELS + (level <= _LEVELS), MAX_BLOCKS - 1)
+    return np.take_along_axis(colors, upper, axis=1), heights - 1
+
+
+def _swap_blocks(rng: np.random.Generator, colors: Array, heights: Array) -> tuple[Array, Array]:
+    one, other = _pick(rng, heights)[:, None], _pick(rng, heights)[:, None]
+    source = np.where(one == _LEVELS, other, np.where(other == _LEVELS, one, _LEVELS))
+    return np.take_along_axis(colors, source, axis=1), heights
+
+
+_recolor, _reshape = _change_look(COLOR), _change_look(SHAPE)
+
+# Swapping looks comes in addition. Repeated edits are more frequent; additions and removals balance.
+TOWER_EDITS = (_recolor, _recolor, *map(_of_tower, (_add_block, _remove_block, _swap_blocks)))
+SCATTER_EDITS = (_add, _remove, _recolor, _recolor, _reshape, _reshape, _resize, _move, _move)

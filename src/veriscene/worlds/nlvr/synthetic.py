@@ -7,27 +7,30 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from veriscene import files
+from veriscene.config import LEVELS
 from veriscene.data import corpora
 from veriscene.errors import InputError
 from veriscene.language.notation import Statement
-from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.grammar import LEVELS, draw
+from veriscene.worlds.nlvr.grammar import draw
 from veriscene.worlds.nlvr.near_miss import labelled_scenes
 from veriscene.worlds.nlvr.wordings.wording import NUMBER_WORDS
 
 SPLITS = ("train", "dev", "test")
-FEWEST, MOST = 10, 1_000_000
+MIN_STATEMENTS, MAX_STATEMENTS = 10, 1_000_000
 DIRECTORIES = 50
-TRIES_PER_STATEMENT = 1000
+STATEMENTS_PER_BLOCK = 64  # drawn together, because evaluating few scenes at once is slow
+MAX_FAILED = 1000  # statements in a row that have no scenes or no room in their split
 
 Progress = Callable[[int, int], None]
 
 
 class Corpus(dict[str, list[Example]]):
-    """The examples of each split, and the statement of each presentation."""
+    """Holds the examples of each split, and the statement of each presentation."""
 
     def __init__(self, *, level: str, seed: int) -> None:
         super().__init__({split: [] for split in SPLITS})
@@ -36,29 +39,45 @@ class Corpus(dict[str, list[Example]]):
 
 
 def build(statements: int, seed: int, level: str = "full", progress: Progress | None = None) -> Corpus:
-    """A corpus of that many statements, each with two scenes where it is true and two near misses where it is false.
+    """Makes a corpus of that many statements, each with two scenes where it is true and two near misses.
 
     Deterministic given the arguments. Eight of ten statements are for training, one each for dev and test, and no
     text occurs in two splits. `progress` is called with the number of finished statements and their total.
     """
     if level not in LEVELS:
         raise InputError(f"unknown level {level!r}", allowed=f"choose from {', '.join(LEVELS)}")
-    if not FEWEST <= statements <= MOST:
-        raise InputError(f"cannot make {statements} statements", allowed=f"give a number from {FEWEST} to {MOST}")
-    rng = random.Random(seed)
+    if not MIN_STATEMENTS <= statements <= MAX_STATEMENTS:
+        raise InputError(
+            f"cannot make {statements} statements", allowed=f"give a number from {MIN_STATEMENTS} to {MAX_STATEMENTS}"
+        )
+    rng, scene_rng = random.Random(seed), np.random.default_rng(seed)
     corpus = Corpus(level=level, seed=seed)
     tenth = statements // 10
     room = {"train": statements - 2 * tenth, "dev": tenth, "test": tenth}
     split_of: dict[str, str] = {}  # equal texts go to the same split
-    for number in range(statements):
-        statement, split, scenes = _next(rng, level, room, split_of)
-        corpus.statements[split].append(statement)
-        corpus[split] += [
-            Example(f"{number}-{picture}", statement.text, scene, truth, directory=str(number % DIRECTORIES))
-            for picture, (scene, truth) in enumerate(scenes)
-        ]
-        if progress:
-            progress(number + 1, statements)
+    number = failed = 0
+    while number < statements:
+        drawn = [draw(rng, level) for _ in range(STATEMENTS_PER_BLOCK)]
+        for statement, scenes in zip(drawn, labelled_scenes(scene_rng, drawn), strict=True):
+            text = normalized(statement.text)
+            split = split_of.get(text) or rng.choices(SPLITS, [room[split] for split in SPLITS])[0]
+            if scenes is None or not room[split]:
+                failed += 1
+                continue
+            split_of[text] = split
+            room[split] -= 1
+            corpus.statements[split].append(statement)
+            corpus[split] += [
+                Example(f"{number}-{picture}", statement.text, scene, truth, directory=str(number % DIRECTORIES))
+                for picture, (scene, truth) in enumerate(scenes)
+            ]
+            number, failed = number + 1, 0
+            if progress:
+                progress(number, statements)
+            if number == statements:
+                break
+        if failed > MAX_FAILED:
+            raise InputError("the grammar has no more statements that fit", allowed="ask for fewer")
     return corpus
 
 
@@ -77,29 +96,18 @@ def write(folder: str | Path, corpus: Corpus) -> None:
             json.dumps({"sentence": statement.text, "kind": statement.kind, "program": statement.program.text}) + "\n"
             for statement in corpus.statements[split]
         )
-        files.write_text(folder / "programs" / f"{split}.jsonl", "".join(lines))
+        files.write_text(program_file(folder, split), "".join(lines))
+
+
+def program_file(folder: Path, split: str) -> Path:
+    """Returns the file with the programs of a split, which `--teacher` reads."""
+    return folder / "programs" / f"{split}.jsonl"
 
 
 def normalized(text: str) -> str:
-    """The text without differences in case, whitespace, full stop, digits and the spelling of colour."""
+    """Returns the text without differences in case, whitespace, full stop, digits and the spelling of colour."""
     words = text.lower().replace("colour", "color").removesuffix(".").split()
     return " ".join(_DIGITS.get(word, word) for word in words)
 
 
 _DIGITS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
-
-
-def _next(
-    rng: random.Random, level: str, room: dict[str, int], split_of: dict[str, str]
-) -> tuple[Statement, str, list[tuple[Scene, bool]]]:
-    """A statement with its scenes, for a split that has room for it."""
-    for _ in range(TRIES_PER_STATEMENT):
-        statement = draw(rng, level)
-        text = normalized(statement.text)
-        split = split_of.get(text) or rng.choices(SPLITS, [room[split] for split in SPLITS])[0]
-        scenes = labelled_scenes(rng, statement) if room[split] else None
-        if scenes:
-            split_of[text] = split
-            room[split] -= 1
-            return statement, split, scenes
-    raise InputError("the grammar has no more statements that fit", allowed="ask for fewer")

@@ -1,9 +1,8 @@
-"""Noun phrases for items ("small black square") and their attributes ("touching the wall", "on a blue block")."""
+"""Noun phrases for items ("small black square") and their neighbours ("on a blue block")."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from veriscene.worlds.nlvr.wordings.wording import Phrase, Things, Voice, Weighted, both
 
@@ -53,30 +52,27 @@ def of_either_color(voice: Voice) -> Things:
     return described(f"{one} or {other}", either, some_shape(voice), share=2 / 3)
 
 
-SCATTER_NOUNS: Weighted[Callable[[Voice], Things]] = (
-    (38, colored_shape),
-    (34, some_color),
-    (16, some_shape),
-    (8, sized),
-    (2, lambda voice: colored_shape(voice).that(Phrase("of medium size", SIZES["medium"]))),
-    (3, of_either_color),
-)
-
-
 def of_size(voice: Voice) -> Things:
     size = voice.one_of(*SIZES)
     return colored_shape(voice).that(Phrase(f"of {size} size", SIZES[size]))
 
 
 # More sizes than NLVR has: a model that rarely met them ignored them.
-BROAD_NOUNS: Weighted[Callable[[Voice], Things]] = (*SCATTER_NOUNS[:3], (20, sized), (6, of_size), SCATTER_NOUNS[-1])
+SCATTER_NOUNS: Weighted[Callable[[Voice], Things]] = (
+    (38, colored_shape),
+    (34, some_color),
+    (16, some_shape),
+    (20, sized),
+    (6, of_size),
+    (3, of_either_color),
+)
 
 
 def some_things(voice: Voice) -> Things:
     """A noun that fits some of the items."""
     if voice.kind == "tower":
         return some_color(voice)
-    return voice.weighted(*(BROAD_NOUNS if voice.broad else SCATTER_NOUNS))(voice)
+    return voice.weighted(*SCATTER_NOUNS)(voice)
 
 
 def some_things_alone(voice: Voice) -> Things:
@@ -85,7 +81,7 @@ def some_things_alone(voice: Voice) -> Things:
         return some_things(voice)
     color = voice.one_of(*COLORS)
     which = voice.one_of("that {is} not", "which {is} not")
-    named = voice.one_of(color, color, f"the {voice.color} {color}") if voice.broad else color
+    named = voice.one_of(color, color, f"the {voice.color} {color}")
     return anything(voice).that(Phrase(f"{which} {named}", f"not {COLORS[color]}", 2 / 3))
 
 
@@ -98,56 +94,6 @@ def different_things(voice: Voice, number: int) -> list[Things]:
         if not any(tests <= (other := set(known.meaning.split(" and "))) or other <= tests for known in chosen):
             chosen.append(things)
     return chosen
-
-
-@dataclass(frozen=True)
-class Place:
-    """A part of a box's border or of a tower: names, test, and the share of items there.
-
-    The test of a border has a placeholder for "closely_"; the names of a position in a tower have no article.
-    """
-
-    names: tuple[str, ...]
-    test: str
-    share: float = 0.4
-
-
-def _edge(share: float, names: str, side: str = "", part: str = "wall") -> Place:
-    return Place(tuple(names.split(", ")), f"is_{{}}touching_{part}(x{side and f', Side.{side}'})", share)
-
-
-PLACES: Weighted[Place] = (
-    (36, _edge(0.45, "the wall, a wall, the edge, an edge, any edge, the side, the side of the box, a wall of a box")),
-    (2, _edge(0.45, "the line of the box")),
-    (20, _edge(0.22, "the base, the bottom, the bottom of a box, the bottom edge, the bottom wall", "BOTTOM")),
-    (12, _edge(0.22, "the right wall, the right side, the right edge, right wall of a box", "RIGHT")),
-    (4, _edge(0.08, "the left wall, the left side, the left edge", "LEFT")),
-    (4, _edge(0.08, "the roof of a box, the roof, the top edge, the top wall", "TOP")),
-    (12, _edge(0.08, "a corner, the corner, a corner of a box, the corner of the box", part="corner")),
-)
-TOUCHING: Weighted[tuple[str, str]] = (
-    (60, ("touching", "")),
-    (26, ("closely touching", "closely_")),
-    (3, ("nearly touching", "closely_")),
-    (3, ("almost touching", "closely_")),
-    (3, ("attached to", "")),
-)
-
-
-def at_border(voice: Voice, of_a_box: bool = True) -> Phrase:
-    """As in "closely touching the bottom". `of_a_box` allows "of a box", which cannot follow "a box with"."""
-    place = voice.weighted(*PLACES)
-    verb, closely = voice.weighted(*TOUCHING)
-    names = [name for name in place.names if of_a_box or not name.endswith("of a box")]
-    return Phrase(f"{verb} {voice.one_of(*names)}", place.test.format(closely), place.share)
-
-
-def not_at_border(voice: Voice, of_a_box: bool = True) -> Phrase:
-    """As in "not touching any edge". Other verbs are redrawn: "not nearly touching" is unusual."""
-    at = at_border(voice, of_a_box)
-    while not at.words.startswith("touching"):
-        at = at_border(voice, of_a_box)
-    return Phrase(f"not {at.words}", f"not ({at.meaning})", 1 - at.share)
 
 
 def next_to(words: str, neighbours: str, things: Things, share: float = 0.5) -> Phrase:
@@ -191,22 +137,3 @@ def in_between(voice: Voice) -> Phrase:
     above, below = (f"exist({things.among(f'{side}(x)')})" for side in ("get_above", "get_below"))
     between = voice.one_of("between", "in between")
     return Phrase(f"{between} {voice.number(2)} {things.plural}", both(above, below), 0.1)
-
-
-# Positions in a tower.
-TOP = Place(("top",), "is_top(x)")
-BASE = Place(("base", "base", "bottom"), "is_bottom(x)")
-MIDDLE = Place(("middle",), "not is_top(x) and not is_bottom(x)", 0.25)
-
-
-def at_end(voice: Voice) -> Phrase:
-    """As in "at the base", of a tower mentioned before."""
-    position = voice.one_of(TOP, BASE)
-    return Phrase(f"at the {voice.one_of(*position.names)}", position.test, position.share)
-
-
-def at_tower_end(voice: Voice, preposition: str = "at") -> Phrase:
-    """As in "at the base of a tower", "as the base of a tower"."""
-    end = at_end(voice)
-    words = end.words.replace("at", preposition, 1)
-    return Phrase(f"{words} of a tower", f"x.box.is_tower() and {end.meaning}", end.share)

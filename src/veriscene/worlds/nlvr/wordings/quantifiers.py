@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from veriscene.worlds.nlvr.scene_drawing import SceneKind
-from veriscene.worlds.nlvr.wordings.wording import Phrase, Things, Voice, Weighted
+from veriscene.worlds.nlvr.kinds import SceneKind
+from veriscene.worlds.nlvr.wordings.wording import (
+    ALL_BOXES,
+    ALL_ITEMS,
+    ITEMS_OF_BOX,
+    ITEMS_OF_SAME_BOX,
+    Phrase,
+    Things,
+    Voice,
+    Weighted,
+)
 
-ALL_BOXES = "all_boxes"
-ALL_ITEMS = "all_items"
-ITEMS_OF_BOX = "b.all_items_in_box()"
-ITEMS_OF_SAME_BOX = "x.box.all_items_in_box()"
 LARGEST_NUMBER, LARGEST_SIMPLE_NUMBER = 9, 2
-MOST: Mapping[SceneKind, Mapping[str, int]] = {
+MAX_COUNT: Mapping[SceneKind, Mapping[str, int]] = {
     "tower": {ALL_BOXES: 3, ITEMS_OF_BOX: 4, ITEMS_OF_SAME_BOX: 4},
     "scatter": {ALL_BOXES: 3, ITEMS_OF_BOX: 7, ITEMS_OF_SAME_BOX: 7},
 }
@@ -43,9 +48,11 @@ EXACTLY = Quantifier("exactly {n} {things}", "count({all}) == {n}")
 ONLY = Quantifier("only {n} {things}", "count({all}) == {n}")
 AT_LEAST = Quantifier("at least {n} {things}", "count({all}) >= {n}")
 AT_MOST = Quantifier("at most {n} {things}", "count({all}) <= {n}")
+NOT_MORE_THAN = Quantifier("not more than {n} {things}", "count({all}) <= {n}")
+MORE_THAN = Quantifier("more than {n} {things}", "count({all}) > {n}")
+LESS_THAN = Quantifier("less than {n} {things}", "count({all}) < {n}", least=2)
 NUMBER_AT_MOST = Quantifier("{n} {things} at most", "count({all}) <= {n}")
 NO = Quantifier("no {things}", "not exist({all})", plural=False)
-NO_PLURAL = Quantifier("no {things}", "not exist({all})", plural=True)
 MULTIPLE = Quantifier("multiple {things}", "count({all}) >= 2", plural=True)
 MANY = Quantifier("many {things}", "count({all}) >= 3", plural=True)
 A_LOT_OF = Quantifier("a lot of {things}", "count({all}) >= 3", plural=True)
@@ -57,22 +64,28 @@ COUNTS: Weighted[Quantifier] = (
     (22, AT_LEAST),
     (7, ONLY),
     (6, AT_MOST),
-    (2, Quantifier("not more than {n} {things}", "count({all}) <= {n}")),
-    (5, Quantifier("more than {n} {things}", "count({all}) > {n}")),
-    (4, Quantifier("less than {n} {things}", "count({all}) < {n}", least=2)),
+    (2, NOT_MORE_THAN),
+    (5, MORE_THAN),
+    (4, LESS_THAN),
 )
-OF_ITEMS: Weighted[Quantifier] = (*COUNTS, (24, A), (8, NO), (3, NO_PLURAL))
+OF_ITEMS: Weighted[Quantifier] = (
+    *((34, A), (24, EXACTLY), (18, NUMBER), (14, AT_LEAST), (7, NO), (4, ONLY), (2, AT_MOST)),
+    *((2, MORE_THAN), (1, LESS_THAN), (2, replace(NO, plural=True))),
+)
 OF_BOXES: Weighted[Quantifier] = (
-    (60, A),
-    (22, NUMBER),
-    (16, AT_LEAST),
-    (14, EXACTLY),
-    (7, ONLY),
-    (7, NO),
-    (2, AT_MOST),
+    *((100, A), (28, NUMBER), (14, AT_LEAST), (7, EXACTLY), (4, ONLY), (3, NO), (1, AT_MOST), (1, NOT_MORE_THAN)),
 )
 INSIDE: Weighted[Quantifier] = (*COUNTS, (26, A), (2, MULTIPLE), (1, MANY), (1, A_LOT_OF))
 NUMBER_INSIDE: Weighted[Quantifier] = (*COUNTS, (2, NUMBER_AT_MOST), (2, MULTIPLE), (3, A_SINGLE))
+FEW: Weighted[Quantifier] = (
+    *((8, A), (5, AT_LEAST), (5, NUMBER), (3, EXACTLY), (2, ONLY), (1, MORE_THAN), (1, A_LOT_OF)),
+)
+TOTALS: Weighted[Quantifier] = (
+    *((24, NUMBER), (16, EXACTLY), (8, ONLY), (5, AT_LEAST), (2, replace(NUMBER_AT_MOST, least=2)), (2, AT_MOST)),
+    *((4, MULTIPLE), (1, A_LOT_OF), (1, MANY)),
+    (1, Quantifier("{n} or more {things}", "count({all}) >= {n}", least=2)),
+    (2, MORE_THAN),
+)
 SIMPLE: Weighted[Quantifier] = ((4, A), (3, AT_LEAST), (2, NO))
 SIMPLE_INSIDE: Weighted[Quantifier] = ((3, A), (1, AT_LEAST))
 
@@ -87,7 +100,7 @@ def quantified(voice: Voice, things: Things, where: str, quantifiers: Weighted[Q
     largest = LARGEST_SIMPLE_NUMBER if voice.simple else LARGEST_NUMBER
     lowest = min(max(least, math.floor(usual * 0.6)), largest)
     number = voice.rng.randint(lowest, min(max(lowest, math.ceil(usual * 1.4)), largest))
-    if voice.broad:
+    if not voice.simple:
         number = max(least, _natural_number(voice, quantifier, number, where))
     plural = number > 1 if quantifier.plural is None else quantifier.plural
     words = quantifier.words.format(n=voice.number(number), things=things.plural if plural else things.singular)
@@ -100,4 +113,4 @@ def _natural_number(voice: Voice, quantifier: Quantifier, number: int, where: st
         return voice.weighted((55, 1), (30, 2), (4, 3))
     if quantifier in (AT_LEAST, ONLY) and voice.chance(0.5):
         return 1
-    return number + (number < MOST[voice.kind].get(where, LARGEST_NUMBER) and voice.chance(0.2))
+    return number + (number < MAX_COUNT[voice.kind].get(where, LARGEST_NUMBER) and voice.chance(0.2))

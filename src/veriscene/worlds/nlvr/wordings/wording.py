@@ -12,12 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from veriscene.worlds.nlvr.scene_drawing import SceneKind
+from veriscene.worlds.nlvr.kinds import SceneKind
 
 Option = TypeVar("Option")
 Weighted = Sequence[tuple[int, Option]]
 
 NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+# The collections that programs ask about. ITEMS_OF_BOX belongs to the box `b`, ITEMS_OF_SAME_BOX to the item `x`.
+ALL_BOXES, ALL_ITEMS = "all_boxes", "all_items"
+ITEMS_OF_BOX, ITEMS_OF_SAME_BOX = "b.all_items_in_box()", "x.box.all_items_in_box()"
 
 # Words in braces agree in number with the subject of the phrase.
 SINGULAR = {"is": "is", "has": "has", "contains": "contains", "it": "it", "its": "its"}
@@ -30,7 +34,7 @@ PLURAL |= {"circle": "circles", "square": "squares", "triangle": "triangles"}
 class Voice:
     """The random generator and the word choices of one statement.
 
-    Digits and number words are not mixed, unless by a `mixed` voice. A `broad` voice uses a wider range of numbers.
+    Digits and number words are not mixed, unless by a `mixed` voice. A `simple` voice uses few quantifiers and numbers.
     """
 
     rng: random.Random
@@ -42,13 +46,17 @@ class Voice:
     color: str = "color"
     simple: bool = False
     mixed: bool = False
-    broad: bool = False
 
     def one_of(self, *options: Option) -> Option:
         return options[int(self.rng.random() * len(options))]
 
     def weighted(self, *options: tuple[int, Option]) -> Option:
         return self.rng.choices(options, [weight for weight, _ in options])[0][1]
+
+    def phrase(self, *options: tuple[int, str, str]) -> Phrase:
+        """One of several wordings, each given as weight, words and meaning."""
+        _, words, meaning = self.rng.choices(options, [option[0] for option in options])[0]
+        return Phrase(words, meaning)
 
     def two_of(self, *options: Option) -> tuple[Option, Option]:
         """Two different options, in random order."""
@@ -118,3 +126,24 @@ class Things:
 
 def both(*meanings: str) -> str:
     return " and ".join(meaning for meaning in meanings if meaning)
+
+
+def those(test: str, where: str = ITEMS_OF_BOX) -> str:
+    """The items of a collection that pass a test."""
+    return f"filter_obj({where}, lambda x: {test})"
+
+
+def exists(test: str, where: str = ITEMS_OF_BOX) -> str:
+    return f"exist({those(test, where)})"
+
+
+def number_of(test: str, where: str = ITEMS_OF_BOX) -> str:
+    return f"count({those(test, where)})"
+
+
+def every(test: str, where: str = ITEMS_OF_BOX) -> str:
+    return f"All({where}, lambda x: {test})"
+
+
+def some_box(test: str) -> str:
+    return f"exist(filter_obj(all_boxes, lambda b: {test}))"

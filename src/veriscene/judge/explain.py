@@ -1,0 +1,263 @@
+"""Why a judge says what it says: its verdict, the order and attention behind it, and what would change it.
+
+What would change a verdict are the fewest edits of the scene that flip it, found by judging edited scenes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import log
+from typing import Any
+
+from veriscene.data.encoder import Input
+from veriscene.errors import InputError
+from veriscene.judge.judge import STREAM_BATCH, EyesJudge, Judge, Question, Verdict, checked
+from veriscene.world import drawing as render
+from veriscene.world import moves as scene_moves
+from veriscene.world.edit import Edit as Edit
+from veriscene.world.edit import name as item_name
+from veriscene.world.scene import BOX_EXTENT, Box, Item, Scene, scene_to_json
+from veriscene.worlds.nlvr import decode
+from veriscene.worlds.nlvr.raster import WIDTH
+
+WORDS_SHOWN = 3  # per box: those that attend most to one item
+BETWEEN = 10  # pixels between two scenes
+# How much of a change an edit is, the smallest first; among moves, the shortest.
+COST = {"recolor": 0, "reshape": 1, "resize": 2, "move": 3, "remove": 4, "add": 5}
+CLEAR = 0.1  # A flip whose probability is this far from 0.5 is preferred to smaller but closer ones.
+CANDIDATES_PER_JUDGEMENT = 16  # scenes with several edits that are compared by what is expected of them, per judgement
+_Shown = tuple[frozenset[Item], ...]  # what a scene shows, whatever the order of its items
+
+
+@dataclass(frozen=True)
+class Flip:
+    scene: Scene  # after the edits
+    edits: tuple[Edit, ...]  # one after the other; each refers to the scene that those before it lead to
+    verdict: Verdict  # on the edited scene
+
+    @property
+    def text(self) -> str:
+        return ", then ".join(edit.text for edit in self.edits)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "scene": scene_to_json(self.scene),
+            "edits": [edit.to_json() for edit in self.edits],
+            "verdict": self.verdict.to_json(),
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True)
+class Search:
+    """A flip has as few edits as any that `scene_moves` knows.
+
+    Without a flip, `complete` says that there is none with up to `most_edits`; otherwise the judgements were used up.
+    """
+
+    flip: Flip | None
+    judgements: int
+    complete: bool
+    verdict: Verdict  # on the scene as it is
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict with its attention, what would change it, and how much was searched."""
+        return {
+            "verdict": self.verdict.to_json(attention=True),
+            "counterfactual": None if self.flip is None else self.flip.to_json(),
+            "searched": {"judgements": self.judgements, "complete": self.complete},
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    scene: Scene  # that was judged; of a picture, what was seen in it
+    search: Search
+    reads_items: bool  # otherwise order and attention, if any, are not about items
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns what the service does: `verdict`, `counterfactual`, `searched`, and the `scene` they refer to."""
+        return {**self.search.to_json(), "scene": scene_to_json(self.scene)}
+
+    @property
+    def text(self) -> str:
+        """Plain English, in several lines."""
+        boxes = [line for number, box in enumerate(self.scene.boxes) for line in self._box(number, box)]
+        return "\n".join([_said(self.search.verdict.probability), *boxes, self._counterfactual()])
+
+    @property
+    def svg(self) -> str:
+        """The scene with the order in which it was read and, below it, the scene after the edits."""
+        scenes = [render.svg(self.scene, self.search.verdict.order if self.reads_items else None)]
+        if self.search.flip is not None:
+            scenes.append(render.svg(self.search.flip.scene))
+        step = BOX_EXTENT + BETWEEN
+        placed = (f'<g transform="translate(0 {step * row})">{scene}</g>' for row, scene in enumerate(scenes))
+        height = step * len(scenes) - BETWEEN
+        return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}">{"".join(placed)}</svg>'
+
+    def _box(self, number: int, box: Box) -> Iterator[str]:
+        verdict, names = self.search.verdict, [item_name(item, box.items) for item in box.items]
+        facts = [] if verdict.per_box is None else [f"{verdict.per_box[number]:.3f}"]
+        if self.reads_items and verdict.order is not None:
+            how = "in the order chosen" if verdict.order_is_chosen else "as they came"
+            facts.append(f"items {how}: {', '.join(names[index] for index in verdict.order[number])}")
+        yield f"  box {number + 1}: {', '.join(facts)}" if facts else f"  box {number + 1}"
+        attention = verdict.attention
+        # A single item has all the attention of every word.
+        if self.reads_items and attention is not None and attention.words_to_items is not None and len(names) > 1:
+            rows = zip(attention.words, attention.words_to_items[number], strict=True)
+            strongest = [(max(row), word, names[row.index(max(row))]) for word, row in rows if word.isalnum()]
+            strongest.sort(key=lambda found: -found[0])
+            shown = (f'"{word}" to the {item} ({weight:.2f})' for weight, word, item in strongest[:WORDS_SHOWN])
+            yield f"    attention: {', '.join(shown)}"
+
+    def _counterfactual(self) -> str:
+        search = self.search
+        if search.flip is not None:
+            return f"{_said(search.flip.verdict.probability)} if you {search.flip.text}"
+        if search.complete:
+            return f"none of the edits changes the verdict (judgements: {search.judgements:,})"
+        return f"nothing that would change the verdict was found (judgements: {search.judgements:,})"
+
+
+def explain(
+    judge: Judge,
+    question: Question,
+    *,
+    most_edits: int = 2,
+    most_judgements: int = 1000,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Explanation:
+    """Judges the question and searches for the fewest edits that flip the verdict (`find_flip`).
+
+    Of a picture, the scene that is seen in it is explained. Raises InputError if no scene can be seen.
+    """
+    question = judge.prepare(question)
+    if isinstance(judge, EyesJudge):
+        (scene,) = judge.see([question])
+        if isinstance(scene, InputError):
+            raise scene
+        question, judge = Question(question.statement, scene), judge.judge
+    elif question.picture is not None:
+        question = Question(question.statement, decode.scene(question.picture))
+    assert question.scene is not None
+    search = find_flip(judge, question, most_edits=most_edits, most_judgements=most_judgements, progress=progress)
+    return Explanation(question.scene, search, Input.ITEMS in judge.encoder.inputs)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    scene: Scene
+    edits: tuple[Edit, ...]
+    gain: float  # in log odds, towards the other verdict: measured if judged, else the sum of its edits' own gains
+
+    @property
+    def cost(self) -> int:
+        return sum(COST[edit.kind] for edit in self.edits)
+
+
+def find_flip(
+    judge: Judge,
+    question: Question,
+    *,
+    most_edits: int = 2,
+    most_judgements: int = 1000,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Search:
+    """Searches breadth first: scenes with n + 1 edits are judged only if all those with n edits leave the verdict.
+
+    Single edits are judged from the smallest change to the largest, several edits from the most promising on. The
+    search ends with the first group that has a clear flip. The result is the same each time.
+    """
+    if question.scene is None:
+        raise InputError("has no scene to edit", where="question", allowed="give a scene, not a picture")
+    for name, value in (("most_edits", most_edits), ("most_judgements", most_judgements)):
+        if value < 1:
+            raise InputError(f"{name}={value}", allowed="it must be at least 1")
+    verdict, judged = judge(question), 1
+    towards_flip = -1 if verdict.verdict else 1
+    seen, gains = {_key(question.scene)}, dict[Edit, float]()
+    parents = [_Candidate(question.scene, (), 0.0)]
+    for size in range(1, most_edits + 1):
+        candidates, are_all = _expand(parents, gains, seen, most=most_judgements - judged)
+        parents, flips = [], list[Flip]()
+        for group in _by_cost(candidates) if size == 1 else _by_gain(candidates):
+            asked = group[: most_judgements - judged]
+            verdicts = judge.stream(Question(question.statement, candidate.scene) for candidate in asked)
+            for candidate, found in zip(asked, map(checked, verdicts), strict=True):
+                gain = towards_flip * (_log_odds(found) - _log_odds(verdict))
+                parents.append(replace(candidate, gain=gain))
+                if found.verdict != verdict.verdict:
+                    flips.append(Flip(candidate.scene, candidate.edits, found))
+            judged += len(asked)
+            progress(judged, most_judgements)
+            if any(_clarity(flip) >= CLEAR for flip in flips):
+                break
+        if flips:
+            return Search(min(flips, key=_preference), judged, True, verdict)
+        if not are_all or len(parents) < len(candidates):
+            return Search(None, judged, False, verdict)
+        if size == 1:
+            gains = {candidate.edits[0]: candidate.gain for candidate in parents}
+        parents.sort(key=lambda candidate: -candidate.gain)
+    return Search(None, judged, True, verdict)
+
+
+def _expand(
+    parents: Sequence[_Candidate], gains: Mapping[Edit, float], seen: set[_Shown], *, most: int
+) -> tuple[list[_Candidate], bool]:
+    """The scenes one edit away from the parents and not seen before, and whether these are all of them: parents are
+    left out when there are many more candidates than the judgements that can be afforded."""
+    found: list[_Candidate] = []
+    for parent in parents:
+        if len(found) >= CANDIDATES_PER_JUDGEMENT * most:
+            return found, False
+        for edit, scene in scene_moves.edits(parent.scene):
+            key = _key(scene)
+            if key not in seen:
+                seen.add(key)
+                found.append(_Candidate(scene, (*parent.edits, edit), parent.gain + gains.get(edit, 0.0)))
+    return found, True
+
+
+def _by_cost(candidates: list[_Candidate]) -> Iterator[list[_Candidate]]:
+    for _, group in groupby(sorted(candidates, key=lambda candidate: candidate.cost), lambda candidate: candidate.cost):
+        yield list(group)
+
+
+def _by_gain(candidates: list[_Candidate]) -> Iterator[list[_Candidate]]:
+    ranked = sorted(candidates, key=lambda candidate: (-candidate.gain, candidate.cost))
+    for start in range(0, len(ranked), STREAM_BATCH):
+        yield ranked[start : start + STREAM_BATCH]
+
+
+def _key(scene: Scene) -> _Shown:
+    return tuple(frozenset(box.items) for box in scene.boxes)
+
+
+def _log_odds(verdict: Verdict) -> float:
+    probability = min(max(verdict.probability, 1e-12), 1 - 1e-12)
+    return log(probability / (1 - probability))
+
+
+def _clarity(flip: Flip) -> float:
+    return abs(flip.verdict.probability - 0.5)
+
+
+def _preference(flip: Flip) -> tuple[bool, int, int, float]:
+    """Clear flips first, then the smallest change, then the clearest."""
+    cost = sum(COST[edit.kind] for edit in flip.edits)
+    return _clarity(flip) < CLEAR, cost, sum(map(_distance, flip.edits)), -_clarity(flip)
+
+
+def _distance(edit: Edit) -> int:
+    if edit.before is None or edit.after is None or edit.kind != "move":
+        return 0
+    return abs(edit.after.x - edit.before.x) + abs(edit.after.y - edit.before.y)
+
+
+def _said(probability: float) -> str:
+    return f"{'true' if probability > 0.5 else 'false'} (probability {probability:.3f})"

@@ -1,1 +1,0 @@
-"""CPU inference with ONNX Runtime."""

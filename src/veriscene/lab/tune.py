@@ -1,0 +1,283 @@
+"""Hyperparameter search: a thin layer over optuna, whose study (study.db) is the only state of a search.
+
+Every trial is an ordinary run, in trial-NNN of the search's folder. Several commands may work on one folder at the same
+time; optuna's storage keeps their trials apart.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import optuna
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import Trial, TrialState
+from sqlalchemy.exc import SQLAlchemyError
+
+from veriscene import files, models
+from veriscene.config import Config, changes_between, flat, train_command, written
+from veriscene.errors import InputError
+from veriscene.judge.checkpoint import BEST
+from veriscene.models.settings import with_effect
+from veriscene.output import clock
+from veriscene.training.distributed import Machine
+from veriscene.training.log import LogLine
+from veriscene.training.spec import Spec
+from veriscene.training.train import LAST, train
+
+# The settings that the paper does not report and that accuracy depends on most.
+DEFAULT_SPACE = (
+    "training.learning_rate=3e-4:4e-3:log",
+    "training.batch=64,128,256,512",
+    "training.label_smoothing=0:0.2",
+    "training.weight_decay=1e-2:1:log",
+    "training.r_drop=0,1,2,4",
+    "model.dropout=0:0.6",
+    "model.forget_bias=0,1",
+    "model.coordinates=corner,contact",
+    "model.penalty=1:100.0:log",
+    "data.order=random,file,sorted",
+    "data.word_dropout=0:0.2",
+)
+FORMS = "section.key=low:high, section.key=low:high:log or section.key=a,b,c"
+STUDY, BEST_TRIAL = "study.db", "best.json"
+SEARCH = "search"  # a user attribute of the study
+MAX_FAILURES = 3  # in a row: then the settings are not the cause
+# Trials are compared at this many evenly spaced marks, since batch sizes differ and so do the steps of dev scores. Some
+# of these models leave their initial plateau late, so none is pruned in its first half.
+MARKS, FIRST_PRUNED_MARK, TRIALS_BEFORE_PRUNING = 20, 10, 4
+COUNTED = (TrialState.COMPLETE, TrialState.PRUNED)
+
+Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the trials of a search have in common, and the values that differ between them."""
+
+    preset: str
+    data: Path
+    changes: Sequence[str]  # of the preset, for all trials
+    space: Mapping[str, Distribution]  # by section.key
+    programs: Sequence[Path] = ()  # files that a teacher teaches from
+
+    @classmethod
+    def plan(
+        cls, preset: str, data: Path, *, changes: Sequence[str], space: Sequence[str], programs: Sequence[Path] = ()
+    ) -> Search:
+        """Raises InputError unless every value of the space gives a configuration that can be trained."""
+        values = read_space(space, preset=preset, changes=changes, programs=programs)
+        if "training.batch" in values:
+            # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
+            changes = [*changes, "training.evaluate_every=0"]
+        return cls(preset, data, changes, values, programs)
+
+    def config(self, values: Mapping[str, Any]) -> Config:
+        """Returns the configuration of a trial. Floats are rounded to three digits, which are short enough to type."""
+        changes = list(self.changes)
+        for key, value in values.items():
+            allowed = self.space[key]
+            if isinstance(allowed, FloatDistribution):
+                value = min(max(float(f"{value:.3g}"), allowed.low), allowed.high)
+            changes.append(f"{key}={written(value)}")
+        return _configured(self.preset, changes)
+
+    def spec(self, values: Mapping[str, Any]) -> Spec:
+        """Returns what a trial with these values trains."""
+        programs = tuple(path.resolve() for path in self.programs)
+        return Spec(self.config(values), corpus=self.data.resolve(), programs=programs, preset=self.preset)
+
+    def command(self, values: Mapping[str, Any]) -> str:
+        """Writes the command that trains the same model as a trial with these values."""
+        config, options = self.config(values), [part for path in self.programs for part in ("--teacher", str(path))]
+        changes = changes_between(models.load_preset(self.preset), config)
+        kept = with_effect(changes, config.model, corpus_given=True, taught=_is_taught(config, self.programs))
+        return train_command(self.preset, kept, data=str(self.data), options=options)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns all that must be the same for trials to be comparable."""
+        space = {f"--space {key}": repr(self.space[key]) for key in sorted(self.space)}
+        return {"preset": self.preset, "digest": self.spec({}).digest(), **flat(self.config({})), **space}
+
+
+def read_space(
+    lines: Sequence[str], *, preset: str, changes: Sequence[str], programs: Sequence[Path] = ()
+) -> dict[str, Distribution]:
+    """Reads `lines`, or else the default space without settings that are fixed or have no effect.
+
+    Raises InputError unless every bound and every choice gives a valid configuration.
+    """
+    config = _configured(preset, changes)
+    taught = _is_taught(config, programs) or any(line.startswith("teacher.statements=") for line in lines)
+    settings, fixed = flat(config), {change.partition("=")[0].strip() for change in changes}
+    space: dict[str, Distribution] = {}
+    for line in lines or DEFAULT_SPACE:
+        key, _, values = (part.strip() for part in line.partition("="))
+        is_idle = key in settings and not models.has_effect(config.model, key, corpus_given=True, taught=taught)
+        if not lines and (key not in settings or key in fixed or is_idle):
+            continue
+        try:
+            if not values or "." not in key:
+                raise InputError("not a search range", allowed=f"use {FORMS}")
+            if key in fixed or key in space:
+                raise InputError(f"{key} is given twice", allowed="search it or fix it, once")
+            if is_idle:
+                without = "without a teacher" if key.startswith("teacher.") else f"on {config.model.name}"
+                raise InputError(f"{key} has no effect {without}")
+            space[key] = _distribution(key, values, preset, changes)
+        except InputError as error:
+            raise error.at(f"--space {line}") from None
+    if not space:
+        raise InputError("every setting of the default space is fixed", where="--space", allowed=f"use {FORMS}")
+    return space
+
+
+def _distribution(key: str, values: str, preset: str, changes: Sequence[str]) -> Distribution:
+    def read(text: str) -> Any:
+        """Lets the configuration check the value, and convert it to its setting's type."""
+        return flat(_configured(preset, [*changes, f"{key}={text.strip()}"]))[key]
+
+    if ":" not in values:
+        choices = [read(text) for text in values.split(",")]
+        if len(choices) < 2:
+            raise InputError("only one value", allowed=f"fix it with --set, or use {FORMS}")
+        return CategoricalDistribution(choices)
+    low, high, *rest = values.split(":")
+    low, high = read(low), read(high)
+    if type(low) not in (int, float) or rest not in ([], ["log"]):
+        raise InputError("not a range of numbers", allowed=f"use {FORMS}")
+    try:
+        return (IntDistribution if isinstance(low, int) else FloatDistribution)(low, high, log=bool(rest))
+    except ValueError as error:  # for example, the lower end is above the upper one
+        raise InputError(str(error).partition("\n")[0]) from None
+
+
+def _configured(preset: str, changes: Sequence[str]) -> Config:
+    config = models.load_preset(preset, changes)
+    models.check(config.model)
+    return config
+
+
+def _is_taught(config: Config, programs: Sequence[Path]) -> bool:
+    return bool(programs or config.teacher.statements)
+
+
+def tune(search: Search, *, folder: Path, trials: int, machine: Machine) -> dict[str, Any]:
+    """Continues the study in `folder` until it has `trials` finished trials; returns the content of best.json.
+
+    Failed and interrupted trials do not count. Ctrl-C raises KeyboardInterrupt, and the third failure in a row its own
+    exception. Raises InputError if the folder holds another search.
+    """
+    study, failures, say = open_study(folder, search), 0, machine.output.say
+    started, before = time.monotonic(), len(study.get_trials(states=COUNTED))
+    while (finished := len(study.get_trials(states=COUNTED))) < trials:
+        trial = study.ask(fixed_distributions=dict(search.space))
+        own = folder / f"trial-{trial.number:03}"
+        say(f"{own.name}: {search.command(trial.params)}")
+        try:
+            how = _train_trial(study, trial, search, own, machine)
+            failures = 0
+        except BaseException as error:  # out of memory, a full disk: this trial failed, the search continues
+            study.tell(trial, state=TrialState.FAIL)
+            shutil.rmtree(own, ignore_errors=True)
+            failures += 1
+            if not isinstance(error, Exception) or failures == MAX_FAILURES:
+                raise
+            how = f"failed: {type(error).__name__}: {error}".partition("\n")[0]
+        best, finished = _keep_best(study, search, folder), len(study.get_trials(states=COUNTED))
+        left = clock((time.monotonic() - started) / max(1, finished - before) * max(0, trials - finished))
+        known = f", best {best['dev_accuracy']:.1%} ({Path(best['run']).name})" if best else ""
+        say(f"{own.name}: {how}{known}; {finished} of {trials}, {left} left")
+    if (best := _keep_best(study, search, folder)) is None:
+        raise InputError("no trial was trained to its end", where=folder, allowed="try more trials, or other values")
+    return best
+
+
+def open_study(folder: Path, search: Search) -> optuna.Study:
+    """Opens or creates the study; raises InputError if it is damaged or belongs to another search."""
+    if not (folder / STUDY).exists():
+        files.check_empty(folder, hint="it is not a study, so choose another folder with --out")
+        folder.mkdir(parents=True, exist_ok=True)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    pruner = optuna.pruners.MedianPruner(TRIALS_BEFORE_PRUNING, FIRST_PRUNED_MARK, n_min_trials=TRIALS_BEFORE_PRUNING)
+    try:
+        study = optuna.create_study(
+            storage=f"sqlite:///{folder / STUDY}",
+            study_name="tune",
+            direction="maximize",
+            load_if_exists=True,
+            pruner=pruner,
+        )
+        trials, now = len(study.trials), json.loads(json.dumps(search.to_json()))
+    except (SQLAlchemyError, RuntimeError) as error:
+        what = str(error).partition("\n")[0]
+        raise InputError(f"damaged ({what})", where=folder / STUDY, allowed="start again in another --out") from None
+    before = study.user_attrs.get(SEARCH) or now
+    for key in sorted(before.keys() | now.keys()):
+        if before.get(key) != now.get(key):
+            what = f"this study was started with {key}={before.get(key)}, not {now.get(key)}"
+            allowed = "continue with the same, or choose another folder with --out"
+            raise InputError(what, where=folder, allowed=allowed)
+    study.set_user_attr(SEARCH, now)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        # A generator with one seed for the whole study would repeat its first settings with each command.
+        seed = (search.config({}).training.seed * 1_000_003 + trials) % 2**32
+        study.sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
+    return study
+
+
+def _train_trial(study: optuna.Study, trial: Trial, search: Search, folder: Path, machine: Machine) -> str:
+    """Trains one run and tells optuna its best dev accuracy; returns the outcome in words. Ctrl-C raises
+    KeyboardInterrupt."""
+    spec, pruned, last_mark = search.spec(trial.params), False, -1
+    settings = spec.config.training
+
+    def should_prune(line: LogLine) -> bool:
+        nonlocal pruned, last_mark
+        limit = 60 * settings.minutes
+        share = max(line.epoch / settings.epochs, line.seconds / limit if limit else 0.0)
+        mark = int(min(1.0, share) * MARKS)
+        if last_mark < mark < MARKS:
+            last_mark = mark
+            trial.report(line.dev_accuracy, mark)
+            pruned = trial.should_prune()
+        return pruned
+
+    if search.to_json() != study.user_attrs[SEARCH]:
+        raise InputError("the data has changed since the search began", where=search.data)
+    outcome = train(spec, folder, stop_after=should_prune, machine=machine)
+    if outcome.interrupted or outcome.asked_to_stop:
+        raise KeyboardInterrupt
+    if pruned:
+        study.tell(trial, state=TrialState.PRUNED)
+        return "pruned"
+    study.tell(trial, outcome.best_accuracy)
+    return f"dev {outcome.best_accuracy:.1%}"
+
+
+def _keep_best(study: optuna.Study, search: Search, folder: Path) -> dict[str, Any] | None:
+    """Removes the weights of all finished trials but the best complete one, and writes best.json."""
+    complete = study.get_trials(states=[TrialState.COMPLETE])
+    best = max(complete, key=lambda trial: trial.value or 0.0, default=None)
+    for trial in study.get_trials(states=COUNTED):
+        if best is None or trial.number != best.number:
+            for weights in (BEST, LAST):
+                shutil.rmtree(folder / f"trial-{trial.number:03}" / weights, ignore_errors=True)
+    if best is None:
+        return None
+    found = {
+        "dev_accuracy": best.value,
+        "trial": best.number,
+        "settings": {key: flat(search.config(best.params))[key] for key in best.params},
+        "command": search.command(best.params),
+        "run": str(folder / f"trial-{best.number:03}"),
+    }
+    files.write_text(folder / BEST_TRIAL, json.dumps(found, indent=1) + "\n")
+    return found

@@ -1,1 +1,0 @@
-"""Random NLVR scenes in bulk."""

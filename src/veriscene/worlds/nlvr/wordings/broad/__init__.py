@@ -1,1 +1,0 @@
-"""The level "broad": what NLVR's writers say beyond the level "full", and how they say it."""
