@@ -110,9 +110,8 @@ def evaluate(
 
 def _load(model: str, *, eyes: bool) -> tuple[Accelerator, Judge]:
     from veriscene.judge import ONNX, load
-    from veriscene.training.distributed import make_accelerator
 
-    accelerator = make_accelerator()
+    accelerator = output.make_machine().accelerator
     return accelerator, load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device), eyes=eyes)
 
 

@@ -21,7 +21,7 @@ from veriscene.data.encoder import Encoder, Input, ItemOrder, in_reading_order
 from veriscene.data.typing_errors import mistype_words
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError
-from veriscene.models.base import Progress, silent
+from veriscene.output import Progress, silent
 from veriscene.world import corpus
 from veriscene.world.examples import Example
 from veriscene.world.schema import World

@@ -27,14 +27,14 @@ from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights
 from veriscene.models.vision.eyes import Eyes, resized
+from veriscene.output import clock
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import EMA
-from veriscene.training.progress import clock
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr import raster
 from veriscene.worlds.nlvr.distort import DISTORTIONS, random_distortion
-from veriscene.worlds.nlvr.raster import Pixels
 from veriscene.worlds.nlvr.looks import BOXES, MAX_ITEMS, WORLD, Color, Size
+from veriscene.worlds.nlvr.raster import Pixels
 from veriscene.worlds.nlvr.scene_drawing import draw_scenes, scatter
 
 RENDERED_BACKBONE = "resnet50-rendered"

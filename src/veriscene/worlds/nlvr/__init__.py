@@ -6,7 +6,7 @@ These functions are the abilities that worlds.ability finds. They import what th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from veriscene.worlds.nlvr.looks import WORLD as WORLD
@@ -165,3 +165,10 @@ def decode_file(path: Path) -> Scene:
     from veriscene.worlds.nlvr.pictures import decode_file as decoded
 
     return decoded(path)
+
+
+def make_corpus(folder: Path, statements: int, *, seed: int, level: str, progress: Callable[[int, int], None]) -> None:
+    """Writes a synthetic corpus, drawn from the grammar, to a folder."""
+    from veriscene.worlds.nlvr import synthetic
+
+    synthetic.write(folder, synthetic.build(statements, seed=seed, level=level, progress=progress))
