@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from veriscene.language.notation import read_programs
 
 import veriscene
 from veriscene import files
 from veriscene.judge.explain import Search, find_flip
 from veriscene.judge.judge import Judge, Question
-from veriscene.language.notation import read_programs
 from veriscene.language.program import Program
 from veriscene.world import moves as scene_moves
 from veriscene.worlds.nlvr import corpus as nlvr

@@ -16,6 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from veriscene.language.notation import read_programs
+
 from veriscene.language.program import Program
 from veriscene.world.scene import Box, Scene
 from veriscene.worlds.nlvr import corpus as nlvr

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from veriscene.language.types import Kind, Many
+
 from veriscene.language import expression as tree
 from veriscene.language.expression import Expression
-from veriscene.language.types import Kind, Many
 
 _LOOKS = re.compile(
     r"(is|filter|query|equal|all_same|get_set)_(yellow|black|blue|square|circle|triangle|small|medium|big)"

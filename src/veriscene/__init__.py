@@ -31,7 +31,6 @@ __all__ = [
     "list_checkpoints",
     "list_models",
     "load",
-
 ]
 
 

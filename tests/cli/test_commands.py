@@ -80,9 +80,11 @@ def test_predict_on_a_scene_and_on_lines_agree(place: Path) -> None:
     question = ("--statement", examples[0].statement, "--scene", "scene.json")
     one = json.loads(veriscene("predict", "model", *question, "--json", cwd=place).stdout)
     lines = (place / "corpus/dev/dev.json").read_text()
-    many = veriscene("predict", "model", cwd=place, stdin=lines + "nonsense\n")
-    assert many.returncode == 1 and many.stderr.startswith("veriscene: standard input, line 11: ")
+    first, rest = lines.split("\n", 1)
+    many = veriscene("predict", "model", cwd=place, stdin=f"{first}\nnonsense\n{rest}")
+    assert many.returncode == 1 and many.stderr.startswith("veriscene: standard input, line 2: ")
     answers = [json.loads(line) for line in many.stdout.splitlines()]
+    assert list(answers.pop(1)) == ["error"]
     assert [answer.pop("identifier") for answer in answers] == [example.identifier for example in examples]
     assert one.keys() == answers[0].keys() == {"probability", "verdict", "per_box", "order", "unknown_words"}
     assert one["probability"] == pytest.approx(answers[0]["probability"], abs=1e-6)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from veriscene.data.batch import Batch, required
-from veriscene.data.items import item_features
 from veriscene.data.vocabulary import Vocabulary
-from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
+from veriscene.world.scene import Box, Item, Scene
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD, Color, Shape, Size, make_item
 
 WORDS = ("there", "is", "a", "black", "box", "with", "3", "items")
 VOCABULARY = Vocabulary.of(WORDS, minimum_count=1)
@@ -23,8 +23,8 @@ QUICK = settings(deadline=None, max_examples=60)
 @st.composite
 def items(draw: st.DrawFn) -> Item:
     size = draw(st.sampled_from(Size))
-    place = st.integers(0, BOX_EXTENT - size.value)
-    return Item(draw(place), draw(place), size, draw(st.sampled_from(Shape)), draw(st.sampled_from(Color)))
+    place = st.integers(0, BOX_EXTENT - size.extent)
+    return make_item(draw(place), draw(place), size, draw(st.sampled_from(Shape)), draw(st.sampled_from(Color)))
 
 
 BOXES = st.lists(items(), min_size=1, max_size=8, unique_by=lambda item: (item.x, item.y)).map(tuple).map(Box)
@@ -55,7 +55,7 @@ def items_read(batch: Batch, examples: Sequence[Example]) -> list[list[list[Item
             places = encoded.positions[row, box, :count].tolist()
             assert sorted(places) == list(range(count))
             in_order = [whole.items[place] for place in places]
-            features = torch.tensor([item_features(item) for item in in_order])
+            features = torch.tensor([WORLD.features(item) for item in in_order])
             assert_close(encoded.features[row, box, :count], features, atol=0, rtol=0)
             assert not encoded.features[row, box, count:].any()
             read[-1].append(in_order)

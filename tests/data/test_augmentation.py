@@ -10,9 +10,10 @@ from veriscene.data.augmentation import drop_words
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder
 from veriscene.data.vocabulary import UNKNOWN
+from veriscene.worlds.nlvr.looks import WORLD
 
 EXAMPLES = yellow_circle_examples(300)
-CORPUS = Encoder(vocabulary_of(EXAMPLES))(EXAMPLES)
+CORPUS = Encoder(vocabulary_of(EXAMPLES), WORLD)(EXAMPLES)
 
 
 def dropped(share: float, seed: int = 0) -> Batch:

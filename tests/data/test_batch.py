@@ -12,8 +12,9 @@ from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder, Input, ItemOrder
 from veriscene.data.struct import TensorStruct
+from veriscene.worlds.nlvr.looks import WORLD
 
-ENCODE = Encoder(VOCABULARY, frozenset({Input.ITEMS, Input.CHARACTERS}), order=ItemOrder.FILE)
+ENCODE = Encoder(VOCABULARY, WORLD, frozenset({Input.ITEMS, Input.CHARACTERS}), order=ItemOrder.FILE)
 ALL_INPUTS = frozenset(Input)
 
 
@@ -32,7 +33,7 @@ class LargerBatch(Batch):
 
 def larger_batch(count: int = 4) -> LargerBatch:
     examples = yellow_circle_examples(count)
-    batch = Encoder(vocabulary_of(examples), ALL_INPUTS)(examples)
+    batch = Encoder(vocabulary_of(examples), WORLD, ALL_INPUTS)(examples)
     return LargerBatch(**vars(batch), weights=torch.arange(count), graph=Graph(torch.arange(3 * count).view(count, 3)))
 
 
@@ -105,7 +106,7 @@ def test_concatenated_halves_are_the_batches(examples):
 @pytest.mark.parametrize("inputs", [frozenset({Input.PIXELS}), ALL_INPUTS, frozenset()])
 def test_a_batch_has_exactly_the_inputs_of_its_encoder(inputs):
     examples = yellow_circle_examples(5)
-    corpus = Encoder(vocabulary_of(examples), inputs)(examples)
+    corpus = Encoder(vocabulary_of(examples), WORLD, inputs)(examples)
     for batch in (corpus, corpus[:2], corpus[torch.tensor([3])].concatenated(corpus[torch.tensor([3])])):
         assert (batch.items is not None) == (Input.ITEMS in inputs)
         assert (batch.pixels is not None) == (Input.PIXELS in inputs)

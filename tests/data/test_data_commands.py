@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from samples import random_scene
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example, write
+from veriscene.worlds.nlvr.looks import WORLD
 
 MEMORY = 600 << 20  # address space in bytes: libraries take about half of it
 COMMAND = [sys.executable, "-m", "veriscene", "data"]
@@ -68,7 +68,7 @@ def test_a_folder_is_checked_and_described_by_its_splits(tmp_path: Path) -> None
     scene = random_scene(random.Random(1))
     for split in ("train", "dev"):
         examples = [Example(f"{number}-0", "There is a box.", scene, True) for number in range(3)]
-        nlvr.write(tmp_path / split / f"{split}.json", examples)
+        write(tmp_path / split / f"{split}.json", examples, WORLD)
     checked = data("check", tmp_path)
     assert checked.returncode == 0 and checked.stderr == ""
     assert checked.stdout.splitlines() == [

@@ -15,12 +15,13 @@ from samples import random_scene, vocabulary_of, yellow_circle_examples
 from veriscene.data.encoder import Encoder, Input, ItemOrder, reading_order
 from veriscene.data.vocabulary import PADDING
 from veriscene.errors import InputError
-from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size
+from veriscene.world.examples import Example
+from veriscene.world.scene import Box, Item, Scene
 from veriscene.worlds.nlvr import raster
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.looks import WORLD, Color, Shape, Size, make_item
 from veriscene.worlds.nlvr.picture import cut, to_png
 
-ENCODE = {order: Encoder(VOCABULARY, order=order) for order in ItemOrder}
+ENCODE = {order: Encoder(VOCABULARY, WORLD, order=order) for order in ItemOrder}
 
 
 def with_items_shuffled(example: Example, rng) -> Example:
@@ -68,8 +69,8 @@ def test_sorted_is_from_left_to_right_then_upwards(examples):
 def test_the_scramble_is_the_one_that_published_results_used():
     """A regression anchor: verdicts of shipped checkpoints depend on it."""
     colors, shapes, sizes = list(Color), list(Shape), list(Size)
-    box = [Item(9 * k, 7 * k, sizes[k % 3], shapes[k // 3 % 3], colors[(k + k // 3) % 3]) for k in range(8)]
-    assert reading_order(box, ItemOrder.RANDOM) == [0, 5, 2, 3, 1, 7, 4, 6]
+    box = [make_item(9 * k, 7 * k, sizes[k % 3], shapes[k // 3 % 3], colors[(k + k // 3) % 3]) for k in range(8)]
+    assert reading_order(box, ItemOrder.RANDOM, WORLD) == [0, 5, 2, 3, 1, 7, 4, 6]
 
 
 def test_the_scramble_favours_no_kind_of_item():
@@ -81,15 +82,15 @@ def test_the_scramble_favours_no_kind_of_item():
 
     def item() -> Item:
         size, shape, color = list(Size)[draw(3)], list(Shape)[draw(3)], list(Color)[draw(3)]
-        return Item(draw(101 - size.value), draw(101 - size.value), size, shape, color)
+        return make_item(draw(101 - size.extent), draw(101 - size.extent), size, shape, color)
 
     pairs = [(item(), item()) for _ in range(4500)]
-    read = [[pair[number] for number in reading_order(pair, ItemOrder.RANDOM)] for pair in pairs]
+    read = [[pair[number] for number in reading_order(pair, ItemOrder.RANDOM, WORLD)] for pair in pairs]
 
     def is_each_of(kind):
-        return [lambda item, value=value: value in (item.shape, item.color) for value in kind]
+        return [lambda item, value=value: value in (item["shape"], item["color"]) for value in kind]
 
-    for look in (lambda i: i.x, lambda i: i.y, lambda i: i.size.value, *is_each_of(Shape), *is_each_of(Color)):
+    for look in (lambda i: i.x, lambda i: i.y, lambda i: i.width, *is_each_of(Shape), *is_each_of(Color)):
         differ = [(look(first), look(second)) for first, second in read if look(first) != look(second)]
         share = sum(first > second for first, second in differ) / len(differ)
         assert abs(share - 0.5) < 5 * 0.5 / len(differ) ** 0.5
@@ -99,10 +100,10 @@ def test_no_item_is_always_first():
     """The corpus's towers stand at one place in steps of 21 pixels, so twelve items make up all of them: the rest of
     the box must decide, too, about who is first."""
     towers = [
-        [Item(40, 80 - 21 * k, Size.MEDIUM, Shape.SQUARE, color) for k, color in enumerate(colors)]
+        [make_item(40, 80 - 21 * k, Size.MEDIUM, Shape.SQUARE, color) for k, color in enumerate(colors)]
         for colors in product(Color, repeat=4)
     ]
-    orders = [tuple(reading_order(tower, ItemOrder.RANDOM)) for tower in towers]
+    orders = [tuple(reading_order(tower, ItemOrder.RANDOM, WORLD)) for tower in towers]
     assert len(set(orders)) >= 18  # of 24; 81 random orders would have about 23
     upwards = [first < second for order in orders for place, first in enumerate(order) for second in order[place + 1 :]]
     assert abs(sum(upwards) / len(upwards) - 0.5) < 0.12
@@ -113,7 +114,7 @@ def test_no_item_is_always_first():
 
 def test_pixels_are_those_of_the_corpus_pictures():
     examples = yellow_circle_examples(6)
-    pixels = Encoder(vocabulary_of(examples), frozenset({Input.PIXELS}))(examples).pixels
+    pixels = Encoder(vocabulary_of(examples), WORLD, frozenset({Input.PIXELS}))(examples).pixels
     assert pixels.dtype == torch.uint8
     for example, picture in zip(examples, pixels.numpy(), strict=True):
         whole = raster.pixels(example.scene)
@@ -125,7 +126,7 @@ def test_an_examples_own_picture_takes_the_place_of_its_rendering(tmp_path):
     """Files and arrays, mixed with examples that have none."""
     examples = yellow_circle_examples(6)
     pictures = [raster.pixels(example.scene)[..., :3] for example in examples]
-    encode = Encoder(vocabulary_of(examples), frozenset({Input.PIXELS}))
+    encode = Encoder(vocabulary_of(examples), WORLD, frozenset({Input.PIXELS}))
     for darker in (pictures, [picture // 2 for picture in pictures]):
         for number, picture in enumerate(darker):
             (tmp_path / f"{number}.png").write_bytes(to_png(picture))
@@ -147,6 +148,6 @@ def test_a_statement_without_words_is_refused_by_identifier_and_place():
 @pytest.mark.parametrize("count", [0, 9])
 def test_a_box_without_items_or_with_too_many_is_refused(count):
     """A scene made in Python has not been validated; ImageFeat+RNN would silently ignore a ninth item."""
-    item = Item(40, 80, Size.MEDIUM, Shape.SQUARE, Color.BLACK)
+    item = make_item(40, 80, Size.MEDIUM, Shape.SQUARE, Color.BLACK)
     with pytest.raises(InputError, match=f"a box has {count} items; allowed: 1 to 8"):
         ENCODE[ItemOrder.RANDOM]([Example("1-1", "a", Scene((Box((item,)), Box((item,) * count), Box((item,)))))])

@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from samples import yellow_circle_examples
-from veriscene.data import corpora, own
+from some_worlds import SHELF, scenes_of
+from veriscene import worlds
+from veriscene.data import own
 from veriscene.errors import InputError
-from veriscene.world import drawing as render
-from veriscene.world.scene import scene_to_json
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file, supervision
+from veriscene.world.schema import World
 from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr import raster as render
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.pictures import decode_file
 
 SCENES = [example.scene for example in yellow_circle_examples(4)]
@@ -29,8 +32,8 @@ def folder(tmp_path: Path) -> Path:
     """A folder with a scene in each form."""
     scenes = tmp_path / "scenes"
     (scenes / "deep").mkdir(parents=True)
-    (scenes / "0.json").write_text(json.dumps(scene_to_json(SCENES[0])))
-    (scenes / "1.json").write_text(json.dumps({"structured_rep": scene_to_json(SCENES[1])}))
+    (scenes / "0.json").write_text(json.dumps(WORLD.to_json_scene(SCENES[0])))
+    (scenes / "1.json").write_text(json.dumps({"structured_rep": WORLD.to_json_scene(SCENES[1])}))
     (scenes / "deep/2.png").write_bytes(picture.to_png(render.pixels(SCENES[2])))
     return scenes
 
@@ -49,7 +52,7 @@ def test_rows_of_all_forms_are_read(folder: Path) -> None:
         "FALSE,x,1.json,  There is a tower ",
         "false,,deep/2.png,There is a tower",
     )
-    rows = own.read_table(path, folder, decode_file)
+    rows = own.read_table(path, folder, WORLD, decode_file)
     assert [row.statement for row in rows] == ["There is a circle, a big one.", *["There is a tower"] * 2]
     assert [row.label for row in rows] == [True, False, False]
     assert [row.scene for row in rows[:2]] == SCENES[:2]
@@ -78,7 +81,7 @@ def test_rows_of_all_forms_are_read(folder: Path) -> None:
 def test_errors_name_line_and_column(folder: Path, lines: list[str], message: str) -> None:
     (folder / "bad.json").write_text("[]")
     with pytest.raises(InputError, match=message) as caught:
-        own.read_table(table(folder, *lines), folder, decode_file)
+        own.read_table(table(folder, *lines), folder, WORLD, decode_file)
     assert "\n" not in str(caught.value)
 
 
@@ -106,13 +109,14 @@ def test_one_statement_cannot_be_split() -> None:
         own.split([own.Row("A box.", SCENES[0], True)] * 2, dev_share=0.5, seed=1)
 
 
-def test_what_is_written_is_a_corpus_of_labels(tmp_path: Path) -> None:
-    rows = [own.Row(f"A box {n}.", SCENES[n], n % 2 == 0) for n in range(4)]
+@pytest.mark.parametrize("world", [WORLD, SHELF], ids=lambda world: world.name)
+def test_what_is_written_is_a_corpus_of_labels_and_knows_its_world(world: World, tmp_path: Path) -> None:
+    rows = [own.Row(f"A box {n}.", scene, n % 2 == 0) for n, scene in enumerate(scenes_of(world, 4))]
     examples = own.split(rows, dev_share=0.25, seed=3)
-    own.write(tmp_path, examples, dev_share=0.25, seed=3)
+    own.write(tmp_path, examples, world, dev_share=0.25, seed=3)
     for split, expected in examples.items():
-        assert nlvr.read(nlvr.split_file(tmp_path, split)) == expected
-    assert corpora.supervision(tmp_path) == "labels"
+        assert worlds.read(split_file(tmp_path, split)) == expected
+    assert supervision(tmp_path) == "labels" and worlds.of_corpus(tmp_path) == world
 
 
 def test_eyes_read_recompressed_pictures(folder: Path) -> None:
@@ -122,7 +126,7 @@ def test_eyes_read_recompressed_pictures(folder: Path) -> None:
     wide = Image.fromarray(render.pixels(scene)[..., :3]).resize((800, 200))
     wide.save(folder / "wide.jpg", quality=90)
     path = table(folder, HEADER, "A box.,wide.jpg,true")
-    (row,) = own.read_table(path, folder, _with_eyes())
+    (row,) = own.read_table(path, folder, WORLD, _with_eyes())
     assert [len(box.items) for box in row.scene.boxes] == [len(box.items) for box in scene.boxes]
     with pytest.raises(InputError, match=r"csv:2: column scene: .*wide\.jpg: not a PNG picture"):
-        own.read_table(path, folder, decode_file)
+        own.read_table(path, folder, WORLD, decode_file)

@@ -24,15 +24,16 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.models import load_preset
 from veriscene.training import run
 from veriscene.training.run_record import read_record
+from veriscene.world.examples import Example
 from veriscene.worlds.nlvr import picture, synthetic
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture import to_png
 from veriscene.worlds.nlvr.pictures import render_examples
 
 
 def source(train: list[Example], dev: list[Example], **data: object) -> CorpusSource:
     config = Config(small_config("biatt"), DataConfig(**data), TrainingConfig(batch=16))
-    return CorpusSource(config, train=train, dev=dev, supervision="labels")
+    return CorpusSource(config, WORLD, train=train, dev=dev, supervision="labels")
 
 
 @given(st.lists(st.integers(1, 25), min_size=1, max_size=90), st.integers(1, 16), st.integers(1, 5), st.integers(0, 9))
@@ -165,7 +166,7 @@ class ToyTeacher(Source):
 
     def __init__(self, config: Config) -> None:
         first = yellow_circle_examples(64, seed=0)
-        corpus = CorpusSource(config, train=first, dev=yellow_circle_examples(16, seed=99), supervision="labels")
+        corpus = CorpusSource(config, WORLD, train=first, dev=yellow_circle_examples(16, seed=99), supervision="labels")
         self.encoder, self.dev, self.train = corpus.encoder, corpus.dev, corpus.train
         self.supervision, self.coverage, self.settings = "programs", 1.0, config.training
         self.made: list[int] = []

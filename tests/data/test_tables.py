@@ -18,11 +18,10 @@ from strategies import examples
 from veriscene.data.tables import export, row
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.judge.question import Question
-from veriscene.world import drawing as render
-from veriscene.world.scene import parse_scene
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.examples import Example, write
 from veriscene.worlds.nlvr import picture
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr import raster as render
+from veriscene.worlds.nlvr.looks import WORLD
 
 COLUMNS = ["identifier", "statement", "label", "split", "directory", "scene"]
 
@@ -40,7 +39,7 @@ def exported(path: Path, out: Path, *, images: bool = False) -> list[dict[str, A
 
 
 def example_of(found: dict[str, Any]) -> Example:
-    scene = parse_scene(found["scene"])
+    scene = WORLD.parse(found["scene"])
     return Example(found["identifier"], found["statement"], scene, found["label"], found["directory"])
 
 
@@ -48,7 +47,7 @@ def example_of(found: dict[str, Any]) -> Example:
 @given(written=st.lists(examples, min_size=1, max_size=5, unique_by=lambda example: example.identifier))
 def test_the_rows_are_the_examples(kind: str, written: list[Example], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("export")
-    nlvr.write(folder / "dev.json", written)
+    write(folder / "dev.json", written, WORLD)
     rows = exported(folder / "dev.json", folder / f"out.{kind}")
     assert [list(found) for found in rows] == [COLUMNS] * len(written)
     assert [example_of(found) for found in rows] == written and {found["split"] for found in rows} == {"dev"}
@@ -75,7 +74,7 @@ def test_a_folder_becomes_one_table_of_all_splits_with_pictures(kind: str, tmp_p
 
 def test_a_line_is_a_question() -> None:
     (example,) = yellow_circle_examples(1)
-    assert Question.from_json(row(example, "dev", images=False)) == Question(example.statement, example.scene)
+    assert Question.from_json(row(example, "dev", WORLD, images=False)) == Question(example.statement, example.scene)
 
 
 def test_failures_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,12 @@ from veriscene.data.encoder import Encoder, Input
 from veriscene.data.letters import MOST_LETTERS, spell
 from veriscene.data.typing_errors import KEYBOARD, mistype_words
 from veriscene.data.vocabulary import UNKNOWN, Vocabulary, tokenize
+from veriscene.worlds.nlvr.looks import WORLD
 
 ITEMS, LETTERS = Input.ITEMS, Input.CHARACTERS
 SCENES = yellow_circle_examples(300)
 VOCABULARY = vocabulary_of(SCENES)
-CORPUS = Encoder(VOCABULARY, frozenset({ITEMS, LETTERS}))(SCENES)
+CORPUS = Encoder(VOCABULARY, WORLD, frozenset({ITEMS, LETTERS}))(SCENES)
 
 
 def mistyped(share: float, seed: int = 0, corpus: Batch = CORPUS) -> Batch:
@@ -40,7 +41,7 @@ WORDS = st.text("abc5.", min_size=1, max_size=19) | st.sampled_from(["box", "box
 def test_the_result_is_what_an_encoder_makes_of_the_misspelt_text(statements, seed):
     """Short words of few letters: many results are words of the vocabulary, or join, or come close to the limit."""
     vocabulary = Vocabulary.of(["box", "boxes", "abox", "a", "b", "ab", "ba", "aab", "abc"], minimum_count=1)
-    encode = Encoder(vocabulary, frozenset({LETTERS}))
+    encode = Encoder(vocabulary, WORLD, frozenset({LETTERS}))
     # What was cut off cannot be read back from the codes.
     statements = [" ".join(word[:MOST_LETTERS] for word in tokenize(text)) for text in statements]
     before = encode([replace(SCENES[0], statement=text) for text in statements])
@@ -112,7 +113,7 @@ def test_a_model_without_letters_sees_unknown_words():
 
 
 def test_statements_with_layouts_keep_their_blanks():
-    corpus = Encoder(VOCABULARY, frozenset({LETTERS, Input.LAYOUT}))(SCENES)
+    corpus = Encoder(VOCABULARY, WORLD, frozenset({LETTERS, Input.LAYOUT}))(SCENES)
     changed = mistype_words(corpus, 0.5, VOCABULARY, torch.Generator().manual_seed(0))
     assert torch.equal(changed.statement.lengths, corpus.statement.lengths)
     assert not torch.equal(changed.statement.characters, corpus.statement.characters)

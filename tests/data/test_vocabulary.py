@@ -10,7 +10,8 @@ from veriscene.config import DataConfig
 from veriscene.data.source import vocabulary_of
 from veriscene.data.vocabulary import PADDING, SPECIAL, UNKNOWN, Vocabulary, tokenize
 from veriscene.errors import InputError
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
+from veriscene.worlds import read
 
 STATEMENTS = st.lists(st.lists(st.sampled_from("abcdef"), unique=True).map(" ".join), max_size=12)
 
@@ -49,7 +50,7 @@ def test_counting_examples_counts_every_repetition_of_a_statement(statements, mi
     ("counting", "minimum", "kept"), [("examples", 1, 229), ("examples", 3, 224), ("statements", 3, 133)]
 )
 def test_literal_counting_keeps_nearly_all_words_of_nlvr(nlvr_folder, counting, minimum, kept):
-    statements = [example.statement for example in nlvr.read(nlvr.split_file(nlvr_folder, "train"))]
+    statements = [example.statement for example in read(split_file(nlvr_folder, "train"))]
     vocabulary = vocabulary_of(statements, DataConfig(minimum_count=minimum, counting=counting))
     assert len(vocabulary) == len(SPECIAL) + kept
 

@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from veriscene.language.notation import parse
 
 import veriscene
 
@@ -42,7 +43,6 @@ import veriscene
 from veriscene.cli import main
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
-from veriscene.language.notation import parse
 from veriscene.worlds.nlvr.corpus import read
 from veriscene.worlds.nlvr.raster import pixels
 

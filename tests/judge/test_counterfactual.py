@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable
 
 import pytest
+from veriscene.language.notation import parse
+from veriscene.world.edit import Edit, name
 
 import veriscene
 from samples import drawn_scene
@@ -14,11 +16,9 @@ from small_models import EXAMPLES, judge_of
 from veriscene.errors import InputError
 from veriscene.judge.explain import explain, find_flip
 from veriscene.judge.judge import Judge, Question, Verdict
-from veriscene.language.notation import parse
 from veriscene.language.program import Program
 from veriscene.models import Order
 from veriscene.world import moves as scene_moves
-from veriscene.world.edit import Edit, name
 from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size, parse_scene, scene_to_json
 from veriscene.worlds.nlvr import grammar, raster
 from veriscene.worlds.nlvr import kinds as drawing

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from veriscene import worlds
 from veriscene.language.execution import compile_expression
-from veriscene.language.notation import parse, read_programs
+from veriscene.language.program import read_programs
 from veriscene.worlds.nlvr import corpus as nlvr
 
+LANGUAGE = worlds.language("nlvr")
 # Train labels come from one rater each and are noisy; dev labels come from five.
 LEAST_AGREEMENT = {"dev": 0.995, "train": 0.945}
 LEAST_COVERAGE = 0.998  # Five nonsensical train statements have no program.
@@ -30,9 +32,9 @@ def collapsed(sentence: str) -> str:
 
 @pytest.mark.parametrize("split", LEAST_AGREEMENT)
 def test_programs_agree_with_labels(nlvr_folder: Path, programs_folder: Path, split: str) -> None:
-    stated = read_programs(programs_folder / f"{split}.jsonl")
+    stated = read_programs(programs_folder / f"{split}.jsonl", LANGUAGE)
     # Compiled, because `holds` would hide a failing presupposition; there is none on these scenes.
-    exact = {each.text: compile_expression(each.program.expression) for each in reversed(stated)}
+    exact = {each.text: compile_expression(each.program.expression, LANGUAGE.place) for each in reversed(stated)}
     loose = {collapsed(sentence): value for sentence, value in exact.items()}
     examples = nlvr.read(nlvr.split_file(nlvr_folder, split))
     covered = agreed = 0
@@ -49,7 +51,7 @@ def test_programs_agree_with_labels(nlvr_folder: Path, programs_folder: Path, sp
 
 @pytest.mark.parametrize("split", LEAST_AGREEMENT)
 def test_public_programs_round_trip(programs_folder: Path, split: str) -> None:
-    stated = read_programs(programs_folder / f"{split}.jsonl")
+    stated = read_programs(programs_folder / f"{split}.jsonl", LANGUAGE)
     assert len(stated) >= 250
     for each in stated:
-        assert parse(each.program.text) == each.program
+        assert LANGUAGE.parse(each.program.text) == each.program

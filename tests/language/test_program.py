@@ -5,28 +5,25 @@ from __future__ import annotations
 import contextlib
 import pickle
 import random
-import re
 import time
-from collections.abc import Callable
-from functools import partial
 
 import pytest
-from close_calls import ITEMS_ALIKE, SCENES, Where, some_scenes, value, where
+from close_calls import ITEMS_ALIKE, LANGUAGE, SCENES, Where, some_scenes, value, where
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_programs import random_programs
 
+from some_worlds import WORLDS, scenes_of
+from veriscene import worlds
 from veriscene.errors import InputError
-from veriscene.language import expression as tree
-from veriscene.language.expression import CALLABLE, Expression
-from veriscene.language.functions import FUNCTIONS
-from veriscene.language.notation import parse
-from veriscene.language.parsing import parse_expression
-from veriscene.language.program import Program
-from veriscene.language.sets import Undefined
-from veriscene.language.types import Kind, member_type
-from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size
+from veriscene.language.functions import Undefined
+from veriscene.world.scene import Box, Scene
+from veriscene.world.schema import World
+from veriscene.world.world_file import world_of
+from veriscene.worlds.nlvr.looks import Color, Shape, Size, make_item
 
-PREDICATES = [name for name in CALLABLE if name.startswith("is_") and name != "is_closely_touching"]
+parse = LANGUAGE.parse
+PREDICATES = [name for name in LANGUAGE.callable if name.startswith("is_") and name != "is_closely_touching"]
 SMALL, SQUARE, BLUE = Size.SMALL, Shape.SQUARE, Color.BLUE
 RELATIONS = ["get_touching", "get_closely_touching", "get_above", "get_below", "get_box_all_above", "get_box_all_below"]
 
@@ -64,7 +61,9 @@ def nested(levels: int, body: str) -> str:
     return body
 
 
-FULL = Scene((Box(tuple(Item(35 * (i % 3), 35 * (i // 3), SMALL, SQUARE, BLUE) for i in range(8))),) * 3)  # 24 items
+FULL = Scene(
+    (Box(tuple(make_item(35 * (i % 3), 35 * (i // 3), SMALL, SQUARE, BLUE) for i in range(8))),) * 3
+)  # 24 items
 EVERY = "combinations(all_items, 4)"  # 10,626 members
 ENDLESS = {
     "nested lambdas": "".join(f"Any(all_items, lambda {x}: " for x in "abcdefgh") + "is_top(a) and 1 == 2" + ")" * 8,
@@ -82,6 +81,10 @@ ENDLESS = {
     "membership in a lambda": f"Any([{EVERY}], lambda y: Any(y, lambda z: z not in y))",
     "attributes of a lambda": f"Any([{EVERY}], lambda y: all_same_attribute(y, lambda z: y))",
     "unions in a lambda": f"Any([{EVERY}], lambda y: Any(y, lambda z: not exist(union_all(y))))",
+    # 3,900 characters; it took 13 seconds before operators were charged.
+    "a long condition in nested lambdas": "".join(f"exist(filter_obj(all_items, lambda {x}: " for x in "abcd")
+    + " or ".join(["is_yellow(a)"] * 235)
+    + "))" * 4,
     "aliasing": nested(25, "count(y) == 9"),
     "wide aliasing": f"Any([{EVERY}], lambda y: count([{', '.join(['y'] * 900)}]) == 2)",
 }
@@ -90,7 +93,7 @@ ENDLESS = {
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
 def test_a_program_that_would_run_for_long_is_an_error(text: str) -> None:
     program, start = parse(text), time.process_time()
-    with pytest.raises(InputError, match="steps"):
+    with pytest.raises(InputError):
         program.holds(FULL)
     assert time.process_time() - start < 3
 
@@ -178,47 +181,93 @@ def test_programs_are_values() -> None:
     assert program != parse("exist(filter_obj(all_items, is_bottom))")
 
 
-# ---------------------------------------------------------------- random well-typed programs
+# ---------------------------------------------------------------- any world
 
-BASIS = "all_boxes, all_items, all_boxes[0], all_items[0], [0, 2], 1, Color.BLUE, Shape.SQUARE, Size.BIG, Side.ANY"
-
-
-def random_expressions(
-    rng: random.Random, variables: tuple[tree.Variable, ...] = (), size: int = 60
-) -> list[Expression]:
-    """Expressions built from random functions and operators, of arguments that fit their parameters."""
-    found = [*map(parse_expression, re.split(r", (?![0-9]\])", BASIS)), *variables]
-    for _ in range(size):
-        name = rng.choice(list(FUNCTIONS))
-        arguments: list[Expression] = []
-        for parameter in FUNCTIONS[name].parameters:
-            options = found
-            if parameter.mapped and (member := member_type(arguments[0].type)) and len(variables) < 2:
-                variable = tree.Variable(f"v{len(variables)}", member)
-                options = [tree.Lambda(variable, body) for body in random_expressions(rng, (*variables, variable), 9)]
-            types = [argument.type for argument in arguments]
-            options = [option for option in options if parameter.accepts(option.type, [*types, option.type])]
-            arguments += [rng.choice(options)] if options else []
-        pair = (rng.choice(found), rng.choice(found))
-        nodes: list[Callable[[], Expression]] = [
-            partial(tree.Call, name, tuple(arguments)),
-            partial(tree.Comparison, pair, (rng.choice(["==", "!=", "in", "not in"]),)),
-            partial(tree.Display, pair, rng.random() < 0.5),
-            partial(tree.Logic, rng.choice(["and", "or"]), pair),
-        ]
-        for node in nodes:
-            with contextlib.suppress(InputError):
-                found.append(node())
-    return found
+each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 
 
-@settings(max_examples=40)
-@given(st.integers(0, 2**32), some_scenes)
-def test_a_well_typed_program_evaluates_or_raises_input_error(seed: int, scene: Scene) -> None:
-    for expression in random_expressions(random.Random(seed)):
-        if expression.type is Kind.TRUTH:
-            program = Program(expression)
-            with contextlib.suppress(InputError):
-                assert isinstance(program.holds(scene), bool)
-            with contextlib.suppress(InputError):  # It can be longer or deeper than text may be.
-                assert parse(program.text) == program
+@each_world
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32))
+def test_a_well_typed_program_evaluates_or_raises_input_error(world: World, seed: int) -> None:
+    language, (scene,) = worlds.language(world), scenes_of(world, 1, seed)
+    for program in random_programs(language, random.Random(seed)):
+        with contextlib.suppress(InputError):
+            assert isinstance(program.holds(scene), bool)
+        assert pickle.loads(pickle.dumps(program)) == program
+        with contextlib.suppress(InputError):  # It can be longer or deeper than text may be.
+            assert language.parse(program.text) == program
+
+
+@each_world
+def test_each_attribute_is_a_function_and_each_value_a_constant(world: World) -> None:
+    language, scenes = worlds.language(world), scenes_of(world, 20)
+    for name, attribute in language.attributes.items():
+        values = [value for value in language.constants if value.startswith(f"{name}.")]
+        for choice, full in zip(attribute.choices, values, strict=True):
+            texts = [f"count(filter_obj(all_items, lambda x: {name}(x) == {full}))"]
+            texts += [f"count(filter_obj(all_items, lambda x: x.{name} == {full}))"]
+            short = full.partition(".")[2]
+            texts += [f"count(filter_obj(all_items, lambda x: {short} == {name}(x)))"] * (short in language.constants)
+            for scene in scenes:
+                number = sum(item[attribute.name] == choice.name for item in scene.items)
+                assert all(language.parse(f"{text} == {number}").holds(scene) for text in texts)
+
+
+@each_world
+def test_ordered_and_numeric_attributes_are_compared(world: World) -> None:
+    language, scenes = worlds.language(world), scenes_of(world, 20)
+    for name, attribute in language.attributes.items():
+        if attribute.kind == "categorical":
+            with pytest.raises(InputError):
+                language.parse(f"Any(all_items, lambda x: {name}(x) < {name}(x))")
+            continue
+        for scene in (scene for scene in scenes if scene.items):
+            numbers = [attribute.number(item[attribute.name]) for item in scene.items]
+            greatest, least = (
+                language.parse(f"All(all_items, lambda x: {name}(x) {word} {name}({choose}(all_items, key={name})))")
+                for word, choose in (("<=", "max"), (">=", "min"))
+            )
+            assert greatest.holds(scene) and least.holds(scene)
+            assert language.parse(f"Any(all_items, lambda x: {name}(x) < {name}(all_items[0]))").holds(scene) == (
+                min(numbers) < numbers[0]
+            )
+
+
+def test_numbers_of_a_numeric_attribute() -> None:
+    (shelf,) = (world for world in WORLDS if world.name == "shelf")
+    language = worlds.language(shelf)
+    for scene in scenes_of(shelf, 20):
+        prices = [item["price"] for item in scene.items]
+        total = sum(price for price in prices if isinstance(price, int))
+        assert language.parse(f"sum(all_items, key=price) == {total}").holds(scene)
+        assert language.parse("Any(all_items, lambda x: price(x) > 9.5)").holds(scene) == any(p > 9.5 for p in prices)  # type: ignore[operator]
+        # A number that is no index has no member.
+        assert not language.parse("all_items[0.5] == all_items[0]").holds(scene)
+
+
+def test_names_that_are_no_identifiers_or_taken() -> None:
+    """They become identifiers, and can always be written with the attribute's name."""
+    tree = {
+        "name": "odd-names",
+        "canvas": [50, 50],
+        "boxes": 1,
+        "items": [1, 3],
+        "extent": 5,
+        "attributes": {
+            "count": {"values": ["3d", "two words", "two-words", "is", "exist"]},
+            "on-offer": {"values": ["yes", "no"]},
+            "new": {"values": ["yes", "no"]},
+        },
+    }
+    world = world_of(tree, where="test")
+    language = worlds.language(world)
+    scene = Scene((Box((world.make(1, 1, **{"count": "two-words", "on-offer": "yes", "new": "no"}),)),))
+    assert "yes" not in language.constants  # two attributes have it
+    for text in (
+        "count_(all_items[0]) == two_words_",
+        "count_(all_items[0]) != count_._3d and all_items[0].count_ != _is",
+        "on_offer(all_items[0]) == on_offer.yes and new(all_items[0]) == new.no",
+        "count_.exist != two_words and count(all_items) == 1",
+    ):
+        assert language.parse(text).holds(scene), text

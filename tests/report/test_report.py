@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 from pytest import approx
+from veriscene.language.notation import Statement, parse
 
 from narrow_screen import BROWSER, width_on_a_phone
 from samples import random_scene, yellow_circle_examples
-from veriscene.language.notation import Statement, parse
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.calibration import expected_calibration_error, reliability
 from veriscene.metrics.comparison import difference, mcnemar

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from small_models import judge_of
+from veriscene.errors import InputError
 from veriscene.judge.judge import Judge, Question, Verdict
 from veriscene.service import scenes
 from veriscene.service.app import listen, make_app, make_server
@@ -38,7 +39,7 @@ class HeldJudge(Judge):
         self.encoder, self.order = self.judge.encoder, self.judge.order
         self.released, self.asked, self.batches = threading.Event(), threading.Event(), list[int]()
 
-    def _judge(self, questions: list[Question]) -> list[Verdict]:
+    def _judge(self, questions: list[Question]) -> list[Verdict | InputError]:
         self.asked.set()
         assert self.released.wait(20)
         self.batches.append(len(questions))

@@ -20,12 +20,11 @@ pytest.importorskip("uvicorn")
 
 from fastapi import Request
 from http_service import JUDGE, Client, HeldJudge, parse, running, tree_of
-from veriscene.judge.eyes import EyesJudge
 
 from scripts import script
 from small_models import EXAMPLES
 from veriscene.errors import InputError
-from veriscene.judge.judge import Question
+from veriscene.judge.judge import EyesJudge, Question
 from veriscene.models.vision.eyes import Eyes
 from veriscene.service import app, scenes, service
 from veriscene.service.batching import Limits
@@ -66,6 +65,12 @@ def test_a_verdict_is_that_of_the_judge(client: Client) -> None:
     for model in ("0", "1"):
         status, seen = client.post("/api/judge", {"statement": STATEMENT, "image": IMAGE, "model": model})
         assert status == 200 and seen["probability"] == pytest.approx(expected.probability, abs=1e-5)
+
+
+def test_a_picture_is_explained_by_its_scene(client: Client) -> None:
+    status, answer = client.post("/api/explain", {"statement": STATEMENT, "image": IMAGE})
+    assert status == 200 and answer == client.post("/api/explain", QUESTION)[1]
+    assert answer["scene"] == SCENE
 
 
 def test_batched_verdicts_are_those_of_the_judge() -> None:
@@ -116,7 +121,7 @@ def test_slow_work_is_not_done_on_the_event_loop(path: str, monkeypatch: pytest.
         assert go_on.wait(20)
         raise InputError("slow")
 
-    for module, name in ((scenes, "render"), (scenes, "read_picture"), (service, "find_flip")):
+    for module, name in ((scenes, "render"), (scenes, "read_picture"), (service, "explain")):
         monkeypatch.setattr(module, name, slow)
     with running(JUDGE) as client, ThreadPoolExecutor(1) as pool:
         answer = pool.submit(client.post, path, ROUTES[path].request)
@@ -181,7 +186,7 @@ def with_item(**changes: Any) -> dict[str, Any]:
         ("/api/judge", {"statement": STATEMENT, "image": BLANK}, MARGIN),
         ("/api/judge", {"statement": STATEMENT, "image": BLANK, "model": "1"}, "image.box 1"),
         ("/api/judge/many", {"questions": [QUESTION] * 51}, "questions"),
-        ("/api/explain", {"statement": STATEMENT, "image": IMAGE}, "image"),
+        ("/api/explain", {"statement": STATEMENT, "image": BLANK}, MARGIN),
         ("/api/render", {"scene": SCENE, "format": "gif"}, "format"),
         ("/api/decode", {"image": BLANK, "eyes": False}, MARGIN),
         ("/api/decode", {}, "image"),

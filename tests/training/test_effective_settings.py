@@ -43,8 +43,3 @@ def test_settings_of_the_synthetic_corpus_have_an_effect_only_without_data(chang
         check_changes([change], load_preset(preset).model, corpus_given=False)
         with pytest.raises(InputError, match="no effect on a corpus given with --data"):
             check_changes([change], load_preset(preset).model, corpus_given=True)
-
-
-def test_models_that_are_fitted_are_not_distilled() -> None:
-    with pytest.raises(InputError, match=r"teacher\.distil has no effect on maxent"):
-        check_changes(["teacher.distil=best"], load_preset("maxent").model, corpus_given=True, taught=True)

@@ -20,6 +20,7 @@ from veriscene.cli.figures import figures
 from veriscene.cli.pretrain import pretrain
 from veriscene.cli.serve import serve
 from veriscene.cli.train import quickstart, report, train
+from veriscene.cli.world import app as world
 from veriscene.errors import InputError, message
 
 app = typer.Typer(
@@ -36,6 +37,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
 for command in COMMANDS:
     app.command()(command)
 app.add_typer(data, name="data")
+app.add_typer(world, name="world")
 app.add_typer(bench, name="bench")
 
 

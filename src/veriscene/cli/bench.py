@@ -37,8 +37,9 @@ def train(
 
     Example: veriscene bench train --data nlvr --preset biatt --batch 512
     """
+    from veriscene import worlds
     from veriscene.training.distributed import make_accelerator
-    from veriscene.worlds.nlvr import corpus as nlvr
+    from veriscene.world.corpus import split_file
     from veriscene.worlds.nlvr import synthetic
 
     for preset in presets or []:
@@ -49,7 +50,7 @@ def train(
         with progress_bar("generating the corpus") as progress:
             examples = synthetic.build(3000, seed=1, progress=progress)["train"]
     else:
-        examples = nlvr.read(nlvr.split_file(data, "train"))
+        examples = worlds.read(split_file(data, "train"))
     results, accelerator = [], make_accelerator()
     for preset in presets or ["biatt-pointer", "biatt"]:
         for batch in batches or [64, 512]:

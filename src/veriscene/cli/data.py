@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from veriscene.cli.exchange import export, import_
 from veriscene.cli.output import AsJson, progress_bar
 from veriscene.cli.pretrain import backbone
 from veriscene.errors import InputError
 from veriscene.files import check_absent, created, write_bytes, write_text
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
+
+if TYPE_CHECKING:
+    from veriscene.world.scene import Scene
 
 data = typer.Typer(
     help="Download, generate, import, export, check and describe corpora; draw and read pictures.",
@@ -21,25 +24,27 @@ data = typer.Typer(
     no_args_is_help=True,
 )
 data.command()(backbone)
-data.command("import")(import_)
-data.command()(export)
 
-Files = Annotated[list[Path], typer.Argument(readable=False, metavar="FILE…", help="NLVR files or corpus folders.")]
+Files = Annotated[
+    list[Path], typer.Argument(readable=False, metavar="FILE…", help="Files of examples or corpus folders.")
+]
 
 
 @data.command()
 def check(files: Files) -> None:
-    """Print every problem of NLVR files as it is found, then a summary. Exit status 1 if there is a problem.
+    """Print every problem of files as it is found, then a summary. Exit status 1 if there is a problem.
 
     Example: veriscene data check nlvr
     """
-    from veriscene.data.statistics import split_files
+    from veriscene import worlds
+    from veriscene.world.corpus import split_files
+    from veriscene.world.examples import scan
 
     total = 0
     for path in split_files(files):
         valid = problems = 0
         with progress_bar(f"{path.name} (bytes)") as progress:
-            for found in nlvr.scan(path, progress):
+            for found in scan(path, worlds.of_corpus(path), progress):
                 if isinstance(found, InputError):
                     problems += 1
                     print(found, flush=True)
@@ -57,13 +62,15 @@ def stats(files: Files, as_json: AsJson = False) -> None:
 
     Example: veriscene data stats nlvr/train/train.json nlvr/dev/dev.json
     """
-    from veriscene.data.statistics import describe, split_files
+    from veriscene import worlds
+    from veriscene.world.corpus import describe, split_files
 
     described = {}
     for path in split_files(files):
         with progress_bar(f"{path.name} (bytes)") as progress:
-            examples = nlvr.read(path, progress)
-        described[str(path)] = facts = describe(examples)
+            world = worlds.of_corpus(path)
+            examples = worlds.read(path, world, progress)
+        described[str(path)] = facts = describe(examples, world)
         if not as_json:
             print(path)
             for name, value in facts.items():
@@ -92,7 +99,7 @@ def synth(
             corpus = synthetic.build(statements, seed=seed, level=level, progress=progress)
         synthetic.write(out, corpus)
     for split, examples in corpus.items():
-        print(f"{nlvr.split_file(out, split)}: {len(examples):,} examples")
+        print(f"{split_file(out, split)}: {len(examples):,} examples")
         print(f"{synthetic.program_file(out, split)}: {len(corpus.statements[split]):,} programs")
 
 
@@ -123,7 +130,11 @@ def render(
 
     Examples: veriscene data render nlvr/dev/dev.json nlvr/dev/images, or veriscene data render scene.json scene.svg
     """
+    from veriscene import worlds
+    from veriscene.world.examples import read_scene_file
     from veriscene.worlds.nlvr.pictures import FORMATS, render_examples, render_scene
+
+    world = worlds.of_corpus(file)
 
     if kind not in FORMATS:
         raise typer.BadParameter(f"{kind!r} is not one of {', '.join(FORMATS)}", param_hint="--format")
@@ -133,16 +144,16 @@ def render(
             raise typer.BadParameter("a single picture has one order", param_hint="--permutations")
         check_absent(out)
         try:
-            scene = nlvr.read_scene_file(file)
+            scene = read_scene_file(file, world)
         except InputError as error:
             hint = error.allowed or "to draw the scenes of an NLVR file, name a folder"
             raise InputError(error.what, where=error.where, allowed=hint) from None
-        write_bytes(out, render_scene(scene, suffix))
+        write_bytes(out, render_scene(world, scene, suffix))
         print(out)
         return
-    examples = nlvr.read(file)
+    examples = worlds.read(file, world)
     with progress_bar("scenes") as progress:
-        render_examples(examples, out, split=file.stem, kind=kind, count=permutations, progress=progress)
+        render_examples(world, examples, out, split=file.stem, kind=kind, count=permutations, progress=progress)
     print(f"{out}: {len(examples) * permutations:,} pictures of {len(examples):,} scenes")
 
 
@@ -158,14 +169,18 @@ def decode(
 
     Examples: veriscene data decode scene.png, or veriscene data decode nlvr/dev/images --out scenes.json
     """
-    from veriscene.world.scene import scene_to_json
+    from veriscene import worlds
     from veriscene.worlds.nlvr.pictures import decode_file, decode_folder
 
     if out is not None:
         check_absent(out)
     lines = []
     with progress_bar("pictures") as progress:
-        records = decode_folder(picture, progress) if picture.is_dir() else iter([scene_to_json(decode_file(picture))])
+        records = (
+            decode_folder(picture, progress)
+            if picture.is_dir()
+            else iter([worlds.get().to_json_scene(decode_file(picture))])
+        )
         for record in records:
             line = json.dumps(record)
             if out is None:
@@ -175,6 +190,85 @@ def decode(
     if out is not None:
         write_text(out, "".join(lines))
         print(out)
+
+
+@data.command("import")
+def import_(
+    table: Annotated[
+        Path, typer.Argument(metavar="STATEMENTS.csv", readable=False, help="Columns: statement, scene, label.")
+    ],
+    scenes: Annotated[Path, typer.Argument(readable=False, help="Folder of the files that the column scene names.")],
+    out: Annotated[Path, typer.Argument(readable=False, help="New corpus folder.")],
+    dev_share: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the statements kept for dev.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="Of the choice of dev statements.")] = 1,
+    world: Annotated[
+        str | None, typer.Option(metavar="FILE.toml", help="The world of the scenes: a file or a name. Default: nlvr.")
+    ] = None,
+    eyes: Annotated[
+        bool, typer.Option("--eyes", help="Recognise items in scaled or recompressed pictures; else pixels are exact.")
+    ] = False,
+) -> None:
+    """Make a corpus folder of own statements and scenes, for `veriscene train --data`.
+
+    A scene is a JSON file (the boxes, or an object with `scene`), in NLVR's world also a picture. All scenes of a
+    statement go to the same split.
+
+    Example: veriscene data import statements.csv scenes corpus --dev-share 0.2
+    """
+    from veriscene import worlds
+    from veriscene.data import own
+
+    known = worlds.get(world)
+    see = _with_eyes() if eyes else worlds.ability(known, "decode_file")
+    with created(out, fill=own.PARTS, hint="name a new or an empty folder"):
+        try:
+            examples = own.split(own.read_table(table, scenes, known, see), dev_share=dev_share, seed=seed)
+        except InputError as error:
+            raise error if error.where else error.at(table) from None
+        own.write(out, examples, known, dev_share=dev_share, seed=seed)
+    for split, found in examples.items():
+        statements = len({example.presentation for example in found})
+        print(f"{split_file(out, split)}: {len(found):,} examples of {statements:,} statements")
+
+
+def _with_eyes() -> Callable[[Path], Scene]:
+    from veriscene.models.vision.eyes import Eyes
+    from veriscene.worlds.nlvr.picture import of_any_size
+
+    eyes = Eyes.load()
+
+    def see(path: Path) -> Scene:
+        try:
+            return eyes.scenes([of_any_size(path)])[0]
+        except InputError as error:
+            raise error if error.where == path else error.at(path) from None
+
+    return see
+
+
+@data.command()
+def export(
+    path: Annotated[
+        Path, typer.Argument(metavar="CORPUS", readable=False, help="A corpus folder or a file of examples.")
+    ],
+    out: Annotated[Path, typer.Argument(readable=False, help="New file.")],
+    kind: Annotated[
+        str | None, typer.Option("--format", help="jsonl or parquet. Default: the end of the file's name.")
+    ] = None,
+    images: Annotated[bool, typer.Option("--images", help="Add PNGs: those of the corpus, or rendered ones.")] = False,
+) -> None:
+    """Write a corpus as one flat table, which Hugging Face `datasets` and pandas read.
+
+    Columns: identifier, statement, label (true, false or null), split, directory, scene, image (with --images).
+
+    Example: veriscene data export nlvr nlvr.parquet --images
+    """
+    from veriscene.data.tables import export as write_table
+
+    kind = kind or out.suffix.removeprefix(".")
+    with progress_bar("examples") as progress:
+        rows = write_table(path, out, kind=kind, images=images, progress=progress)
+    print(f"{out}: {rows:,} examples")
 
 
 def _plain(value: object) -> str:

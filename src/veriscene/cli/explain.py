@@ -23,8 +23,8 @@ def explain(
     ] = None,
     image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
     eyes: Eyes = False,
-    edits: Annotated[int, typer.Option(min=1, help="The most edits that are combined.")] = 2,
-    judgements: Annotated[int, typer.Option(min=1, help="The most judgements of the search.")] = 1000,
+    edits: Annotated[int, typer.Option(min=1, help="Maximum number of edits.")] = 2,
+    judgements: Annotated[int, typer.Option(min=1, help="Maximum number of judgements.")] = 1000,
     svg: Annotated[
         Path | None, typer.Option(readable=False, help="New file: the scene with its order, and after the edits.")
     ] = None,
@@ -34,11 +34,11 @@ def explain(
 
     Example: veriscene explain best --statement "There is a yellow circle." --image scene.png
     """
+    from veriscene import worlds
     from veriscene.judge import load
     from veriscene.judge.explain import explain as explain_question
     from veriscene.judge.judge import Question
-    from veriscene.worlds.nlvr.corpus import read_scene_file
-    from veriscene.worlds.nlvr.picture import of_any_size
+    from veriscene.world.examples import read_scene_file
 
     if (scene is None) == (image is None):
         raise typer.BadParameter("--statement goes together with --scene or --image")
@@ -47,10 +47,10 @@ def explain(
         check_absent(svg)
     judge = load(model, eyes=eyes)
     if scene is not None:
-        question = Question(statement, read_scene_file(scene))
+        question = Question(statement, read_scene_file(scene, judge.world))
     else:
         assert image is not None
-        question = Question(statement, picture=of_any_size(image))
+        question = Question(statement, picture=worlds.require(judge.world, "picture_from_file", "pictures")(image))
     try:
         with output.progress_bar("judgements") as progress:
             explained = explain_question(

@@ -17,7 +17,7 @@ from veriscene.metrics import require_matplotlib
 
 if TYPE_CHECKING:
     from veriscene.metrics.judged import Judged
-    from veriscene.worlds.nlvr.corpus import Example
+    from veriscene.world.examples import Example
 
 KINDS = ("order", "attention", "contrast", "errors")
 MAX_EXAMPLES = 12  # in a figure: more do not fit on a page
@@ -92,9 +92,9 @@ def figures(
 
 def _examples(file: Path, identifiers: str | None, *, labelled: bool) -> list[Example]:
     """Returns all examples, or those asked for, in the order in which they were asked for."""
-    from veriscene.worlds.nlvr import corpus as nlvr
+    from veriscene import worlds
 
-    examples = nlvr.read(file)
+    examples = worlds.read(file)
     if identifiers is not None:
         by_identifier = {example.identifier: example for example in examples}
         names = list(dict.fromkeys(name.strip() for name in identifiers.split(",") if name.strip()))

@@ -18,8 +18,11 @@ from veriscene.cli.output import AsJson
 from veriscene.errors import InputError
 
 if TYPE_CHECKING:
+    from accelerate import Accelerator
+
     from veriscene.judge.judge import Judge, Verdict
-    from veriscene.worlds.nlvr.corpus import Example
+    from veriscene.world.examples import Example
+    from veriscene.world.schema import World
 
 Model = Annotated[
     str,
@@ -65,22 +68,25 @@ def evaluate(
     predictions: Annotated[Path | None, typer.Option(readable=False, help="Write them as the official CSV.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled NLVR file.
+    """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled file.
 
     Of a corpus folder the dev split is evaluated. With --images, every picture of an example counts, as in the official
     scripts.
 
     Example: veriscene evaluate best nlvr/dev/dev.json --predictions dev.csv
     """
-    from veriscene.worlds.nlvr import corpus as nlvr
+    from veriscene import worlds
+    from veriscene.world.corpus import split_file
+    from veriscene.world.examples import write_predictions
     from veriscene.worlds.nlvr.picture_files import each_picture, written_name
 
     if file.is_dir():
-        file = nlvr.split_file(file, "dev")
+        file = split_file(file, "dev")
         output.say(f"evaluating the dev split, {file}")
     if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
         raise InputError("is the file that is evaluated", where=predictions, allowed="name another file")
-    examples = nlvr.read(file)
+    accelerator, judge = _load(model, eyes=eyes)
+    examples = worlds.read(file, judge.world)
     has_labels = any(example.label is not None for example in examples)
     if not has_labels and predictions is None:
         raise InputError("has no labels to score", where=file, allowed="use --predictions to write the predictions")
@@ -89,27 +95,33 @@ def evaluate(
         counts["examples"] = len(examples)
         examples = each_picture(examples, images, file)
         counts["pictures"] = len(examples)
-    judged, unknown = _judge(model, examples, eyes=eyes)
+    judged, unknown = _judge(judge, examples, accelerator)
     if not output.IS_MAIN:
         return
     output.warn_unknown_words(unknown)
     verdicts = {identifier: probability > 0.5 for identifier, probability in judged.items()}
     if predictions is not None:
-        nlvr.write_predictions(predictions, {written_name(each): verdicts[each.identifier] for each in examples})
+        write_predictions(predictions, {written_name(each): verdicts[each.identifier] for each in examples})
     if not has_labels:
         output.say(f"{file}: has no labels to score; the predictions are in {predictions}")
     also = {"unknown_words": unknown, **counts}
     _print_scores(examples, verdicts if has_labels else None, also, as_json=as_json)
 
 
-def _judge(model: str, examples: Sequence[Example], *, eyes: bool) -> tuple[dict[str, float], dict[str, list[str]]]:
-    """Probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
+def _load(model: str, *, eyes: bool) -> tuple[Accelerator, Judge]:
     from veriscene.judge import ONNX, load
-    from veriscene.judge.evaluate import probabilities
     from veriscene.training.distributed import make_accelerator
 
     accelerator = make_accelerator()
-    judge = load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device), eyes=eyes)
+    return accelerator, load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device), eyes=eyes)
+
+
+def _judge(
+    judge: Judge, examples: Sequence[Example], accelerator: Accelerator
+) -> tuple[dict[str, float], dict[str, list[str]]]:
+    """Returns probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
+    from veriscene.judge.evaluate import probabilities
+
     unknown: dict[str, list[str]] = {}
     for statement in {example.statement: None for example in examples}:
         unknown |= judge.encoder.vocabulary.unknown_words(statement)
@@ -129,11 +141,12 @@ def score(
 
     Example: veriscene score nlvr/dev/dev.json dev.csv
     """
+    from veriscene import worlds
     from veriscene.metrics import accuracy as metrics
-    from veriscene.worlds.nlvr import corpus as nlvr
+    from veriscene.world.examples import read_predictions
     from veriscene.worlds.nlvr.picture_files import per_picture
 
-    examples, verdicts = nlvr.read(file), nlvr.read_predictions(predictions)
+    examples, verdicts = worlds.read(file), read_predictions(predictions)
     counts = {}
     if any(name.endswith(".png") for name in verdicts):
         counts["examples"] = len(examples)
@@ -150,7 +163,10 @@ def predict(
     model: Model,
     statement: Annotated[str | None, typer.Option(help="The statement to judge.")] = None,
     scene: Annotated[
-        Path | None, typer.Option(readable=False, help="JSON file: three boxes, or an object with `structured_rep`.")
+        Path | None,
+        typer.Option(
+            readable=False, help="JSON file: the boxes, or an object that has them as `scene` or `structured_rep`."
+        ),
     ] = None,
     image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
     eyes: Eyes = False,
@@ -161,10 +177,10 @@ def predict(
 
     Example: veriscene predict best --statement "There is a yellow circle." --image scene.png
     """
+    from veriscene import worlds
     from veriscene.judge import load
     from veriscene.judge.judge import Question
-    from veriscene.worlds.nlvr.corpus import read_scene_file
-    from veriscene.worlds.nlvr.picture import of_any_size
+    from veriscene.world.examples import read_scene_file
 
     shown = [path for path in (scene, image) if path is not None]
     if len(shown) != (0 if statement is None else 1):
@@ -177,10 +193,10 @@ def predict(
         _predict_lines(judge, sys.stdin.buffer, attention=attention)
         return
     if scene is not None:
-        verdict = judge(statement, read_scene_file(scene))
+        verdict = judge(statement, read_scene_file(scene, judge.world))
     else:
         (path,) = shown
-        question = Question(statement, picture=of_any_size(path))
+        question = Question(statement, picture=worlds.require(judge.world, "picture_from_file", "pictures")(path))
         try:
             verdict = judge(question)
         except InputError as error:
@@ -189,7 +205,7 @@ def predict(
     if as_json:
         print(json.dumps(verdict.to_json(attention=attention)))
     else:
-        _print_verdict(verdict)
+        _print_verdict(verdict, judge.world)
 
 
 def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
@@ -213,30 +229,32 @@ def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
             record = parse_json(line)
             if isinstance(record, dict) and "identifier" in record:
                 name["identifier"] = record["identifier"]
-            verdict = judge(Question.from_json(record))
+            verdict = judge(Question.from_json(record, judge.world))
         except InputError as error:
             failed += 1
-            output.say(str(error.at(f"standard input, line {number}")))
+            output.say(f"veriscene: {error.at(f'standard input, line {number}')}")
             print(json.dumps({**name, "error": str(error)}), flush=True)
             continue
         unknown = verdict.unknown_words
         output.warn_unknown_words({word: near for word, near in unknown.items() if word not in warned})
         warned.update(unknown)
         print(json.dumps({**name, **verdict.to_json(attention=attention)}), flush=True)
+    if not lines:
+        raise InputError("is empty", where="standard input", allowed="send JSON lines, or use --statement and --scene")
     if failed:
         raise InputError(f"{failed:,} of {lines:,} questions could not be judged", where="standard input")
 
 
-def _print_verdict(verdict: Verdict) -> None:
+def _print_verdict(verdict: Verdict, world: World) -> None:
     print(f"{'true' if verdict.verdict else 'false'} (probability {verdict.probability:.3f})")
-    for box in range(3):
+    for box in range(len(verdict.per_box or verdict.order or ())):
         facts = []
         if verdict.per_box is not None:
             facts.append(f"{verdict.per_box[box]:.3f}")
         if verdict.order is not None:
-            facts.append(f"items read in the order {' '.join(str(item + 1) for item in verdict.order[box])}")
-        if facts:
-            print(f"  box {box + 1}: {', '.join(facts)}")
+            read = " ".join(str(item + 1) for item in verdict.order[box])
+            facts.append(f"{world.item.plural} read in the order {read}" if read else "empty")
+        print(f"  {world.box.singular} {box + 1}: {', '.join(facts)}")
 
 
 def export(

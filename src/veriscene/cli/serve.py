@@ -37,13 +37,13 @@ def serve(
     except ImportError as error:
         install = "install it with: pip install 'veriscene[serve]'"
         raise InputError(f"{error.name} is not installed", allowed=install) from None
+    from veriscene import worlds
     from veriscene.judge import load
-    from veriscene.worlds.nlvr import corpus as nlvr
 
     listener = listen(host, port)
     configure_process()
     judges = {name: load(name, eyes=eyes) for name in models}
-    examples = {} if data is None else {"nlvr": nlvr.read(data)}
+    examples = [] if data is None else worlds.read(data)
     if not _is_loopback(host):
         output.say(f"warning: {host} can be reached from other machines, and there is no password")
     address, bound = listener.getsockname()[:2]

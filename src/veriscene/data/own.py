@@ -37,10 +37,10 @@ class Row:
     label: bool
 
 
-def read_table(table: Path, scenes: Path, world: World, see: See) -> list[Row]:
+def read_table(table: Path, scenes: Path, world: World, see: See | None) -> list[Row]:
     """Returns the rows of a CSV file with the columns statement, scene (a file in `scenes`) and label (true or false).
 
-    A scene is a JSON file, as `examples.read_scene_file` reads it, or a picture, which `see` reads. InputError names
+    A scene is a JSON file, as `examples.read_scene_file` reads it, or a picture, which `see` reads if there is one. InputError names
     line and column.
     """
     if not scenes.is_dir():
@@ -140,12 +140,12 @@ def _parse_label(text: str) -> bool:
     return LABELS[text.lower()]
 
 
-def _read_scene(name: str, folder: Path, world: World, see: See) -> Scene:
+def _read_scene(name: str, folder: Path, world: World, see: See | None) -> Scene:
     parts = PurePosixPath(name).parts
     if not parts or ".." in parts or PurePosixPath(name).is_absolute():
         raise not_allowed(name or None, f"it must be the name of a file in {folder}")
     path = folder / name
-    if path.suffix.lower() in PICTURES:
+    if see is not None and path.suffix.lower() in PICTURES:
         return see(path)
     if path.suffix.lower() == ".json":
         return examples.read_scene_file(path, world)

@@ -127,7 +127,9 @@ class CorpusSource(Source):
             splits.append(examples)
         train, dev = splits
         supervision = corpus.supervision(folder)
-        return cls(config, world, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary, progress=progress)
+        return cls(
+            config, world, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary, progress=progress
+        )
 
     @cached_property
     def fingerprint(self) -> int:

@@ -1,4 +1,4 @@
-"""A checkpoint is a folder: model.safetensors, config.json, vocabulary.json and metrics.json."""
+"""A checkpoint is a folder: model.safetensors, config.json, vocabulary.json, world.json and metrics.json."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from veriscene import __version__, files, models
+from veriscene import __version__, files, models, worlds
 from veriscene.config import Config
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.models import Model
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
+from veriscene.world.schema import World
+from veriscene.world.world_file import to_tree, world_of
 
 FORMAT = 2
 WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "vocabulary.json", "metrics.json"
-FILES = (WEIGHTS, CONFIG, VOCABULARY, METRICS)
+WORLD = "world.json"
+FILES = (WEIGHTS, CONFIG, VOCABULARY, WORLD, METRICS)
 BEST = "best"
 ALIASES = "aliases.json"  # of the checkpoints that ship with the package
 SEEDS = "seeds.json"  # of a folder of seeds: how they are trained
@@ -65,6 +68,7 @@ def save(
     with files.replacing(folder) as partial:
         _write_json(partial / CONFIG, {"format": FORMAT, "veriscene": __version__, **checkpoint.config.to_json()})
         _write_json(partial / VOCABULARY, list(checkpoint.encoder.vocabulary.words))
+        _write_json(partial / WORLD, to_tree(checkpoint.encoder.world))
         _write_json(partial / METRICS, checkpoint.metrics)
         try:
             save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
@@ -80,10 +84,10 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     the Hugging Face hub."""
     folder = find(name_or_folder)
     config = load_config(folder)
-    vocabulary = _load_vocabulary(folder / VOCABULARY)
+    vocabulary, world = _load_vocabulary(folder / VOCABULARY), load_world(folder)
     metrics = _read_json(folder / METRICS) if (folder / METRICS).exists() else {}
     try:
-        model = models.build(config.model, vocabulary=vocabulary)
+        model = models.build(config.model, vocabulary=vocabulary, world=world)
     except InputError as error:
         raise error.at(folder / CONFIG) from None
     weights = _load_weights(folder / WEIGHTS)
@@ -93,7 +97,7 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     except RuntimeError:
         what = f"does not fit {CONFIG}; the files are of different models"
         raise InputError(what, where=folder / WEIGHTS) from None
-    encoder = models.encoder(config, vocabulary)
+    encoder = models.encoder(config, vocabulary, world)
     return Checkpoint(model.to(device).eval(), config, encoder, metrics if isinstance(metrics, dict) else {})
 
 
@@ -207,6 +211,13 @@ def load_config(folder: Path) -> Config:
         allowed = f"choose from {', '.join(sorted(models.MODELS))}"
         raise InputError(f"unknown model {name!r:.60}", where=path, allowed=allowed)
     return models.read_config(tree, where=str(path))
+
+
+def load_world(folder: Path) -> World:
+    """Reads the world of the checkpoint in exactly this folder; without a file it is the default world."""
+    if not (folder / WORLD).exists():
+        return worlds.get()
+    return world_of(_read_json(folder / WORLD), where=str(folder / WORLD))
 
 
 def _load_vocabulary(path: Path) -> Vocabulary:

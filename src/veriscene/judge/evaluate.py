@@ -15,7 +15,7 @@ from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
 from veriscene.metrics.judged import Judged
 from veriscene.models.base import INFERENCE_BATCH
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
 
 MAX_NAMED = 10  # unreadable examples that an error names one by one
 
@@ -24,7 +24,7 @@ def evaluate(judge: Judge, examples: Sequence[Example]) -> Scores:
     """Returns accuracy with its 95 % interval, and consistency, on labelled examples; in this process, on the judge's
     device.
 
-    scores = evaluate(veriscene.load("best"), nlvr.read("dev.json"))
+    scores = evaluate(veriscene.load("best"), veriscene.read("dev.json"))
     """
     answers = map(checked, judge(examples))
     verdicts = {example.identifier: answer.verdict for example, answer in zip(examples, answers, strict=True)}
@@ -44,15 +44,15 @@ def probabilities(
     the end, those in which nothing was recognised. Processes share the examples, and the result does not depend on
     their number. Statements of similar length share a batch, to save padding.
     """
-    world = accelerator.num_processes
+    processes = accelerator.num_processes
     by_length = sorted(range(len(examples)), key=lambda number: len(examples[number].statement))
-    mine = by_length[accelerator.process_index :: world]
+    mine = by_length[accelerator.process_index :: processes]
     questions: dict[int, Question | Example] = {number: examples[number] for number in mine}
     failed: list[InputError] = []
     for number in mine:
         if examples[number].picture is not None:
             try:
-                question = judge.prepare(Question.about(examples[number]))
+                question = judge.prepare(Question.about(examples[number], judge.world))
             except InputError as error:
                 failed.append(_named(error, examples[number]))
             else:
@@ -66,9 +66,9 @@ def probabilities(
             failed.append(_named(answer, examples[number]))
         else:
             judged.append((number, answer.probability))
-        progress(min(done * world, len(examples)), len(examples))
+        progress(min(done * processes, len(examples)), len(examples))
     _raise_together(accelerator, failed)
-    if world > 1:
+    if processes > 1:
         judged = gather_object(judged)
     by_number = dict(judged)
     if len(judged) != len(examples) or len(by_number) != len(examples):

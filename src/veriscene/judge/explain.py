@@ -11,21 +11,18 @@ from itertools import groupby
 from math import log
 from typing import Any
 
+from veriscene import worlds
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
 from veriscene.judge.judge import STREAM_BATCH, EyesJudge, Judge, Question, Verdict, checked
-from veriscene.world import drawing as render
-from veriscene.world import moves as scene_moves
-from veriscene.world.edit import Edit as Edit
-from veriscene.world.edit import name as item_name
-from veriscene.world.scene import BOX_EXTENT, Box, Item, Scene, scene_to_json
-from veriscene.worlds.nlvr import decode
-from veriscene.worlds.nlvr.raster import WIDTH
+from veriscene.world import drawing
+from veriscene.world.edits import Edit, edits
+from veriscene.world.edits import name as item_name
+from veriscene.world.scene import Box, Item, Number, Scene
+from veriscene.world.schema import World
 
 WORDS_SHOWN = 3  # per box: those that attend most to one item
 BETWEEN = 10  # pixels between two scenes
-# How much of a change an edit is, the smallest first; among moves, the shortest.
-COST = {"recolor": 0, "reshape": 1, "resize": 2, "move": 3, "remove": 4, "add": 5}
 CLEAR = 0.1  # A flip whose probability is this far from 0.5 is preferred to smaller but closer ones.
 CANDIDATES_PER_JUDGEMENT = 16  # scenes with several edits that are compared by what is expected of them, per judgement
 _Shown = tuple[frozenset[Item], ...]  # what a scene shows, whatever the order of its items
@@ -33,6 +30,7 @@ _Shown = tuple[frozenset[Item], ...]  # what a scene shows, whatever the order o
 
 @dataclass(frozen=True)
 class Flip:
+    world: World
     scene: Scene  # after the edits
     edits: tuple[Edit, ...]  # one after the other; each refers to the scene that those before it lead to
     verdict: Verdict  # on the edited scene
@@ -43,7 +41,7 @@ class Flip:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "scene": scene_to_json(self.scene),
+            "scene": self.world.to_json_scene(self.scene),
             "edits": [edit.to_json() for edit in self.edits],
             "verdict": self.verdict.to_json(),
             "text": self.text,
@@ -52,7 +50,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class Search:
-    """A flip has as few edits as any that `scene_moves` knows.
+    """A flip has as few edits as any that `world.edits` knows.
 
     Without a flip, `complete` says that there is none with up to `most_edits`; otherwise the judgements were used up.
     """
@@ -73,13 +71,14 @@ class Search:
 
 @dataclass(frozen=True)
 class Explanation:
+    world: World
     scene: Scene  # that was judged; of a picture, what was seen in it
     search: Search
     reads_items: bool  # otherwise order and attention, if any, are not about items
 
     def to_json(self) -> dict[str, Any]:
         """Returns what the service does: `verdict`, `counterfactual`, `searched`, and the `scene` they refer to."""
-        return {**self.search.to_json(), "scene": scene_to_json(self.scene)}
+        return {**self.search.to_json(), "scene": self.world.to_json_scene(self.scene)}
 
     @property
     def text(self) -> str:
@@ -90,21 +89,24 @@ class Explanation:
     @property
     def svg(self) -> str:
         """The scene with the order in which it was read and, below it, the scene after the edits."""
-        scenes = [render.svg(self.scene, self.search.verdict.order if self.reads_items else None)]
+        scenes = [drawing.svg(self.world, self.scene, self.search.verdict.order if self.reads_items else None)]
         if self.search.flip is not None:
-            scenes.append(render.svg(self.search.flip.scene))
-        step = BOX_EXTENT + BETWEEN
+            scenes.append(drawing.svg(self.world, self.search.flip.scene))
+        place = drawing.arrange(self.world, len(self.scene.boxes))
+        step = place.height + BETWEEN
         placed = (f'<g transform="translate(0 {step * row})">{scene}</g>' for row, scene in enumerate(scenes))
-        height = step * len(scenes) - BETWEEN
-        return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}">{"".join(placed)}</svg>'
+        size = f"0 0 {place.width} {step * len(scenes) - BETWEEN}"
+        return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}">{"".join(placed)}</svg>'
 
     def _box(self, number: int, box: Box) -> Iterator[str]:
-        verdict, names = self.search.verdict, [item_name(item, box.items) for item in box.items]
+        verdict, names = self.search.verdict, [item_name(self.world, item, box.items) for item in box.items]
         facts = [] if verdict.per_box is None else [f"{verdict.per_box[number]:.3f}"]
         if self.reads_items and verdict.order is not None:
             how = "in the order chosen" if verdict.order_is_chosen else "as they came"
-            facts.append(f"items {how}: {', '.join(names[index] for index in verdict.order[number])}")
-        yield f"  box {number + 1}: {', '.join(facts)}" if facts else f"  box {number + 1}"
+            names_read = [names[index] for index in verdict.order[number]]
+            facts.append(f"{self.world.item.plural} {how}: {', '.join(names_read)}" if names_read else "empty")
+        place = f"{self.world.box.singular} {number + 1}"
+        yield f"  {place}: {', '.join(facts)}" if facts else f"  {place}"
         attention = verdict.attention
         # A single item has all the attention of every word.
         if self.reads_items and attention is not None and attention.words_to_items is not None and len(names) > 1:
@@ -142,10 +144,11 @@ def explain(
             raise scene
         question, judge = Question(question.statement, scene), judge.judge
     elif question.picture is not None:
-        question = Question(question.statement, decode.scene(question.picture))
+        decode = worlds.require(judge.world, "decode", "pictures that can be decoded")
+        question = Question(question.statement, decode(question.picture))
     assert question.scene is not None
     search = find_flip(judge, question, most_edits=most_edits, most_judgements=most_judgements, progress=progress)
-    return Explanation(question.scene, search, Input.ITEMS in judge.encoder.inputs)
+    return Explanation(judge.world, question.scene, search, Input.ITEMS in judge.encoder.inputs)
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ class _Candidate:
 
     @property
     def cost(self) -> int:
-        return sum(COST[edit.kind] for edit in self.edits)
+        return sum(edit.cost for edit in self.edits)
 
 
 def find_flip(
@@ -182,7 +185,7 @@ def find_flip(
     seen, gains = {_key(question.scene)}, dict[Edit, float]()
     parents = [_Candidate(question.scene, (), 0.0)]
     for size in range(1, most_edits + 1):
-        candidates, are_all = _expand(parents, gains, seen, most=most_judgements - judged)
+        candidates, are_all = _expand(judge.world, parents, gains, seen, most=most_judgements - judged)
         parents, flips = [], list[Flip]()
         for group in _by_cost(candidates) if size == 1 else _by_gain(candidates):
             asked = group[: most_judgements - judged]
@@ -191,7 +194,7 @@ def find_flip(
                 gain = towards_flip * (_log_odds(found) - _log_odds(verdict))
                 parents.append(replace(candidate, gain=gain))
                 if found.verdict != verdict.verdict:
-                    flips.append(Flip(candidate.scene, candidate.edits, found))
+                    flips.append(Flip(judge.world, candidate.scene, candidate.edits, found))
             judged += len(asked)
             progress(judged, most_judgements)
             if any(_clarity(flip) >= CLEAR for flip in flips):
@@ -207,7 +210,7 @@ def find_flip(
 
 
 def _expand(
-    parents: Sequence[_Candidate], gains: Mapping[Edit, float], seen: set[_Shown], *, most: int
+    world: World, parents: Sequence[_Candidate], gains: Mapping[Edit, float], seen: set[_Shown], *, most: int
 ) -> tuple[list[_Candidate], bool]:
     """The scenes one edit away from the parents and not seen before, and whether these are all of them: parents are
     left out when there are many more candidates than the judgements that can be afforded."""
@@ -215,7 +218,7 @@ def _expand(
     for parent in parents:
         if len(found) >= CANDIDATES_PER_JUDGEMENT * most:
             return found, False
-        for edit, scene in scene_moves.edits(parent.scene):
+        for edit, scene in edits(world, parent.scene):
             key = _key(scene)
             if key not in seen:
                 seen.add(key)
@@ -247,13 +250,14 @@ def _clarity(flip: Flip) -> float:
     return abs(flip.verdict.probability - 0.5)
 
 
-def _preference(flip: Flip) -> tuple[bool, int, int, float]:
+def _preference(flip: Flip) -> tuple[bool, int, Number, float]:
     """Clear flips first, then the smallest change, then the clearest."""
-    cost = sum(COST[edit.kind] for edit in flip.edits)
+    cost = sum(edit.cost for edit in flip.edits)
     return _clarity(flip) < CLEAR, cost, sum(map(_distance, flip.edits)), -_clarity(flip)
 
 
-def _distance(edit: Edit) -> int:
+def _distance(edit: Edit) -> Number:
+    """How far a move goes: of equally large changes, the shortest is preferred."""
     if edit.before is None or edit.after is None or edit.kind != "move":
         return 0
     return abs(edit.after.x - edit.before.x) + abs(edit.after.y - edit.before.y)

@@ -29,7 +29,7 @@ from torch.overrides import TorchFunctionMode
 from veriscene import __version__, files
 from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import Encoder, Input
-from veriscene.data.items import Items, item_features
+from veriscene.data.items import Items
 from veriscene.data.letters import CODES, MOST_LETTERS
 from veriscene.errors import InputError
 from veriscene.judge import ONNX
@@ -39,14 +39,14 @@ from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, graph_inputs, open_se
 from veriscene.models import Model, Order
 from veriscene.models.base import Say, silent
 from veriscene.models.layers import recurrence
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, MOST_ITEMS, Color, Item, Shape, Size
-from veriscene.worlds.nlvr.corpus import MAX_WORDS
+from veriscene.world.examples import MAX_WORDS
+from veriscene.world.random_scenes import random_item
+from veriscene.world.schema import World
+from veriscene.world.world_file import to_tree
 
 OPSET = 18  # supported by every runtime that the extra admits
 TOLERANCE = 1e-4  # of outputs up to 1; relative to the greatest where they are larger, as rounding errors are
-# Examples, words, items in the fullest box. Exporters silently freeze lengths, so each must vary.
-_SHAPES = tuple(product((1, 5), (1, 4, 9, 40), (1, 3, MOST_ITEMS)))
-_TRACED_SHAPE = (4, 7, 5)  # none of them 1, which the exporter takes for a constant
+_TRACED_SHAPE = (4, 7, 5)  # examples, words, items; none of them 1, which the exporter takes for a constant
 
 
 def export(checkpoint: Checkpoint, path: Path, *, say: Say = silent) -> None:
@@ -57,7 +57,8 @@ def export(checkpoint: Checkpoint, path: Path, *, say: Say = silent) -> None:
     _check_exportable(model, name)
     say("exporting, and comparing with torch: up to a minute")
     try:
-        graph = _traced(model, random_batch(*_TRACED_SHAPE, checkpoint.encoder, rng=random.Random(0)))
+        example = random_batch(*_TRACED_SHAPE, checkpoint.encoder, rng=random.Random(0))
+        graph = _traced(model, example, checkpoint.encoder.world)
     except Exception as error:  # the exporter's exceptions have no common base class
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"{name} cannot be exported ({reason:.200})") from error
@@ -76,23 +77,26 @@ def _check_exportable(model: Model, name: str) -> None:
             raise InputError(f"{name} cannot be exported: {key} holds values that are not finite (NaN or infinity)")
     try:
         import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401
         import onnxscript  # noqa: F401
     except ImportError as error:
         install = "install it with: pip install 'veriscene[onnx]'"
         raise InputError(f"{error.name} is not installed", allowed=install) from None
 
 
-def _traced(model: Model, example: Batch) -> Any:
+def _traced(model: Model, example: Batch, world: World) -> Any:
     """Returns the model as an onnx.ModelProto with dynamic batch, word and item dimensions."""
     with torch.no_grad():
         judged = vars(model(example))
     inputs = {name: torch.from_numpy(array) for name, array in graph_inputs(example).items()}
-    batch, word, item = Dim("batch"), Dim("word", max=MAX_WORDS), Dim("item", max=MOST_ITEMS)
+    batch, word, item = Dim("batch"), Dim("word", max=MAX_WORDS), Dim("item", max=max(2, world.items[1]))
     dynamic = {"words": (batch, word), "lengths": (batch,), "features": (batch, None, item), "counts": (batch,)}
-    dynamic["characters"] = (batch, word)
+    dynamic |= {"characters": (batch, word), "boxes": (batch,)}
     shapes = tuple({axis: dim for axis, dim in enumerate(dynamic[name]) if dim is not None} for name in inputs)
     with _quiet(), torch.no_grad():
-        program = torch.export.export(_Adapter(model), tuple(inputs.values()), dynamic_shapes=shapes, strict=False)
+        program = torch.export.export(
+            _Adapter(model, world, list(inputs)), tuple(inputs.values()), dynamic_shapes=shapes, strict=False
+        )
         exported = torch.onnx.export(
             program,
             dynamo=True,
@@ -111,21 +115,23 @@ def _traced(model: Model, example: Batch) -> Any:
 class _Adapter(nn.Module):
     """Tensors in, tensors out."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, world: World, names: Sequence[str]) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.world, self.names = model, world, names
 
-    def forward(
-        self, words: Tensor, lengths: Tensor, features: Tensor, counts: Tensor, characters: Tensor | None = None
-    ) -> tuple[Tensor, ...]:
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        named = dict(zip(self.names, tensors, strict=True))
+        features, counts = named["features"], named["counts"]
+        most = self.world.items[1]
         given = torch.arange(features.size(2))
         is_unrolled = self.model.order is Order.CHOSEN
         if is_unrolled:  # its loop over the items
-            padding = features.new_zeros(*counts.shape, MOST_ITEMS, features.size(3))
-            features = torch.cat([features, padding], dim=2)[:, :, :MOST_ITEMS]
+            padding = features.new_zeros(*counts.shape, most, features.size(3))
+            features = torch.cat([features, padding], dim=2)[:, :, :most]
         positions = torch.arange(features.size(2)).expand(features.shape[:3])
         with _Replacements():
-            judged = vars(self.model(Batch(Statement(words, lengths, characters), Items(features, counts, positions))))
+            statement = Statement(named["words"], named["lengths"], named.get("characters"))
+            judged = vars(self.model(Batch(statement, Items(features, counts, positions, named.get("boxes")))))
         if is_unrolled:
             places = {"order": 2, "alpha": 3, "beta": 2}
             judged |= {name: judged[name].index_select(axis, given) for name, axis in places.items()}
@@ -257,6 +263,7 @@ def _add_metadata(graph: Any, checkpoint: Checkpoint) -> None:
         "veriscene": __version__,
         "config": json.dumps(checkpoint.config.to_json()),
         "vocabulary": json.dumps(checkpoint.encoder.vocabulary.words),
+        "world": json.dumps(to_tree(checkpoint.encoder.world)),
         "order": checkpoint.model.order.value,
     }
     helper.set_model_props(graph, metadata)
@@ -267,7 +274,9 @@ def _verify(model: Model, contents: bytes, encoder: Encoder) -> None:
     """Raises InputError unless ONNX Runtime computes what torch does, at every shape."""
     session, rng = open_session(contents, threads=1), random.Random(1)
     names = [output.name for output in session.get_outputs()]
-    for shape in _SHAPES:
+    # Exporters silently freeze lengths, so each must vary: examples, words, items in the fullest box.
+    most = encoder.world.items[1]
+    for shape in product((1, 5), (1, 4, 9, 40), sorted({1, min(3, most), most})):
         batch = random_batch(*shape, encoder, rng=rng)
         with torch.inference_mode():
             judged = {name: tensor for name, tensor in vars(model(batch)).items() if name in FIELDS}
@@ -285,32 +294,34 @@ def _verify(model: Model, contents: bytes, encoder: Encoder) -> None:
 
 
 def _is_real(batch: Batch, name: str) -> Tensor:
-    pairs = batch.statement.mask[:, None, :, None] & required(batch.items).mask[:, :, None]
-    return {"alpha": pairs, "beta": pairs.mT}.get(name, torch.tensor(True))
+    items = required(batch.items)
+    pairs = batch.statement.mask[:, None, :, None] & items.mask[:, :, None]
+    every = torch.tensor(True)
+    boxes = every if items.box_mask is None else items.box_mask
+    return {"alpha": pairs, "beta": pairs.mT, "scores": boxes, "order": items.mask}.get(name, every)
 
 
 def random_batch(size: int, words: int, items: int, encoder: Encoder, *, rng: random.Random) -> Batch:
     """Returns random statements and items. The first statement and box have the greatest length, others any."""
     words_known = len(encoder.vocabulary)
     lengths = [words, *(rng.randint(1, words) for _ in range(size - 1))]
-    counts = [items, *(rng.randint(1, items) for _ in range(size * BOXES_PER_SCENE - 1))]
-    boxes = (size, BOXES_PER_SCENE)
-    features = torch.tensor([[item_features(_random_item(rng)) for _ in range(items)] for _ in counts])
+    world = encoder.world
+    (fewest, most), items = world.boxes, min(items, world.items[1])
+    least = min(world.items[0], items)
+    counts = [items, *(rng.randint(least, items) for _ in range(size * most - 1))]
+    boxes = (size, most)
+    drawn = [[world.features(random_item(world, rng)) for _ in range(items)] for _ in counts]
+    features = torch.tensor(drawn).view(*boxes, items, -1)
+    present = None if fewest == most else torch.tensor([rng.randint(fewest, most) for _ in range(size)])
     numbers = torch.tensor([[rng.randrange(words_known) for _ in range(words)] for _ in lengths])
     spelt = torch.tensor([[_random_codes(rng) for _ in range(words)] for _ in lengths], dtype=torch.uint8)
     positions = torch.arange(items).expand(*boxes, -1)
     return Batch(
         Statement(numbers, torch.tensor(lengths), spelt if Input.CHARACTERS in encoder.inputs else None),
-        Items(features.view(*boxes, items, -1), torch.tensor(counts).view(boxes), positions),
+        Items(features, torch.tensor(counts).view(boxes), positions, present),
     )
 
 
 def _random_codes(rng: random.Random) -> list[int]:
     length = rng.randint(1, MOST_LETTERS)
     return [rng.randrange(1, CODES) for _ in range(length)] + [0] * (MOST_LETTERS - length)
-
-
-def _random_item(rng: random.Random) -> Item:
-    size = rng.choice(list(Size))
-    x, y = (rng.randint(0, BOX_EXTENT - size.value) for _ in range(2))
-    return Item(x=x, y=y, size=size, shape=rng.choice(list(Shape)), color=rng.choice(list(Color)))

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from veriscene import worlds
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder, Input
 from veriscene.data.vocabulary import tokenize
@@ -26,13 +27,12 @@ from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.hub import HubMixin
-from veriscene.judge.question import Attention, Question, Verdict
+from veriscene.judge.question import Attention, Pixels, Question, Verdict
 from veriscene.models import Order
 from veriscene.models.vision.eyes import Eyes, resized
-from veriscene.world.scene import BOXES_PER_SCENE, Box, Scene
-from veriscene.worlds.nlvr import decode, raster
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.raster import Pixels
+from veriscene.world.examples import Example
+from veriscene.world.scene import Box, Scene
+from veriscene.world.schema import World
 
 __all__ = ["Answer", "AnyQuestion", "Attention", "EyesJudge", "Judge", "Question", "TorchJudge", "Verdict", "checked"]
 
@@ -41,10 +41,8 @@ FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what 
 Array = NDArray[Any]
 MATCH_DISTANCE = 10  # pixels that a recognised item may be away from the scene's, which are at least as large
 PIXELS = "-pixels"  # NAME-pixels is the model NAME with eyes
-_NO_SCENE = Scene((Box(()), Box(()), Box(())))  # of a question about a picture, which a model of pixels does not read
 
-
-Shown = Scene | list[Any] | Pixels  # a scene, NLVR's `structured_rep`, or a picture (height, width, RGB)
+Shown = Scene | list[Any] | Pixels  # a scene, its boxes as in the world's files, or a picture (height, width, RGB)
 AnyQuestion = Question | Example | tuple[str, Shown]
 Answer = Verdict | InputError  # to one question of several: InputError if that one is malformed
 
@@ -66,6 +64,11 @@ class Judge(HubMixin, ABC):
     encoder: Encoder
     order: Order  # of the model
 
+    @property
+    def world(self) -> World:
+        """The world of the scenes that it judges."""
+        return self.encoder.world
+
     @overload
     def __call__(self, statement: str, scene: Shown) -> Verdict: ...
     @overload
@@ -84,12 +87,12 @@ class Judge(HubMixin, ABC):
 
             judge("There is a yellow circle.", scene)
             judge([("There is a yellow circle.", scene), ("There is a tower.", pixels)])
-            judge(nlvr.read("dev.json"))
+            judge(veriscene.read("dev.json"))
         """
         if isinstance(statement, str) or scene is not None:
-            return checked(self._judge([self.prepare(Question.of(statement, scene))])[0])
+            return checked(self._judge([self.prepare(Question.of(statement, scene, self.world))])[0])
         if isinstance(statement, Question | Example) or (isinstance(statement, tuple) and _is_pair(statement)):
-            return checked(self._judge([self.prepare(_question(statement))])[0])
+            return checked(self._judge([self.prepare(self._question(statement))])[0])
         if isinstance(statement, Sequence):
             return list(self.stream(cast(Sequence[AnyQuestion], statement)))
         if isinstance(statement, Iterator):
@@ -121,8 +124,9 @@ class Judge(HubMixin, ABC):
             return question
         try:
             if Input.ITEMS in self.encoder.inputs:
-                return Question(question.statement, decode.scene(question.picture))
-            decode.check_size(question.picture)
+                decode = worlds.require(self.world, "decode", "pictures that can be decoded")
+                return Question(question.statement, decode(question.picture))
+            worlds.require(self.world, "check_picture", "pictures")(question.picture)
         except InputError as error:
             place = "picture" if error.where is None else f"picture, {error.where}"
             eyes = "try --eyes or a model NAME-pixels"
@@ -144,47 +148,63 @@ class Judge(HubMixin, ABC):
 
     def _prepared(self, question: AnyQuestion) -> Question | InputError:
         try:
-            return self.prepare(_question(question))
+            return self.prepare(self._question(question))
         except InputError as error:
             return error
 
+    def _question(self, question: AnyQuestion) -> Question:
+        if isinstance(question, Question):
+            return question
+        if isinstance(question, Example):
+            return Question.about(question, self.world)
+        if not _is_pair(question):
+            raise _not_a_question(question)
+        return Question.of(*question, self.world)
+
     def _encode(self, questions: list[Question]) -> Batch:
+        # A model of pixels does not read the scene of a question about a picture.
+        nothing = Scene((Box(()),) * self.world.boxes[1])
         return self.encoder(
-            [Example("0-0", asked.statement, asked.scene or _NO_SCENE, picture=asked.picture) for asked in questions]
+            [Example("0-0", asked.statement, asked.scene or nothing, picture=asked.picture) for asked in questions]
         )
 
     def _verdicts(self, questions: list[Question], batch: Batch, judged: Mapping[str, Array]) -> list[Verdict]:
         """Decodes a Judgement's FIELDS, without those that are None, into the verdicts on the questions of a batch."""
-        items = None if batch.items is None else (batch.items.positions.numpy(), batch.items.counts.numpy())
+        positions = None if batch.items is None else batch.items.positions.numpy()
         probabilities, scores = _sigmoid(judged["logits"]).tolist(), judged.get("scores")
         per_box = None if scores is None else _sigmoid(scores).tolist()
         verdicts = []
         for number, question in enumerate(questions):
             maps = {name: judged[name][number] for name in ("order", "alpha", "beta") if name in judged}
-            encoded = None if items is None else [at[:n] for at, n in zip(*(a[number] for a in items), strict=True)]
+            boxes = self.world.boxes[1] if question.scene is None else len(question.scene.boxes)
+            if positions is None:  # the objects are feature-map cells
+                cells = np.arange(maps["alpha"].shape[-1] if "alpha" in maps else 0)
+                encoded = [cells] * boxes
+            else:
+                counts = [len(box.items) for box in required(question.scene).boxes]
+                encoded = [at[:count] for at, count in zip(positions[number], counts, strict=False)]
             order, attention = _decode(question.statement, encoded, maps)
             verdict = Verdict(
                 probability=probabilities[number],
-                per_box=None if per_box is None else per_box[number],
+                per_box=None if per_box is None else per_box[number][:boxes],
                 order=order,
                 attention=attention,
                 unknown_words=self.encoder.vocabulary.unknown_words(question.statement),
                 order_is_chosen=self.order is Order.CHOSEN,
+                world=self.world,
             )
             verdicts.append(verdict)
         return verdicts
 
 
 def _decode(
-    statement: str, encoded: list[Array] | None, maps: Mapping[str, Array]
+    statement: str, encoded: list[Array], maps: Mapping[str, Array]
 ) -> tuple[list[list[int]] | None, Attention | None]:
     """Returns order and attention of one question, in terms of the scene's own lists of items.
 
-    `encoded` are, per box, the items' indices in the scene, as encoded; None: the objects are feature-map cells.
+    `encoded` are, per box, the items' indices in the scene, as encoded.
     """
     alpha, beta = maps.get("alpha"), maps.get("beta")
-    if encoded is None:
-        encoded = [np.arange(0 if alpha is None else alpha.shape[-1])] * BOXES_PER_SCENE
     # What was read at each place, as an index into the scene's list.
     read = [at[maps["order"][box, : len(at)]] if "order" in maps else at for box, at in enumerate(encoded)]
     order = [each.tolist() for each in read] if "order" in maps else None
@@ -242,6 +262,7 @@ class EyesJudge(Judge):
     def __init__(self, judge: Judge, eyes: Eyes) -> None:
         if Input.ITEMS not in judge.encoder.inputs:
             raise InputError("this model reads pixels itself", allowed="use it without eyes")
+        self.draw = worlds.require(judge.world, "pixels", "pictures, so eyes are of no use")
         self.judge, self.eyes = judge, eyes
         self.encoder, self.order = judge.encoder, judge.order
 
@@ -259,7 +280,7 @@ class EyesJudge(Judge):
         If the question has a scene, the recognised items are listed as it lists them, those that it lacks at the end.
         """
         pictures = [
-            resized(raster.pixels(required(question.scene))) if question.picture is None else question.picture
+            resized(self.draw(required(question.scene))) if question.picture is None else question.picture
             for question in questions
         ]
         try:
@@ -290,8 +311,7 @@ def _listed_as(given: Scene, seen: Scene) -> Scene:
         matches = _matches(theirs, ours)
         ranks = [len(ours.items) if match is None else match for match in matches]
         boxes.append(Box(tuple(theirs.items[item] for item in sorted(range(len(ranks)), key=ranks.__getitem__))))
-    first, second, third = boxes
-    return Scene((first, second, third))
+    return Scene(tuple(boxes))
 
 
 def _about(given: Scene | None, seen: Scene, verdict: Verdict) -> Verdict:
@@ -338,16 +358,6 @@ def _matches(seen: Box, given: Box) -> list[int | None]:
         if distance <= MATCH_DISTANCE and item not in found and candidate not in found.values():
             found[item] = candidate
     return [found.get(item) for item in range(len(seen.items))]
-
-
-def _question(question: AnyQuestion) -> Question:
-    if isinstance(question, Question):
-        return question
-    if isinstance(question, Example):
-        return Question.about(question)
-    if not _is_pair(question):
-        raise _not_a_question(question)
-    return Question.of(*question)
 
 
 def _is_pair(value: object) -> TypeGuard[tuple[str, Shown]]:

@@ -19,8 +19,9 @@ from veriscene.errors import InputError
 from veriscene.judge.checkpoint import MOST_BYTES
 from veriscene.judge.judge import Array, Judge, Question, Verdict
 from veriscene.models import Order
+from veriscene.world.world_file import world_of
 
-FORMAT_KEY, FORMAT = "veriscene_format", "2"
+FORMAT_KEY, FORMAT = "veriscene_format", "3"
 GROUP = 16  # questions per run of the graph; larger groups need more padding and overflow the caches
 
 
@@ -85,6 +86,7 @@ def graph_inputs(batch: Batch) -> dict[str, Array]:
         "features": items.features,
         "counts": items.counts,
         "characters": statement.characters,
+        "boxes": items.boxes,
     }
     return {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None}
 
@@ -126,10 +128,11 @@ def _read_metadata(judge: OnnxJudge, found: Mapping[str, str], where: str) -> No
     try:
         config, words = json.loads(found["config"]), json.loads(found["vocabulary"])
         judge.order, vocabulary = Order(found["order"]), Vocabulary(tuple(words))
+        world = world_of(json.loads(found["world"]), where=where)
     except (KeyError, TypeError, ValueError, RecursionError, InputError):
         raise InputError("damaged", where=where, allowed="export it again") from None
     judge.config = models.read_config(config, where=where)
-    judge.encoder = models.encoder(judge.config, vocabulary)
+    judge.encoder = models.encoder(judge.config, vocabulary, world)
 
 
 def _size(question: Question) -> tuple[int, int]:

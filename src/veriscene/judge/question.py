@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from veriscene import worlds
 from veriscene.errors import InputError
-from veriscene.world.scene import Scene, not_allowed, parse_scene, scene_to_json
-from veriscene.worlds.nlvr import picture
-from veriscene.worlds.nlvr.corpus import Example, check_statement
-from veriscene.worlds.nlvr.raster import Pixels
+from veriscene.world.examples import Example, check_statement
+from veriscene.world.scene import Scene
+from veriscene.world.schema import World, not_allowed
+
+Pixels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,8 @@ class Question:
         return self.statement, self.scene, picture
 
     @classmethod
-    def of(cls, statement: Any, scene: Any) -> Question:
-        """Builds a question from a statement and a Scene, NLVR's `structured_rep` or a picture.
+    def of(cls, statement: Any, scene: Any, world: World) -> Question:
+        """Builds a question from a statement and a Scene, the boxes of one as in the world's files, or a picture.
 
         Arrays of objects, into which pandas and pyarrow turn lists, are read as lists. Raises InputError if either
         argument is malformed.
@@ -66,32 +69,33 @@ class Question:
             return cls(statement, picture=scene)
         if not isinstance(scene, Scene):
             _check_statement(statement)  # so that errors come in the order of the arguments
-            scene = parse_scene(_without_arrays(scene))
+            scene = world.parse(_without_arrays(scene))
         return cls(statement, scene)
 
     @classmethod
-    def about(cls, example: Example) -> Question:
+    def about(cls, example: Example, world: World) -> Question:
         """Asks whether the example's statement is true of its picture, if it has one, else of its scene.
 
         An error about a picture file names it.
         """
         if isinstance(example.picture, Path):
-            return cls(example.statement, picture=picture.of_any_size(example.picture))
+            read = worlds.require(world, "picture_from_file", "pictures")
+            return cls(example.statement, picture=read(example.picture))
         return cls(example.statement, example.scene if example.picture is None else None, example.picture)
 
     @classmethod
-    def from_json(cls, record: object) -> Question:
-        """Reads an object with `statement` (or NLVR's `sentence`) and `scene` (or `structured_rep`), or with `image`,
+    def from_json(cls, record: object, world: World) -> Question:
+        """Reads an object with `statement` (or `sentence`) and `scene` (or the world's name for it), or with `image`,
         the base64 text of a PNG or JPEG file, in place of the scene."""
         if not isinstance(record, Mapping):
             raise InputError("not a JSON object", allowed="a question is an object with statement and scene")
         statement = record.get("statement", record.get("sentence"))
-        scene = record.get("scene", record.get("structured_rep"))
+        scene = record.get("scene", record.get(world.scene_field))
         if "image" not in record:
-            return cls.of(statement, scene)
+            return cls.of(statement, scene, world)
         if scene is not None:
             raise InputError("a question has a scene and an image", allowed="give one of them")
-        return cls(statement, picture=parse_image(record["image"]))
+        return cls(statement, picture=parse_image(record["image"], world))
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ class Verdict:
     unknown_words: dict[str, list[str]]  # words that the model does not know, each with the nearest that it knows
     order_is_chosen: bool = False  # by a pointer network; else the items were read as they came
     seen: Scene | None = None  # what was recognised, if the question is about a picture and the model reads items
+    world: World | None = field(default=None, repr=False, compare=False)  # of the scene
 
     @property
     def verdict(self) -> bool:
@@ -135,17 +140,18 @@ class Verdict:
         }
         if attention and self.attention is not None:
             record["attention"] = asdict(self.attention)
-        if attention and self.seen is not None:
-            record["scene"] = scene_to_json(self.seen)
+        if attention and self.seen is not None and self.world is not None:
+            record["scene"] = self.world.to_json_scene(self.seen)
         return record
 
 
-def parse_image(value: object) -> Pixels:
+def parse_image(value: object, world: World) -> Pixels:
     """Returns the picture in the base64 text of a PNG or JPEG file; raises InputError if there is none."""
     try:
         if not isinstance(value, str):
             raise not_allowed(value, "it must be the base64 text of a PNG or JPEG file")
-        return picture.from_bytes(base64.b64decode(value, validate=True))
+        pixels: Pixels = worlds.require(world, "picture_from_bytes", "pictures")(base64.b64decode(value, validate=True))
+        return pixels
     except ValueError:
         raise InputError("not base64", where="image") from None
     except InputError as error:

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from veriscene.data.items import CORNER, SIZE_STEP
-from veriscene.language.placed import CLOSE
+from veriscene.data.items import CORNER
 from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.vision import cells
 from veriscene.models.vision.base import Backbone
-from veriscene.world.scene import BOX_EXTENT, MOST_ITEMS
+from veriscene.models.vision.cells import WORLD
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, CLOSE, EXTENTS, MAX_ITEMS, Size
 
 COUNT_UNIT = 2  # counts are divided by it, so that they vary about as much as the other targets
 MAX_COLORED, MAX_SHAPED, MAX_ALIKE = 4, 4, 2  # counts of a colour, of a shape and of both are told up to these
@@ -95,18 +95,18 @@ def cell_targets(classes: Tensor) -> Tensor:
     """
     flat = classes.long().flatten(2)
     present = flat[:, 0] != cells.ABSENT
-    # A box has at most MOST_ITEMS items: pairs of those, not of cells, are compared.
-    found = present.long().argsort(dim=1, descending=True, stable=True)[:, :MOST_ITEMS]
+    # A box has at most MAX_ITEMS items: pairs of those, not of cells, are compared.
+    found = present.long().argsort(dim=1, descending=True, stable=True)[:, :MAX_ITEMS]
     shape, color, size, right, down = flat.clamp(min=0).gather(2, found[:, None].expand(-1, flat.size(1), -1)).unbind(1)
-    extent = torch.tensor([size.value for size in cells.SIZES], device=size.device)[size]
+    extent = torch.tensor(list(EXTENTS.values()), device=size.device)[size]
     items = _Items(
         exists=present.gather(1, found),
         left=cells.CELL * (found % cells.GRID) + right - extent // 2,
         upper=cells.CELL * (found // cells.GRID) + down - extent // 2,
         extent=extent,
-        shape=one_hot(shape, len(cells.SHAPES)).float(),
-        color=one_hot(color, len(cells.COLORS)).float(),
-        size=one_hot(size, len(cells.SIZES)).float(),
+        shape=one_hot(shape, cells.HEADS[0]).float(),
+        color=one_hot(color, cells.HEADS[1]).float(),
+        size=one_hot(size, cells.HEADS[2]).float(),
     )
     features = torch.cat([items.own(), items.neighbourhood()], dim=-1) * items.exists[..., None]
     everywhere = features.new_zeros(*present.shape, features.size(-1))
@@ -138,9 +138,10 @@ class _Items:
 
     def own(self) -> Tensor:
         """Returns the nine features that models of items read, with positions from wall to wall ("contact")."""
-        size = (self.extent - cells.SIZES[1].value) / SIZE_STEP
+        size = (self.extent - Size.MEDIUM.extent) / (Size.LARGE.extent - Size.MEDIUM.extent)
         numbers = [2 * self.left / BOX_EXTENT - 1, 2 * self.upper / BOX_EXTENT - 1, size]
-        return encode_positions(torch.cat([torch.stack(numbers, dim=-1), self.shape, self.color], dim=-1), "contact")
+        features = torch.cat([torch.stack(numbers, dim=-1), self.shape, self.color], dim=-1)
+        return encode_positions(features, "contact", WORLD)
 
     def walls(self) -> Tensor:
         """(n, item, 4): whether the item touches the left, upper, right and lower wall."""
@@ -156,7 +157,7 @@ class _Items:
         # [i, j]: how far j begins beyond i's edge, in each direction; negative if it does not lie beyond.
         above, below = upper[:, :, None] - lower[:, None], upper[:, None] - lower[:, :, None]
         before, after = left[:, :, None] - right[:, None], left[:, None] - right[:, :, None]
-        others = self.exists[:, None] & ~torch.eye(MOST_ITEMS, dtype=torch.bool, device=above.device)
+        others = self.exists[:, None] & ~torch.eye(MAX_ITEMS, dtype=torch.bool, device=above.device)
         touching = torch.stack([above, below, before, after]).amax(dim=0) <= CLOSE
         directions = [above >= 0, below >= 0, before >= 0, after >= 0]
 
@@ -197,7 +198,7 @@ class _Items:
                 thermometer(self.color, MAX_COLORED),
                 thermometer(self.shape, MAX_SHAPED),
                 thermometer(both, MAX_ALIKE),
-                thermometer(exists, MOST_ITEMS)[:, 1:],
+                thermometer(exists, MAX_ITEMS)[:, 1:],
                 (walled * exists).sum(dim=1) / COUNT_UNIT,
             ],
             dim=-1,

@@ -28,7 +28,7 @@ from veriscene.judge.checkpoint import BEST
 from veriscene.models.base import Progress, silent
 from veriscene.training import run
 from veriscene.training.progress import LogLine, clock
-from veriscene.training.settings import has_effect, with_effect
+from veriscene.training.settings import with_effect
 from veriscene.training.trainer import LAST
 
 # The settings that the paper does not report and that accuracy depends on most.
@@ -115,7 +115,7 @@ def read_space(
     space: dict[str, Distribution] = {}
     for line in lines or DEFAULT_SPACE:
         key, _, values = (part.strip() for part in line.partition("="))
-        is_idle = key in settings and not has_effect(config.model, key, corpus_given=True, taught=taught)
+        is_idle = key in settings and not models.has_effect(config.model, key, corpus_given=True, taught=taught)
         if not lines and (key not in settings or key in fixed or is_idle):
             continue
         try:

@@ -446,9 +446,10 @@ class AttributeFunctions:
         """Whether the items of a set have one value."""
         at, name = self._at, self.attribute.name
         value = lambda items: len({item.values[at] for item in items}) == 1  # noqa: E731
-        return Function((takes.ITEMS,), TRUTH, value, bulk=("all_same", name))
+        return Function((takes.ITEMS,), TRUTH, value, bulk=("one_value", name))
 
 
 def core_functions(world: World) -> dict[str, Function]:
     """Returns the functions that do not depend on the attributes of a world."""
-    return {**_places(world), **_relations(world), **_set_functions(), **_logic_and_numbers()}
+    found = {**_places(world), **_relations(world), **_set_functions(), **_logic_and_numbers()}
+    return {name: replace(function, bulk=function.bulk or (name,)) for name, function in found.items()}

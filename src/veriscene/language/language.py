@@ -1,6 +1,6 @@
 """The language of a world: the functions and constants that programs about its scenes can use.
 
-An attribute is a function, `color(x)` or `x.color`. Its values are constants: always `color.red`, and `red` if no other
+An attribute is a function, `kind(x)` or `x.kind`. Its values are constants: always `kind.jar`, and `jar` if no other
 attribute has a value of that name. What is no identifier of Python becomes one: `on-offer` is written `on_offer`. An
 attribute that is called like a function, as `count`, is written `count_`.
 """

@@ -142,15 +142,9 @@ class _Parser:
 
     def number(self, node: ast.expr, value: object) -> Expression:
         language = self.language
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or (type(value) is float and not language.has_decimals)
-        ):
-            raise _rejected(
-                node,
-                "the only literals are numbers" if language.has_decimals else "the only literals are whole numbers",
-            )
+        if type(value) is not int and not (type(value) is float and language.has_decimals):
+            raise _rejected(node, f"the only literals are {'' if language.has_decimals else 'whole '}numbers")
+        assert isinstance(value, int | float)
         if abs(value) > language.max_number:
             allowed = f"{-language.max_number if language.has_signs else 0:g} to {language.max_number:g} are allowed"
             raise _error(node, "a number is too large", allowed)
@@ -171,6 +165,7 @@ class _Parser:
         raise self.unknown_value(node, name, f"{', '.join(scope)}, ")
 
     def unknown_value(self, node: ast.expr, name: str, also: str = "") -> InputError:
+        name = name.removeprefix("is_")  # as in is_red, for a world without red
         values = [name for name in self.language.constants if "." not in name]
         return _error(
             node,
@@ -221,7 +216,7 @@ class _Parser:
         if near := _nearest(called, callable):
             return _error(node, f"{called!r:.40} cannot be called", f"did you mean {near}?")
         if called.startswith("is_") and called.isidentifier():
-            return self.unknown_value(node, called.removeprefix("is_"))
+            return self.unknown_value(node, called)
         return _error(node, f"{called!r:.40} cannot be called", f"choose from {_listed(callable)}")
 
     def bound(self, node: ast.Call, name: str) -> Iterator[tuple[Parameter | None, ast.expr | None]]:

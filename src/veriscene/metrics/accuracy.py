@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from veriscene import worlds
 from veriscene.errors import InputError
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
 
 Z95 = 1.959963984540054
 
@@ -166,6 +167,12 @@ def _design_effect(right: np.ndarray, sizes: np.ndarray) -> float:
     return float(clustered / independent)
 
 
+def shows_towers(example: Example) -> bool | None:
+    """Tells whether every box of the scene is a tower; None in worlds without towers."""
+    world = worlds.of_example(example)
+    return None if world.towers is None else all(map(world.is_tower, example.scene.boxes))
+
+
 def _has_length(least: int, most: float) -> Callable[[Example], bool]:
     return lambda example: least <= len(example.statement.split()) <= most
 
@@ -176,8 +183,8 @@ def _matches(pattern: str) -> Callable[[Example], bool]:
 
 
 _SLICES: dict[tuple[str, str], Callable[[Example], bool]] = {  # by group and name
-    ("picture", "towers"): lambda example: example.scene.is_towers,
-    ("picture", "scatter"): lambda example: not example.scene.is_towers,
+    ("picture", "towers"): lambda example: shows_towers(example) is True,
+    ("picture", "scatter"): lambda example: shows_towers(example) is False,
     ("length", "up to 8 words"): _has_length(0, 8),
     ("length", "9 to 12 words"): _has_length(9, 12),
     ("length", "13 words or more"): _has_length(13, math.inf),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veriscene.metrics.accuracy import correct, per_statement
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
 
 Verdicts = Mapping[str, bool]
 RESAMPLES = 10_000

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
-from veriscene.language.notation import Stated
-from veriscene.language.program import Program
-from veriscene.metrics.accuracy import phenomena
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.language.program import Program, Statement
+from veriscene.metrics.accuracy import phenomena, shows_towers
+from veriscene.world.examples import Example, normalized
 
 Maps = Sequence[Sequence[Sequence[float]]]
 T = TypeVar("T")
@@ -53,10 +52,10 @@ def spread(members: Sequence[T], count: int) -> list[T]:
 def typical(judged: Sequence[Judged], count: int) -> list[Judged]:
     """Returns up to `count` examples that are not wrong, of different statements: towers and scatter in turn, each kind
     evenly spaced over the file. Boxes with a single item, whose order and attention are trivial, are avoided."""
-    busy = [each for each in judged if each.is_right is not False and min(_items(each)) > 1]
+    busy = [each for each in judged if each.is_right is not False and min(_items(each), default=0) > 1]
     busy = _distinct(busy) or _distinct(each for each in judged if each.is_right is not False)
-    towers = [each for each in busy if each.example.scene.is_towers]
-    scatter = [each for each in busy if not each.example.scene.is_towers]
+    towers = [each for each in busy if shows_towers(each.example)]
+    scatter = [each for each in busy if not shows_towers(each.example)]
     few = min(len(towers), max((count + 1) // 2, count - len(scatter)))
     chosen = [spread(towers, few), spread(scatter, count - few)]
     return [kind[turn] for turn in range(count) for kind in chosen if turn < len(kind)]
@@ -78,10 +77,10 @@ def contrasts(judged: Sequence[Judged], baseline: Sequence[Judged]) -> list[tupl
 
 
 def first_per_statement(found: Iterable[T], statement: Callable[[T], str]) -> list[T]:
-    """Returns the first member for each statement, in order. Sentences that differ only in spaces or case are one."""
+    """Returns the first member for each statement, in order. Statements that are equal when `normalized` are one."""
     kept: dict[str, T] = {}
     for member in found:
-        kept.setdefault(" ".join(statement(member).lower().split()), member)
+        kept.setdefault(normalized(statement(member)), member)
     return list(kept.values())
 
 
@@ -121,7 +120,7 @@ def sentence_key(sentence: str) -> str:
     return " ".join(sentence.split())
 
 
-def by_sentence(statements: Iterable[Stated]) -> dict[str, Program]:
+def by_sentence(statements: Iterable[Statement]) -> dict[str, Program]:
     """Returns the first program of each sentence."""
     programs: dict[str, Program] = {}
     for each in statements:

@@ -62,7 +62,7 @@ MODELS: dict[str, type[Model]] = {
 }
 
 SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corpus that is made when none is given
-ALWAYS = ("model.name", "training.seed", "data.minimum_count")
+ALWAYS = ("model.name", "training.seed", "data.minimum_count", "data.counting")
 
 
 def load_preset(name: str, changes: Iterable[str] = ()) -> Config:
@@ -132,7 +132,7 @@ def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool
     if key in SYNTHETIC:
         return not corpus_given
     if section == "teacher":
-        return (taught or name == "statements") and not (name == "distil" and kind.is_fitted)
+        return taught or name == "statements"
     if section == "model":
         return name in {field.name for field in fields(model)}
     if key == "data.order":

@@ -18,15 +18,16 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.patches import Circle, Patch, PathPatch, Polygon, Rectangle
+from matplotlib.patches import Circle, Ellipse, Patch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path as Curve
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
+from veriscene import worlds
 from veriscene.metrics.judged import Judged
-from veriscene.world.drawing import FILL, Point, arrow, center
-from veriscene.world.scene import BOX_EXTENT, Color, Item, Scene, Shape, Size
-from veriscene.worlds.nlvr.raster import BACKGROUND, BOX_PITCH, WIDTH
+from veriscene.world.drawing import BOX_FILL, SHAPES, Point, arrange, arrow, center, corners, look
+from veriscene.world.scene import Item, Scene
+from veriscene.world.schema import World
 
 FORMATS = ("pdf", "svg")
 POINT = 1 / 72
@@ -93,7 +94,7 @@ def _example(sheet: Sheet, judged: Judged, said: str, *, order: Sequence[Sequenc
     width = sheet.width - 2 * MARGIN
     sheet.paragraph(judged.example.statement, x=MARGIN, width=width)
     sheet.y += 0.03
-    sheet.scene(judged.example.scene, order, x=MARGIN, width=width)
+    sheet.scene(worlds.of_example(judged.example), judged.example.scene, order, x=MARGIN, width=width)
     sheet.y += 0.02
     sheet.paragraph(said, x=MARGIN, width=width, size=SMALL, color=QUIET)
 
@@ -101,15 +102,19 @@ def _example(sheet: Sheet, judged: Judged, said: str, *, order: Sequence[Sequenc
 def _attention(sheet: Sheet, judged: Judged, model: str) -> None:
     """The scene with numbered items beside the statement, then the maps."""
     top, width, scene = sheet.y, sheet.width / 2 - MARGIN, judged.example.scene
-    sheet.scene(scene, None, x=MARGIN, width=width)
-    read = _columns(judged)
-    for number, box in enumerate(scene.boxes):
-        for place, index in enumerate(read[number], 1):
-            _number(sheet, box.items[index], place, x=MARGIN, y=top, box=number, scale=width / WIDTH)
-    bottom, left = sheet.y, sheet.width / 2 + 0.15
+    world = worlds.of_example(judged.example)
+    sheet.scene(world, scene, None, x=MARGIN, width=width)
+    read, place = _columns(judged), arrange(world, len(scene.boxes))
+    for number, (box, (left, upper)) in enumerate(zip(scene.boxes, place.corners, strict=True)):
+        scale = width / place.width
+        for turn, index in enumerate(read[number], 1):
+            corner = MARGIN + left * scale, top + upper * scale
+            _number(sheet, world, box.items[index], turn, corner=corner, scale=scale)
+    bottom, beside = sheet.y, sheet.width / 2 + 0.15
     sheet.y = top
-    sheet.paragraph(judged.example.statement, x=left, width=sheet.width - MARGIN - left)
-    sheet.paragraph(_said(judged, model), x=left, width=sheet.width - MARGIN - left, size=SMALL, color=QUIET)
+    room = sheet.width - MARGIN - beside
+    sheet.paragraph(judged.example.statement, x=beside, width=room)
+    sheet.paragraph(_said(judged, model), x=beside, width=room, size=SMALL, color=QUIET)
     sheet.y = max(bottom, sheet.y) + 0.08
     _maps(sheet, judged, read)
 
@@ -120,14 +125,15 @@ def _columns(judged: Judged) -> list[Sequence[int]]:
     return list(listed if judged.order is None else judged.order)
 
 
-def _number(sheet: Sheet, item: Item, number: int, *, x: float, y: float, box: int, scale: float) -> None:
-    """A number on an item of a scene drawn at (x, y)."""
-    right, down = center(item)
-    if item.shape is Shape.TRIANGLE:  # there is more room near its base
-        down += item.size.value / 6
-    size, color = 4.5 if item.size is Size.SMALL else SMALL, "white" if item.color is Color.BLACK else "black"
-    at = x + (box * BOX_PITCH + right) * scale, y + down * scale
-    sheet.text(*at, str(number), size=size, color=color, align="center")
+def _number(sheet: Sheet, world: World, item: Item, number: int, *, corner: Point, scale: float) -> None:
+    """A number on an item of a box that is drawn from a corner on."""
+    (right, down), seen = center(item), look(world, item)
+    if seen.shape == "triangle":  # there is more room near its base
+        down += item.height / 6
+    size = 4.5 if item.height * scale < 0.1 else SMALL
+    sheet.text(
+        corner[0] + right * scale, corner[1] + down * scale, str(number), size=size, color=seen.ink, align="center"
+    )
 
 
 def _maps(sheet: Sheet, judged: Judged, read: Sequence[Sequence[int]]) -> None:
@@ -138,7 +144,7 @@ def _maps(sheet: Sheet, judged: Judged, read: Sequence[Sequence[int]]) -> None:
     if judged.items_to_words is not None:
         maps.append((BETA, judged.items_to_words, True))
     label = max(text_width(word, SMALL) for word in words) + 0.08
-    columns = sum(map(len, read))
+    columns = max(1, sum(map(len, read)))
     gaps = len(maps) * 2 * BOX_GAP + (len(maps) - 1) * MAP_GAP
     cell = min(WIDEST_CELL, (sheet.width - 2 * MARGIN - label - gaps) / (columns * len(maps)))
     top, x = sheet.y + ROW, MARGIN + label
@@ -153,18 +159,21 @@ def _maps(sheet: Sheet, judged: Judged, read: Sequence[Sequence[int]]) -> None:
                     weight = weights[number][index][row] if is_transposed else weights[number][row][index]
                     at = x + place * cell, top + row * ROW
                     sheet.patch(Rectangle(at, cell, ROW, fc=HEAT(weight), ec=RULE, lw=0.3))
-                _icon(sheet, box.items[index], place + 1, x=x + place * cell, y=top + len(words) * ROW, width=cell)
+                at = x + place * cell, top + len(words) * ROW
+                _icon(sheet, worlds.of_example(judged.example), box.items[index], place + 1, at=at, width=cell)
             x += len(read[number]) * cell + BOX_GAP
         # Where boxes have few items, the title is wider than the map.
         x = max(x - BOX_GAP, left + text_width(title, SMALL)) + MAP_GAP
     sheet.y = top + len(words) * ROW + cell + ROW
 
 
-def _icon(sheet: Sheet, item: Item, number: int, *, x: float, y: float, width: float) -> None:
+def _icon(sheet: Sheet, world: World, item: Item, number: int, *, at: Point, width: float) -> None:
     """The item below its column, and its number."""
-    scale = width / 36  # a large item is 30 wide
-    middle = 18 - item.size.value / 2
-    sheet.patch(shape(replace(item, x=0, y=0)), x=x + middle * scale, y=y + middle * scale, scale=scale)
+    sizes = [choice.extent for choice in world.sizes.choices if choice.extent] if world.sizes else []
+    largest = max([item.width, item.height, *(side for extent in sizes for side in extent)])
+    scale = width / (1.2 * largest)
+    (x, y), right, down = at, 0.6 * largest - item.width / 2, 0.6 * largest - item.height / 2
+    sheet.patch(shape(world, replace(item, x=0, y=0)), x=x + right * scale, y=y + down * scale, scale=scale)
     sheet.text(x + width / 2, y + width + ROW / 2, str(number), size=SMALL, align="center", color=QUIET)
 
 
@@ -225,30 +234,44 @@ class Sheet:
             self.text(x, self.y + step / 2, line, size=size, color=color)
             self.y += step
 
-    def scene(self, scene: Scene, order: Sequence[Sequence[int]] | None, *, x: float, width: float) -> None:
+    def scene(
+        self, world: World, scene: Scene, order: Sequence[Sequence[int]] | None, *, x: float, width: float
+    ) -> None:
         """Adds a scene at the present y, with arrows along `order` as in the SVG drawing, and advances y."""
-        scale = width / WIDTH
-        for number, box in enumerate(scene.boxes):
-            left = x + number * BOX_PITCH * scale
-            grey = str(BACKGROUND / 255)
-            self.patch(Rectangle((left, self.y), BOX_EXTENT * scale, BOX_EXTENT * scale, fc=grey, lw=0))
+        place = arrange(world, len(scene.boxes))
+        scale = width / place.width
+        for number, (box, (right, down)) in enumerate(zip(scene.boxes, place.corners, strict=True)):
+            left, upper = x + right * scale, self.y + down * scale
+            sides = (side * scale for side in world.canvas)
+            self.patch(Rectangle((left, upper), *sides, fc=BOX_FILL, lw=0))
             for item in box.items:
-                self.patch(shape(item), x=left, y=self.y, scale=scale)
+                self.patch(shape(world, item), x=left, y=upper, scale=scale)
+                self._label(world, item, x=left, y=upper, scale=scale)
             if order is not None:
-                self._arrows([center(box.items[index]) for index in order[number]], x=left, scale=scale)
-        self.y += BOX_EXTENT * scale
+                self._arrows([center(box.items[index]) for index in order[number]], x=left, y=upper, scale=scale)
+        self.y += place.height * scale
 
-    def _arrows(self, centers: Sequence[Point], *, x: float, scale: float) -> None:
+    def _label(self, world: World, item: Item, *, x: float, y: float, scale: float) -> None:
+        seen, (right, down) = look(world, item), center(item)
+        words = seen.label.split()
+        size = (
+            min(0.9 * item.height / max(1, len(words)), 1.6 * item.width / max([1, *map(len, words)])) * scale / POINT
+        )
+        for row, word in enumerate(words):
+            at = down * scale + (row - (len(words) - 1) / 2) * size * POINT
+            self.text(x + right * scale, y + at, word, size=size, color=seen.ink, align="center")
+
+    def _arrows(self, centers: Sequence[Point], *, x: float, y: float, scale: float) -> None:
         for start, end in pairwise(centers):
             control, head = arrow(start, end)
             # The curve ends inside the head, else its square end would blunt the tip.
             neck = tuple((head[1][axis] + head[2][axis]) / 2 for axis in (0, 1))
             curve = Curve([start, control, neck], [Curve.MOVETO, Curve.CURVE3, Curve.CURVE3])
             for color, line, outline in (("white", 2.2, 1.2), (ARROW, 1.0, 0.0)):
-                self.patch(PathPatch(curve, fc="none", ec=color, lw=line), x=x, y=self.y, scale=scale)
-                self.patch(Polygon(head, fc=color, ec=color, lw=outline), x=x, y=self.y, scale=scale)
+                self.patch(PathPatch(curve, fc="none", ec=color, lw=line), x=x, y=y, scale=scale)
+                self.patch(Polygon(head, fc=color, ec=color, lw=outline), x=x, y=y, scale=scale)
         for first in centers[:1]:
-            self.patch(Circle(first, 3.2, fc=ARROW, ec="white", lw=0.6), x=x, y=self.y, scale=scale)
+            self.patch(Circle(first, 3.2, fc=ARROW, ec="white", lw=0.6), x=x, y=y, scale=scale)
 
     def save(self, *, title: str, description: str) -> dict[str, bytes]:
         """Returns the files by format: the same bytes for the same drawing."""
@@ -268,15 +291,16 @@ class Sheet:
         return files
 
 
-def shape(item: Item) -> Patch:
+def shape(world: World, item: Item) -> Patch:
     """Returns an item in the pixels of its box."""
-    size, fill = item.size.value, FILL[item.color]
-    if item.shape is Shape.SQUARE:
-        return Rectangle((item.x, item.y), size, size, fc=fill, lw=0)
-    if item.shape is Shape.CIRCLE:
-        return Circle(center(item), size / 2, fc=fill, lw=0)
-    base = item.y + size
-    return Polygon([(item.x + size / 2, item.y), (item.x, base), (item.x + size, base)], fc=fill, lw=0)
+    seen = look(world, item)
+    style: dict[str, Any] = {"fc": seen.fill, "lw": 0.6 if seen.outline else 0}
+    if seen.outline:
+        style["ec"] = seen.outline
+    points = SHAPES[seen.shape or "square"]
+    if not points:
+        return Ellipse(center(item), item.width, item.height, **style)
+    return Polygon(corners(item, points), **style)
 
 
 def text_width(text: str, size: float) -> float:

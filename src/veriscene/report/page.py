@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
+from veriscene import worlds
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
 from veriscene.metrics.calibration import BINS, expected_calibration_error, reliability
@@ -15,8 +16,8 @@ from veriscene.metrics.comparison import difference, mcnemar
 from veriscene.metrics.judged import Fault, Judged, Programs, WrongStatement, wrong_statements
 from veriscene.report import charts
 from veriscene.training.progress import LogLine
-from veriscene.world.drawing import definitions, short_svg
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.drawing import svg
+from veriscene.world.examples import Example
 
 # The look is that of the served page (service/static/style.css), whose variables it shares.
 # Nothing may be wider than a 400-pixel screen: columns shrink, long words break, and a table that still is too wide
@@ -96,8 +97,7 @@ def page(title: str, subtitle: str, runs: Sequence[ReportedRun], programs: Progr
         ("How it was made", _origin(runs)),
     ]
     body = "".join(f"<h2>{escape(heading)}</h2>{content}\n" for heading, content in sections if content)
-    content = f"""{definitions()}
-<h1>{escape(title)}</h1><p class="quiet">{escape(subtitle)}</p>
+    content = f"""<h1>{escape(title)}</h1><p class="quiet">{escape(subtitle)}</p>
 {_each(runs, lambda run: _scores(metrics.score(examples, run.verdicts)))}
 <p class="quiet">Always giving the more frequent label: {majority(examples):.1%}. Intervals are clustered by statement,
 since the examples of a statement tend to be right or wrong together.</p>
@@ -251,11 +251,15 @@ def _cards(shown: Sequence[Judged], box_caption: str | None) -> str:
     return f'<p class="quiet">{" ".join(notes)}</p><div class="grid">{cards}</div>'
 
 
+def _picture(example: Example, order: Sequence[Sequence[int]] | None = None) -> str:
+    return svg(worlds.of_example(example), example.scene, order)
+
+
 def _card(judged: Judged) -> str:
     boxes = "" if judged.per_box is None else f"; box scores: {', '.join(f'{p:.2f}' for p in judged.per_box)}"
     return (
         f'<div class="card"><strong>{escape(judged.example.statement)}</strong>'
-        f"{short_svg(judged.example.scene, judged.order)}"
+        f"{_picture(judged.example, judged.order)}"
         f'<p>{_verdict(judged, "the model")}</p><p class="quiet">{escape(judged.example.identifier)}, label'
         f" {_truth(judged.example.label)}{boxes}</p></div>"
     )
@@ -283,7 +287,7 @@ def _statement(wrong: WrongStatement, fault: Fault, names: Sequence[str]) -> str
     if not shown:
         return ""
     pictures = "".join(
-        f'{short_svg(verdicts[0].example.scene)}<p class="quiet">{escape(verdicts[0].example.identifier)}, label'
+        f'{_picture(verdicts[0].example)}<p class="quiet">{escape(verdicts[0].example.identifier)}, label'
         f" {_truth(verdicts[0].example.label)}; "
         f"{'; '.join(_verdict(each, name) for each, name in zip(verdicts, names, strict=True))}</p>"
         for verdicts in shown

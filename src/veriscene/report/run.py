@@ -22,8 +22,7 @@ from veriscene.report.page import ReportedRun, majority, page
 from veriscene.training import run as runs
 from veriscene.training.progress import read_log
 from veriscene.training.run_record import read_record
-from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
 
 REPORT, COMPARISON = "report.html", "comparison.html"
 PAGE = b"<!DOCTYPE html>"  # how a report begins
@@ -60,8 +59,8 @@ def report_run(
         raise InputError("exists, and is no report", where=target, allowed="name another file with --out")
     meanings = None if programs is None else by_sentence(read_programs(programs))
     splits = [runs.scored_split(folder) for folder in folders]
-    examples = nlvr.read(splits[0][1])
-    if len(folders) == 2 and nlvr.read(splits[1][1]) != examples:
+    examples = worlds.read(splits[0][1])
+    if len(folders) == 2 and worlds.read(splits[1][1]) != examples:
         what = f"is scored on other examples ({splits[1][1]}) than {folders[0]} ({splits[0][1]})"
         raise InputError(what, where=folders[1], allowed="compare runs on the same corpus")
     names = [folder.name for folder in folders]

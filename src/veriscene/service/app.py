@@ -28,8 +28,8 @@ from veriscene.service.batching import Busy, Limits, TooLarge
 from veriscene.service.documentation import documented, html, routes
 from veriscene.service.middleware import Middleware
 from veriscene.service.service import Record, Service, problem
-from veriscene.world.scene import not_allowed
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
+from veriscene.world.schema import not_allowed
 
 STATIC = Path(__file__).parent / "page"
 Answer = Callable[[Record], Coroutine[Any, Any, Any]]
@@ -51,11 +51,11 @@ def make_app(
     judges: Mapping[str, Judge],
     *,
     settings: Limits | None = None,
-    examples: Mapping[str, Sequence[Example]] | None = None,
+    examples: Sequence[Example] = (),
 ) -> FastAPI:
     """Returns the service with these judges, the first of which is the default.
 
-    `examples`, by the name of their world, are those that /api/scenes/example shows; without any, a few are generated.
+    `examples` are those that /api/scenes/example shows; a few are generated for a world that has none.
     """
     service = Service(judges, limits=settings or Limits(), examples=examples)
 

@@ -152,12 +152,11 @@ class Batcher:
 
     def _answer(self, asked: list[_Asked]) -> None:
         try:
-            found = self.judge([question for question, _ in asked])
+            results = self.judge([question for question, _ in asked])
         except Exception as error:
             for _, future in asked:
                 future.set_exception(error)
             return
-        results: Sequence[Verdict | InputError] = found
         for (_, future), result in zip(asked, results, strict=True):
             if isinstance(result, InputError):
                 future.set_exception(result)

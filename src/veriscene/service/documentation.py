@@ -57,7 +57,12 @@ def routes(question: Mapping[str, Any]) -> dict[str, Route]:
         "/api/explain": Route(
             "The verdict with order and attention, and the smallest edit of the scene that flips it.",
             question,
-            {"verdict": verdict, "counterfactual": None, "searched": {"judgements": 812, "complete": True}},
+            {
+                "verdict": verdict,
+                "counterfactual": None,
+                "searched": {"judgements": 812, "complete": True},
+                "scene": scene,
+            },
         ),
         "/api/render": Route(
             "A picture of the scene: png or svg.", {"scene": scene, "format": "svg"}, {"svg": "<svg …>"}

@@ -5,27 +5,25 @@ from __future__ import annotations
 import base64
 import random
 from functools import cache
-from importlib import import_module
 from typing import Any
 
+from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.judge.judge import Judge
 from veriscene.judge.question import parse_image
 from veriscene.models.vision.eyes import Eyes
 from veriscene.world import drawing
-from veriscene.world.scene import Scene, not_allowed, parse_scene, scene_to_json
-from veriscene.worlds.nlvr import decode, picture, raster
-from veriscene.worlds.nlvr.grammar import draw
-from veriscene.worlds.nlvr.near_miss import labelled_scenes
-from veriscene.worlds.nlvr.scene_drawing import SCENE_KINDS
+from veriscene.world.random_scenes import random_scene
+from veriscene.world.scene import Scene
+from veriscene.world.schema import World, not_allowed
+from veriscene.world.world_file import to_tree
 
 FORMATS = ("png", "svg")
 
 
 def world_tree(judge: Judge) -> dict[str, Any]:
     """Returns the tables of the judge's world, as in a world file."""
-    # `to_tree(judge.world)`, as soon as judges have a world.
-    return dict(import_module("veriscene.world.world_file").to_tree(getattr(judge, "world", None)))
+    return to_tree(judge.world)
 
 
 def abilities(judge: Judge) -> dict[str, bool]:
@@ -33,12 +31,12 @@ def abilities(judge: Judge) -> dict[str, bool]:
 
     `pictures`: pictures of scenes can be read.
     """
-    return {"pictures": True}
+    return {"pictures": worlds.ability(judge.world, "decode") is not None}
 
 
 def parse(judge: Judge, value: object) -> Scene:
     """Returns the scene that a JSON value describes; raises InputError with the first problem."""
-    return parse_scene(value)
+    return judge.world.parse(value)
 
 
 def render(judge: Judge, scene: Scene, kind: object) -> dict[str, str]:
@@ -46,38 +44,37 @@ def render(judge: Judge, scene: Scene, kind: object) -> dict[str, str]:
     if kind not in FORMATS:
         raise not_allowed(kind, f"choose from {', '.join(FORMATS)}").at("format")
     if kind == "svg":
-        return {"svg": drawing.svg(scene)}
-    return {"image": base64.b64encode(picture.to_png(raster.pixels(scene))).decode("ascii")}
+        return {"svg": drawing.svg(judge.world, scene)}
+    return {"image": base64.b64encode(worlds.require(judge.world, "png", "exact pictures")(scene)).decode("ascii")}
 
 
 def read_picture(judge: Judge, image: object, *, with_eyes: bool) -> list[Any]:
     """Returns the scene in the base64 text of a PNG or JPEG file; without eyes, it must be exactly a rendered one."""
-    pixels = parse_image(image)
+    pixels = parse_image(image, judge.world)
     try:
-        scene = _eyes().scenes([pixels])[0] if with_eyes else decode.scene(pixels)
+        decode = worlds.require(judge.world, "decode", "pictures that can be decoded")
+        scene = _eyes().scenes([pixels])[0] if with_eyes else decode(pixels)
     except InputError as error:
         raise error.at("image") from None
-    return scene_to_json(scene)
+    return judge.world.to_json_scene(scene)
 
 
 def draw_example(judge: Judge, rng: random.Random, kind: str | None = None) -> dict[str, Any]:
     """Returns a random scene with a statement about it, and whether it is true.
 
-    The scene was made such that the statement may well be false. In worlds with towers, `kind` is tower or scatter.
+    The scene was made such that the statement may well be false. `kind` is one of the world's kinds of scenes. A world
+    without statements of its own has a scene only.
     """
-    if kind is not None and kind not in SCENE_KINDS:
-        raise not_allowed(kind, f"choose from {', '.join(SCENE_KINDS)}").at("kind")
-    wanted = kind or rng.choice(SCENE_KINDS)
-    while True:
-        statement = draw(rng)
-        scenes = labelled_scenes(rng, statement) if statement.kind == wanted else None
-        if scenes:
-            return to_json(statement.text, *rng.choice(scenes))
+    draw = worlds.ability(judge.world, "draw_example")
+    if draw is None:
+        return to_json(judge.world, None, random_scene(judge.world, rng), None)
+    statement, scene, label = draw(rng, kind)
+    return to_json(judge.world, statement, scene, label)
 
 
-def to_json(statement: str, scene: Scene, label: bool | None) -> dict[str, Any]:
+def to_json(world: World, statement: str | None, scene: Scene, label: bool | None) -> dict[str, Any]:
     """Returns an example as the page receives it."""
-    return {"statement": statement, "scene": scene_to_json(scene), "label": label}
+    return {"statement": statement, "scene": world.to_json_scene(scene), "label": label}
 
 
 @cache

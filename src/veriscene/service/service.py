@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.judge.explain import explain
 from veriscene.judge.judge import Judge, Question, Verdict
 from veriscene.service import scenes
 from veriscene.service.batching import Batcher, Busy, Jobs, Limits
 from veriscene.service.middleware import Metrics
-from veriscene.world.scene import not_allowed
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.world.examples import Example
+from veriscene.world.schema import not_allowed
 
 Record = Mapping[str, Any]
 SHIPPED_EXAMPLES = 8  # of a world, if the user gives none
@@ -26,12 +27,10 @@ SHIPPED_EXAMPLES = 8  # of a world, if the user gives none
 class Service:
     """Judges by name, the first of which is the default, and what they need to answer many clients at once.
 
-    `examples` are those of the world with this name; a few are generated for the others.
+    `examples` are those that the page shows; a few are generated for a world that has none.
     """
 
-    def __init__(
-        self, judges: Mapping[str, Judge], *, limits: Limits, examples: Mapping[str, Sequence[Example]] | None = None
-    ) -> None:
+    def __init__(self, judges: Mapping[str, Judge], *, limits: Limits, examples: Sequence[Example] = ()) -> None:
         self.limits, self.metrics = limits, Metrics()
         self.jobs = Jobs(threads=limits.workers, waiting=limits.jobs)
         self.batchers: dict[str, Batcher] = {}
@@ -42,10 +41,11 @@ class Service:
             )
             self.metrics.queue.labels(name).set_function(self.batchers[name].__len__)
         self._rng = random.Random()
-        self._examples: dict[str, list[dict[str, Any]]] = {
-            world: [scenes.to_json(each.statement, each.scene, each.label) for each in given]
-            for world, given in (examples or {}).items()
-        }
+        self._examples: dict[str, list[dict[str, Any]]] = {}
+        for each in examples:
+            world = worlds.of_example(each)
+            shown = scenes.to_json(world, each.statement, each.scene, each.label)
+            self._examples.setdefault(world.name, []).append(shown)
 
     @property
     def is_ready(self) -> bool:
@@ -106,8 +106,6 @@ class Service:
 
     async def explain(self, record: Record) -> dict[str, Any]:
         judge = self._batcher(record).judge
-        if "image" in record:
-            raise InputError("a picture cannot be explained", where="image", allowed="send the scene; see /api/decode")
         abandoned = threading.Event()
 
         def check(done: int, total: int) -> None:
@@ -117,7 +115,7 @@ class Service:
         def search() -> dict[str, Any]:
             with _locating(record):
                 question = self._read(record)
-            return explain(judge, question, most_judgements=self.limits.judgements, progress=check).to_json()
+                return explain(judge, question, most_judgements=self.limits.judgements, progress=check).to_json()
 
         try:
             return await self.jobs.run(search)

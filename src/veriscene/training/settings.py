@@ -3,35 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 
 from veriscene import models
 from veriscene.config import ModelConfig
 from veriscene.errors import InputError
-from veriscene.models import Order
-
-SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corpus that is made when none is given
-ALWAYS = ("model.name", "training.seed", "data.minimum_count", "data.counting")
-
-
-def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool = False) -> bool:
-    """Whether `section.key` can change what such a model becomes, on a given corpus or on a synthetic one, and with or
-    without a teacher."""
-    kind = models.MODELS[model.name]
-    section, _, name = key.partition(".")
-    if key in ALWAYS:
-        return True
-    if key in SYNTHETIC:
-        return not corpus_given
-    if section == "teacher":
-        return taught or name == "statements"
-    if section == "model":
-        return name in {field.name for field in fields(model)}
-    if key == "data.order":
-        return kind.order is not Order.NONE
-    if key == "training.policy_weight":
-        return kind.order is Order.CHOSEN
-    return not kind.is_fitted
+from veriscene.models import SYNTHETIC, has_effect
 
 
 def with_effect(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> list[str]:

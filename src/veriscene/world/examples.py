@@ -45,6 +45,7 @@ class Example:
     label: bool | None = None
     directory: str | None = None
     place: str | None = field(default=None, compare=False, repr=False)  # file:line it was read from
+    world: World | None = field(default=None, compare=False, repr=False)  # None: the default world
     # A picture file or its pixels, (height, width, RGB); None: what the scene looks like is rendered.
     picture: Path | NDArray[np.uint8] | None = field(default=None, compare=False, repr=False)
 
@@ -102,7 +103,7 @@ def _scan(path: Path, world: World, progress: Progress | None) -> Iterator[Examp
                 what = f"identifier {example.identifier!r} is a duplicate of line {first_line[example.identifier]}"
                 problems.append(InputError(what, allowed="each must occur once"))
             elif example is not None:
-                yield replace(example, place=place)
+                yield replace(example, place=place, world=world)
             yield from (problem.at(place) for problem in problems)
             problem_count += len(problems)
             if problem_count >= MAX_PROBLEMS:

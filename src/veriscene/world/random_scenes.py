@@ -53,6 +53,13 @@ def random_edit(world: World, scene: Scene, rng: random.Random) -> Scene:
     return Scene((*scene.boxes[:number], edited, *scene.boxes[number + 1 :])) if is_valid else scene
 
 
+def random_item(world: World, rng: random.Random) -> Item:
+    """Returns an item with random values at a random place."""
+    item = _place(world, rng, _random_item(world, rng), ())
+    assert item is not None  # every place is free
+    return item
+
+
 def _random_item(world: World, rng: random.Random) -> Item:
     values: dict[str, Any] = {attribute.name: _value(attribute, rng) for attribute in world.attributes}
     extent = {}

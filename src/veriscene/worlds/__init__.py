@@ -65,6 +65,11 @@ def of_corpus(path: str | Path) -> World:
     return get()
 
 
+def of_example(example: Example) -> World:
+    """Returns the world of an example's scene."""
+    return example.world or get()
+
+
 def read(
     path: str | Path, world: str | Path | World | None = None, progress: examples.Progress | None = None
 ) -> list[Example]:

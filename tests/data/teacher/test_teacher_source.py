@@ -16,6 +16,8 @@ import pytest
 import torch
 from teacher_toys import GRAMMAR, ONE_SIDED, STATEMENTS, config, corpus, examples, programs, teacher
 
+from some_worlds import ODD, SHELF, scenes_of
+from veriscene import worlds
 from veriscene.config import TeacherConfig
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import ItemOrder
@@ -24,15 +26,23 @@ from veriscene.data.teacher.maker import Made, Maker
 from veriscene.data.teacher.source import TeacherSource
 from veriscene.data.teacher.statements import draw_statements
 from veriscene.errors import InputError
-from veriscene.language.notation import Statement, parse
+from veriscene.language.program import Statement
 from veriscene.models import load_preset
-from veriscene.world.scene import Item, Scene, parse_scene, scene_to_json
+from veriscene.world.examples import Example, write
+from veriscene.world.scene import Item, Scene
+from veriscene.world.schema import World
+from veriscene.world.world_file import to_toml
+from veriscene.worlds import parse
 from veriscene.worlds.nlvr import grammar
-from veriscene.worlds.nlvr.corpus import Example
+from veriscene.worlds.nlvr.looks import WORLD
 
 
 def everything(source: TeacherSource, epoch: int) -> Made:
     return Made.joined([source.maker.make(epoch, block) for block in range(source.maker.blocks)])
+
+
+def is_towers(scene: Scene) -> bool:
+    return all(map(WORLD.is_tower, scene.boxes))
 
 
 def same(one: Batch, other: Batch) -> bool:
@@ -46,8 +56,8 @@ def test_labels_are_the_values_of_the_programs_and_scenes_are_valid_and_of_their
     for number, label, scene in zip(made.statements, made.labels, made.scenes.scenes(), strict=True):
         statement = source.statements[number]
         assert statement.program.holds(scene) == label
-        assert parse_scene(scene_to_json(scene)) == scene
-        assert statement.kind is None or (statement.kind == "tower") == scene.is_towers
+        assert WORLD.parse(WORLD.to_json_scene(scene)) == scene
+        assert statement.kind is None or (statement.kind == "tower") == is_towers(scene)
 
 
 def test_counting_examples_is_refused_because_a_teacher_makes_any_number_of_them(tmp_path: Path) -> None:
@@ -62,7 +72,7 @@ def test_half_of_each_statements_examples_are_true_unless_only_one_truth_value_i
     assert sorted(made.one_sided) == list(ONE_SIDED)
     trues = [int(made.labels[made.statements == number].sum()) for number in range(len(STATEMENTS))]
     assert trues == [6, 6, 6, 6, 12, 0]
-    kinds = {scene.is_towers for n, scene in zip(made.statements, made.scenes.scenes(), strict=True) if n == 2}
+    kinds = {is_towers(scene) for n, scene in zip(made.statements, made.scenes.scenes(), strict=True) if n == 2}
     assert kinds == {True, False}, "a statement without a kind is about both"
     assert made.near_misses > 0
 
@@ -178,7 +188,6 @@ def test_models_of_pixels_are_refused(tmp_path: Path) -> None:
         ('{"sentence": "A box", "program": "exit()"}', "program: "),
         ('{"sentence": "A box", "program": 7}', "program: 7 is not allowed; it must be text"),
         ('{"sentence": "...", "program": "1 == 1"}', "sentence: '...' is not allowed"),
-        ('{"statement": "A box", "program": "1 == 1", "kind": "castle"}', "unknown kind 'castle'; choose from tower"),
         ("[]", "not a JSON object; each line needs"),
     ],
 )
@@ -191,6 +200,39 @@ def test_a_wrong_line_is_named_with_what_is_allowed(line: str, message: str, tmp
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
+def test_an_unknown_kind_of_scenes_is_refused(tmp_path: Path) -> None:
+    path = programs(tmp_path / "programs.jsonl")
+    path.write_text(path.read_text() + '{"statement": "A box", "program": "1 == 1", "kind": "castle"}\n')
+    with pytest.raises(InputError) as error:
+        TeacherSource.open(config(), corpus(tmp_path / "corpus"), [path])
+    assert "castle" in error.value.what and "tower, scatter" in error.value.allowed
+
+
+@pytest.mark.parametrize("world", [SHELF, ODD], ids=lambda world: world.name)
+def test_any_world_is_taught_with_programs_and_random_scenes(world: World, tmp_path: Path) -> None:
+    train = [Example(f"{n}-0", "Something", scene, n % 2 == 0) for n, scene in enumerate(scenes_of(world, 20))]
+    for split in ("train", "dev"):
+        write(tmp_path / split / f"{split}.json", train, world)
+    (tmp_path / worlds.FILE).write_text(to_toml(world), encoding="utf-8")
+    lines = {"There are two items.": "count(all_items) == 2", "There is nothing.": "not exist(all_items)"}
+    file = tmp_path / "programs.jsonl"
+    file.write_text("".join(json.dumps({"statement": s, "program": p}) + "\n" for s, p in lines.items()))
+    with closing(TeacherSource.open(config("training.epochs=1", "teacher.workers=1"), tmp_path, [file])) as source:
+        assert source.encoder.world == world
+        made, corpus = everything(source, 0), source.epoch(0).corpus
+    scenes = made.scenes.scenes()
+    assert made.near_misses and len(corpus.statement.lengths) == len(scenes) == 24
+    for number, label, scene in zip(made.statements, made.labels, scenes, strict=True):
+        assert source.statements[number].program.holds(scene) == label
+        assert world.parse(world.to_json_scene(scene)) == scene
+    given = [Example("0-0", source.statements[n].text, scene) for n, scene in zip(made.statements, scenes, strict=True)]
+    expected = replace(source.encoder, order=ItemOrder.FILE)(given).items
+    assert corpus.items is not None and expected is not None
+    assert torch.equal(corpus.items.counts, expected.counts)
+    with pytest.raises(InputError):
+        TeacherSource.open(config("teacher.statements=5"), tmp_path, [file])
+
+
 @pytest.mark.parametrize(("name", "value", "rounds"), [("MAX_ROUNDS", 1, 1), ("MIN_NEW_SHARE", 1.0, 3)])
 def test_more_statements_than_the_grammar_has_are_refused_as_soon_as_hardly_any_are_new(
     name: str, value: float, rounds: int, monkeypatch: pytest.MonkeyPatch
@@ -200,7 +242,8 @@ def test_more_statements_than_the_grammar_has_are_refused_as_soon_as_hardly_any_
     monkeypatch.setattr(grammar, "draw", partial(draw_one_of, [f"There are {n} towers." for n in range(1, 4)]))
     seen: list[int] = []
     with pytest.raises(InputError) as error:
-        draw_statements(TeacherConfig(statements=20, level="simple"), 1, lambda done, total: seen.append(done))
+        settings = TeacherConfig(statements=20, level="simple")
+        draw_statements(WORLD, settings, 1, lambda done, total: seen.append(done))
     assert len(seen) == rounds and error.value.where == "teacher.statements"
 
 
@@ -245,7 +288,7 @@ def test_files_are_checked_before_anything_is_done_with_them(tmp_path: Path) -> 
 def test_grammar_statements_differ_and_follow_from_their_seed() -> None:
     def draw(seed: int, workers: int) -> list[str]:
         settings = TeacherConfig(statements=260, seed=seed)
-        return [each.text for each in draw_statements(settings, workers, lambda done, total: None)]
+        return [each.text for each in draw_statements(WORLD, settings, workers, lambda done, total: None)]
 
     assert draw(1, workers=1) == draw(1, workers=2) != draw(2, workers=2)
     assert len(set(draw(1, workers=1))) == 260
@@ -262,9 +305,9 @@ def test_statements_get_new_typing_errors_in_each_epoch(tmp_path: Path) -> None:
 
 def test_the_grammar_does_not_teach_another_meaning_of_a_known_statement() -> None:
     settings = TeacherConfig(statements=20, workers=1)
-    first = draw_statements(settings, 1, lambda done, total: None)
+    first = draw_statements(WORLD, settings, 1, lambda done, total: None)
     known = [first[0].text.upper(), first[1].text.rstrip(".")]
-    later = draw_statements(settings, 1, lambda done, total: None, known=known)
+    later = draw_statements(WORLD, settings, 1, lambda done, total: None, known=known)
     assert [each.text for each in later[:18]] == [each.text for each in first[2:]]
 
 

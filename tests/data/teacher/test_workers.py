@@ -134,7 +134,7 @@ def test_a_process_that_dies_or_fails_is_one_clear_error(tmp_path: Path, monkeyp
     assert not is_running(other.pid)
 
     def damaged(self: Maker) -> tuple[object, ...]:
-        return Maker, ([], self.pools, None, 1, 0.5, 0.5)
+        return Maker, (self.world, [], self.pools, None, 1, 0.5, 0.5)
 
     monkeypatch.setattr(Maker, "__reduce__", damaged)
     with closing(teacher(tmp_path)) as source:

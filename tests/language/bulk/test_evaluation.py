@@ -9,27 +9,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from close_calls import LANGUAGE, draw_scene
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_programs import random_programs
 
-from samples import drawn_scene, random_scene
+from some_worlds import WORLDS, scenes_of
+from veriscene import worlds
 from veriscene.errors import InputError
-from veriscene.language import execution
-from veriscene.language.bulk.arrays import SceneArrays
-from veriscene.language.bulk.compiling import compile_rows
-from veriscene.language.bulk.evaluation import BulkProgram
+from veriscene.language.bulk.arrays import SceneArrays, layout_of
+from veriscene.language.bulk.evaluation import BulkProgram, compile_rows
 from veriscene.language.bulk.rows import Unsupported
-from veriscene.language.execution import MAX_STEPS, compile_expression
-from veriscene.language.expression import GLOBALS
-from veriscene.language.notation import parse, read_programs
-from veriscene.language.placed import placed
-from veriscene.language.program import Program
-from veriscene.language.sets import Undefined
+from veriscene.language.execution import compile_expression, count_steps
+from veriscene.language.functions import Undefined
+from veriscene.language.program import Program, read_programs
 from veriscene.world.scene import Scene
+from veriscene.world.schema import World
 from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.grammar import draw
-from veriscene.worlds.nlvr.kinds import SCENE_KINDS
 
+each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 TRUE, FALSE, UNDEFINED = 1, 0, -1
 
 # What the public programs do not use, and where evaluation stops before an operand or a member without a value.
@@ -70,7 +68,7 @@ count(all_items) and exist(all_items) and filter_obj(all_items, is_circle)
 
 def plain(programs: Sequence[Program], scenes: Sequence[Scene]) -> np.ndarray:
     """(program, scene): TRUE, FALSE or UNDEFINED, by the plain evaluator."""
-    codes = [compile_expression(program.expression) for program in programs]
+    codes = [compile_expression(program.expression, program.language.place) for program in programs]
     found = np.full((len(codes), len(scenes)), UNDEFINED)
     for column, scene in enumerate(scenes):
         for row, code in enumerate(codes):
@@ -80,7 +78,7 @@ def plain(programs: Sequence[Program], scenes: Sequence[Scene]) -> np.ndarray:
 
 
 def bulk(programs: Sequence[Program], scenes: Sequence[Scene]) -> np.ndarray:
-    arrays = SceneArrays.of(scenes)
+    arrays = SceneArrays.of(programs[0].language.world, scenes)
     truths = [BulkProgram(program)(arrays) for program in programs]
     return np.array([np.where(truth.undefined, UNDEFINED, truth.holds) for truth in truths])
 
@@ -89,14 +87,9 @@ def test_the_public_programs_have_the_same_value_on_each_of_many_scenes(nlvr_fol
     path = next((p for p in (nlvr_folder / "programs", nlvr_folder.parent / "programs") if p.is_dir()), None)
     if path is None:
         pytest.skip(f"no programs in or beside {nlvr_folder}")
-    programs = [each.program for each in read_programs(path / "train.jsonl")]
-    rng = random.Random(1)
+    programs = [each.program for each in read_programs(path / "train.jsonl", LANGUAGE)]
     corpus = [example.scene for example in nlvr.read(nlvr.split_file(nlvr_folder, "train"))]
-    scenes = [
-        *rng.sample(corpus, 120),
-        *(drawn_scene(rng.getrandbits(32), kind) for kind in SCENE_KINDS for _ in range(20)),
-    ]
-    scenes += [random_scene(rng) for _ in range(40)]
+    scenes = [*random.Random(1).sample(corpus, 80), *map(draw_scene, range(40)), *scenes_of(LANGUAGE.world, 40)]
     expected = plain(programs, scenes)
     assert np.array_equal(bulk(programs, scenes), expected)
     assert (expected == UNDEFINED).sum() > 100, "scenes on which programs have no value must be among them"
@@ -105,48 +98,70 @@ def test_the_public_programs_have_the_same_value_on_each_of_many_scenes(nlvr_fol
     assert vectorised >= 0.98
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 2**32))
-def test_odd_programs_and_those_of_the_grammar_have_the_same_value(seed: int) -> None:
-    rng = random.Random(seed)
-    programs = [*map(parse, ODD_PROGRAMS), *(draw(rng).program for _ in range(10))]
-    scenes = [random_scene(rng, most=rng.randint(1, 8)) for _ in range(12)] + [
-        drawn_scene(rng.getrandbits(32), "tower")
-    ]
+def test_odd_programs_have_the_same_value(seed: int) -> None:
+    programs = [*map(LANGUAGE.parse, ODD_PROGRAMS)]
+    scenes = [*map(draw_scene, range(seed, seed + 8)), *scenes_of(LANGUAGE.world, 8, seed)]
     assert np.array_equal(bulk(programs, scenes), plain(programs, scenes))
 
 
-@given(st.integers(0, 2**32))
-def test_the_cost_of_a_program_bounds_the_steps_of_the_plain_evaluator(seed: int) -> None:
+def affordable(programs: Sequence[Program], scenes: Sequence[Scene]) -> list[Program]:
+    """Those that do not take too many steps."""
+    found = []
+    for program in programs:
+        with suppress(InputError):
+            for scene in scenes:
+                program.holds(scene)
+            found.append(program)
+    return found
+
+
+@each_world
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32))
+def test_random_programs_have_the_same_value_in_any_world(world: World, seed: int) -> None:
+    scenes = scenes_of(world, 7, seed)
+    programs = affordable(random_programs(worlds.language(world), random.Random(seed)), scenes)
+    one, other = bulk(programs, scenes), plain(programs, scenes)
+    for program, ours, theirs in zip(programs, one, other, strict=True):
+        assert np.array_equal(ours, theirs), program
+
+
+@each_world
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32))
+def test_the_cost_of_a_program_bounds_the_steps_of_the_plain_evaluator(world: World, seed: int) -> None:
     """So that a program that may take too many steps is left to it."""
-    rng = random.Random(seed)
-    scene = random_scene(rng)
-    for program in [*map(parse, ODD_PROGRAMS), *(draw(rng).program for _ in range(20))]:
-        with suppress(Unsupported, Undefined):
-            cost = compile_rows(program.expression).cost
-            frame = [MAX_STEPS, *placed(scene)]
-            execution._code(program.expression, ("remaining steps", *GLOBALS))(frame)
-            assert MAX_STEPS - frame[0] <= cost, program
+    language, (scene,) = worlds.language(world), scenes_of(world, 1, seed)
+    odd = map(LANGUAGE.parse, ODD_PROGRAMS if world == LANGUAGE.world else ())
+    for program in [*odd, *random_programs(language, random.Random(seed))]:
+        with suppress(Unsupported, Undefined, InputError):
+            code = compile_rows(program.expression, layout_of(world))
+            assert count_steps(program.expression, language.place(scene)) <= code.cost + code.operators, program
 
 
 def test_too_many_steps_are_refused_as_by_the_plain_evaluator() -> None:
     text = "is_black(a)"
     for name in "abcdef":
         text = f"count(filter_obj(all_items, lambda {name}: {text})) > 0"
-    program = parse(text)
-    scene = max((random_scene(random.Random(seed)) for seed in range(50)), key=lambda scene: len(scene.items))
-    with pytest.raises(InputError, match="steps"):
+    program = LANGUAGE.parse(text)
+    scene = max(scenes_of(LANGUAGE.world, 50), key=lambda scene: len(scene.items))
+    with pytest.raises(InputError):
         program.holds(scene)
-    with pytest.raises(InputError, match="steps"):
-        BulkProgram(program)(SceneArrays.of([scene]))
+    with pytest.raises(InputError):
+        BulkProgram(program)(SceneArrays.of(LANGUAGE.world, [scene]))
 
 
-@given(st.integers(0, 2**32))
-def test_arrays_and_scenes_are_inverse_and_no_scene_depends_on_another(seed: int) -> None:
-    scenes = [random_scene(random.Random(seed + number)) for number in range(6)]
-    arrays = SceneArrays.of(scenes)
+@each_world
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32))
+def test_arrays_and_scenes_are_inverse_and_no_scene_depends_on_another(world: World, seed: int) -> None:
+    scenes = scenes_of(world, 6, seed)
+    arrays = SceneArrays.of(world, scenes)
     assert arrays.scenes() == scenes
     assert arrays[np.array([4, 1])].scenes() == [scenes[4], scenes[1]]
     assert SceneArrays.concatenated([arrays[:2], arrays[2:]]).scenes() == scenes
-    programs = [parse(text) for text in ODD_PROGRAMS]
+    programs = affordable(random_programs(worlds.language(world), random.Random(seed)), scenes)
     assert np.array_equal(bulk(programs, scenes)[:, 2:3], bulk(programs, scenes[2:3]))
     assert bulk(programs, []).shape == (len(programs), 0)

@@ -34,7 +34,7 @@ class Desk:
         self.verdict = page.locator(".verdict").first
         self.change = page.locator(".flip").first
         self.message = page.locator("#message")
-        expect(self.items().first).to_be_visible()
+        expect(page.locator("figure").first).to_be_visible()
 
     def items(self, box: int | None = None) -> Locator:
         boxes = self.page.locator("figure") if box is None else self.page.locator("figure").nth(box)

@@ -15,7 +15,8 @@ async ({ tree, code }) => {
   let doc = newDoc(world, "", decode(world, code));
   for (let number = 0; number < 2000; number++) {
     const values = Object.fromEntries(world.attributes.map((attribute) => [attribute.name, valueOf(attribute)]));
-    const look = { values, ...world.extentOf(values) };
+    const [width, height] = world.canvas.map((side) => Math.ceil((random() * side) / 2));
+    const look = { values, ...world.extentOf(values, { width, height }) };
     const id = pick(doc.scene.flat())?.id;
     const box = pick([...doc.scene.keys()]);
     const change = pick([

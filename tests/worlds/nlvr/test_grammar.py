@@ -128,7 +128,10 @@ def _compared(determiner: str, number: int) -> bool:
 def test_every_program_has_a_value_on_every_scene_of_its_kind(full: list[Statement]) -> None:
     for number, statement in enumerate(full[:3000]):
         scene = drawn_scene(number, statement.kind)
-        assert compile_expression(statement.program.expression, statement.program.language.place)(scene) in (True, False), statement.text
+        assert compile_expression(statement.program.expression, statement.program.language.place)(scene) in (
+            True,
+            False,
+        ), statement.text
 
 
 def test_statements_vary_and_each_kind_keeps_to_its_own_words(full: list[Statement]) -> None:

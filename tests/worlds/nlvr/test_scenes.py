@@ -76,4 +76,7 @@ def test_scenes_are_sorted_by_kind_and_blocks_are_listed_from_the_floor_up() -> 
     first, second, third = (Box(box.items[::-1]) for box in scene.boxes)
     scattered = drawn_scene(4, "scatter")
     sorted_scenes = by_kind(SceneArrays.of(WORLD, [scattered, Scene((first, second, third))]))
-    assert {kind: scenes.scenes() for kind, scenes in sorted_scenes.items()} == {"tower": [scene], "scatter": [scattered]}
+    assert {kind: scenes.scenes() for kind, scenes in sorted_scenes.items()} == {
+        "tower": [scene],
+        "scatter": [scattered],
+    }

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veriscene.config import LEVELS
 from veriscene import worlds
+from veriscene.config import LEVELS
 from veriscene.errors import InputError
 from veriscene.language.program import Statement, read_programs
 from veriscene.world.corpus import split_file, supervision
@@ -229,7 +229,9 @@ def test_the_command_writes_programs_that_mean_the_labels(tmp_path: Path) -> Non
     command = [sys.executable, "-m", "veriscene", "data", "synth", str(tmp_path / "made"), "--statements", "10"]
     subprocess.run(command, check=True, capture_output=True)
     for split in SPLITS:
-        meaning = {each.text: each for each in read_programs(corpus.program_file(tmp_path / "made", split), worlds.language())}
+        meaning = {
+            each.text: each for each in read_programs(corpus.program_file(tmp_path / "made", split), worlds.language())
+        }
         examples = worlds.read(split_file(tmp_path / "made", split))
         assert {example.statement for example in examples} == set(meaning)
         assert all(meaning[example.statement].program.holds(example.scene) is example.label for example in examples)

@@ -62,8 +62,14 @@ class Store:
             self.waits = False  # if there was another process, it has ended without a result
             made = make()
             with suppress(OSError):
-                arrays = {"one_sided": np.array(made.one_sided, np.int64), "near_misses": np.array(made.near_misses)}
-                np.savez(partial, statements=made.statements, labels=made.labels, scenes=made.scenes.fields, **arrays)
+                np.savez(
+                    partial,
+                    statements=made.statements,
+                    labels=made.labels,
+                    scenes=made.scenes.fields,
+                    one_sided=np.array(made.one_sided, np.int64),
+                    near_misses=np.array(made.near_misses),
+                )
                 self._make_room(partial)
             return made
 

@@ -42,10 +42,7 @@ class Layout:
 def layout_of(world: World) -> Layout:
     names = ["x", "y", *(("width", "height") if world.has_free_extents else ()), *world.by_name]
     extents = [choice.extent for choice in world.sizes.choices] if world.sizes else [world.extent]
-    has_whole_extents = all(
-        extent and extent[0] == int(extent[0]) and extent[1] == int(extent[1]) for extent in extents
-    )
-    is_whole = world.whole and has_whole_extents
+    is_whole = world.whole and all(extent and all(side == int(side) for side in extent) for extent in extents)
     has_numbers = any(attribute.kind == "numeric" for attribute in world.attributes)
     most = max([*world.canvas, *(len(attribute.choices) for attribute in world.attributes)])
     dtype = np.float64 if not is_whole or has_numbers else np.uint8 if most < 256 else np.int16

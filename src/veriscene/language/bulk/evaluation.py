@@ -159,11 +159,13 @@ class _Compiler:
             body = compile_rows(function.body, self.layout, inner)
             return functions.quantifier(call, members, len(inner), body)
         codes = self.codes(call.arguments)
-        name = call.function.bulk[0] if call.function.bulk else call.function.name
+        name = next(iter(call.function.bulk), "")
         if name in ("AND", "OR"):
             return _junction(name == "AND", codes, call)
         if name not in functions.RULES:
-            raise Unsupported(name)
+            raise Unsupported(call.function.name)
+        if any(are_sets(code.type) for code in codes) and name not in functions.OF_SUBSETS:
+            raise Unsupported("sets of sets")
         return joined(codes, functions.RULES[name](call, codes, self.layout))
 
 

@@ -1,4 +1,4 @@
-"""Rules by which functions are compiled. A function names its rule in `bulk`; without one, it is that of its own name."""
+"""Rules by which functions are compiled; a function names its rule, with arguments, in `bulk`."""
 
 from __future__ import annotations
 
@@ -57,51 +57,27 @@ def display(codes: Sequence[Code], type: Type, is_set: bool, layout: Layout) -> 
     return joined(codes, Code(run, type, most=len(codes), ordered=len(codes) == 1, distinct=distinct, cost=len(codes)))
 
 
-def _no_subsets(rule: Compile) -> Compile:
-    def check(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
-        if any(are_sets(code.type) for code in codes):
-            raise Unsupported("sets of sets")
-        return rule(call, codes, layout)
-
-    return check
+def _of_members(value: Callable[..., Any]) -> Compile:
+    """A function of the rows and of collections, which returns a truth value or a number."""
+    return lambda call, codes, layout: Code(
+        lambda rows: value(rows, *[as_members(rows, code) for code in codes]), call.type
+    )
 
 
-def _exist(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
-    def run(rows: Rows) -> Any:
-        sets = as_members(rows, codes[0])
-        if isinstance(sets, Subsets):
-            return np.bincount(sets.origin, minlength=len(rows)) > 0
-        return any_member(sets)
-
-    return Code(run, call.type)
+def _exist(rows: Rows, sets: Any) -> Array:
+    return _count(rows, sets) > 0 if isinstance(sets, Subsets) else any_member(sets)
 
 
-def _count(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
+def _count(rows: Rows, sets: Any) -> Array:
     """The number of distinct members."""
-
-    def run(rows: Rows) -> Any:
-        sets = as_members(rows, codes[0])
-        if isinstance(sets, Subsets):
-            return np.bincount(sets.origin, minlength=len(rows))
-        return count_members(sets)
-
-    return Code(run, call.type)
+    return np.bincount(sets.origin, minlength=len(rows)) if isinstance(sets, Subsets) else count_members(sets)
 
 
 def _len(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     if not codes[0].distinct:
         raise Unsupported("a list may contain an item twice")
-    if is_values(codes[0].type):
-        return Code(lambda rows: as_members(rows, codes[0]).sum(axis=1), call.type)
-    return _count(call, codes, layout)
-
-
-def _contained(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
-    def run(rows: Rows) -> Any:
-        a, b = (as_members(rows, code) > 0 for code in codes)
-        return ~(a & ~b).any(axis=1)
-
-    return Code(run, call.type)
+    count = (lambda rows, sets: sets.sum(axis=1)) if is_values(codes[0].type) else _count
+    return _of_members(count)(call, codes, layout)
 
 
 def _unique(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
@@ -158,29 +134,24 @@ def _slice(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
 
 
 def _merge(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
-    a, b = codes
-
-    def run(rows: Rows) -> Any:
-        either = (as_members(rows, a) > 0) | (as_members(rows, b) > 0)
-        return either.astype(np.int8) if is_values(call.type) else either
-
-    return Code(run, call.type, most=a.most + b.most, ordered=False)
+    joined = _combined(call, codes, np.logical_or)
+    return replace(joined, most=codes[0].most + codes[1].most, ordered=False)
 
 
 def _intersect(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
-    a, b = codes
-
-    def run(rows: Rows) -> Any:
-        both = (as_members(rows, a) > 0) & (as_members(rows, b) > 0)
-        return both.astype(np.int8) if is_values(call.type) else both
-
-    return Code(run, call.type, most=a.most, ordered=a.ordered)
+    return _combined(call, codes, np.logical_and)
 
 
 def _distinct(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
+    return _combined(call, codes, lambda members: members)
+
+
+def _combined(call: tree.Call, codes: Sequence[Code], combine: Callable[..., Array]) -> Code:
+    """A set whose members follow from whether they are in each of some sets."""
+
     def run(rows: Rows) -> Any:
-        sets = as_members(rows, codes[0])
-        return (sets > 0).astype(np.int8) if is_values(call.type) else sets
+        found = combine(*(as_members(rows, code) > 0 for code in codes))
+        return found.astype(np.int8) if is_values(call.type) else found
 
     return Code(run, call.type, most=codes[0].most, ordered=codes[0].ordered)
 
@@ -230,27 +201,21 @@ def _combinations(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Cod
 
 def _equal(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     a, b = codes
-    compare = same(a, b, always_sets=True)
-    return Code(lambda rows: compare(rows, a.run(rows), b.run(rows)), call.type)
+    return _compared(call, codes, same(a, b, always_sets=True))
 
 
 def _member_of(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
-    a, b = codes
-    compare = membership(a, b)
-    return Code(lambda rows: compare(rows, a.run(rows), b.run(rows)), call.type)
+    return _compared(call, codes, membership(*codes))
 
 
-def _all(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
-    """Items and boxes are all true, as any object is in Python."""
-    return Code(lambda rows: np.full(len(rows), True), call.type)
+def _compared(call: tree.Call, codes: Sequence[Code], compare: Callable[[Rows, Any, Any], Any]) -> Code:
+    return Code(lambda rows: compare(rows, *(code.run(rows) for code in codes)), call.type)
 
 
 def _not(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     def run(rows: Rows) -> Any:
         value = codes[0].run(rows)
-        if isinstance(value, Subsets):
-            return np.bincount(value.origin, minlength=len(rows)) == 0
-        return ~np.broadcast_to(truth(value), len(rows))
+        return ~(_exist(rows, value) if isinstance(value, Subsets) else np.broadcast_to(truth(value), len(rows)))
 
     return Code(run, call.type)
 
@@ -405,30 +370,32 @@ def _values(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     return _counted(call, codes, name, distinct_only)
 
 
-def _all_same_value(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
+def _one_value(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     _, name = call.function.bulk
     return Code(lambda rows: np.count_nonzero(_count_values(rows, codes[0], name), axis=1) == 1, call.type)
 
 
+OF_SUBSETS = ("exist", "count", "len", "not")  # the rules that accept sets of sets
+
 RULES: dict[str, Compile] = {
-    "exist": _exist,
-    "count": _count,
+    "exist": _of_members(_exist),
+    "count": _of_members(_count),
     "len": _len,
-    "unique": _no_subsets(_unique),
-    "set": _no_subsets(_distinct),
-    "all": _no_subsets(_all),
-    "combinations": _combinations,
-    "union": _no_subsets(_merge),
-    "intersect": _no_subsets(_intersect),
-    "contained": _no_subsets(_contained),
-    "member_of": _no_subsets(_member_of),
-    "equal": _no_subsets(_equal),
     "not": _not,
+    "unique": _unique,
+    "set": _distinct,
+    "all": _of_members(lambda rows, sets: np.full(len(rows), True)),  # Items and boxes are true, as objects in Python.
+    "combinations": _combinations,
+    "union": _merge,
+    "intersect": _intersect,
+    "contained": _of_members(lambda rows, a, b: ~((a > 0) & ~(b > 0)).any(axis=1)),
+    "member_of": _member_of,
+    "equal": _equal,
     "ordering": _ordering,
     "%": _remainder,
-    "+": _no_subsets(_plus),
-    "[]": _no_subsets(_subscript),
-    "[:]": _no_subsets(_slice),
+    "+": _plus,
+    "[]": _subscript,
+    "[:]": _slice,
     "item": _item,
     "level": _level,
     "walls": _walls,
@@ -443,7 +410,7 @@ RULES: dict[str, Compile] = {
     "has": _has,
     "keep": _keep,
     "values": _values,
-    "all_same": _all_same_value,
+    "one_value": _one_value,
 }
 
 # ---------------------------------------------------------------- functions of a set and a lambda
@@ -593,7 +560,7 @@ def quantifier(call: tree.Call, collection: Code, depth: int, body: Code) -> Cod
     """Compiles a function of a set and a lambda, whose parameter is the value at `depth`."""
     if are_sets(body.type):
         raise Unsupported("a function whose value is a set of sets")
-    found = _QUANTIFIERS[call.function.name](collection, depth, body, call.type)
+    found = _QUANTIFIERS[call.function.bulk[0]](collection, depth, body, call.type)
     cost = collection.cost + collection.charge + collection.most * (1 + body.cost + body.charge)
     body_of = call.arguments[-1].body  # type: ignore[attr-defined]
     operators = collection.operators + collection.most * (tree.operators_in(body_of) + body.operators)

@@ -3,7 +3,7 @@
 An item's centre is a whole pixel, items do not overlap and are at least 10 pixels wide, so two centres differ by at
 least 10 in x or in y: a cell of 10 x 10 pixels holds at most one. The items of a box are a set, and predicting a set
 usually needs a matching of predictions and items; here the cell of its centre tells which prediction an item belongs
-to. Per cell: presence, shape, color, size, and the centre's offsets in the cell.
+to. Per cell: presence, the value of each attribute, and the centre's offsets in the cell.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from veriscene.world.scene import BOX_EXTENT, MOST_ITEMS, Box, Color, Item, Shape, Size
+from veriscene import worlds
+from veriscene.world.scene import Box, Item, Number
 
+WORLD = worlds.get()  # eyes see the default world
 CELL = 10  # pixels
-GRID = BOX_EXTENT // CELL
+GRID = WORLD.canvas[0] // CELL
 ABSENT = -1  # the class of every head where a cell holds no centre
-SHAPES, COLORS, SIZES = tuple(Shape), tuple(Color), tuple(Size)
-HEADS = (len(SHAPES), len(COLORS), len(SIZES), CELL, CELL)  # classes: shape, color, size, x offset, y offset
+# Categorical attributes come before ordered ones, each in the order of the world.
+ATTRIBUTES = sorted(WORLD.attributes, key=lambda attribute: attribute.kind)
+HEADS = (*(len(attribute.choices) for attribute in ATTRIBUTES), CELL, CELL)  # classes; the last two are x and y offset
 CHANNELS = 1 + sum(HEADS)  # presence comes first
 
 # Low, because an item between two cells may be half present in both; the weaker one is dropped as an overlap.
@@ -33,10 +36,6 @@ PRESENT = math.log(0.25 / 0.75)  # logit
 PRESENCE_WEIGHT = 10.0  # the other terms of the loss are means over items, of which a box has about 4 in 100 cells
 NUDGE = 2  # pixels by which an item that overlaps another may be moved
 NUDGES = sorted(product(range(-NUDGE, NUDGE + 1), repeat=2), key=lambda move: move[0] ** 2 + move[1] ** 2)
-
-_SHAPE_NUMBERS = {shape: number for number, shape in enumerate(SHAPES)}
-_COLOR_NUMBERS = {color: number for number, color in enumerate(COLORS)}
-_SIZE_NUMBERS = {size: number for number, size in enumerate(SIZES)}
 
 
 # ---------------------------------------------------------------- training
@@ -47,8 +46,8 @@ def targets(boxes: Sequence[Box]) -> NDArray[np.int8]:
     classes = np.full((len(boxes), len(HEADS), GRID, GRID), ABSENT, np.int8)
     for cells, box in zip(classes, boxes, strict=True):
         for item in box.items:
-            x, y = item.x + item.size.value // 2, item.y + item.size.value // 2
-            looks = _SHAPE_NUMBERS[item.shape], _COLOR_NUMBERS[item.color], _SIZE_NUMBERS[item.size]
+            x, y = int(item.x + item.width // 2), int(item.y + item.height // 2)
+            looks = (attribute.rank[item[attribute.name]] for attribute in ATTRIBUTES)
             cells[:, y // CELL, x // CELL] = (*looks, x % CELL, y % CELL)
     return classes
 
@@ -77,7 +76,8 @@ def exact(outputs: Tensor, classes: Tensor) -> Tensor:
 
 
 def read(outputs: Tensor) -> list[Box]:
-    """The boxes in outputs (box, CHANNELS, GRID, GRID): at most 8 items inside the box that do not overlap; maybe none.
+    """The boxes in outputs (box, CHANNELS, GRID, GRID): no more items than the world allows, inside the box, that do not
+    overlap; maybe none.
 
     The most confident items come first. One that overlaps those before it moves by up to two pixels, or is dropped:
     items are often one pixel apart, and an error of one pixel must not cost an item.
@@ -91,17 +91,18 @@ def read(outputs: Tensor) -> list[Box]:
     kept: list[list[Item]] = [[] for _ in outputs]
     for number in np.argsort(-candidates[:, 0], kind="stable").tolist():
         others = kept[boxes[number]]
-        if len(others) < MOST_ITEMS:
+        if len(others) < WORLD.items[1]:
             item = _free(_item(int(rows[number]), int(columns[number]), classes[number].tolist()), others)
             others += [] if item is None else [item]
     return [Box(tuple(sorted(items, key=lambda item: (item.y, item.x)))) for items in kept]
 
 
 def _item(row: int, column: int, classes: Sequence[int]) -> Item:
-    shape, color, size, right, down = classes
-    extent = SIZES[size].value
-    x, y = CELL * column + right - extent // 2, CELL * row + down - extent // 2
-    return Item(_inside(x, extent), _inside(y, extent), SIZES[size], SHAPES[shape], COLORS[color])
+    *looks, right, down = classes
+    pairs = zip(ATTRIBUTES, looks, strict=True)
+    item = WORLD.make(0, 0, **{attribute.name: attribute.choices[look].name for attribute, look in pairs})
+    x, y = CELL * column + right - item.width // 2, CELL * row + down - item.height // 2
+    return _at(item, x, y)
 
 
 def _free(item: Item, others: Sequence[Item]) -> Item | None:
@@ -110,12 +111,13 @@ def _free(item: Item, others: Sequence[Item]) -> Item | None:
     if gap >= 0:
         return item
     for right, down in NUDGES if gap >= -NUDGE else ():
-        x, y = _inside(item.x + right, item.size.value), _inside(item.y + down, item.size.value)
-        moved = replace(item, x=x, y=y)
+        moved = _at(item, item.x + right, item.y + down)
         if all(moved.distance(other) >= 0 for other in others):
             return moved
     return None
 
 
-def _inside(corner: int, extent: int) -> int:
-    return min(max(corner, 0), BOX_EXTENT - extent)
+def _at(item: Item, x: Number, y: Number) -> Item:
+    """The item there, or at the nearest place inside the box."""
+    width, height = WORLD.canvas
+    return replace(item, x=min(max(x, 0), width - item.width), y=min(max(y, 0), height - item.height))

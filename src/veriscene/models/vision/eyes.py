@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
@@ -22,10 +23,16 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from veriscene.errors import InputError
 from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import fill, read_weights, save_weights
-from veriscene.world.scene import BOX_EXTENT, BOXES_PER_SCENE, Box, Scene
-from veriscene.worlds.nlvr.raster import BOX_PITCH, STRIP, WIDTH, Pixels
+from veriscene.models.vision.cells import WORLD
+from veriscene.world.drawing import arrange
+from veriscene.world.scene import Box, Scene
 
 SHIPPED = Path(str(resources.files("veriscene"))) / "checkpoints" / "eyes.safetensors"
+Pixels = NDArray[np.uint8]
+BOXES, BOX_EXTENT = WORLD.boxes[1], WORLD.canvas[0]
+PLACE = arrange(WORLD, BOXES)
+WIDTH, BOX_PITCH = PLACE.width, int(PLACE.corners[1][0])  # from one box's left edge to the next one's
+STRIP = 128  # the grey between boxes
 MARGIN = 10  # pixels of the picture around a box
 SEEN = BOX_EXTENT + 2 * MARGIN
 STEM, FINE, COARSE, BLOCKS = 16, 32, 64, 4  # channels at full, half and cell resolution; residual blocks
@@ -73,8 +80,8 @@ class Eyes(nn.Module):
         boxes = self.boxes(pictures)
         for number, box in enumerate(boxes):
             if not box.items:
-                raise InputError("no items were recognised", where=f"box {number % BOXES_PER_SCENE + 1}")
-        return [Scene(three) for three in zip(boxes[0::3], boxes[1::3], boxes[2::3], strict=True)]
+                raise InputError("no items were recognised", where=f"box {number % BOXES + 1}")
+        return [Scene(tuple(boxes[start : start + BOXES])) for start in range(0, len(boxes), BOXES)]
 
     @torch.no_grad()
     def folded(self) -> Eyes:

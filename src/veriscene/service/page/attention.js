@@ -18,6 +18,7 @@ export function ofWords(attention, scene, id) {
   const found = find(scene, id);
   if (!attention?.items_to_words || !found) return null;
   const weights = attention.items_to_words[found.box][found.index];
+  if (!weights) return null; // eyes did not see it
   const share = 1 / weights.length;
   const most = Math.max(Math.max(...weights) - share, LEAST);
   return weights.map((weight) => Math.max(weight - share, 0) / most);

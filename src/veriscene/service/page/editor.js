@@ -51,7 +51,7 @@ export class Editor {
       box.meter.hidden = score == null;
       box.meter.value = score ?? 0;
       box.meter.ariaValueText = box.score.textContent;
-      const read = lens.order?.[number].map((index) => items[index]) ?? [];
+      const read = lens.order?.[number].map((index) => items[index]).filter(Boolean) ?? [];
       box.over.replaceChildren(
         ...(lens.edits ?? []).filter((edit) => edit.box === number).map((edit) => ghost(world, edit)),
         ...order(world, read),
@@ -89,7 +89,8 @@ export class Editor {
       this.#boxes.push(box);
       this.stage.append(box.figure);
     }
-    this.stage.style.setProperty("--columns", Math.min(scene.length, 4));
+    const [width, height] = world.canvas;
+    this.stage.style.setProperty("--columns", Math.max(Math.min(scene.length, 4), Math.round((3 * height) / width)));
   }
 
   #makeBox(world, number) {

@@ -62,7 +62,9 @@ export class Inquiry {
       const now = this.state();
       const known = this.answers[number];
       if (now.models !== models || (known?.doc === now.doc && doc !== now.doc)) return;
-      this.answers[number] = { ...NOTHING, ...(known?.doc === doc && known), doc, ...part };
+      const kept = known?.doc === doc ? known : NOTHING;
+      // The verdict of an explanation may be on what eyes saw of the scene; that of the question refers to its items.
+      this.answers[number] = { ...kept, doc, ...part, verdict: kept.verdict ?? part.verdict ?? null };
     };
     await Promise.all(
       (models.length ? models : [undefined]).map(async (model, number) => {

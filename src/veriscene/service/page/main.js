@@ -34,9 +34,7 @@ const words = new Words(byId("words"), {
 });
 const panels = new Answers(byId("answers"), {
   apply: applyFlip,
-  retry: () => {
-    inquiry.explain();
-  },
+  retry: () => inquiry.explain(),
   show: (number) => {
     shown = number;
     render();
@@ -57,6 +55,19 @@ async function worldOf(model) {
   return worlds.get(model);
 }
 
+/** An example of the service; if it has none, a scene with as little as the world permits. */
+async function exampleOf(world, model) {
+  try {
+    const { statement, scene } = await api.getExample(model);
+    return { statement, scene: fromWire(world, scene) };
+  } catch (error) {
+    if (!(error instanceof api.ServiceError) || error.retryAfter) throw error;
+  }
+  let doc = newDoc(world, "", []);
+  while (doc.scene.length < world.boxes[0]) doc = edits.addBox(doc, world.plainLook);
+  return { statement: "", scene: doc.scene };
+}
+
 let opening = 0; // the latest call of `open`: answers to older ones come too late
 /** Chooses models, and shows a link's scene. A scene of another world than theirs is replaced by an example. */
 async function open({ models: names, statement = "", code = null }) {
@@ -72,7 +83,7 @@ async function open({ models: names, statement = "", code = null }) {
     const scene = code === null ? null : decode(world, code);
     if (code !== null && !scene) notes.push("This link holds no valid scene.");
     const isOther = world !== store.doc?.world;
-    const example = isOther && !scene ? await api.getExample(model) : null;
+    const example = isOther && !scene ? await exampleOf(world, model) : null;
     if (turn !== opening) return;
     models = known;
     shown = 0;
@@ -81,16 +92,15 @@ async function open({ models: names, statement = "", code = null }) {
       selected = null;
       look = world.plainLook;
       setUp(world);
-      const first = scene ?? fromWire(world, example.scene);
-      store.reset(newDoc(world, scene ? statement : (example.statement ?? ""), first));
+      store.reset(newDoc(world, statement || (example?.statement ?? ""), scene ?? example.scene));
     } else if (scene) store.change(newDoc(world, statement, scene));
     else changed();
     say(notes.join(" "));
   } catch (error) {
     if (!(error instanceof api.ServiceError)) throw error;
     say(error.message);
-    if (!store.doc && error.retryAfter) setTimeout(() => open({ models: names, statement, code }), 1000 * error.retryAfter);
-    else if (store.doc) render();
+    if (store.doc) render();
+    else if (error.retryAfter) setTimeout(() => open({ models: names, statement, code }), 1000 * error.retryAfter);
   }
 }
 

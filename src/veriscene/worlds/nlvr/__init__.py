@@ -13,8 +13,7 @@ from veriscene.worlds.nlvr.looks import WORLD as WORLD
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import random
+    from random import Random
 
     import numpy as np
 
@@ -112,7 +111,7 @@ def picture_from_file(path: Path) -> Pixels:
     return picture.of_any_size(path)
 
 
-def draw_statement(rng: random.Random, level: str) -> Statement:
+def draw_statement(rng: Random, level: str) -> Statement:
     """Returns a random statement of the grammar, with its program and the kind of scene that it is about."""
     from veriscene.worlds.nlvr import grammar
 
@@ -138,3 +137,31 @@ def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
     from veriscene.worlds.nlvr import scene_editing
 
     return scene_editing.edit_scenes(rng, scenes)
+
+
+def draw_example(rng: Random, kind: str | None = None) -> tuple[str, Scene, bool]:
+    """Returns a random statement with a scene, and whether it is true of the scene; `kind` is tower or scatter."""
+    import numpy as np
+
+    from veriscene.world.schema import not_allowed
+    from veriscene.worlds.nlvr.grammar import draw
+    from veriscene.worlds.nlvr.looks import SCENE_KINDS
+    from veriscene.worlds.nlvr.near_miss import labelled_scenes
+
+    if kind is not None and kind not in SCENE_KINDS:
+        raise not_allowed(kind, f"choose from {', '.join(SCENE_KINDS)}").at("kind")
+    wanted = kind or rng.choice(SCENE_KINDS)
+    while True:
+        statement = draw(rng)
+        if statement.kind == wanted:
+            (scenes,) = labelled_scenes(np.random.default_rng(rng.getrandbits(64)), [statement])
+            if scenes:
+                scene, label = rng.choice(scenes)
+                return statement.text, scene, label
+
+
+def decode_file(path: Path) -> Scene:
+    """Returns the scene that a PNG file shows; raises InputError unless every pixel is that of a rendered scene."""
+    from veriscene.worlds.nlvr.pictures import decode_file as decoded
+
+    return decoded(path)

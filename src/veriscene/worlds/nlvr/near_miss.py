@@ -29,9 +29,9 @@ def labelled_scenes(rng: np.random.Generator, statements: Sequence[Statement]) -
     starts = np.empty((len(statements), STARTS), np.intp)
     drawn, offset = [], 0
     for kind in SCENE_KINDS:
-        mine = [number for number, statement in enumerate(statements) if statement.kind == kind]
-        drawn.append(draw_scenes(rng, kind, len(mine) * STARTS))
-        starts[mine] = offset + np.arange(len(drawn[-1])).reshape(len(mine), STARTS)
+        of_kind = [number for number, statement in enumerate(statements) if statement.kind == kind]
+        drawn.append(draw_scenes(rng, kind, len(of_kind) * STARTS))
+        starts[of_kind] = offset + np.arange(len(drawn[-1])).reshape(len(of_kind), STARTS)
         offset += len(drawn[-1])
     scenes = SceneArrays.concatenated(drawn)
     truths = [program.holds(scenes, which) for program, which in zip(programs, starts, strict=True)]

@@ -10,6 +10,7 @@ from veriscene.files import created, write_bytes
 from veriscene.world import drawing
 from veriscene.world.examples import Example
 from veriscene.world.scene import Scene
+from veriscene.world.schema import World
 from veriscene.worlds.nlvr import picture, raster
 from veriscene.worlds.nlvr.decode import scene as decode_scene
 from veriscene.worlds.nlvr.looks import WORLD
@@ -21,13 +22,17 @@ EXAMPLES_PER_FOLDER = 250  # of examples without a directory
 Progress = Callable[[int, int], None]
 
 
-def render_scene(scene: Scene, kind: str) -> bytes:
-    """The contents of a picture file; a PNG has the corpus's exact pixels."""
-    return picture.to_png(raster.pixels(scene)) if kind == "png" else f"{drawing.svg(WORLD, scene)}\n".encode()
+def render_scene(world: World, scene: Scene, kind: str) -> bytes:
+    """Returns the contents of a picture file; a PNG has the corpus's exact pixels, so it is for NLVR's world only."""
+    if kind == "svg":
+        return f"{drawing.svg(world, scene)}\n".encode()
+    if world != WORLD:
+        raise InputError(f"the world {world.name} has no exact pixels", allowed="draw its scenes as svg")
+    return picture.to_png(raster.pixels(scene))
 
 
 def render_examples(
-    examples: Sequence[Example], folder: Path, *, split: str, kind: str, count: int, progress: Progress
+    world: World, examples: Sequence[Example], folder: Path, *, split: str, kind: str, count: int, progress: Progress
 ) -> None:
     """Writes the first `count` pictures of each example to a new folder, DIRECTORY/SPLIT-IDENTIFIER-k.png (or .svg).
 
@@ -40,7 +45,8 @@ def render_examples(
         for done, (example, directory) in enumerate(zip(examples, directories, strict=True), 1):
             for number in range(count):
                 name = file_name(split, example.identifier, number, f".{kind}")
-                write_bytes(folder / directory / name, render_scene(permuted(example.scene, number), kind))
+                scene = permuted(example.scene, number) if number else example.scene
+                write_bytes(folder / directory / name, render_scene(world, scene, kind))
             progress(done, len(examples))
 
 

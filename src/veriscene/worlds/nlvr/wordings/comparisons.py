@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from veriscene.worlds.nlvr.wordings import boxes, nouns, walls
 from veriscene.worlds.nlvr.wordings.nouns import COLORS, SHAPES
 from veriscene.worlds.nlvr.wordings.wording import (
@@ -173,8 +175,8 @@ def _within(kinds: Phrase, things: Things) -> Things:
         named = [name for name in tests if tests[name] in things.meaning]
         if allowed and named and not set(named) <= set(allowed):
             old, new = named[0], allowed[0]
-            words = (text.replace(old, new) for text in (things.singular, things.plural, things.meaning))
-            things = Things(*words, things.share)
+            renamed = {name: getattr(things, name).replace(old, new) for name in ("singular", "plural", "meaning")}
+            things = replace(things, **renamed)
     return things
 
 
