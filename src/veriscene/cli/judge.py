@@ -165,7 +165,7 @@ def predict(
     scene: Annotated[
         Path | None,
         typer.Option(
-            readable=False, help="JSON file: the boxes, or an object that has them as `scene` or `structured_rep`."
+            readable=False, help="JSON file: the boxes, or an object with `scene`."
         ),
     ] = None,
     image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,

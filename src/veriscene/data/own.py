@@ -40,8 +40,8 @@ class Row:
 def read_table(table: Path, scenes: Path, world: World, see: See | None) -> list[Row]:
     """Returns the rows of a CSV file with the columns statement, scene (a file in `scenes`) and label (true or false).
 
-    A scene is a JSON file, as `examples.read_scene_file` reads it, or a picture, which `see` reads if there is one. InputError names
-    line and column.
+    A scene is a JSON file, as `examples.read_scene_file` reads it, or a picture, which `see` reads if there is one.
+    InputError names line and column.
     """
     if not scenes.is_dir():
         raise InputError("no such folder", where=scenes, allowed="give the folder that holds the scenes")

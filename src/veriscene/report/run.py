@@ -9,13 +9,13 @@ from pathlib import Path
 import torch
 from accelerate import Accelerator
 
-from veriscene import __version__, files
+from veriscene import __version__, files, worlds
 from veriscene.config import flat
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.evaluate import judged, probabilities
 from veriscene.judge.judge import TorchJudge
-from veriscene.language.notation import read_programs
+from veriscene.language.program import read_programs
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.judged import Judged, by_sentence, first_per_statement, mistakes, typical
 from veriscene.report.page import ReportedRun, majority, page
@@ -57,10 +57,11 @@ def report_run(
     target = out or folders[0] / (REPORT if against is None else COMPARISON)
     if target.is_file() and not _is_page(target):
         raise InputError("exists, and is no report", where=target, allowed="name another file with --out")
-    meanings = None if programs is None else by_sentence(read_programs(programs))
     splits = [runs.scored_split(folder) for folder in folders]
-    examples = worlds.read(splits[0][1])
-    if len(folders) == 2 and worlds.read(splits[1][1]) != examples:
+    world = worlds.of_corpus(splits[0][1])
+    meanings = None if programs is None else by_sentence(read_programs(programs, worlds.language(world)))
+    examples = worlds.read(splits[0][1], world)
+    if len(folders) == 2 and worlds.read(splits[1][1], world) != examples:
         what = f"is scored on other examples ({splits[1][1]}) than {folders[0]} ({splits[0][1]})"
         raise InputError(what, where=folders[1], allowed="compare runs on the same corpus")
     names = [folder.name for folder in folders]

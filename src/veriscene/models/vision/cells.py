@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import torch
@@ -76,7 +77,7 @@ def exact(outputs: Tensor, classes: Tensor) -> Tensor:
 
 
 def read(outputs: Tensor) -> list[Box]:
-    """The boxes in outputs (box, CHANNELS, GRID, GRID): no more items than the world allows, inside the box, that do not
+    """The boxes in outputs (box, CHANNELS, GRID, GRID): no more items than the world allows, inside the box, without
     overlap; maybe none.
 
     The most confident items come first. One that overlaps those before it moves by up to two pixels, or is dropped:
@@ -100,7 +101,8 @@ def read(outputs: Tensor) -> list[Box]:
 def _item(row: int, column: int, classes: Sequence[int]) -> Item:
     *looks, right, down = classes
     pairs = zip(ATTRIBUTES, looks, strict=True)
-    item = WORLD.make(0, 0, **{attribute.name: attribute.choices[look].name for attribute, look in pairs})
+    values: dict[str, Any] = {attribute.name: attribute.choices[look].name for attribute, look in pairs}
+    item = WORLD.make(0, 0, **values)
     x, y = CELL * column + right - item.width // 2, CELL * row + down - item.height // 2
     return _at(item, x, y)
 
