@@ -31,7 +31,6 @@ def _random_box(world: World, rng: random.Random) -> Box:
     return Box(tuple(items))
 
 
-<<<<<<< HEAD
 def random_edit(world: World, scene: Scene, rng: random.Random) -> Scene:
     """Returns the scene with one random small edit: a value of an item is changed, or an item is moved, added or
     removed. The scene stays as it is where the drawn edit is not possible."""
@@ -54,18 +53,14 @@ def random_edit(world: World, scene: Scene, rng: random.Random) -> Scene:
     return Scene((*scene.boxes[:number], edited, *scene.boxes[number + 1 :])) if is_valid else scene
 
 
-def _random_item(world: World, rng: random.Random) -> Item:
-=======
 def random_item(world: World, rng: random.Random) -> Item:
     """Returns an item with random values at a random place."""
-    item = _place(world, rng, ())
+    item = _place(world, rng, _random_item(world, rng), ())
     assert item is not None  # every place is free
     return item
 
 
-def _place(world: World, rng: random.Random, others: Sequence[Item]) -> Item | None:
-    """An item with random values at a random free place, or None if none was found."""
->>>>>>> world
+def _random_item(world: World, rng: random.Random) -> Item:
     values: dict[str, Any] = {attribute.name: _value(attribute, rng) for attribute in world.attributes}
     extent = {}
     if world.has_free_extents:

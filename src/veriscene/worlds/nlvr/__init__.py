@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    import random
-
     import numpy as np
 
     from veriscene.language.bulk.arrays import SceneArrays
@@ -113,8 +111,7 @@ def picture_from_file(path: Path) -> Pixels:
     return picture.of_any_size(path)
 
 
-<<<<<<< HEAD
-def draw_statement(rng: random.Random, level: str) -> Statement:
+def draw_statement(rng: Random, level: str) -> Statement:
     """Returns a random statement of the grammar, with its program and the kind of scene that it is about."""
     from veriscene.worlds.nlvr import grammar
 
@@ -140,14 +137,15 @@ def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
     from veriscene.worlds.nlvr import scene_editing
 
     return scene_editing.edit_scenes(rng, scenes)
-=======
+
+
 def draw_example(rng: Random, kind: str | None = None) -> tuple[str, Scene, bool]:
     """Returns a random statement with a scene, and whether it is true of the scene; `kind` is tower or scatter."""
     import numpy as np
 
     from veriscene.world.schema import not_allowed
     from veriscene.worlds.nlvr.grammar import draw
-    from veriscene.worlds.nlvr.kinds import SCENE_KINDS
+    from veriscene.worlds.nlvr.looks import SCENE_KINDS
     from veriscene.worlds.nlvr.near_miss import labelled_scenes
 
     if kind is not None and kind not in SCENE_KINDS:
@@ -167,4 +165,3 @@ def decode_file(path: Path) -> Scene:
     from veriscene.worlds.nlvr.pictures import decode_file as decoded
 
     return decoded(path)
->>>>>>> world

@@ -92,13 +92,8 @@ def by_kind(scenes: SceneArrays) -> dict[SceneKind, SceneArrays]:
 # ---------------------------------------------------------------- scattered items
 
 
-<<<<<<< HEAD
-def scatter(rng: np.random.Generator, palette: Sequence[Array], wanted: Array) -> Array:
-    """Draws boxes (column, box, slot) with up to `wanted` (box,) items, fewer where no free place is found.
-=======
 def scatter(rng: np.random.Generator, palette: Array | Sequence[Array], wanted: Array) -> Array:
-    """Draws boxes (field, box, slot) with up to `wanted` (box,) items, fewer where no free place is found.
->>>>>>> world
+    """Draws boxes (column, box, slot) with up to `wanted` (box,) items, fewer where no free place is found.
 
     `palette`: the colours, shapes and sizes (box, value) from which each box's items are drawn, as numbers.
     """
