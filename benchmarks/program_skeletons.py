@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-from veriscene.language.types import Kind, Many
-
 from veriscene.language import expression as tree
-from veriscene.language.expression import Expression
+from veriscene.language.expression import Expression, Kind, Many
 
 _LOOKS = re.compile(
     r"(is|filter|query|equal|all_same|get_set)_(yellow|black|blue|square|circle|triangle|small|medium|big)"
@@ -43,7 +41,7 @@ def skeleton(expression: Expression) -> str:
         case tree.Display(members):
             return f"{{{', '.join(sorted(map(skeleton, members)))}}}"
         case tree.Call(function, arguments):
-            return _call(function, [skeleton(argument) for argument in arguments])
+            return _call(function.name, [skeleton(argument) for argument in arguments])
     raise TypeError(f"{type(expression).__name__} is not an expression")
 
 

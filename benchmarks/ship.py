@@ -25,7 +25,7 @@ from veriscene.judge.evaluate import evaluate
 from veriscene.judge.judge import TorchJudge
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
-from veriscene.training.run_record import read_record
+from veriscene.training.spec import Record
 from veriscene.worlds.nlvr import corpus as nlvr
 
 SHIPPED = Path(__file__).resolve().parent.parent / "src" / "veriscene" / "checkpoints"
@@ -46,12 +46,12 @@ def ship(
 ) -> Path:
     """Returns the folder of the checkpoint that ships from now on."""
     own = checkpoints.best_run(folder)
-    record = read_record(own)
-    if record.data is None:
+    record = Record.read(own)
+    if record.spec.corpus is None:
         raise InputError("trained on a synthetic corpus", where=own, allowed="ship a model trained on a real one")
     if alias and (shipped / alias).exists():
         raise InputError("a checkpoint of that name exists", where=f"--alias {alias}", allowed="choose another")
-    examples = nlvr.read(nlvr.split_file(record.data, "dev"))
+    examples = nlvr.read(nlvr.split_file(record.spec.corpus, "dev"))
     whole = checkpoints.load(own)
     with tempfile.TemporaryDirectory() as scratch:
         checkpoints.save(Path(scratch) / name, whole, half=True)
@@ -75,7 +75,7 @@ def ship(
         "dev_accuracy": dev.accuracy,
         "dev_consistency": dev.consistency,
         "dev_interval": list(dev.interval),
-        **_recorded_test_scores(own, record.data),
+        **_recorded_test_scores(own, record.spec.corpus),
         "commit": commit,
         "machine": machine,
         **({"note": note} if note else {}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -209,3 +210,59 @@ def test_what_a_killed_process_left_does_not_keep_a_folder_from_being_replaced(t
         (partial / "file").write_text("new")
     assert [path.name for path in tmp_path.iterdir()] == ["last"]
     assert (tmp_path / "last" / "file").read_text() == "new"
+
+
+KILL_POINTS = ("mkdir", "fsync", "rename", "rmdir", "unlink")
+
+
+@pytest.mark.parametrize("point", KILL_POINTS)
+@pytest.mark.parametrize("number", range(4))
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new_folder_and_the_next_write_succeeds(
+    point: str, number: int, tmp_path: Path
+) -> None:
+    """The process is killed in its n-th call of a system function, while it replaces a folder of two files."""
+    folder = tmp_path / "last"
+    script = f"""
+import os, signal
+from pathlib import Path
+from veriscene import files
+
+def write(text):
+    with files.replacing(Path({str(folder)!r})) as partial:
+        for name in ("a", "b"):
+            (partial / name).write_text(text)
+
+write("old")
+calls, plain = 0, os.{point}
+def call(*arguments, **settings):
+    global calls
+    calls += 1
+    if calls == {number} + 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return plain(*arguments, **settings)
+os.{point} = call
+write("new")
+"""
+    for _ in range(2):  # also if what an earlier kill left is still there
+        assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode in (0, -signal.SIGKILL)
+        found = files.present(folder)
+        assert found is not None
+        assert {(found / name).read_text() for name in ("a", "b")} in ({"old"}, {"new"})
+    with files.replacing(folder) as partial:
+        (partial / "a").write_text("newest")
+    assert [path.name for path in tmp_path.iterdir()] == ["last"]
+    assert (folder / "a").read_text() == "newest"
+
+
+def test_a_leftover_previous_folder_is_removed_only_while_the_folder_is_complete(tmp_path: Path) -> None:
+    for name in ("last", "last.previous"):  # as a kill leaves them that hits the removal of the previous folder
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    with pytest.raises(KeyboardInterrupt), files.replacing(tmp_path / "last"):
+        raise KeyboardInterrupt
+    assert (tmp_path / "last" / "file").read_text() == "last"
+    (tmp_path / "last").rename(tmp_path / "last.previous")  # as a kill between the two renames leaves it
+    with pytest.raises(KeyboardInterrupt), files.replacing(tmp_path / "last"):
+        raise KeyboardInterrupt
+    found = files.present(tmp_path / "last")
+    assert found is not None and (found / "file").read_text() == "last"

@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "veriscene"
 PACKAGES = (
-    *("errors", "files", "config", "world", "language", "worlds", "data", "models", "metrics", "judge"),
+    *("errors", "files", "output", "config", "world", "language", "worlds", "data", "models", "metrics", "judge"),
     *("training", "report", "service", "lab", "cli"),
 )
 

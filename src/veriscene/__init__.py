@@ -7,6 +7,8 @@ judge("There is a yellow circle.", scene).probability
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -15,10 +17,13 @@ from veriscene.errors import InputError
 from veriscene.world.scene import Scene
 
 if TYPE_CHECKING:
+    from veriscene.config import Changes
     from veriscene.judge import load
     from veriscene.judge.explain import explain
     from veriscene.judge.judge import Judge, Question, Verdict
     from veriscene.judge.listing import list_checkpoints, list_models
+    from veriscene.training.log import OnEvent
+    from veriscene.training.train import Result
 
 __all__ = [
     "InputError",
@@ -31,7 +36,35 @@ __all__ = [
     "list_checkpoints",
     "list_models",
     "load",
+    "train",
 ]
+
+
+def train(
+    preset: str | Path,
+    *,
+    data: str | Path | None = None,
+    changes: Changes = (),
+    folder: str | Path | None = None,
+    programs: Sequence[str | Path] = (),
+    initial: str | Path | None = None,
+    world: str | None = None,
+    resume: bool = False,
+    on_event: OnEvent | None = None,
+) -> Result:
+    """Trains a preset, or the configuration in a TOML file, as `veriscene train` does, and returns the Result.
+
+    `data` is a corpus folder (None: a synthetic corpus is made), `changes` are settings by `section.key`, and `folder`
+    is that of the run (None: a new one below runs/). Without `on_event`, progress is shown on standard error.
+    """
+    from veriscene.output import Terminal
+    from veriscene.training.distributed import Machine
+    from veriscene.training.spec import Spec
+    from veriscene.training.train import train as train_spec
+
+    spec = Spec.of(preset, data=data, changes=changes, programs=programs, initial=initial, world=world)
+    machine = Machine(Terminal() if on_event is None else None)
+    return train_spec(spec, None if folder is None else Path(folder), on_event=on_event, resume=resume, machine=machine)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,47 +1,63 @@
-"""The settings of a run: frozen dataclasses, TOML presets, and `--set section.key=value`. Unknown keys are errors.
+"""The settings of a run: frozen dataclasses, presets and other TOML files, and `--set section.key=value`.
 
-Every setting has its default and its allowed values in one place, where it is declared. A model declares its own.
+Every setting has its default, its allowed values and its meaning in one place, where it is declared (`veriscene
+settings` prints them). A model declares its own. Unknown keys are errors.
 """
 
 from __future__ import annotations
 
+import difflib
 import shlex
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from importlib import resources
+from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
+from veriscene import files
 from veriscene.errors import InputError
 
 Value = TypeVar("Value", int, float)
-_ALLOWED = "allowed"  # in a field's metadata: (text for the user, predicate)
+Changes = Mapping[str, Any] | Iterable[str]  # {"training.epochs": 1}, or ["training.epochs=1"]
+ALLOWED, MEANING = "allowed", "meaning"  # in a field's metadata: (text for the user, predicate), and one line of text
 
 
-def number(default: Value, least: float, most: float) -> Value:
+FORM = "write section.key=value, for example training.batch=128"
+
+
+def number(default: Value, least: float, most: float, meaning: str = "") -> Value:
     """A setting from `least` to `most`; the upper limit also keeps a typing error from using up all memory."""
-    allowed = (f"from {least:,} to {most:,}", lambda value: least <= value <= most)
-    result: Value = field(default=default, metadata={_ALLOWED: allowed})
-    return result
+    return _setting(default, f"from {least:,} to {most:,}", lambda value: least <= value <= most, meaning)
 
 
-def share(default: float) -> float:
-    result: float = field(
-        default=default, metadata={_ALLOWED: ("at least 0 and below 1", lambda value: 0 <= value < 1)}
-    )
-    return result
+def share(default: float, meaning: str = "") -> float:
+    """A setting of at least 0 and below 1."""
+    return _setting(default, "at least 0 and below 1", lambda value: 0 <= value < 1, meaning)
 
 
-def choice(default: str, choices: Iterable[str]) -> str:
+def choice(default: str, choices: Iterable[str], meaning: str = "") -> str:
+    """A setting that is one of these names."""
     names = tuple(choices)
-    allowed = (f"one of {', '.join(names)}", lambda value: value in names)
-    result: str = field(default=default, metadata={_ALLOWED: allowed})
-    return result
+    return _setting(default, f"one of {', '.join(names)}", lambda value: value in names, meaning)
 
 
-def size(default: int) -> int:
+def size(default: int, meaning: str = "") -> int:
     """The width of a layer."""
-    return number(default, 1, 16_384)
+    return number(default, 1, 16_384, meaning)
+
+
+def flag(default: bool, meaning: str = "") -> bool:
+    """A setting that is true or false."""
+    return _setting(default, "true or false", lambda value: True, meaning)
+
+
+Default = TypeVar("Default")
+
+
+def _setting(default: Default, text: str, accepts: Callable[[Any], bool], meaning: str) -> Default:
+    result: Default = field(default=default, metadata={ALLOWED: (text, accepts), MEANING: meaning})
+    return result
 
 
 @dataclass(frozen=True)
@@ -51,61 +67,70 @@ class ModelConfig:
     name: str
 
 
-LEVELS = ("simple", "full")  # of the grammar (worlds/nlvr/grammar.py)
+LEVELS = ("simple", "full")  # of the grammar
+ORDER = (
+    'The order in which items are read, and in which a pointer network first sees them. "random" is redrawn in every '
+    "epoch; in inference it is a fixed order that depends only on what the box holds."
+)
+
+COUNTING = (
+    "Where words are counted: in distinct statements, or in all examples, where a statement counts once for each scene."
+)
 
 
 @dataclass(frozen=True)
 class DataConfig:
-    # The order in which items are read, and in which a pointer network first sees them. In inference, "random" is a
-    # fixed order that depends only on what the box holds.
-    order: str = choice("random", ("random", "file", "sorted"))
-    minimum_count: int = number(3, 1, 10**6)  # words that occur fewer times become UNK
-    # Where they are counted: in distinct statements, or in all examples, where a statement counts once for each scene.
-    counting: str = choice("statements", ("statements", "examples"))
-    word_dropout: float = share(0.0)  # the share of words that become UNK, redrawn each epoch
-    typing_noise: float = share(0.0)  # the share of words with a typing error, redrawn each epoch
-    statements: int = number(4000, 10, 10**6)  # of the synthetic corpus that is made when no folder is given
-    level: str = choice("full", LEVELS)  # of the synthetic corpus
-    corpus_seed: int = number(1, 0, 2**31)  # of the synthetic corpus
+    """How examples are read. The last three settings are those of the corpus that is made when none is given."""
+
+    order: str = choice("random", ("random", "file", "sorted"), ORDER)
+    minimum_count: int = number(3, 1, 10**6, "Words that occur fewer times become UNK.")
+    counting: str = choice("statements", ("statements", "examples"), COUNTING)
+    word_dropout: float = share(0.0, "Share of words that become UNK, redrawn in every epoch.")
+    typing_noise: float = share(0.0, "Share of words that get a typing error, redrawn in every epoch.")
+    statements: int = number(4000, 10, 10**6, "Statements of the synthetic corpus that is made when none is given.")
+    level: str = choice("full", LEVELS, "Grammar of the synthetic corpus.")
+    corpus_seed: int = number(1, 0, 2**31, "Seed of the synthetic corpus.")
 
 
 @dataclass(frozen=True)
 class TeacherConfig:
-    """Of a teacher, which is used if program files are given or `statements` is not 0."""
+    """Settings of a teacher, which is used if program files are given or `statements` is not 0."""
 
-    statements: int = number(0, 0, 10**6)  # drawn from the grammar
-    level: str = choice("full", LEVELS)  # of these statements
-    seed: int = number(1, 0, 2**31)  # of statements and scenes, whatever training.seed is
+    statements: int = number(0, 0, 10**6, "Statements drawn from the grammar. 0: none.")
+    level: str = choice("full", LEVELS, "Grammar of these statements.")
+    seed: int = number(1, 0, 2**31, "Seed of statements and scenes, whatever training.seed is.")
     # Many scenes in few epochs are made faster than few scenes in many: most of the work is done once per statement.
-    scenes: int = number(192, 2, 10_000)  # an epoch, for each statement of a program file
-    grammar_scenes: int = number(96, 2, 10_000)  # an epoch, for each statement of the grammar
-    near_misses: float = number(0.34, 0.0, 1.0)  # the share of examples that come in pairs, one edit apart
-    generated: float = number(0.25, 0.0, 1.0)  # the share of scenes that are drawn anew; the others are the corpus's
-    labels: float = number(0.0, 0.0, 0.99)  # the share of examples that are the corpus's own, with their labels
-    workers: int = number(0, 0, 1024)  # processes that make examples; 0: one for each core but one
+    scenes: int = number(192, 2, 10_000, "Scenes in an epoch for each statement of a program file.")
+    grammar_scenes: int = number(96, 2, 10_000, "Scenes in an epoch for each statement of the grammar.")
+    near_misses: float = number(0.34, 0.0, 1.0, "Share of examples that come in pairs, one edit apart.")
+    generated: float = number(0.25, 0.0, 1.0, "Share of scenes that are drawn anew; the others are the corpus's.")
+    labels: float = number(0.0, 0.0, 0.99, "Share of examples that are the corpus's own, with their labels.")
+    workers: int = number(0, 0, 1024, "Processes that make examples. 0: one for each core but one.")
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    seed: int = number(1, 0, 2**31)
-    batch: int = number(64, 1, 10**6)
-    epochs: int = number(100, 1, 10**6)
-    window: int = number(8, 1, 10**6)  # batches within which statements are grouped by length; 1: no grouping
-    optimizer: str = choice("adamw", ("adamw", "muon"))  # muon: matrices move by their orthogonalised momentum
-    learning_rate: float = number(1e-4, 1e-9, 1.0)
-    warmup: int = number(0, 0, 10**9)  # steps of linear warm-up; then the learning rate is constant
-    cooldown: float = number(0.0, 0.0, 1.0)  # the final share of the run over which the learning rate falls to zero
-    weight_decay: float = number(0.0, 0.0, 100.0)  # decoupled, as in AdamW
-    label_smoothing: float = share(0.0)
-    r_drop: float = number(0.0, 0.0, 100.0)  # weight of the divergence of two passes (R-Drop); 0: one pass
-    policy_weight: float = number(1.0, 0.0, 100.0)  # of the policy gradient next to the cross entropy's
-    ema: float = share(0.0)  # decay of the moving average of the weights that is scored and kept; 0: none
-    clip: float = number(5.0, 1e-6, 1e6)  # maximum norm of the gradient
-    precision: str = choice("tf32", ("tf32", "bf16"))  # of matrix products on a GPU; bf16: autocast
-    patience: int = number(20, 1, 10**6)  # dev scores without improvement before training stops
-    evaluate_every: int = number(0, 0, 10**9)  # steps between dev scores; 0: once an epoch
-    minutes: float = number(0.0, 0.0, 10.0**6)  # time limit, without waiting for a teacher; 0: none
-    threads: int = number(0, 0, 256)  # of a CPU; 0: torch's default. Small models are faster with one
+    """How a model is trained."""
+
+    seed: int = number(1, 0, 2**31, "Seed of weights, example order, dropout and sampling.")
+    batch: int = number(64, 1, 10**6, "Examples in a step, over all processes.")
+    epochs: int = number(100, 1, 10**6, "Passes over the examples.")
+    window: int = number(8, 1, 10**6, "Batches within which statements are grouped by length. 1: no grouping.")
+    optimizer: str = choice("adamw", ("adamw", "muon"), "muon moves matrices by their orthogonalised momentum.")
+    learning_rate: float = number(1e-4, 1e-9, 1.0, "Step size of the optimizer.")
+    warmup: int = number(0, 0, 10**9, "Steps of linear warm-up; then the learning rate is constant.")
+    cooldown: float = number(0.0, 0.0, 1.0, "Final share of the run over which the learning rate falls to zero.")
+    weight_decay: float = number(0.0, 0.0, 100.0, "Decoupled weight decay, as in AdamW.")
+    label_smoothing: float = share(0.0, "How far labels are moved towards one half.")
+    r_drop: float = number(0.0, 0.0, 100.0, "Weight of the divergence of two passes (R-Drop). 0: one pass.")
+    policy_weight: float = number(1.0, 0.0, 100.0, "Weight of the policy gradient next to the cross entropy's.")
+    ema: float = share(0.0, "Decay of the moving average of the weights, which is scored and kept. 0: none.")
+    clip: float = number(5.0, 1e-6, 1e6, "Maximum norm of the gradient.")
+    precision: str = choice("tf32", ("tf32", "bf16"), "Matrix products on a GPU. bf16: autocast.")
+    patience: int = number(20, 1, 10**6, "Dev scores without improvement before training stops.")
+    evaluate_every: int = number(0, 0, 10**9, "Steps between dev scores. 0: once an epoch.")
+    minutes: float = number(0.0, 0.0, 10.0**6, "Time limit, without waiting for a teacher. 0: none.")
+    threads: int = number(0, 0, 256, "CPU threads. 0: torch's default. Small models are faster with one.")
 
 
 @dataclass(frozen=True)
@@ -151,15 +176,25 @@ def presets() -> dict[str, str]:
     return {file.name.removesuffix(".toml"): file.read_text(encoding="utf-8") for file in files}
 
 
-def load_preset(name: str, changes: Iterable[str], kinds: ModelConfigs) -> Config:
-    """The preset of that name with `section.key=value` changes applied."""
+def load_preset(name: str | Path, changes: Changes, kinds: ModelConfigs) -> Config:
+    """The preset of that name, or the TOML file at that path, with `section.key` changes applied."""
     known = presets()
-    if name not in known:
-        raise InputError(f"unknown preset {name!r}", allowed=f"choose from {', '.join(sorted(known))}")
-    tree = tomllib.loads(known[name])
-    for change in changes:
-        _apply(tree, change)
-    return from_json(tree, where=f"preset {name}", kinds=kinds)
+    if str(name) in known:
+        where, text = f"preset {name}", known[str(name)]
+    elif Path(name).suffix == ".toml" or Path(name).is_file():
+        where, text = str(name), files.read_text(Path(name))
+    else:
+        near = difflib.get_close_matches(str(name), known, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        allowed = f"{hint}choose from {', '.join(sorted(known))}, or give the path of a TOML file"
+        raise InputError(f"unknown preset {str(name)!r}", allowed=allowed)
+    try:
+        tree = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not TOML ({str(error).partition(chr(10))[0]})", where=where) from None
+    for change in changes.items() if isinstance(changes, Mapping) else map(_parsed, changes):
+        _apply(tree, *change)
+    return from_json(tree, where=where, kinds=kinds)
 
 
 def from_json(tree: object, *, where: str, kinds: ModelConfigs) -> Config:
@@ -195,22 +230,27 @@ def read(kind: type[Section], tree: object, *, where: str, prefix: str) -> Secti
             names = ", ".join(prefix + name for name in declared)
             raise InputError(f"unknown setting {prefix}{key}", where=where, allowed=f"choose from {names}")
         values[key] = _typed(hints[key], value, where, prefix + key)
-        text, accepts = declared[key].metadata.get(_ALLOWED, ("", lambda _: True))
+        text, accepts = declared[key].metadata.get(ALLOWED, ("", lambda _: True))
         if not accepts(values[key]):
             raise InputError(f"{prefix}{key}={value!r:.60} must be {text}", where=where)
     return kind(**values)
 
 
-def _apply(tree: dict[str, Any], change: str) -> None:
-    path, equals, text = change.partition("=")
-    section, dot, key = path.strip().partition(".")
-    if not equals or not dot or not key:
-        allowed = "write section.key=value, for example training.batch=128"
-        raise InputError("not a setting", where=f"--set {change}", allowed=allowed)
+def _parsed(change: str) -> tuple[str, Any]:
+    """The key and the value of `section.key=value`."""
+    key, equals, text = change.partition("=")
+    if not equals:
+        raise InputError("not a setting", where=f"--set {change}", allowed=FORM)
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        return key.strip(), tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):  # ValueError: not TOML, or a number with thousands of digits
-        value = text.strip()  # a bare word: data.order=file
+        return key.strip(), text.strip()  # a bare word: data.order=file
+
+
+def _apply(tree: dict[str, Any], path: str, value: Any) -> None:
+    section, dot, key = path.partition(".")
+    if not dot or not key:
+        raise InputError("not a setting", where=f"--set {path}={value}", allowed=FORM)
     tree.setdefault(section, {})
     if isinstance(tree[section], dict):
         tree[section][key] = value

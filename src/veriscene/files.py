@@ -296,7 +296,11 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """A new folder under a temporary name, which takes the place of `folder` at the end, if nothing failed."""
+    """A new folder under a temporary name, which takes the place of `folder` at the end, if nothing failed.
+
+    A process that is killed, or a machine that loses its power, at any moment leaves the old or the new content where
+    `present` finds it, and the next call succeeds.
+    """
     partial = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
     previous = _previous(folder)
     try:
@@ -304,18 +308,33 @@ def replacing(folder: Path) -> Iterator[Path]:
             shutil.rmtree(leftover, ignore_errors=True)
         partial.mkdir(parents=True)
         yield partial
-        if previous.exists() and not folder.exists():
-            previous.rename(folder)
+        for path in (*partial.rglob("*"), partial):
+            _sync(path)
         # A folder that is not empty cannot be replaced in one step; `present` covers a crash between these two.
         if folder.exists():
+            if previous.exists():  # of a process that was killed while it removed it
+                shutil.rmtree(previous)
             folder.rename(previous)
         partial.rename(folder)
+        _sync(folder.parent)
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror or error})", where=folder) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
         if folder.exists():
             shutil.rmtree(previous, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file or folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, *_NO_LOCKS):  # file systems that cannot do it
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def present(folder: Path) -> Path | None:

@@ -11,7 +11,7 @@ from scripts import BENCHMARKS
 from veriscene.errors import MissingRequirement
 from veriscene.lab.plans import ABLATIONS, BEYOND, SPATIAL, TABLE1, TAUGHT_ORDERS
 from veriscene.models import load_preset
-from veriscene.training.settings import check_changes
+from veriscene.models.settings import check_changes
 
 ROOT = BENCHMARKS.parent
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from accelerate import Accelerator
 
 from samples import write_corpus, yellow_circle_examples
 from scripts import script
@@ -15,7 +14,8 @@ from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.lab import seeds
 from veriscene.metrics.accuracy import Scores
-from veriscene.models import load_preset
+from veriscene.training.distributed import Machine
+from veriscene.training.spec import Spec
 from veriscene.worlds.nlvr import corpus as nlvr
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "model.joint=8", "model.mlp=8", "training.epochs=1"]
@@ -29,10 +29,8 @@ def row(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpus = write_corpus(folder / "corpus", yellow_circle_examples(40), examples)
     (corpus / "test").mkdir()
     nlvr.write(corpus / "test" / "test.json", examples[:4])
-    config = load_preset("biatt-pointer", SMALL)
-    accelerator = Accelerator(cpu=True)
-    seeds.start(config, preset="biatt-pointer", data=corpus, folder=folder / "row", count=2, accelerator=accelerator)
-    assert seeds.train(folder / "row", accelerator=accelerator, say=lambda text: None, quiet=True)
+    spec = Spec.of("biatt-pointer", data=corpus, changes=SMALL)
+    assert seeds.start(spec, folder / "row", 2, machine=Machine())
     best = checkpoints.best_run(folder / "row")
     nlvr.write_predictions(best / "test.csv", {e.identifier: bool(e.label) ^ (e is examples[0]) for e in examples[:4]})
     return folder / "row"

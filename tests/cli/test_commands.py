@@ -8,13 +8,10 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-import torch
 from shell import settings, veriscene
 
-from veriscene.cli.output import expected_time
 from veriscene.world.scene import parse_scene
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.picture_files import permuted
@@ -182,12 +179,6 @@ def test_a_corpus_is_generated_trained_on_listed_and_reported(tmp_path: Path) ->
     assert all(0 < each["dev_accuracy"] <= 1 for name, each in found.items() if not name.endswith("-pixels"))
     table = veriscene("models", cwd=tmp_path).stdout
     assert all(each["name"] in table for kind in listing.values() for each in kind)
-
-
-@pytest.mark.parametrize(("device", "seconds"), [("cpu", 126_000.0), ("cuda", 126_000.0), ("cpu", 60.0)])
-def test_hours_on_a_cpu_come_with_the_advice_to_use_a_gpu(device: str, seconds: float) -> None:
-    text = expected_time(seconds, SimpleNamespace(device=torch.device(device)))  # type: ignore[arg-type]
-    assert ("35 hours" in text and "GPU" in text) is (device == "cpu" and seconds > 3600)
 
 
 def test_seeds_and_tables_work_together(place: Path, tmp_path: Path) -> None:

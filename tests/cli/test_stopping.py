@@ -13,7 +13,7 @@ import pytest
 from shell import VERISCENE, settings
 
 from veriscene.training.interruption import interruptible
-from veriscene.training.progress import LOG, read_log
+from veriscene.training.log import LOG, read_log
 
 ENDLESS = settings(
     *("model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=5", "training.evaluate_every=2"),
@@ -37,8 +37,7 @@ def test_training_outlives_its_output_and_saves_when_asked_to_stop(
     if errors == "closed":
         running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         assert running.stderr is not None
-        expected, start = (running.stderr.readline().decode() for _ in range(2))
-        assert expected.startswith("expected time: about ")
+        start = running.stderr.readline().decode()
         assert all(text in start for text in ("bienc", "10 examples", "labels", "words", "%", "cpu", str(folder)))
         running.stderr.close()  # as `2>&1 >/dev/null | head -1` does
     else:

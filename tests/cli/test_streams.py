@@ -13,6 +13,7 @@ from rich.console import Console
 from shell import shell
 
 from veriscene.cli import output
+from veriscene.output import Terminal
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,9 @@ def test_control_c_is_silent_while_libraries_are_imported(library: str, place: P
 
 def test_each_stage_of_a_preparation_has_its_own_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.StringIO()
-    monkeypatch.setattr(output, "_errors", Console(file=shown, force_terminal=True, width=80))
+    terminal = Terminal()
+    terminal.console = Console(file=shown, force_terminal=True, width=80)
+    monkeypatch.setattr(output, "terminal", lambda: terminal)
     with output.progress_bar("preparing") as progress:
         for done, total in ((0, 2), (2, 2), (0, 30), (30, 30)):
             progress(done, total)

@@ -12,8 +12,8 @@ import pytest
 from shell import VERISCENE, settings, veriscene
 
 from samples import write_corpus, yellow_circle_examples
-from veriscene.training.progress import read_log
-from veriscene.training.run_record import read_record
+from veriscene.training.log import read_log
+from veriscene.training.spec import Record
 
 SMALL = settings(
     *("model.embedding=4", "model.hidden=4", "model.item=4", "data.minimum_count=1", "training.batch=16"),
@@ -43,9 +43,8 @@ def test_a_users_own_file_and_the_grammar_are_taught(data: Path) -> None:
     taught = train(data, "--teacher", "own.jsonl", *SMALL, *settings("teacher.statements=9", "training.epochs=2"))
     assert taught.returncode == 0, taught.stderr
     assert "44 examples (supervision: programs)" in taught.stderr
-    record = json.loads((data.parent / "run" / "run.json").read_text())
-    assert record["source"]["programs"] == [str(data.parent / "own.jsonl")]
-    assert read_record(data.parent / "run").config.teacher.statements == 9
+    spec = Record.read(data.parent / "run").spec
+    assert spec.programs == (data.parent / "own.jsonl",) and spec.config.teacher.statements == 9
 
 
 @pytest.mark.parametrize(

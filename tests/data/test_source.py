@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from accelerate import Accelerator
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,8 +20,8 @@ from veriscene.data.source import CorpusSource, Epoch, Source, batches
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.models import load_preset
-from veriscene.training import run
-from veriscene.training.run_record import read_record
+from veriscene.training.spec import Record, Spec
+from veriscene.training.train import train
 from veriscene.world.examples import Example
 from veriscene.worlds.nlvr import picture, synthetic
 from veriscene.worlds.nlvr.looks import WORLD
@@ -150,14 +148,9 @@ def test_supervision_is_that_of_the_corpus_folder(supervision: str, tmp_path: Pa
         write_corpus(tmp_path / "corpus", yellow_circle_examples(32), yellow_circle_examples(8, seed=1))
     config = replace(load_preset("bienc", ["training.epochs=1", "data.minimum_count=1"]), model=small_config("bienc"))
     folder = tmp_path / "run"
-    with run.start(
-        config, preset="bienc", data=tmp_path / "corpus", folder=folder, accelerator=Accelerator(), quiet=True
-    ) as trainer:
-        assert trainer.source.supervision == supervision
-        trainer.fit()
-    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    assert record["supervision"] == read_record(folder).supervision == supervision
-    assert record["source"] == {"kind": "corpus", "folder": str(tmp_path / "corpus")}
+    train(Spec(config, corpus=tmp_path / "corpus"), folder)
+    record = Record.read(folder)
+    assert record.supervision == supervision and record.spec.corpus == tmp_path / "corpus"
     assert checkpoints.load(folder).metrics["supervision"] == supervision
 
 
@@ -185,21 +178,20 @@ class ToyTeacher(Source):
         return Epoch(corpus, list(torch.arange(64).split(self.settings.batch)))
 
 
-def test_a_teacher_that_makes_new_examples_each_epoch_is_trained_on_and_resumed_like_a_corpus(tmp_path: Path) -> None:
+def test_a_teacher_that_makes_new_examples_each_epoch_is_trained_on_and_resumed_like_a_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     training = TrainingConfig(batch=16, epochs=4, patience=99)
     config = Config(small_config("biatt-pointer"), DataConfig(minimum_count=1), training)
 
     def fit(folder: Path, *, stop_at: int | None, resume: bool = False) -> list[int]:
         teacher = ToyTeacher(config)
-        trainer = run.make_trainer(config, folder, teacher, Accelerator(cpu=True), quiet=True)
-        if resume:
-            trainer.resume()
-        trainer.fit(stop_after=lambda line: line.step == stop_at)
+        monkeypatch.setattr("veriscene.training.train.open_source", lambda *given: teacher)
+        corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(4), yellow_circle_examples(4))
+        train(Spec(config, corpus=corpus), folder, resume=resume, stop_after=lambda line: line.step == stop_at)
         return teacher.made
 
     whole, halves = tmp_path / "whole", tmp_path / "halves"
-    whole.mkdir()
-    halves.mkdir()
     assert fit(whole, stop_at=None) == [0, 1, 2, 3]
     assert checkpoints.load(whole).metrics["supervision"] == "programs"
     fit(halves, stop_at=8)

@@ -27,7 +27,7 @@ from veriscene.judge.evaluate import evaluate
 from veriscene.judge.judge import Judge, TorchJudge
 from veriscene.metrics.accuracy import Scores
 from veriscene.models import load_preset
-from veriscene.training.settings import with_effect
+from veriscene.models.settings import with_effect
 
 CARD = "README.md"
 SCORES = Scores(0.75, (0.701, 0.803), 0.4, 40, 10)

@@ -6,8 +6,9 @@ import json
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,10 +20,12 @@ from typer.testing import CliRunner
 
 from narrow_screen import BROWSER, width_on_a_phone
 from samples import write_corpus, yellow_circle_examples
+from veriscene import models
 from veriscene.cli import experiments
 from veriscene.lab import plans, reproduce, seeds
-from veriscene.training.base import Outcome
-from veriscene.training.trainer import StepTrainer
+from veriscene.training.log import Event, Step
+from veriscene.training.spec import Spec
+from veriscene.training.train import train
 from veriscene.worlds.nlvr import corpus as nlvr
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib: pip install -e '.[dev]'")
@@ -56,16 +59,14 @@ class Call:
         nlvr.write(corpus / "test.json", yellow_circle_examples(12, seed=2))
         patch.setitem(plans.PLANS, "paper", PLAN)
         patch.setenv("VERISCENE_CACHE", str(folder / "cache"))
-        patch.setattr(StepTrainer, "fit", self._counted(StepTrainer.fit))
+        patch.setattr(seeds, "train", self.train)
+        self.on_event: Callable[[Path, Event], None] = lambda run, event: None
         patch.setattr(reproduce, "EXAMPLES", dict.fromkeys(reproduce.EXAMPLES, 1))
 
-    def _counted(self, fit: Any) -> Any:
-        def counted(trainer: StepTrainer, *rest: Any) -> Outcome:
-            self.trained.append("/".join(trainer.folder.parts[-2:]))
-            outcome: Outcome = fit(trainer, *rest)
-            return outcome
-
-        return counted
+    def train(self, spec: Spec, run: Path, **more: Any) -> Any:
+        if not models.MODELS[spec.config.model.name].is_fitted:
+            self.trained.append("/".join(run.parts[-2:]))
+        return train(spec, run, **{**more, "on_event": partial(self.on_event, run)})
 
     def __call__(self, *options: str) -> Result:
         arguments = ["paper", "--data", str(self.folder / "corpus"), "--out", str(self.folder / "out"), *options]
@@ -105,15 +106,14 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
 @pytest.fixture(scope="module")
 def interrupted(call: Call) -> tuple[Result, str, list[str]]:
     """The first call, stopped by Ctrl-C in the second seed of BiATT, and its page."""
-    learn = StepTrainer._learn
 
-    def learn_and_stop(trainer: StepTrainer, *rest: Any) -> None:
-        learn(trainer, *rest)
-        if trainer.folder.match("*biatt-embedding-4*/seed2") and trainer.position.step == 2:
+    def stop(run: Path, event: Event) -> None:
+        if run.match("*biatt-embedding-4*/seed2") and isinstance(event, Step) and event.step == 2:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StepTrainer, "_learn", learn_and_stop)
+        patch.setattr("veriscene.training.train.REFRESH_SECONDS", -1.0)
+        patch.setattr(call, "on_event", stop)
         ended = call()
     return ended, call.page, list(call.trained)
 
@@ -201,7 +201,7 @@ def test_the_page_is_one_file_with_its_figures_inside(finished: tuple[Result, st
 def test_a_third_call_repeats_nothing_and_writes_the_same_page(
     finished: tuple[Result, str, list[str]], call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(StepTrainer, "fit", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(seeds, "train", lambda *_, **__: pytest.fail("trained again"))
     monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
     monkeypatch.setattr(reproduce.Reproduction, "_draw_figure", lambda *_: pytest.fail("drawn again"))
     ended = call("--json")

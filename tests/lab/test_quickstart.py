@@ -11,12 +11,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from accelerate import Accelerator
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene.errors import InputError
 from veriscene.lab.quickstart import quickstart
-from veriscene.models import load_preset
+from veriscene.output import Output
+from veriscene.training.distributed import Machine
+from veriscene.training.spec import Spec
+
+
+class Kept(Output):
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
 
 
 @contextmanager
@@ -34,28 +43,23 @@ def test_the_command_printed_by_an_interrupted_job_completes_it(
     said: list[str] = []
 
     def job() -> dict[str, object] | None:
-        return quickstart(
-            load_preset("quick", ["training.epochs=2", "training.batch=8"]),
-            data=corpus,
-            folder=folder,
-            accelerator=Accelerator(),
-            say=said.append,
-            progress=lambda done, total: None,
-        )
+        spec = Spec.of("quick", data=corpus, changes=["training.epochs=2", "training.batch=8"])
+        return quickstart(spec, folder, machine=Machine(Kept(said)))
 
     with monkeypatch.context() as context:
-        context.setattr("veriscene.training.trainer.interruptible", interrupted_at_once)
+        context.setattr("veriscene.training.train.interruptible", interrupted_at_once)
         assert job() is None
     rest = said[-1].removeprefix("interrupted and saved; continue with: ")
-    with pytest.raises(InputError, match="already exists; continue with: ") as caught:
+    with pytest.raises(InputError) as caught:
         job()
-    assert f"continue with: {rest}; or name another folder" in str(caught.value)
+    assert f"continue with: {rest}; or name another folder" in str(caught.value.allowed)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(rest, shell=True, capture_output=True, text=True, env={**os.environ, "PATH": path})
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == str(folder / "report.html") and (folder / "report.html").is_file()
-    with pytest.raises(InputError, match="already exists; name another folder"):
+    with pytest.raises(InputError) as caught:
         job()
+    assert "continue" not in str(caught.value.allowed)
     (folder / "report.html").unlink()  # as if it had been interrupted after training
     done = subprocess.run(rest, shell=True, capture_output=True, text=True, env={**os.environ, "PATH": path})
     assert done.returncode == 0 and (folder / "report.html").is_file()
@@ -71,13 +75,7 @@ def test_a_job_interrupted_after_training_prints_the_report_command(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("veriscene.lab.quickstart.report_run", interrupted)
-    done = quickstart(
-        load_preset("quick", ["training.epochs=1", "training.batch=8"]),
-        data=write_corpus(tmp_path / "corpus", examples, examples),
-        folder=tmp_path / "a run",
-        accelerator=Accelerator(),
-        say=said.append,
-        progress=lambda done, total: None,
-    )
-    assert done is None
+    corpus = write_corpus(tmp_path / "corpus", examples, examples)
+    spec = Spec.of("quick", data=corpus, changes=["training.epochs=1", "training.batch=8"])
+    assert quickstart(spec, tmp_path / "a run", machine=Machine(Kept(said))) is None
     assert said[-1] == f"interrupted; continue with: veriscene report '{tmp_path}/a run'"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
-from accelerate import Accelerator
 from typer.testing import CliRunner
 
 from samples import write_corpus, yellow_circle_examples
@@ -26,8 +26,9 @@ from veriscene.metrics.accuracy import Score, Summary
 from veriscene.metrics.comparison import Difference
 from veriscene.models import load_preset
 from veriscene.models.layers.pooling import POOLINGS
-from veriscene.training.fitted import FittedTrainer
-from veriscene.training.trainer import StepTrainer
+from veriscene.training.distributed import Machine
+from veriscene.training.spec import Spec
+from veriscene.training.train import train
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import synthetic
 
@@ -38,7 +39,7 @@ NAMES = ("MaxEnt", "ImageFeat+RNN")
 def reproduction(
     corpus: Path, folder: Path, changes: Sequence[str] = TINY, plan: plans.Plan = plans.TABLE1
 ) -> Reproduction:
-    return Reproduction(plan, changes, corpus, folder, Accelerator())
+    return Reproduction(plan, changes, corpus, folder, Machine())
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
     work = reproduction(corpus, tmp_path / "table", plan=plan)
 
     def run_row() -> list[Result]:
-        results = [work.run_row(row, print) for row in planned(plan, NAMES)]
+        results = [work.run_row(row) for row in planned(plan, NAMES)]
         return [result for result in results if result is not None]
 
     def left(*, seeds: int = 0) -> list[str]:
@@ -62,7 +63,7 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
     assert left() == list(NAMES)
     first = run_row()
     assert left() == [] and left(seeds=4) == [NAMES[1]]
-    monkeypatch.setattr(StepTrainer, "fit", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(seeds, "train", lambda *_, **__: pytest.fail("trained again"))
     monkeypatch.setattr(seeds, "probabilities", lambda *_: pytest.fail("judged again"))
     again = run_row()
     assert again == first and [len(result.dev.scores) for result in first] == [1, 3]
@@ -88,7 +89,7 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
     record = json.loads((tmp_path / "table" / "table1.json").read_text(encoding="utf-8"))
     assert [(row["row"], row["supervision"]) for row in record["rows"]] == [(name, "labels") for name in NAMES]
     with pytest.raises(InputError):
-        replace(work, changes=["training.batch=8"]).run_row(planned(plan, NAMES)[1], print)
+        replace(work, changes=["training.batch=8"]).run_row(planned(plan, NAMES)[1])
     with pytest.raises(InputError):
         planned(plans.TABLE1, ["CNN+LSTM"])
 
@@ -106,7 +107,7 @@ def test_programs_teach_the_rows_that_need_them_and_choices_are_made_on_dev(corp
     programs.write_text(json.dumps(line) + "\n", encoding="utf-8")
     work = replace(without, programs=[programs])
     work.check(plan.rows)
-    results = [work.run_row(row, print) for row in plan.rows]
+    results = [work.run_row(row) for row in plan.rows]
     assert [result and result.supervision for result in results] == ["programs", "labels"]
     assert ["--teacher programs.jsonl" in result.command for result in results if result] == [True, False]
     assert [result and result.test for result in results] == [None, None], "there is a test split"
@@ -123,16 +124,18 @@ def test_programs_teach_the_rows_that_need_them_and_choices_are_made_on_dev(corp
 
 def test_more_seeds_are_added_to_existing_ones(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained: list[int] = []
-    plain_fit = StepTrainer.fit
-    monkeypatch.setattr(
-        StepTrainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
-    )
+
+    def counted(spec: Spec, *given: Any, **named: Any) -> Any:
+        trained.append(spec.config.training.seed)
+        return train(spec, *given, **named)
+
+    monkeypatch.setattr(seeds, "train", counted)
     results, work = [], reproduction(corpus, tmp_path)
     for count in (0, 5, 4):
         fitted, row = planned(plans.TABLE1, NAMES, seeds=count)
         assert (fitted.seeds, row.seeds) == (1, max(3, count))  # MaxEnt has one optimum, whatever the seed
         assert work.is_done(row) is (count == 4)
-        result = work.run_row(row, print)
+        result = work.run_row(row)
         assert result is not None and work.is_done(row)
         results.append(result)
     three, five, still_five = (result.dev.scores for result in results)
@@ -147,7 +150,7 @@ def test_the_command_of_a_row_reproduces_its_configuration(corpus: Path, tmp_pat
         fitted: ["model.penalty=5.0"],
     }
     for each, own in changes.items():
-        reproduction(corpus, tmp_path, own).run_row(each, print)
+        reproduction(corpus, tmp_path, own).run_row(each)
     table = reproduction(corpus, tmp_path).table()
     commands = {result.row.name: result.command for result in table.results}
     for each, own in changes.items():
@@ -184,10 +187,9 @@ def test_rows_that_cannot_be_compared_are_refused_before_any_is_trained(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, row = planned(plans.TABLE1, NAMES)
-    reproduction(corpus, tmp_path).run_row(row, print)
+    reproduction(corpus, tmp_path).run_row(row)
     other = write_corpus(tmp_path / "other", yellow_circle_examples(48), yellow_circle_examples(40, seed=1))
-    for trainer in (StepTrainer, FittedTrainer):
-        monkeypatch.setattr(trainer, "fit", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(seeds, "train", lambda *_, **__: pytest.fail("trained"))
     app = typer.Typer()
     app.command()(experiments.reproduce)
 
@@ -305,7 +307,7 @@ def test_rows_trained_on_a_synthetic_corpus_say_so(tmp_path: Path) -> None:
     synthetic.write(tmp_path / "corpus", synthetic.build(20, seed=1, level="simple"))
     (row,) = planned(plans.TABLE1, NAMES[:1])
     work = reproduction(tmp_path / "corpus", tmp_path, [])
-    result = work.run_row(row, print)
+    result = work.run_row(row)
     assert result is not None and result.supervision == "synthetic"
     summary = json.loads((tmp_path / row.folder / "summary.json").read_text(encoding="utf-8"))
     assert summary["supervision"] == "synthetic"
@@ -317,7 +319,7 @@ def test_without_a_test_split_rows_are_compared_on_dev(corpus: Path, tmp_path: P
     plan = plans.Plan("two rows", plans.TABLE1.rows, compared=(NAMES,))
     work = reproduction(corpus, tmp_path, plan=plan)
     for row in planned(plan, NAMES):
-        work.run_row(row, print)
+        work.run_row(row)
     (pair,) = work.table().compared
     assert list(pair.differences) == ["dev"]
 
@@ -326,7 +328,7 @@ def test_a_bad_test_split_is_refused_before_training(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (corpus / "test.json").write_text("{", encoding="utf-8")
-    monkeypatch.setattr(FittedTrainer, "fit", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(seeds, "train", lambda *_, **__: pytest.fail("trained"))
     app = typer.Typer()
     app.command()(experiments.reproduce)
     command = ["table1", "--data", str(corpus), "--out", str(tmp_path / "table"), "--row", NAMES[0]]

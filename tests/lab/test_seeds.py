@@ -5,11 +5,9 @@ from __future__ import annotations
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from accelerate import Accelerator
 from safetensors.torch import load_file
 
 from samples import write_corpus, yellow_circle_examples
@@ -20,8 +18,12 @@ from veriscene.lab import seeds
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Summary
 from veriscene.models import load_preset
-from veriscene.training import run
-from veriscene.training.trainer import StepTrainer
+from veriscene.output import Output
+from veriscene.training import train as training
+from veriscene.training.distributed import Machine
+from veriscene.training.log import Event, OnEvent, Saved, Scored, Step
+from veriscene.training.spec import Spec
+from veriscene.training.train import train as train_spec
 from veriscene.worlds.nlvr import corpus as nlvr
 
 TINY = [
@@ -46,11 +48,20 @@ def tiny(*changes: str) -> Config:
     return load_preset("bienc", [*TINY, "model.item=4", *changes])
 
 
-def train(folder: Path, corpus: Path, count: int = 2) -> Summary | None:
-    if not seeds.is_folder_of_seeds(folder):
-        config = tiny("training.seed=5")
-        seeds.start(config, preset="bienc", data=corpus, folder=folder, count=count, accelerator=Accelerator())
-    return seeds.train(folder, accelerator=Accelerator(), say=lambda text: None, quiet=True)
+def spec_of(corpus: Path | None, *changes: str, programs: tuple[Path, ...] = ()) -> Spec:
+    return Spec(tiny(*changes), corpus=corpus, programs=programs, preset="bienc")
+
+
+def train(folder: Path, corpus: Path, count: int = 2, on_event: OnEvent | None = None) -> Summary | None:
+    """Trains the seeds from 5 on, or those that are left."""
+    if seeds.is_folder_of_seeds(folder):
+        return seeds.resume(folder, machine=Machine(), on_event=on_event)
+    return seeds.start(spec_of(corpus, "training.seed=5"), folder, count, machine=Machine(), on_event=on_event)
+
+
+@pytest.fixture(autouse=True)
+def every_step_is_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "REFRESH_SECONDS", -1.0)
 
 
 def test_each_seed_is_the_run_it_would_be_alone_and_the_best_on_dev_is_the_folders_model(
@@ -61,11 +72,7 @@ def test_each_seed_is_the_run_it_would_be_alone_and_the_best_on_dev_is_the_folde
     dev = nlvr.read(nlvr.split_file(corpus, "dev"))
     for score in summary.scores:
         alone = tmp_path / f"alone{score.seed}"
-        config = tiny(f"training.seed={score.seed}")
-        with run.start(
-            config, preset="bienc", data=corpus, folder=alone, accelerator=Accelerator(), quiet=True
-        ) as trainer:
-            trainer.fit()
+        train_spec(spec_of(corpus, f"training.seed={score.seed}"), alone)
         weights = [
             load_file(folder / "best" / "model.safetensors")
             for folder in (alone, tmp_path / "three" / f"seed{score.seed}")
@@ -85,43 +92,33 @@ def test_each_seed_is_the_run_it_would_be_alone_and_the_best_on_dev_is_the_folde
     assert checkpoints.find(tmp_path / "three") == tmp_path / "three" / f"seed{summary.best.seed}" / "best"
 
 
-def test_after_ctrl_c_training_continues_where_it_stopped(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain_learn = StepTrainer._learn
+def test_after_ctrl_c_training_continues_where_it_stopped(corpus: Path, tmp_path: Path) -> None:
+    scores, steps = 0, list[int]()
 
-    def learn_with_ctrl_c(self: StepTrainer, *arguments: Any) -> None:
-        if self.config.training.seed == 6 and self.position.step == 3:
+    def interrupt_the_second_seed(event: Event) -> None:
+        nonlocal scores
+        scores += isinstance(event, Scored)
+        if scores == 2 and isinstance(event, Step) and event.step == 3:
             signal.raise_signal(signal.SIGINT)
-        plain_learn(self, *arguments)
 
-    monkeypatch.setattr(StepTrainer, "_learn", learn_with_ctrl_c)
-    assert train(tmp_path / "broken", corpus) is None
-    monkeypatch.undo()
+    assert train(tmp_path / "broken", corpus, on_event=interrupt_the_second_seed) is None
     shutil.rmtree(tmp_path / "broken" / "seed5" / "last")  # a finished seed does not need it
-    trained: list[int] = []
-    plain_fit = StepTrainer.fit
-    monkeypatch.setattr(
-        StepTrainer, "fit", lambda self, *rest: (trained.append(self.config.training.seed), plain_fit(self, *rest))[1]
-    )
-    assert train(tmp_path / "broken", corpus) == train(tmp_path / "whole", corpus)
-    assert trained == [6, 5, 6]  # the finished seed was not trained again
+
+    def keep_steps(event: Event) -> None:
+        steps.extend([event.step] if isinstance(event, Step) else [])
+
+    rest = train(tmp_path / "broken", corpus, on_event=keep_steps)
+    assert rest == train(tmp_path / "whole", corpus)
+    assert steps[0] == 4 and steps.count(5) == 1, "the finished seed was not trained again"
 
 
-def test_ctrl_c_in_the_last_step_of_a_seed_starts_no_other(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain_learn = StepTrainer._learn
-
-    def learn_with_ctrl_c(self: StepTrainer, *arguments: Any) -> None:
-        if self.position.step == self.total_steps - 1:
+def test_ctrl_c_in_the_last_step_of_a_seed_starts_no_other(corpus: Path, tmp_path: Path) -> None:
+    def interrupt_the_last_step(event: Event) -> None:
+        if isinstance(event, Step) and event.step == event.total_steps:
             signal.raise_signal(signal.SIGINT)
-        plain_learn(self, *arguments)
 
-    monkeypatch.setattr(StepTrainer, "_learn", learn_with_ctrl_c)
-    assert train(tmp_path / "two", corpus) is None
+    assert train(tmp_path / "two", corpus, on_event=interrupt_the_last_step) is None
     assert [seeds.left(tmp_path / "two", 2), (tmp_path / "two" / "seed6").exists()] == [1, False]
-    monkeypatch.undo()
     assert train(tmp_path / "two", corpus) is not None
 
 
@@ -130,31 +127,25 @@ def test_ctrl_c_between_two_seeds_loses_nothing(tmp_path: Path, corpus: Path, mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as context:
-        context.setattr(seeds, "_judge", interrupted)
+        context.setattr(seeds, "probabilities", interrupted)
         assert train(tmp_path / "two", corpus) is None
     assert (tmp_path / "two" / "seed5" / "best").is_dir() and not (tmp_path / "two" / "seed6").exists()
     assert train(tmp_path / "two", corpus) is not None
 
 
-def test_verdicts_of_deleted_weights_are_not_kept(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verdicts_of_deleted_weights_are_not_kept(corpus: Path, tmp_path: Path) -> None:
     before = train(tmp_path / "two", corpus)
     for weights in ("best", "last"):
         shutil.rmtree(tmp_path / "two" / "seed5" / weights)
     kept = tmp_path / "two" / "seed5" / "dev.csv"
     nlvr.write_predictions(kept, {name: not verdict for name, verdict in nlvr.read_predictions(kept).items()})
-    plain_learn = StepTrainer._learn
 
-    def learn_with_ctrl_c(self: StepTrainer, *arguments: Any) -> None:
-        if self.position.best_step:  # there are new weights next to the old verdicts
+    def interrupt_when_there_are_new_weights(event: Event) -> None:
+        if isinstance(event, Saved):
             signal.raise_signal(signal.SIGINT)
-        plain_learn(self, *arguments)
 
-    monkeypatch.setattr(StepTrainer, "_learn", learn_with_ctrl_c)
-    assert train(tmp_path / "two", corpus) is None
+    assert train(tmp_path / "two", corpus, on_event=interrupt_when_there_are_new_weights) is None
     assert (tmp_path / "two" / "seed5" / "best").is_dir()
-    monkeypatch.undo()
     assert train(tmp_path / "two", corpus) == before
 
 
@@ -163,61 +154,59 @@ def test_a_changed_corpus_is_refused_even_if_seeds_are_finished(tmp_path: Path, 
     shutil.rmtree(tmp_path / "two" / "seed6")
     file = nlvr.split_file(corpus, "train")
     nlvr.write(file, nlvr.read(file)[1:])
-    with pytest.raises(InputError, match="its data has changed since"):
+    with pytest.raises(InputError) as error:
         train(tmp_path / "two", corpus)
+    assert error.value.where == tmp_path / "two"
 
 
 @pytest.mark.parametrize("has_corpus", [True, False])
 def test_all_seeds_are_taught_the_same_programs(has_corpus: bool, tmp_path: Path, corpus: Path) -> None:
-    programs, folder, data = tmp_path / "own.jsonl", tmp_path / "two", corpus if has_corpus else None
-    config = tiny("teacher.scenes=8", "teacher.workers=1", "data.minimum_count=1", "data.statements=20")
-
-    def start() -> None:
-        given = {"preset": "bienc", "data": data, "folder": folder, "programs": [programs]}
-        seeds.start(config, count=2, accelerator=Accelerator(), **given)
-
+    programs, folder = tmp_path / "own.jsonl", tmp_path / "two"
+    small = ("teacher.scenes=8", "teacher.workers=1", "data.minimum_count=1", "data.statements=20")
+    spec = spec_of(corpus if has_corpus else None, *small, programs=(programs,))
     programs.write_text("{}")
-    with pytest.raises(InputError, match=r"own\.jsonl:1: sentence is missing"):
-        start()
-    assert not folder.exists()
+    with pytest.raises(InputError) as error:
+        seeds.start(spec, folder, 2, machine=Machine())
+    assert str(error.value.where).startswith(f"{programs}:1") and not folder.exists()
     line = '{"statement": "There is %s circle.", "program": "exist(filter_obj(all_items, is_circle))"}\n'
     programs.write_text(line % "a")
-    start()
-
-    def change(text: str) -> None:
-        programs.write_text(line % "one")
-
-    with pytest.raises(InputError, match="its data has changed since; continue with the corpus and the programs"):
-        seeds.train(folder, accelerator=Accelerator(), say=change, quiet=True)
+    with pytest.raises(InputError) as changed:
+        seeds.start(spec, folder, 2, machine=Machine(), on_event=lambda event: programs.write_text(line % "one"))
+    assert changed.value.where == folder
     assert (folder / "seed1" / "dev.csv").exists() and not (folder / "seed2").exists()
 
 
-def test_what_a_teacher_remarks_is_said_once_and_preparing_it_shows_progress(tmp_path: Path, corpus: Path) -> None:
-    programs, lines, shown = tmp_path / "own.jsonl", list[str](), list[int]()
+def test_what_a_teacher_remarks_and_how_far_it_is_reach_the_user(tmp_path: Path, corpus: Path) -> None:
+    programs, said, shown = tmp_path / "own.jsonl", list[str](), list[int]()
     known = '{"statement": "There is a circle.", "program": "exist(filter_obj(all_items, is_circle))"}\n'
     programs.write_text(known + '{"statement": "One is one.", "program": "1 == 1"}\n')
-    config = tiny("teacher.scenes=8", "teacher.workers=1", "data.minimum_count=1")
-    given = {"preset": "bienc", "data": corpus, "folder": tmp_path / "two", "programs": [programs]}
-    seeds.start(config, count=2, accelerator=Accelerator(), **given)
-    progress = lambda done, total: shown.append(done)  # noqa: E731
-    seeds.train(tmp_path / "two", accelerator=Accelerator(), say=lines.append, progress=progress, quiet=True)
-    assert sum("found only true or only false: 1, as 'One is one.'" in line for line in lines) == 1
+
+    class Kept(Output):
+        def say(self, text: str) -> None:
+            said.append(text)
+
+        def progress(self, done: int, total: int, text: str = "", *, every: float = 0.0) -> None:
+            shown.append(done)
+
+    small = ("teacher.scenes=8", "teacher.workers=1", "data.minimum_count=1")
+    seeds.start(spec_of(corpus, *small, programs=(programs,)), tmp_path / "two", 2, machine=Machine(Kept()))
+    assert sum("One is one." in line for line in said) == 2, "once for each seed"
     assert shown
 
 
-def test_a_folder_is_continued_only_with_its_own_settings_and_corpus(corpus: Path, tmp_path: Path) -> None:
+def test_a_folder_is_continued_only_with_its_own_spec(corpus: Path, tmp_path: Path) -> None:
     train(tmp_path / "two", corpus)
-    seeds.check_same(tmp_path / "two", corpus, tiny("training.seed=5"))
-    with pytest.raises(InputError, match="other settings"):
-        seeds.check_same(tmp_path / "two", corpus, tiny("training.seed=6"))
-    with pytest.raises(InputError, match="another corpus"):
-        seeds.check_same(tmp_path / "two", tmp_path)
+    seeds.check_same(tmp_path / "two", spec_of(corpus, "training.seed=5"))
+    for other in (spec_of(corpus, "training.seed=6"), spec_of(tmp_path, "training.seed=5")):
+        with pytest.raises(InputError) as error:
+            seeds.check_same(tmp_path / "two", other)
+        assert error.value.where == tmp_path / "two"
 
 
 def test_a_corpus_without_labels_leaves_no_folder(tmp_path: Path) -> None:
     unlabelled = [nlvr.Example(e.identifier, e.statement, e.scene) for e in yellow_circle_examples(8)]
     folder = write_corpus(tmp_path / "unlabelled", unlabelled, unlabelled)
-    with pytest.raises(InputError, match="label is missing"):
+    with pytest.raises(InputError):
         train(tmp_path / "two", folder)
     assert not (tmp_path / "two").exists()
 
@@ -227,7 +216,12 @@ def test_extending_a_folder_loses_nothing(corpus: Path, tmp_path: Path) -> None:
     before = train(folder, corpus, count=2)
     assert before is not None and seeds.is_summarised(folder, 2) and seeds.left(folder, 3) == 1
     best = checkpoints.find(folder)
-    seeds.extend(folder, 4)
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, Step):
+            signal.raise_signal(signal.SIGINT)
+
+    assert seeds.resume(folder, count=4, machine=Machine(), on_event=interrupt) is None
     assert not seeds.is_summarised(folder, 2)  # there are four seeds now
     assert (seeds.left(folder, 0), seeds.left(folder, 5)) == (2, 3)
     assert checkpoints.find(folder) == best  # the best finished one can be used meanwhile
@@ -236,11 +230,11 @@ def test_extending_a_folder_loses_nothing(corpus: Path, tmp_path: Path) -> None:
     assert seeds.is_summarised(folder, 2)
     shutil.rmtree(folder / "seed5" / "best")
     assert seeds.is_summarised(folder, 4)  # for the summary the verdicts are enough
-    record = (folder / "seeds.json").read_bytes()
+    record = (folder / "spec.json").read_bytes()
     train_file = nlvr.split_file(corpus, "train")
     train_file.write_text(train_file.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="its data has changed"):
-        seeds.extend(folder, 6)
-    assert (folder / "seeds.json").read_bytes() == record
+    with pytest.raises(InputError):
+        seeds.resume(folder, count=6, machine=Machine())
+    assert (folder / "spec.json").read_bytes() == record
     (folder / "summary.json").write_text("{}", encoding="utf-8")
     assert not seeds.is_summarised(folder, 4)

@@ -13,7 +13,6 @@ from typing import Any
 import optuna
 import pytest
 import typer
-from accelerate import Accelerator
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
 from typer.testing import CliRunner, Result
@@ -26,7 +25,10 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.lab import tune as tuning
 from veriscene.lab.tune import DEFAULT_SPACE, STUDY, Search, open_study, read_space
 from veriscene.models import load_preset
-from veriscene.training.trainer import StepTrainer
+from veriscene.training.distributed import Machine
+from veriscene.training.log import Event, Scored
+from veriscene.training.spec import Spec
+from veriscene.training.train import train
 
 SMALL = [f"model.{size}=8" for size in ("embedding", "hidden", "item")] + ["training.batch=16"]
 RATES = "training.learning_rate=1e-5:1e-2:log"
@@ -192,14 +194,16 @@ def test_another_search_is_refused(corpus: Path, tmp_path: Path) -> None:
 def test_ctrl_c_stops_the_trial_and_the_same_command_continues(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fit, changes = StepTrainer.fit, [*SMALL, "training.epochs=2"]
+    changes = [*SMALL, "training.epochs=2"]
 
-    def interrupted(trainer: StepTrainer, *rest: Any, **more: Any) -> Any:
-        if trainer.folder.name == "trial-001":
-            signal.raise_signal(signal.SIGINT)
-        return fit(trainer, *rest, **more)
+    def interrupted(spec: Spec, folder: Path, **more: Any) -> Any:
+        def interrupt(event: Event) -> None:
+            if folder.name == "trial-001" and isinstance(event, Scored):
+                signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(StepTrainer, "fit", interrupted)
+        return train(spec, folder, on_event=interrupt, **more)
+
+    monkeypatch.setattr(tuning, "train", interrupted)
     ended = command(corpus, tmp_path, changes, RATES, "--trials", "2")
     assert ended.exit_code == 130 and ended.stdout == ""
     assert [trial.state for trial in trials(tmp_path)] == [TrialState.COMPLETE, TrialState.FAIL]
@@ -211,17 +215,17 @@ def test_ctrl_c_stops_the_trial_and_the_same_command_continues(
 def test_a_failed_trial_does_not_end_the_search_but_three_in_a_row_do(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fit, failing = StepTrainer.fit, {"trial-000", "trial-002", "trial-003", "trial-004"}
+    failing = {"trial-000", "trial-002", "trial-003", "trial-004"}
 
-    def sometimes(trainer: StepTrainer, *rest: Any, **more: Any) -> Any:
-        if trainer.folder.name in failing:
+    def sometimes(spec: Spec, folder: Path, **more: Any) -> Any:
+        if folder.name in failing:
             raise RuntimeError("CUDA out of memory")
-        return fit(trainer, *rest, **more)
+        return train(spec, folder, **more)
 
-    monkeypatch.setattr(StepTrainer, "fit", sometimes)
+    monkeypatch.setattr(tuning, "train", sometimes)
     wanted = search(corpus, "training.epochs=1")
     with pytest.raises(RuntimeError, match="CUDA"):
-        tuning.tune(wanted, folder=tmp_path, trials=9, accelerator=Accelerator(), say=print)
+        tuning.tune(wanted, folder=tmp_path, trials=9, machine=Machine())
     states = [trial.state for trial in trials(tmp_path)]
     assert states == [TrialState.FAIL, TrialState.COMPLETE, *[TrialState.FAIL] * 3]
 

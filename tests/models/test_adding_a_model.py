@@ -26,9 +26,11 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.evaluate import probabilities
 from veriscene.judge.judge import Question, TorchJudge
 from veriscene.models import Judgement, Model, Order
-from veriscene.training import run
-from veriscene.training.progress import read_log
-from veriscene.training.settings import check_changes
+from veriscene.models.settings import check_changes
+from veriscene.training.distributed import Machine
+from veriscene.training.log import read_log
+from veriscene.training.spec import Spec
+from veriscene.training.train import train
 
 
 class BagOfWords(nn.Embedding):
@@ -131,8 +133,7 @@ def test_an_added_model_is_trained_saved_evaluated_and_asked(
     corpus = write_corpus(tmp_path / "corpus", examples[:72], examples[72:])
     tree = {"model": {"name": added.Config().name, "units": 8}, "training": SETTINGS, "data": {"minimum_count": 1}}
     config, folder = models.read_config(tree, where="test"), tmp_path / "run"
-    with run.start(config, preset="added", data=corpus, folder=folder, accelerator=accelerator, quiet=True) as trainer:
-        outcome = trainer.fit()
+    outcome = train(Spec(config, corpus=corpus), folder, machine=Machine(accelerator=accelerator))
     log = read_log(folder)
     assert outcome.position.finished and len(log) == 8
     assert log[-1].loss < log[0].loss

@@ -20,7 +20,7 @@ from veriscene.metrics.calibration import expected_calibration_error, reliabilit
 from veriscene.metrics.comparison import difference, mcnemar
 from veriscene.metrics.judged import Judged, by_sentence, mistakes
 from veriscene.report.page import STYLE, ReportedRun, majority, page
-from veriscene.training.progress import LogLine
+from veriscene.training.log import LogLine
 from veriscene.world.drawing import FILL, HEAD, definitions, short_svg, svg
 from veriscene.worlds.nlvr.corpus import Example
 

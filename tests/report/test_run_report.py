@@ -17,7 +17,8 @@ from veriscene.judge.evaluate import judged
 from veriscene.judge.judge import TorchJudge
 from veriscene.metrics import accuracy as metrics
 from veriscene.report.run import report_run
-from veriscene.training.run_record import FORMAT, RUN
+from veriscene.training.distributed import Machine
+from veriscene.training.spec import Record, Spec
 from veriscene.worlds.nlvr import corpus as nlvr
 
 EXAMPLES = yellow_circle_examples(30)
@@ -27,11 +28,7 @@ def make_run(folder: Path, corpus: Path, model: str = "biatt-pointer") -> Path:
     """A finished run on a corpus that is not synthetic."""
     checkpoint = fresh_checkpoint(model, EXAMPLES)
     checkpoints.save(folder / "best", checkpoint)
-    facts = dict.fromkeys(("preset", "command", "commit", "started", "machine"), "unknown")
-    source = {"kind": "corpus", "folder": str(corpus)}
-    config = checkpoint.config.to_json()
-    record = {**facts, "format": FORMAT, "supervision": "labels", "config": config, "source": source}
-    (folder / RUN).write_text(json.dumps(record))
+    Record.new(Spec(checkpoint.config, corpus=corpus), Machine(), supervision="labels").write(folder)
     return folder
 
 

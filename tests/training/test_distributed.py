@@ -11,15 +11,16 @@ from typing import Any
 import distributed_worker as worker
 import pytest
 import torch
-from accelerate import Accelerator
 from safetensors.torch import load_file
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene import files
 from veriscene.errors import InputError
 from veriscene.metrics import accuracy as metrics
-from veriscene.training import run
-from veriscene.training.progress import read_log
+from veriscene.training.distributed import Machine
+from veriscene.training.log import read_log
+from veriscene.training.spec import Record
+from veriscene.training.train import train
 from veriscene.worlds.nlvr import corpus as nlvr
 
 
@@ -29,10 +30,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("distributed")
     # 41 examples in batches of 10: the last batch has one example, fewer than there are processes.
     write_corpus(root / "corpus", yellow_circle_examples(41), yellow_circle_examples(13, seed=1))
-    worker.train("biatt", worker.EXACT, root / "exact1", Accelerator())
-    worker.train("biatt-pointer", worker.RANDOM, root / "random1", Accelerator())
+    worker.train("biatt", worker.EXACT, root / "exact1", Machine())
+    worker.train("biatt-pointer", worker.RANDOM, root / "random1", Machine())
     (root / "locked").mkdir()
-    (root / "locked" / "run.json").write_bytes((root / "exact1" / "run.json").read_bytes())
+    (root / "locked" / "spec.json").write_bytes((root / "exact1" / "spec.json").read_bytes())
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     with files.locked(root / "locked"):
         done = subprocess.run([*command, worker.__file__, str(root)], capture_output=True, text=True, timeout=300)
@@ -45,7 +46,7 @@ def ranks(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_evaluation_gives_exactly_the_scores_of_one_process(folder: Path) -> None:
-    alone = worker.evaluate(folder / "exact1", folder, Accelerator())
+    alone = worker.evaluate(folder / "exact1", folder, Machine())
     examples = nlvr.read(folder / "corpus" / "dev" / "dev.json")
     for record in ranks(folder):
         together = record["judged"]
@@ -77,11 +78,9 @@ def test_two_processes_resume_bit_for_bit_and_only_as_two(folder: Path) -> None:
     for part in ("last", "best"):
         one, other = (load_file(folder / name / part / "model.safetensors") for name in ("random2", "resumed2"))
         assert all(torch.equal(weight, other[name]) for name, weight in one.items())
-    with (
-        pytest.raises(InputError, match="was trained by 2 processes; resume with as many"),
-        run.resume(folder / "resumed2", accelerator=Accelerator(), quiet=True),
-    ):
-        pass
+    with pytest.raises(InputError) as error:
+        train(Record.read(folder / "resumed2").spec, folder / "resumed2", resume=True)
+    assert error.value.where == folder / "resumed2" and "2 processes" in error.value.what
 
 
 def test_errors_of_rank_0_are_raised_on_every_rank(folder: Path) -> None:

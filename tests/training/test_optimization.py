@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from accelerate import Accelerator
 from safetensors.torch import load_file
 from torch import nn
 from torch.testing import assert_close
@@ -17,8 +16,9 @@ from veriscene import models
 from veriscene.config import Config, TrainingConfig
 from veriscene.data.encoder import Encoder
 from veriscene.models import MODELS
-from veriscene.training import run
 from veriscene.training.optimization import EMA, learning_rate
+from veriscene.training.spec import Spec
+from veriscene.training.train import train
 
 
 def test_the_average_forgets_initial_weights_and_then_keeps_its_decay() -> None:
@@ -80,10 +80,7 @@ def test_a_run_keeps_averaged_weights_as_best_and_is_not_disturbed_by_them(
         settings = TrainingConfig(batch=8, epochs=2, learning_rate=0.01, ema=decay, evaluate_every=10)
         config = Config(model=models.MODELS[name].Config(name=name, hidden=6), training=settings)
         folder = tmp_path / f"run{decay}"
-        with run.start(
-            config, preset=name, data=corpus, folder=folder, accelerator=Accelerator(), quiet=True
-        ) as trainer:
-            trainer.fit()
+        train(Spec(config, corpus=corpus), folder)
         states[decay] = [load_file(folder / part / "model.safetensors") for part in ("last", "best")]
     for key, weight in states[0.0][0].items():
         assert torch.equal(weight, states[0.95][0][key]), key

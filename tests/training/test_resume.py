@@ -7,13 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from accelerate import Accelerator
 from safetensors.torch import load_file
 
 from samples import UNTUNED, write_corpus, yellow_circle_examples
@@ -22,11 +20,10 @@ from veriscene.config import Config, TrainingConfig
 from veriscene.data.source import CorpusSource
 from veriscene.errors import InputError
 from veriscene.models import MODELS, load_preset
-from veriscene.training import run, trainer
-from veriscene.training.base import Outcome, Trainer
-from veriscene.training.progress import read_log
-from veriscene.training.state import TrainingState
-from veriscene.training.trainer import StepTrainer
+from veriscene.training import train as training
+from veriscene.training.log import Event, OnEvent, Scored, Step, Waiting, read_log
+from veriscene.training.spec import Record, Spec
+from veriscene.training.train import Result, train
 from veriscene.worlds.nlvr import corpus as nlvr
 
 # Everything that is drawn or carried from step to step.
@@ -55,36 +52,34 @@ def small(*changes: str) -> Config:
     return load_preset("biatt-pointer", [*SMALL, *changes])
 
 
-def start(corpus: Path, folder: Path, config: Config) -> AbstractContextManager[Trainer]:
-    return run.start(config, preset="biatt-pointer", data=corpus, folder=folder, accelerator=Accelerator(), quiet=True)
+def fit(corpus: Path, folder: Path, config: Config, on_event: OnEvent | None = None) -> Result:
+    return train(Spec(config, corpus=corpus), folder, on_event=on_event)
 
 
-def resume(folder: Path) -> AbstractContextManager[Trainer]:
-    return run.resume(folder, accelerator=Accelerator(), quiet=True)
+def resume(folder: Path, on_event: OnEvent | None = None) -> Result:
+    return train(Record.read(folder).spec, folder, resume=True, on_event=on_event)
 
 
-def fit(corpus: Path, folder: Path, config: Config) -> Outcome:
-    with start(corpus, folder, config) as trainer:
-        return trainer.fit()
+def at_step(step: int, act: Callable[[], object]) -> OnEvent:
+    """Acts as soon as this step is made, before anything is saved."""
+    return lambda event: act() if isinstance(event, Step) and event.step == step else None
 
 
-def fit_on(folder: Path) -> Outcome:
-    with resume(folder) as trainer:
-        return trainer.fit()
+def interrupt() -> None:
+    signal.raise_signal(signal.SIGINT)
 
 
-def interrupt_at(monkeypatch: pytest.MonkeyPatch, step: int, error: type[BaseException] | None = None) -> None:
-    """Ctrl-C during the given step, or an error in its place."""
-    plain_learn = StepTrainer._learn
+def crash() -> None:
+    raise MemoryError("the machine went down")
 
-    def learn(self: StepTrainer, *arguments: Any) -> None:
-        if self.position.step == step - 1:
-            if error is not None:
-                raise error("the machine went down")
-            signal.raise_signal(signal.SIGINT)
-        plain_learn(self, *arguments)
 
-    monkeypatch.setattr(StepTrainer, "_learn", learn)
+def steps(events: list[Event]) -> list[int]:
+    return [event.step for event in events if isinstance(event, Step)]
+
+
+@pytest.fixture(autouse=True)
+def every_step_is_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "REFRESH_SECONDS", -1.0)
 
 
 def check_same(folder: Path, whole: Path) -> None:
@@ -111,16 +106,12 @@ def check_same(folder: Path, whole: Path) -> None:
     ("stop_at", "changes"),  # within an epoch, at its end, in a later one
     [(4, []), (6, []), (13, []), (13, REGULARISED), (13, ["training.optimizer=muon"])],
 )
-def test_a_resumed_run_equals_an_unbroken_one(
-    corpus: Path, tmp_path: Path, stop_at: int, changes: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_equals_an_unbroken_one(corpus: Path, tmp_path: Path, stop_at: int, changes: list[str]) -> None:
     assert not fit(corpus, tmp_path / "whole", small(*changes)).interrupted
-    with monkeypatch.context() as context:
-        interrupt_at(context, stop_at)
-        outcome = fit(corpus, tmp_path / "broken", small(*changes))
-    assert outcome.interrupted and outcome.position.step == stop_at
+    result = fit(corpus, tmp_path / "broken", small(*changes), at_step(stop_at, interrupt))
+    assert result.interrupted and result.position.step == stop_at
     torch.manual_seed(12345)  # what the process does in between must not matter
-    assert not fit_on(tmp_path / "broken").interrupted
+    assert not resume(tmp_path / "broken").interrupted
     check_same(tmp_path / "broken", tmp_path / "whole")
 
 
@@ -129,17 +120,19 @@ def test_a_run_can_be_stopped_while_an_epoch_is_being_made(
     epoch: int, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fit(corpus, tmp_path / "whole", small("training.ema=0.9"))
+    waited: list[Event] = []
 
-    def pending(_: CorpusSource, number: int) -> str:
-        if number == epoch:
-            signal.raise_signal(signal.SIGINT)
-        return "making examples: 1%" if number == epoch else ""
+    def stop(event: Event) -> None:
+        if isinstance(event, Waiting):
+            waited.append(event)
+            interrupt()
 
     with monkeypatch.context() as context:
-        context.setattr(CorpusSource, "pending", pending)
-        outcome = fit(corpus, tmp_path / "broken", small("training.ema=0.9"))
-    assert outcome.interrupted and outcome.position.step == epoch * outcome.steps_planned // 3
-    assert not fit_on(tmp_path / "broken").interrupted
+        context.setattr(CorpusSource, "pending", lambda _, number: "making examples: 1%" if number == epoch else "")
+        result = fit(corpus, tmp_path / "broken", small("training.ema=0.9"), stop)
+    assert result.interrupted and result.position.step == epoch * result.total_steps // 3
+    assert waited == [Waiting(result.position.step, result.total_steps, "making examples: 1%")]
+    assert not resume(tmp_path / "broken").interrupted
     check_same(tmp_path / "broken", tmp_path / "whole")
 
 
@@ -153,9 +146,9 @@ def test_waiting_for_an_epoch_is_no_training(corpus: Path, tmp_path: Path, monke
         return "making examples" if time.monotonic() < ready else ""
 
     monkeypatch.setattr(CorpusSource, "pending", pending)
-    outcome = fit(corpus, tmp_path / "run", small("training.evaluate_every=1"))
+    result = fit(corpus, tmp_path / "run", small("training.evaluate_every=1"))
     first = read_log(tmp_path / "run")[0]
-    assert first.seconds < outcome.position.seconds < seconds, "so a time limit does not depend on it"
+    assert first.seconds < result.position.seconds < seconds, "so a time limit does not depend on it"
     assert first.examples_per_second > 8 / seconds, "of a batch of eight"
 
 
@@ -166,76 +159,55 @@ def test_running_statistics_are_resumed(
     monkeypatch.setitem(MODELS, NAME, BatchNormModel)
     config = Config(BatchNormModel.Config(), training=TrainingConfig(batch=8, epochs=3, ema=ema, learning_rate=0.01))
     fit(corpus, tmp_path / "whole", config)
-    with monkeypatch.context() as context:
-        interrupt_at(context, 8)
-        assert fit(corpus, tmp_path / "broken", config).interrupted
+    assert fit(corpus, tmp_path / "broken", config, at_step(8, interrupt)).interrupted
     saved = load_file(tmp_path / "broken" / "last" / "model.safetensors")
     assert saved["norm.num_batches_tracked"] == 8 and saved["norm.running_mean"].any()
-    fit_on(tmp_path / "broken")
+    resume(tmp_path / "broken")
     check_same(tmp_path / "broken", tmp_path / "whole")
 
 
 def test_a_crash_goes_back_to_the_last_save_and_truncates_the_log(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fit(corpus, tmp_path / "whole", small())
-    with monkeypatch.context() as context:
-        context.setattr(trainer, "SECONDS_BETWEEN_SAVES", -1.0)
-        plain_save = TrainingState.save
-
-        def save(self: TrainingState, folder: Path) -> None:
-            if self.position.step == 5:
-                plain_save(self, folder)
-
-        context.setattr(TrainingState, "save", save)
-        interrupt_at(context, 9, error=MemoryError)
-        with pytest.raises(MemoryError):
-            fit(corpus, tmp_path / "broken", small())
-    assert [line.step for line in read_log(tmp_path / "broken")] == [6]
-    with resume(tmp_path / "broken") as resumed:
-        assert resumed.position.step == 5
-        resumed.fit()
+    fit(corpus, tmp_path / "whole", small("training.evaluate_every=4"))
+    monkeypatch.setattr(training, "SAVE_SECONDS", 3600.0)  # so only the first score is followed by a save
+    with pytest.raises(MemoryError):
+        fit(corpus, tmp_path / "broken", small("training.evaluate_every=4"), at_step(9, crash))
+    assert [line.step for line in read_log(tmp_path / "broken")] == [4, 8]
+    events: list[Event] = []
+    resume(tmp_path / "broken", events.append)
+    assert steps(events)[0] == 5
     check_same(tmp_path / "broken", tmp_path / "whole")
 
 
-def test_a_crash_between_the_first_score_and_the_first_save_starts_over(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_between_the_first_score_and_the_first_save_starts_over(corpus: Path, tmp_path: Path) -> None:
     fit(corpus, tmp_path / "whole", small())
-    with monkeypatch.context() as context:
-        context.setattr(TrainingState, "save", lambda *_: (_ for _ in ()).throw(MemoryError))
-        with pytest.raises(MemoryError):
-            fit(corpus, tmp_path / "broken", small())
+    with pytest.raises(MemoryError):
+        fit(corpus, tmp_path / "broken", small(), lambda event: crash() if isinstance(event, Scored) else None)
     assert read_log(tmp_path / "broken") and (tmp_path / "broken" / "best").is_dir()
     assert not (tmp_path / "broken" / "last").exists()
-    with resume(tmp_path / "broken") as resumed:
-        assert resumed.position.step == 0 and not resumed.position.finished
-        resumed.fit()
+    events: list[Event] = []
+    assert resume(tmp_path / "broken", events.append).position.finished and steps(events)[0] == 1
     check_same(tmp_path / "broken", tmp_path / "whole")
 
 
 KILLED = """
 import os, signal, sys
-from pathlib import Path
-from accelerate import Accelerator
-from veriscene.models import load_preset
-from veriscene.training import run
-from veriscene.training.trainer import StepTrainer
+import veriscene
+from veriscene.training import train
+from veriscene.training.log import Scored, Step
 
-plain_learn = StepTrainer._learn
+train.REFRESH_SECONDS = -1.0
+scored = False
 
-def learn(self, *arguments):
-    if self.position.best_step:  # the step after the first dev score
+def kill(event):
+    global scored
+    if scored and isinstance(event, Step):  # the step after the first dev score
         os.kill(os.getpid(), signal.SIGKILL)
-    plain_learn(self, *arguments)
+    scored |= isinstance(event, Scored)
 
-StepTrainer._learn = learn
 corpus, folder, *changes = sys.argv[1:]
-config = load_preset("biatt-pointer", changes)
-with run.start(
-    config, preset="biatt-pointer", data=Path(corpus), folder=Path(folder), accelerator=Accelerator(), quiet=True
-) as trainer:
-    trainer.fit()
+veriscene.train("biatt-pointer", data=corpus, folder=folder, changes=changes, on_event=kill)
 """
 
 
@@ -243,9 +215,21 @@ def test_a_run_killed_in_its_first_minute_resumes_from_its_first_score(corpus: P
     fit(corpus, tmp_path / "whole", small())
     command = [sys.executable, "-c", KILLED, str(corpus), str(tmp_path / "killed"), *SMALL]
     assert subprocess.run(command, timeout=120).returncode == -signal.SIGKILL
-    with resume(tmp_path / "killed") as resumed:
-        assert resumed.position.step == read_log(tmp_path / "killed")[0].step == 6
-        resumed.fit()
+    assert read_log(tmp_path / "killed")[0].step == 6
+    events: list[Event] = []
+    resume(tmp_path / "killed", events.append)
+    assert steps(events)[0] == 7
+    check_same(tmp_path / "killed", tmp_path / "whole")
+
+
+def test_a_run_killed_before_its_corpus_is_made_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = small("data.statements=20", "training.epochs=1")
+    whole = train(Spec(config), tmp_path / "whole")
+    shutil.copytree(tmp_path / "whole", tmp_path / "killed")
+    for left in ("best", "last", "corpus", "tensorboard"):
+        shutil.rmtree(tmp_path / "killed" / left, ignore_errors=True)
+    (tmp_path / "killed" / "log.jsonl").unlink()
+    assert resume(tmp_path / "killed").position.step == whole.position.step
     check_same(tmp_path / "killed", tmp_path / "whole")
 
 
@@ -258,27 +242,34 @@ def test_different_seeds_give_different_weights(corpus: Path, tmp_path: Path) ->
 
 def test_patience_and_the_time_limit_end_a_run(corpus: Path, tmp_path: Path) -> None:
     patient = fit(corpus, tmp_path / "a", small("training.patience=1", "training.learning_rate=1e-9"))
-    assert patient.position.finished and patient.position.step < patient.steps_planned
+    assert patient.position.finished and patient.position.step < patient.total_steps
     short = fit(corpus, tmp_path / "b", small("training.minutes=1e-6"))
     assert short.position.finished and short.position.step == 1 and short.position.best_step == 1
 
 
 def test_what_cannot_be_resumed_is_refused(corpus: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    fit(corpus, folder, small("training.epochs=1"))
-    with pytest.raises(InputError, match="is finished"):
-        fit_on(folder)
-    with pytest.raises(InputError, match=r"already exists; continue with: veriscene train --resume"):
+    first = fit(corpus, folder, small("training.epochs=1"))
+    again = resume(folder)
+    assert again.was_finished and not first.was_finished and again.position == first.position
+    with pytest.raises(InputError) as exists:
         fit(corpus, folder, small())
-    with pytest.raises(InputError, match=r"not a run of `veriscene train`, run\.json is missing"):
-        fit_on(tmp_path)
+    assert exists.value.where == folder and f"veriscene train --resume {folder}" in str(exists.value.allowed)
+    with pytest.raises(InputError) as other:
+        train(Spec(small("training.epochs=2"), corpus=corpus), folder, resume=True)
+    assert other.value.where == folder
+    with pytest.raises(InputError) as missing:
+        resume(tmp_path)
+    assert missing.value.where == tmp_path
     (folder / "last" / "trainer.pt").write_bytes(b"PK\x03\x04 broken")
-    with pytest.raises(InputError, match=r"trainer\.pt: damaged"):
-        fit_on(folder)
-    for damage in ("[]", "{", '{"format": 2}', '{"format": 2, "source": 3}'):
-        (folder / "run.json").write_text(damage, encoding="utf-8")
-        with pytest.raises(InputError, match=r"run\.json: damaged"):
-            fit_on(folder)
+    with pytest.raises(InputError) as damaged:
+        resume(folder)
+    assert damaged.value.where == folder / "last" / "trainer.pt"
+    for damage in ("[]", "{", '{"format": 3}', '{"format": 3, "spec": 3}', '{"format": 2}'):
+        (folder / "spec.json").write_text(damage, encoding="utf-8")
+        with pytest.raises(InputError) as unreadable:
+            resume(folder)
+        assert unreadable.value.where == folder / "spec.json"
 
 
 def test_a_run_is_not_resumed_on_other_data(tmp_path: Path) -> None:
@@ -287,15 +278,15 @@ def test_a_run_is_not_resumed_on_other_data(tmp_path: Path) -> None:
     fit(folder, tmp_path / "run", small("training.epochs=1"))
     flipped = nlvr.Example(examples[0].identifier, examples[0].statement, examples[0].scene, not examples[0].label)
     write_corpus(folder, [flipped, *examples[1:]], examples[:8])
-    with pytest.raises(InputError, match="data has changed"), resume(tmp_path / "run"):
-        pass
+    with pytest.raises(InputError) as error:
+        resume(tmp_path / "run")
+    assert error.value.where == tmp_path / "run"
 
 
 def test_a_crash_between_the_renames_of_the_last_state_loses_nothing(corpus: Path, tmp_path: Path) -> None:
     fit(corpus, tmp_path / "run", small("training.epochs=1"))
     (tmp_path / "run" / "last").rename(tmp_path / "run" / "last.previous")
-    with resume(tmp_path / "run") as resumed:
-        assert resumed.position.step == 6
+    assert resume(tmp_path / "run").position.step == 6
 
 
 @pytest.mark.parametrize(
@@ -310,12 +301,10 @@ def test_a_finished_run_whose_state_was_deleted_is_still_finished(
     fit(corpus, folder, small(*ending))
     shutil.rmtree(folder / "last")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    with pytest.raises(InputError, match="is finished"):
-        fit_on(folder)
+    assert resume(folder).was_finished
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     shutil.rmtree(folder / "best")  # nothing is left that could be used, so it is trained again
-    with resume(folder) as resumed:
-        assert not resumed.position.finished
+    assert not resume(folder).was_finished
 
 
 def test_a_log_ends_where_it_is_damaged(corpus: Path, tmp_path: Path) -> None:
@@ -327,15 +316,11 @@ def test_a_log_ends_where_it_is_damaged(corpus: Path, tmp_path: Path) -> None:
         assert [line.step for line in read_log(tmp_path / "run")] == [6]
 
 
-def test_the_moving_average_of_a_model_with_learned_tables_is_resumed_too(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_moving_average_of_a_model_with_learned_tables_is_resumed_too(corpus: Path, tmp_path: Path) -> None:
     """MLP's vectors take their size from the corpus; loading them must not replace the memory that EMA refers to."""
     config = load_preset("mlp", ["training.batch=8", "training.epochs=3", "training.patience=99", "training.ema=0.9"])
-    with monkeypatch.context() as patch:
-        interrupt_at(patch, 8)
-        assert fit(corpus, tmp_path / "two", config).interrupted
-    fit_on(tmp_path / "two")
+    assert fit(corpus, tmp_path / "two", config, at_step(8, interrupt)).interrupted
+    resume(tmp_path / "two")
     fit(corpus, tmp_path / "one", config)
     for name in ("best", "last"):
         one, two = (load_file(tmp_path / folder / name / "model.safetensors") for folder in ("one", "two"))

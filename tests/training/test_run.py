@@ -10,12 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from accelerate import Accelerator
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene import files
@@ -23,13 +22,13 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.lab import seeds
-from veriscene.metrics.accuracy import Summary
 from veriscene.models import load_preset
-from veriscene.training import run, trainer
-from veriscene.training.base import Trainer
-from veriscene.training.progress import read_log
-from veriscene.training.run_record import read_record
-from veriscene.training.trainer import StepTrainer
+from veriscene.training import train as training
+from veriscene.training.distributed import Machine
+from veriscene.training.log import Event, OnEvent, Step, read_log
+from veriscene.training.spec import Record, Spec
+from veriscene.training.train import Result, train
+from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import synthetic
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=16", "training.evaluate_every=4"]
@@ -44,29 +43,32 @@ def small(*changes: str) -> Config:
     return load_preset("bienc", [*SMALL, "training.epochs=2", *changes])
 
 
-def start(corpus: Path | None, folder: Path, *changes: str) -> AbstractContextManager[Trainer]:
-    config = small(*changes)
-    return run.start(config, preset="bienc", data=corpus, folder=folder, accelerator=Accelerator(), quiet=True)
+def spec_of(corpus: Path | None, *changes: str) -> Spec:
+    return Spec(small(*changes), corpus=corpus, preset="bienc")
 
 
-def resume(folder: Path) -> AbstractContextManager[Trainer]:
-    return run.resume(folder, accelerator=Accelerator(), quiet=True)
+def fit(corpus: Path | None, folder: Path, *changes: str, on_event: OnEvent | None = None) -> Result:
+    return train(spec_of(corpus, *changes), folder, on_event=on_event)
 
 
-def open_and_close(opened: AbstractContextManager[Trainer]) -> None:
-    with opened:
-        pass
+def resume(folder: Path, on_event: OnEvent | None = None) -> Result:
+    return train(Record.read(folder).spec, folder, resume=True, on_event=on_event)
 
 
-def train_seeds(folder: Path) -> Summary | None:
-    return seeds.train(folder, accelerator=Accelerator(), say=lambda text: None, quiet=True)
+@pytest.fixture(autouse=True)
+def every_step_is_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "REFRESH_SECONDS", -1.0)
+
+
+def at_step(step: int, act: Callable[[], object]) -> OnEvent:
+    return lambda event: act() if isinstance(event, Step) and event.step == step else None
 
 
 @contextmanager
 def refused(folder: Path) -> Iterator[None]:
-    with pytest.raises(InputError, match="in use by another command") as error:
+    with pytest.raises(InputError) as error:
         yield
-    assert str(error.value).startswith(f"{folder}: ")
+    assert error.value.where == folder and "in use" in error.value.what
 
 
 def contents_of(folder: Path) -> dict[Path, bytes]:
@@ -77,17 +79,10 @@ def contents_of(folder: Path) -> dict[Path, bytes]:
 
 ENDLESS = """
 import sys
-from pathlib import Path
-from accelerate import Accelerator
-from veriscene.models import load_preset
-from veriscene.training import run
+import veriscene
 
 corpus, folder, *changes = sys.argv[1:]
-config = load_preset("bienc", changes)
-with run.start(
-    config, preset="bienc", data=Path(corpus), folder=Path(folder), accelerator=Accelerator(), quiet=True
-) as trainer:
-    trainer.fit()
+veriscene.train("bienc", data=corpus, folder=folder, changes=changes, on_event=lambda event: None)
 """
 
 
@@ -101,7 +96,7 @@ def test_a_running_run_is_locked_but_readable_and_unlocked_when_it_is_killed(cor
             time.sleep(0.1)
         best = contents_of(folder / "best")  # nothing is learned, so the first one stays
         with refused(folder):
-            open_and_close(resume(folder))
+            resume(folder)
         assert checkpoints.load(folder).metrics["step"] == 4
         assert contents_of(folder / "best") == best and running.poll() is None
     finally:
@@ -109,69 +104,84 @@ def test_a_running_run_is_locked_but_readable_and_unlocked_when_it_is_killed(cor
         running.wait()
     assert not any(path.suffix == ".lock" for path in folder.iterdir())
     folder.rename(tmp_path / "moved")
-    open_and_close(resume(tmp_path / "moved"))
-    open_and_close(start(corpus, folder))
+    with pytest.raises(MemoryError):
+        resume(tmp_path / "moved", on_event=fail)
+    assert fit(corpus, folder).position.finished
+
+
+def fail(event: Event) -> None:
+    if isinstance(event, Step):
+        raise MemoryError
 
 
 def test_two_runs_that_start_at_once_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, plain_build = tmp_path / "run", synthetic.build
+    folder, plain_build, tried = tmp_path / "run", synthetic.build, []
 
     def build(*arguments: Any, **settings: Any) -> synthetic.Corpus:
-        monkeypatch.undo()
-        with refused(folder):  # it is still empty
-            open_and_close(start(None, folder, "training.seed=2", "data.statements=40"))
+        monkeypatch.setattr(synthetic, "build", plain_build)
+        with pytest.raises(InputError):
+            fit(None, folder, "training.seed=2", "data.statements=40")
+        with refused(folder):
+            resume(folder)
         return plain_build(*arguments, **settings)
 
+    def try_again(event: Event) -> None:
+        with refused(folder):
+            train(Record.read(folder).spec, folder, resume=True)
+        tried.append(event)
+
     monkeypatch.setattr(synthetic, "build", build)
-    with start(None, folder, "data.statements=20") as trainer:
-        assert len(trainer.source.train) == 4 * 16 and trainer.source.supervision == "synthetic"
-        with refused(folder):  # between start and fit too
-            open_and_close(resume(folder))
-        assert not trainer.fit().interrupted
-    with resume(folder) as resumed:
-        assert resumed.position.finished
-    assert read_record(folder).data is None and read_record(folder).supervision == "synthetic"
+    assert not fit(None, folder, "data.statements=20", on_event=try_again).interrupted and tried
+    assert resume(folder).was_finished
+    assert len(nlvr.read(nlvr.split_file(folder / "corpus", "train"))) == 4 * 16
+    record = Record.read(folder)
+    assert record.spec.corpus is None and record.supervision == "synthetic"
 
 
-def test_seeds_are_locked_together_and_each(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, plain_learn, tried = tmp_path / "two", StepTrainer._learn, []
-    seeds.start(small(), preset="bienc", data=corpus, folder=folder, count=2, accelerator=Accelerator())
+def test_seeds_are_locked_together_and_each(corpus: Path, tmp_path: Path) -> None:
+    folder, tried, machine = tmp_path / "two", list[Path](), Machine()
 
-    def learn(self: StepTrainer, *arguments: Any) -> None:
-        monkeypatch.undo()
+    def attempt_all(event: Event) -> None:
+        if tried or not isinstance(event, Step):
+            return
         before = contents_of(folder)
         attempts: list[tuple[Path, Callable[[], object]]] = [
-            (folder, lambda: train_seeds(folder)),
-            (folder, lambda: seeds.extend(folder, 3)),
-            (folder / "seed1", lambda: open_and_close(resume(folder / "seed1"))),
+            (folder, lambda: seeds.resume(folder, machine=machine)),
+            (folder, lambda: seeds.resume(folder, count=3, machine=machine)),
+            (folder / "seed1", lambda: resume(folder / "seed1")),
         ]
         for place, attempt in attempts:
             with refused(place):
                 attempt()
             tried.append(place)
         assert contents_of(folder) == before
-        plain_learn(self, *arguments)
 
-    monkeypatch.setattr(StepTrainer, "_learn", learn)
-    summary = train_seeds(folder)
+    summary = seeds.start(spec_of(corpus), folder, 2, machine=machine, on_event=attempt_all)
     assert summary is not None and len(tried) == 3
+    for weights in ("last", "best"):
+        shutil.rmtree(folder / "seed2" / weights)
+    tried.clear()
 
-    shutil.rmtree(folder / "seed2" / "last")
-    shutil.rmtree(folder / "seed2" / "best")
-    with resume(folder / "seed2") as one_of_them:
-        with refused(folder / "seed2"):
-            train_seeds(folder)
-        one_of_them.fit()
-    assert train_seeds(folder) == summary
+    def train_all(event: Event) -> None:
+        if isinstance(event, Step):
+            with refused(folder / "seed2"):
+                seeds.resume(folder, machine=machine)
+            tried.append(folder)
+
+    resume(folder / "seed2", on_event=train_all)
+    assert tried and seeds.resume(folder, machine=machine) == summary
 
 
 def test_an_existing_folder_is_refused_before_the_corpus_is_read(corpus: Path, tmp_path: Path) -> None:
     before, missing = contents_of(corpus), tmp_path / "missing"
-    refusal = f"{corpus}: already exists; name another folder with --out"
-    with pytest.raises(InputError, match=refusal):
-        open_and_close(start(missing, corpus))
-    with pytest.raises(InputError, match=refusal):
-        seeds.start(small(), preset="bienc", data=missing, folder=corpus, count=2, accelerator=Accelerator())
+    attempts: list[Callable[[], object]] = [
+        lambda: fit(missing, corpus),
+        lambda: seeds.start(spec_of(missing), corpus, 2, machine=Machine()),
+    ]
+    for attempt in attempts:
+        with pytest.raises(InputError) as error:
+            attempt()
+        assert error.value.where == corpus and "--resume" not in str(error.value.allowed)
     assert contents_of(corpus) == before
     with files.locked(corpus):
         pass
@@ -182,8 +192,7 @@ def test_a_file_system_without_locks_can_be_used(corpus: Path, tmp_path: Path, m
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr("fcntl.flock", flock)
-    with start(corpus, tmp_path / "run") as trainer:
-        assert trainer.fit().position.finished
+    assert fit(corpus, tmp_path / "run").position.finished
 
 
 # ---------------------------------------------------------------- failures
@@ -205,100 +214,90 @@ def disk_full_at(size: int) -> Iterator[None]:
 @pytest.mark.parametrize("preset", ["bienc", "maxent"])
 def test_a_disk_that_is_full_at_the_first_save_leaves_no_folder(preset: str, corpus: Path, tmp_path: Path) -> None:
     config = small() if preset == "bienc" else load_preset(preset)
-    folder = tmp_path / "runs" / "run"
-    with (
-        pytest.raises(InputError, match=r"best: cannot be written") as error,
-        run.start(config, preset=preset, data=corpus, folder=folder, accelerator=Accelerator(), quiet=True) as trainer,
-        disk_full_at(4000),
-    ):
-        trainer.fit()
-    assert "\n" not in str(error.value)
+    folder, full = tmp_path / "runs" / "run", ExitStack()
+
+    def fill_disk(event: Event) -> None:
+        full.enter_context(disk_full_at(4000))
+
+    with full, pytest.raises(InputError) as error:
+        train(Spec(config, corpus=corpus), folder, on_event=fill_disk)
+    assert error.value.where == folder / "best" and "\n" not in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
-    with start(corpus, folder) as trainer:  # the command can be repeated
-        assert trainer.fit().position.finished
+    assert fit(corpus, folder).position.finished  # the command can be repeated
 
 
 def test_a_disk_that_is_full_later_keeps_what_was_saved(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "run"
-    monkeypatch.setattr(trainer, "SECONDS_BETWEEN_SAVES", 3600.0)
-    plain_learn, saved = StepTrainer._learn, {}
+    folder, saved, full = tmp_path / "run", dict[Path, bytes](), ExitStack()
+    monkeypatch.setattr(training, "SAVE_SECONDS", 3600.0)
 
-    def learn(self: StepTrainer, *arguments: Any) -> None:
-        if self.position.step == 5:
-            saved.update(contents_of(folder / "last"))
-            stack.enter_context(disk_full_at((folder / "last" / "trainer.pt").stat().st_size - 1))
-        plain_learn(self, *arguments)
+    def fill_disk() -> None:
+        saved.update(contents_of(folder / "last"))
+        full.enter_context(disk_full_at((folder / "last" / "trainer.pt").stat().st_size - 1))
 
-    monkeypatch.setattr(StepTrainer, "_learn", learn)
-    with (
-        ExitStack() as stack,
-        pytest.raises(InputError, match="last: cannot be written") as error,
-        start(corpus, folder) as broken,
-    ):
-        broken.fit()
-    monkeypatch.undo()
-    assert "\n" not in str(error.value)
+    with full, pytest.raises(InputError) as error:
+        fit(corpus, folder, on_event=at_step(6, fill_disk))
+    assert error.value.where == folder / "last" and "\n" not in str(error.value)
     assert saved and contents_of(folder / "last") == saved
-    assert {path.name for path in folder.iterdir()} >= {"run.json", "best", "last", "log.jsonl"}
-    with resume(folder) as resumed:
-        assert resumed.position.step == 4 and resumed.fit().position.finished
+    assert {path.name for path in folder.iterdir()} >= {"spec.json", "best", "last", "log.jsonl"}
+    events: list[Event] = []
+    assert resume(folder, events.append).position.finished
+    assert next(event.step for event in events if isinstance(event, Step)) == 5
 
 
-def test_a_failed_run_is_unlocked(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain_learn = StepTrainer._learn
+def test_a_failed_run_is_unlocked(corpus: Path, tmp_path: Path) -> None:
+    folder, events = tmp_path / "run", list[Event]()
 
-    def learn(self: StepTrainer, *arguments: Any) -> None:
-        if self.position.step == 6:
-            raise MemoryError
-        plain_learn(self, *arguments)
+    def crash() -> None:
+        raise MemoryError
 
-    monkeypatch.setattr(StepTrainer, "_learn", learn)
-    with pytest.raises(MemoryError), start(corpus, tmp_path / "run") as trainer:
-        trainer.fit()
-    monkeypatch.undo()
-    with resume(tmp_path / "run") as resumed:
-        assert resumed.position.step == 4
-        resumed.fit()
-    state = tmp_path / "run" / "last" / "trainer.pt"
+    with pytest.raises(MemoryError):
+        fit(corpus, folder, on_event=at_step(7, crash))
+    resume(folder, events.append)
+    assert next(event.step for event in events if isinstance(event, Step)) == 5
+    state = folder / "last" / "trainer.pt"
     whole = state.read_bytes()
     state.write_bytes(b"broken")
-    with pytest.raises(InputError, match="damaged"):
-        open_and_close(resume(tmp_path / "run"))
+    with pytest.raises(InputError):
+        resume(folder)
     state.write_bytes(whole)
-    with resume(tmp_path / "run") as resumed:
-        assert resumed.position.finished
+    assert resume(folder).was_finished
 
 
-@pytest.mark.parametrize("lost", ["dev.json", "run.json", "seeds.json"])
+@pytest.mark.parametrize("lost", ["dev.json", "spec.json", "seeds"])
 def test_a_run_whose_first_files_cannot_be_written_leaves_no_folder(
     lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, plain_write = tmp_path / "runs" / "run", Path.write_bytes
+    file = "spec.json" if lost == "seeds" else lost
 
     def write(self: Path, content: bytes) -> int:
-        if self.name.startswith(lost):
+        if self.name.startswith(file):
             raise OSError(errno.ENOSPC, "No space left on device")
         return plain_write(self, content)
 
-    def begin() -> None:
-        if lost == "seeds.json":
-            seeds.start(small(), preset="bienc", data=None, folder=folder, count=2, accelerator=Accelerator())
-        else:
-            open_and_close(start(None, folder, "data.statements=20"))
+    def begin() -> object:
+        spec = spec_of(None, "data.statements=20", "training.epochs=1")
+        return seeds.start(spec, folder, 2, machine=Machine()) if lost == "seeds" else train(spec, folder)
 
     with monkeypatch.context() as context:
         context.setattr(Path, "write_bytes", write)
-        with pytest.raises(InputError, match=rf"{lost}: cannot be written \(No space left"):
+        with pytest.raises(InputError) as error:
             begin()
+        assert isinstance(error.value.where, Path) and error.value.where.name == file
     assert list(tmp_path.iterdir()) == []
     begin()
-    assert (folder / ("seeds.json" if lost == "seeds.json" else "run.json")).is_file()
+    assert (folder / "spec.json").is_file()
 
 
-def test_a_corpus_that_cannot_be_read_leaves_no_folder(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("several", [False, True])
+def test_a_corpus_that_cannot_be_read_leaves_no_folder(several: bool, corpus: Path, tmp_path: Path) -> None:
     (corpus / "dev" / "dev.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match=r"dev\.json:1"):
-        open_and_close(start(corpus, tmp_path / "run"))
+    with pytest.raises(InputError) as error:
+        if several:
+            seeds.start(spec_of(corpus), tmp_path / "run", 2, machine=Machine())
+        else:
+            fit(corpus, tmp_path / "run")
+    assert str(error.value.where).startswith(f"{corpus / 'dev' / 'dev.json'}:1")
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]

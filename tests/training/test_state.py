@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 import torch
-from accelerate import Accelerator
 
 from samples import small_config, write_corpus, yellow_circle_examples
 from veriscene.config import Config, TrainingConfig
 from veriscene.errors import InputError
-from veriscene.training import run
+from veriscene.training.spec import Record, Spec
+from veriscene.training.train import Result, train
 
 State = dict[str, Any]
 
@@ -25,11 +25,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpus = write_corpus(root / "corpus", yellow_circle_examples(32), yellow_circle_examples(8, seed=1))
     training = TrainingConfig(batch=8, epochs=3, ema=0.9)
     config = Config(model=small_config("bienc"), training=training)
-    with run.start(
-        config, preset="bienc", data=corpus, folder=root / "run", accelerator=Accelerator(), quiet=True
-    ) as trainer:
-        trainer.fit(stop_after=lambda line: line.step == 4)
+    train(Spec(config, corpus=corpus), root / "run", stop_after=lambda line: line.step == 4)
     return root / "run"
+
+
+def resume(folder: Path) -> Result:
+    return train(Record.read(folder).spec, folder, resume=True)
 
 
 def contents_of(folder: Path) -> dict[Path, bytes]:
@@ -102,15 +103,13 @@ def test_a_damaged_state_is_one_line_and_nothing_is_changed(damage: Callable[[St
     torch.save(state, path)
     before = contents_of(folder)
     try:
-        with pytest.raises(InputError) as error, run.resume(folder, accelerator=Accelerator(), quiet=True):
-            pass
-        assert str(error.value).startswith(f"{path}: damaged") and "cannot be resumed" in str(error.value)
-        assert "\n" not in str(error.value) and "learning_rate" not in str(error.value)
+        with pytest.raises(InputError) as error:
+            resume(folder)
+        assert error.value.where == path and error.value.allowed is None and "\n" not in str(error.value)
         assert contents_of(folder) == before
     finally:
         path.write_bytes(whole)
-    with run.resume(folder, accelerator=Accelerator(), quiet=True) as trainer:
-        assert trainer.position.step == 4
+    assert resume(folder).position.step == 4
 
 
 @pytest.mark.parametrize("processes", [0, 2])
@@ -121,10 +120,8 @@ def test_a_state_of_another_number_of_processes_is_refused(processes: int, folde
     state["processes"] = state["processes"] * processes
     torch.save(state, path)
     try:
-        with (
-            pytest.raises(InputError, match=f"trained by {processes} processes; resume with as many"),
-            run.resume(folder, accelerator=Accelerator(), quiet=True),
-        ):
-            pass
+        with pytest.raises(InputError) as error:
+            resume(folder)
+        assert error.value.where == folder and f"{processes} processes" in error.value.what
     finally:
         path.write_bytes(whole)

@@ -239,7 +239,7 @@ def test_capturing_changes_no_weight_no_running_statistic_no_moment_and_no_rando
         return [tensor.clone() for tensor in (*model.state_dict().values(), *moments, torch.cuda.get_rng_state())]
 
     before = everything()
-    step._capture(words=4, items=2)
+    step.capture(words=4, items=2)
     torch.cuda.synchronize()
     for one, other in zip(before, everything(), strict=True):
         assert torch.equal(one, other)

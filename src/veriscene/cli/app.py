@@ -19,7 +19,7 @@ from veriscene.cli.explain import explain
 from veriscene.cli.figures import figures
 from veriscene.cli.pretrain import pretrain
 from veriscene.cli.serve import serve
-from veriscene.cli.train import quickstart, report, train
+from veriscene.cli.train import quickstart, report, settings, train
 from veriscene.cli.world import app as world
 from veriscene.errors import InputError, message
 
@@ -32,7 +32,7 @@ app = typer.Typer(
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(quickstart, train, judge.evaluate, judge.predict, explain, judge.score, judge.export),
-    *(report, figures, judge.models, reproduce, tune, pretrain, serve),
+    *(report, figures, judge.models, settings, reproduce, tune, pretrain, serve),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -38,7 +38,7 @@ def train(
     Example: veriscene bench train --data nlvr --preset biatt --batch 512
     """
     from veriscene import worlds
-    from veriscene.training.distributed import make_accelerator
+    from veriscene.training.distributed import Machine
     from veriscene.world.corpus import split_file
     from veriscene.worlds.nlvr import synthetic
 
@@ -51,7 +51,7 @@ def train(
             examples = synthetic.build(3000, seed=1, progress=progress)["train"]
     else:
         examples = worlds.read(split_file(data, "train"))
-    results, accelerator = [], make_accelerator()
+    results, accelerator = [], Machine().accelerator
     for preset in presets or ["biatt-pointer", "biatt"]:
         for batch in batches or [64, 512]:
             with progress_bar(f"{preset}, batch {batch} (steps)") as progress:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, PREPARING, AsJson, Changes, Seed, Teacher
+from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Teacher
 from veriscene.errors import InputError
 
 
@@ -44,7 +43,6 @@ def reproduce(
     """
     from veriscene.lab.plans import PLANS
     from veriscene.lab.reproduce import Reproduction, planned
-    from veriscene.training.distributed import make_accelerator
 
     if plan not in PLANS:
         raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join(PLANS)}")
@@ -53,7 +51,7 @@ def reproduce(
         allowed = f"programs teach rows of the plan {', '.join(taught)}"
         raise InputError(f"--teacher has no effect on {plan}", allowed=allowed)
     todo = planned(PLANS[plan], rows or [], seeds=seeds)
-    work = Reproduction(PLANS[plan], changes or [], data, out, make_accelerator(), teacher or [])
+    work = Reproduction(PLANS[plan], changes or [], data, out, output.make_machine(), teacher or [])
     if not rows:  # those that cannot be trained here are an error only if they are asked for
         lacking = work.lacking(todo)
         if len(lacking) == len(todo):
@@ -69,12 +67,10 @@ def reproduce(
     if dry_run:
         return
     command = shlex.join(["veriscene", *sys.argv[1:]])
-    with output.progress_bar(PREPARING) as progress:
-        work = replace(work, progress=progress)
-        try:
-            is_finished = work.run(todo, plan, say=output.say, command=command)
-        except KeyboardInterrupt:  # while nothing is trained
-            is_finished = False
+    try:
+        is_finished = work.run(todo, plan, command=command)
+    except KeyboardInterrupt:  # while nothing is trained
+        is_finished = False
     if not is_finished:
         output.say(f"interrupted and saved; to continue: {command}")
         raise typer.Exit(INTERRUPTED)
@@ -119,8 +115,7 @@ def tune(
     from veriscene.lab.tune import Search
     from veriscene.lab.tune import tune as run_study
     from veriscene.models import load_preset
-    from veriscene.training.distributed import make_accelerator
-    from veriscene.training.settings import check_changes
+    from veriscene.models.settings import check_changes
 
     output.require_one_process("tune")
     fixed = output.all_changes(changes, seed) + ([] if minutes is None else [f"training.minutes={minutes}"])
@@ -132,15 +127,7 @@ def tune(
     folder = out or Path("runs") / f"tune-{preset}"
     output.say(f"{trials} trials in {folder}, of {', '.join(search.space)}")
     try:
-        with output.progress_bar(PREPARING) as progress:
-            best = run_study(
-                search,
-                folder=folder,
-                trials=trials,
-                accelerator=make_accelerator(),
-                say=output.say,
-                progress=progress,
-            )
+        best = run_study(search, folder=folder, trials=trials, machine=output.make_machine())
     except KeyboardInterrupt:
         output.say(f"interrupted; to continue: {shlex.join(['veriscene', *sys.argv[1:]])}")
         raise typer.Exit(INTERRUPTED) from None

@@ -110,9 +110,8 @@ def evaluate(
 
 def _load(model: str, *, eyes: bool) -> tuple[Accelerator, Judge]:
     from veriscene.judge import ONNX, load
-    from veriscene.training.distributed import make_accelerator
 
-    accelerator = make_accelerator()
+    accelerator = output.make_machine().accelerator
     return accelerator, load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device), eyes=eyes)
 
 
@@ -164,9 +163,7 @@ def predict(
     statement: Annotated[str | None, typer.Option(help="The statement to judge.")] = None,
     scene: Annotated[
         Path | None,
-        typer.Option(
-            readable=False, help="JSON file: the boxes, or an object with `scene`."
-        ),
+        typer.Option(readable=False, help="JSON file: the boxes, or an object with `scene`."),
     ] = None,
     image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
     eyes: Eyes = False,

@@ -1,4 +1,4 @@
-"""What the commands share: options, messages on standard error, progress bars, and the processes they run on."""
+"""What the commands share: options, streams, progress bars, and the processes they run on."""
 
 from __future__ import annotations
 
@@ -7,27 +7,23 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from veriscene.cli import INTERRUPTED as INTERRUPTED
 from veriscene.errors import InputError
-from veriscene.training.progress import LossyStream, clock
+from veriscene.output import LossyStream, Progress, Terminal
 
 if TYPE_CHECKING:
-    from accelerate import Accelerator
+    from veriscene.training.distributed import Machine
 
-SECONDS_BETWEEN_LINES = 5.0
-LONG_ON_CPU = 3600.0  # seconds
 SECONDS_FOR_MAIN_PROCESS = 10.0
 WORDS_SHOWN = 10
-PREPARING = "preparing examples"  # what a progress bar says
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 _DATA_HELP = "Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated."
@@ -55,7 +51,6 @@ def all_changes(changes: list[str] | None, seed: int | None) -> list[str]:
 # Of several processes (started by torchrun) only the main one prints.
 WORLD_SIZE = int(os.environ.get("WORLD_SIZE", "1"))
 IS_MAIN = os.environ.get("RANK", "0") == "0"
-_errors = Console(stderr=True, highlight=False, soft_wrap=True, quiet=not IS_MAIN)
 
 
 # ---------------------------------------------------------------- streams
@@ -86,9 +81,14 @@ def protect_streams() -> None:
     sys.stderr = LossyStream(sys.stderr)
 
 
+def terminal() -> Terminal:
+    """What the command tells its user, on standard error."""
+    return Terminal(quiet=not IS_MAIN)
+
+
 def say(text: str) -> None:
     """Prints a line on standard error."""
-    _errors.print(text, markup=False)
+    terminal().say(text)
 
 
 def result(text: str) -> None:
@@ -103,7 +103,8 @@ def fail(text: str) -> NoReturn:
     Among several processes the main one prints it, and the others wait: torchrun terminates all as soon as one has
     failed, and prints a report of its own. The line is written to a file that this report quotes.
     """
-    _errors.print(f"veriscene: {text}", markup=False, style="red" if _errors.is_terminal else "")
+    console = terminal().console
+    console.print(f"veriscene: {text}", markup=False, style="red" if console.is_terminal else "")
     if not IS_MAIN:
         time.sleep(SECONDS_FOR_MAIN_PROCESS)
     if error_file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
@@ -122,45 +123,24 @@ def warn_unknown_words(unknown: Mapping[str, list[str]]) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(what: str) -> Iterator[Progress]:
     """Yields a function of (done, total): a bar on a terminal, otherwise a line every few seconds. When all is done,
     the next call begins a new bar."""
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # rich would print what the command writes to standard output on standard error instead.
-    redirect = sys.stdout is not None and sys.stdout.isatty()
-    hidden = not _errors.is_terminal
-    bar = Progress(*columns, console=_errors, transient=True, disable=hidden, redirect_stdout=redirect)
-    task = None
-    last_line = time.monotonic()
-
-    def progress(done: int, total: int) -> None:
-        nonlocal task, last_line
-        if task is None:
-            bar.start()
-            task = bar.add_task(what, total=total)
-        bar.update(task, completed=done)
-        if done >= total:
-            bar.stop()
-            bar.remove_task(task)
-            task = None
-        elif not _errors.is_terminal and time.monotonic() - last_line > SECONDS_BETWEEN_LINES:
-            last_line = time.monotonic()
-            say(f"{what}: {done:,} of {total:,}")
-
+    output = terminal()
     try:
-        yield progress
+        yield partial(output.progress, text=what)
     finally:
-        bar.stop()
+        output.finish()
 
 
 # ---------------------------------------------------------------- processes
 
 
-def expected_time(seconds: float, accelerator: Accelerator) -> str:
-    """A duration as text; if this machine needs hours for want of a GPU, the text says so."""
-    if accelerator.device.type == "cpu" and seconds > LONG_ON_CPU:
-        return f"{seconds / 3600:,.0f} hours on this CPU; this is meant for a GPU"
-    return clock(seconds)
+def make_machine() -> Machine:
+    """The device and processes that this command was started on, with its output."""
+    from veriscene.training.distributed import Machine
+
+    return Machine(terminal())
 
 
 def require_one_process(command: str) -> None:

@@ -1,27 +1,26 @@
-"""`veriscene train` (one run, or several seeds of one configuration), `veriscene quickstart`, `veriscene report`."""
+"""`veriscene train` (one run, or several seeds of one configuration), `settings`, `quickstart`, `report`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, PREPARING, Changes, DataFolder, Initial, Out, Seed, Teacher
+from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Teacher
 
 if TYPE_CHECKING:
-    from accelerate import Accelerator
-
-    from veriscene.config import Config
-    from veriscene.models.base import Progress
-    from veriscene.training.base import Trainer
+    from veriscene.metrics.accuracy import Summary
+    from veriscene.training.train import Result
 
 
 def train(
-    preset: Annotated[str | None, typer.Argument(help="quick, biatt-pointer, ...: see `veriscene models`.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Argument(metavar="PRESET|FILE.toml", help="quick, biatt-pointer, ...: see `veriscene models`."),
+    ] = None,
     data: DataFolder = None,
     changes: Changes = None,
     seed: Seed = None,
@@ -37,98 +36,75 @@ def train(
     """
     from veriscene.data.teacher.statements import check_files
     from veriscene.lab import seeds as several
-    from veriscene.models import load_preset
-    from veriscene.training import run
-    from veriscene.training.distributed import from_main_process, make_accelerator
-    from veriscene.training.settings import check_changes
+    from veriscene.training.spec import Record, Spec, fresh_folder
+    from veriscene.training.train import train as train_spec
 
     if resume is not None:
         if preset or data or changes or out or teacher or initial or seed is not None or seeds is not None:
             raise typer.BadParameter("--resume uses the run's own settings; give no other argument")
-        _resume(resume, make_accelerator())
+        record, machine = Record.read(resume), output.make_machine()
+        if record.seeds:
+            _report_seeds(resume, several.resume(resume, machine=machine))
+        else:
+            _report(train_spec(record.spec, resume, resume=True, machine=machine))
         return
     if preset is None:
-        raise typer.BadParameter("name a PRESET (see `veriscene models`), or --resume RUN")
-    config = load_preset(preset, output.all_changes(changes, seed))
-    programs, taught = teacher or [], bool(teacher or config.teacher.statements)
-    check_changes(changes or [], config.model, corpus_given=data is not None, taught=taught)
-    check_files(programs)
-    accelerator = make_accelerator()
-    if data is not None:  # before the corpus is read, which takes a while
-        _print_expected_time(config, data, accelerator, programs, seeds=seeds or 1)
-    with output.progress_bar(PREPARING) as progress:
-        given: dict[str, Any] = {"preset": preset, "data": data, "programs": programs, "initial": initial}
-        given |= {"accelerator": accelerator, "progress": progress}
-        if seeds is not None:
-            folder = Path(from_main_process(accelerator, str(out or run.fresh_name(preset, f"{seeds}-seeds"))))
-            several.start(config, folder=folder, count=seeds, **given)
-            _train_seeds(folder, accelerator, progress)
-            return
-        with run.start(config, folder=out, **given) as trainer:
-            if data is None:
-                _print_expected_time(config, run.corpus_of(trainer.folder), accelerator, programs)
-            _train(trainer, accelerator)
+        raise typer.BadParameter("name a PRESET (see `veriscene models`) or a TOML file, or --resume RUN")
+    all_changes = output.all_changes(changes, seed)
+    spec = Spec.of(preset, data=data, changes=all_changes, programs=teacher or [], initial=initial)
+    check_files(spec.programs)
+    machine = output.make_machine()
+    if seeds is None:
+        _report(train_spec(spec, out, machine=machine))
+    else:
+        folder = Path(machine.from_main(str(out or fresh_folder(preset, f"{seeds}-seeds"))))
+        _report_seeds(folder, several.start(spec, folder, seeds, machine=machine))
 
 
-def _resume(folder: Path, accelerator: Accelerator) -> None:
-    from veriscene.lab.seeds import is_folder_of_seeds
-    from veriscene.training import run
+def _report(result: Result) -> None:
+    """Says how a run ended; one that was interrupted ends the command."""
+    from veriscene.training.spec import resume_command
 
-    with output.progress_bar(PREPARING) as progress:
-        if is_folder_of_seeds(folder):
-            _train_seeds(folder, accelerator, progress)
-            return
-        with run.resume(folder, accelerator=accelerator, progress=progress) as trainer:
-            if trainer.position.finished:
-                output.say(f"{folder}: this run is finished; start a new one to train longer")
-                output.result(str(folder))
-                return
-            if trainer.position.step == 0:
-                output.say(f"{folder}: nothing was saved yet, so this run starts from the beginning")
-            _train(trainer, accelerator)
-
-
-def _train(trainer: Trainer, accelerator: Accelerator) -> None:
-    from veriscene.training import run
-
-    source = trainer.source
-    output.say(
-        f"{trainer.config.model.name} on {source.examples_per_epoch:,} examples (supervision: {source.supervision}),"
-        f" vocabulary of {len(source.encoder.vocabulary):,} words covering {source.coverage:.1%} of the text,"
-        f" device {accelerator.device}, run {trainer.folder}"
-    )
-    outcome = trainer.fit()
-    if source.remark:
-        output.say(source.remark)
-    if outcome.interrupted:
-        output.say(
-            f"interrupted at step {outcome.position.step} of {outcome.steps_planned} and saved;"
-            f" continue with: {run.resume_command(trainer.folder)}"
-        )
+    position = result.position
+    if result.interrupted:
+        at = f"step {position.step} of {result.total_steps}"
+        output.say(f"interrupted at {at} and saved; continue with: {resume_command(result.folder)}")
         raise typer.Exit(INTERRUPTED)
-    output.say(f"best dev accuracy {outcome.position.best_accuracy:.1%} at step {outcome.position.best_step}")
-    output.result(str(trainer.folder))
+    if result.was_finished:
+        output.say(f"{result.folder}: this run is finished; start a new one to train longer")
+    else:
+        output.say(f"best dev accuracy {position.best_accuracy:.1%} at step {position.best_step}")
+    output.result(str(result.folder))
 
 
-def _train_seeds(folder: Path, accelerator: Accelerator, progress: Progress) -> None:
-    from veriscene.lab import seeds
-    from veriscene.training import run
+def _report_seeds(folder: Path, summary: Summary | None) -> None:
+    from veriscene.training.spec import resume_command
 
-    summary = seeds.train(folder, accelerator=accelerator, say=output.say, progress=progress)
     if summary is None:
-        output.say(f"interrupted and saved; continue with: {run.resume_command(folder)}")
+        output.say(f"interrupted and saved; continue with: {resume_command(folder)}")
         raise typer.Exit(INTERRUPTED)
     output.say(f"dev accuracy {summary}")
     output.result(str(folder))
 
 
-def _print_expected_time(
-    config: Config, corpus: Path, accelerator: Accelerator, programs: Sequence[Path], *, seeds: int = 1
+def settings(
+    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="`veriscene models` lists presets.")] = "",
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/settings.md: all models' settings.")] = False,
 ) -> None:
-    from veriscene.training.estimate import expected_seconds
+    """Print every setting with its value, its range and its meaning.
 
-    seconds = seeds * expected_seconds(config, corpus, accelerator, programs=programs)
-    output.say(f"expected time: about {output.expected_time(seconds, accelerator)}")
+    Example: veriscene settings biatt-pointer
+    """
+    from veriscene.models import load_preset
+    from veriscene.models.settings import listed, reference
+
+    if markdown or not preset:
+        print(reference(), end="")
+        return
+    rows = listed(load_preset(preset))
+    widths = [max(len(text) for text in column) for column in zip(*((row.key, row.value) for row in rows), strict=True)]
+    for row in rows:
+        print(f"{row.key:<{widths[0]}}  {row.value:<{widths[1]}}  {row.meaning} ({row.allowed})")
 
 
 def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = None, out: Out = None) -> None:
@@ -139,15 +115,11 @@ def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = No
     Example: veriscene quickstart --seed 2
     """
     from veriscene.lab.quickstart import quickstart as run_quickstart
-    from veriscene.models import load_preset
-    from veriscene.training.distributed import make_accelerator
+    from veriscene.training.spec import Spec
 
     output.require_one_process("quickstart")
-    config = load_preset("quick", output.all_changes(changes, seed))
-    with output.progress_bar(PREPARING) as progress:
-        result = run_quickstart(
-            config, data=data, folder=out, accelerator=make_accelerator(), say=output.say, progress=progress
-        )
+    spec = Spec.of("quick", data=data, changes=output.all_changes(changes, seed))
+    result = run_quickstart(spec, out, machine=output.make_machine())
     if result is None:
         raise typer.Exit(INTERRUPTED)
     print(json.dumps(result))
@@ -174,7 +146,6 @@ def report(
     Example: veriscene report runs/biatt runs/bienc --programs programs/dev.jsonl --out comparison.html
     """
     from veriscene.report.run import report_run
-    from veriscene.training.distributed import make_accelerator
 
     output.require_one_process("report")
-    print(report_run(run, make_accelerator(), against=against, programs=programs, out=out).report)
+    print(report_run(run, output.make_machine().accelerator, against=against, programs=programs, out=out).report)

@@ -21,7 +21,7 @@ from veriscene.data.encoder import Encoder, Input, ItemOrder, in_reading_order
 from veriscene.data.typing_errors import mistype_words
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError
-from veriscene.models.base import Progress, silent
+from veriscene.output import Progress, silent
 from veriscene.world import corpus
 from veriscene.world.examples import Example
 from veriscene.world.schema import World
@@ -114,8 +114,11 @@ class CorpusSource(Source):
         vocabulary: Vocabulary | None = None,
         world: World | None = None,
     ) -> CorpusSource:
-        """The train and dev splits of a corpus folder, whose world is the corpus's unless another is given. Models of pixels see its pictures, which must then be complete;
-        the pictures of a split without a folder `images` are rendered."""
+        """Opens the train and dev splits of a corpus folder, in the corpus's world unless another is given.
+
+        Models of pixels see its pictures, which must then be complete; the pictures of a split without a folder
+        `images` are rendered.
+        """
         reads_pixels = Input.PIXELS in models.MODELS[config.model.name].inputs
         world = world or worlds.of_corpus(folder)
         splits: list[list[Example]] = []

@@ -35,7 +35,6 @@ WORLD = "world.json"
 FILES = (WEIGHTS, CONFIG, VOCABULARY, WORLD, METRICS)
 BEST = "best"
 ALIASES = "aliases.json"  # of the checkpoints that ship with the package
-SEEDS = "seeds.json"  # of a folder of seeds: how they are trained
 SUMMARY = "summary.json"  # of a folder of seeds; names the run of the best one
 MOST_BYTES = 1 << 30  # of a weights file: tables of MaxEnt and MLP included
 _REPOSITORY = re.compile(r"(?P<owner>\w[\w.-]*)/\w[\w.-]*", re.ASCII)

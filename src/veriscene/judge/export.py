@@ -41,6 +41,7 @@ from veriscene.models.base import Say, silent
 from veriscene.models.layers import recurrence
 from veriscene.world.examples import MAX_WORDS
 from veriscene.world.random_scenes import random_item
+from veriscene.world.scene import Item
 from veriscene.world.schema import World
 from veriscene.world.world_file import to_tree
 
@@ -310,7 +311,7 @@ def random_batch(size: int, words: int, items: int, encoder: Encoder, *, rng: ra
     least = min(world.items[0], items)
     counts = [items, *(rng.randint(least, items) for _ in range(size * most - 1))]
     boxes = (size, most)
-    drawn = [[world.features(random_item(world, rng)) for _ in range(items)] for _ in counts]
+    drawn = [[world.features(_scattered(random_item(world, rng), world, rng)) for _ in range(items)] for _ in counts]
     features = torch.tensor(drawn).view(*boxes, items, -1)
     present = None if fewest == most else torch.tensor([rng.randint(fewest, most) for _ in range(size)])
     numbers = torch.tensor([[rng.randrange(words_known) for _ in range(words)] for _ in lengths])
@@ -325,3 +326,9 @@ def random_batch(size: int, words: int, items: int, encoder: Encoder, *, rng: ra
 def _random_codes(rng: random.Random) -> list[int]:
     length = rng.randint(1, MOST_LETTERS)
     return [rng.randrange(1, CODES) for _ in range(length)] + [0] * (MOST_LETTERS - length)
+
+
+def _scattered(item: Item, world: World, rng: random.Random) -> Item:
+    """The item anywhere in its box."""
+    x, y = (rng.uniform(0, room) for room in (world.canvas[0] - item.width, world.canvas[1] - item.height))
+    return world.changed(item, x=round(x), y=round(y))

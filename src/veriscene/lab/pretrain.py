@@ -23,16 +23,17 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from veriscene.errors import InputError
 from veriscene.lab.targets import TargetBackbone
-from veriscene.language.bulk.arrays import COLORS, FIELDS, SIZES, SceneArrays
+from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights
 from veriscene.models.vision.eyes import Eyes, resized
+from veriscene.output import clock
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import EMA
-from veriscene.training.progress import clock
-from veriscene.world.scene import BOXES_PER_SCENE, MOST_ITEMS, Scene, Size
+from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr import raster
 from veriscene.worlds.nlvr.distort import DISTORTIONS, random_distortion
+from veriscene.worlds.nlvr.looks import BOXES, MAX_ITEMS, WORLD, Color, Size
 from veriscene.worlds.nlvr.raster import Pixels
 from veriscene.worlds.nlvr.scene_drawing import draw_scenes, scatter
 
@@ -156,7 +157,7 @@ class Pretrainer:
                     steps, seconds = step - line_step, now - last_line
                     self.say(
                         f"step {step:>6}  loss {float(losses) / steps:.4f}  exact boxes: {self._describe_exact()}"
-                        f"  {BOXES_PER_SCENE * settings.scenes * steps / seconds:,.0f} boxes/s"
+                        f"  {BOXES * settings.scenes * steps / seconds:,.0f} boxes/s"
                         f"  {clock((now - start) * max(1 / done - 1, 0))} left"
                     )
                     losses.zero_()
@@ -281,11 +282,11 @@ def _ignore_interrupts(worker: int) -> None:
 def random_scenes(rng: np.random.Generator, count: int) -> list[Scene]:
     """Scenes of NLVR's two kinds and crowded ones, in random order."""
     crowded, towers, scattered = rng.multinomial(count, (CROWDED, TOWERS, 1 - CROWDED - TOWERS))
-    palette = [np.tile(values, (crowded * BOXES_PER_SCENE, 1)) for values in (_ANY, _ANY, _CROWDED_SIZES)]
-    boxes = scatter(rng, palette, np.full(len(palette[0]), MOST_ITEMS))
+    palette = [np.tile(values, (crowded * BOXES, 1)) for values in (_ANY, _ANY, _CROWDED_SIZES)]
+    boxes = scatter(rng, palette, np.full(len(palette[0]), MAX_ITEMS))
     drawn = SceneArrays.concatenated(
         [
-            SceneArrays(boxes.reshape(len(FIELDS), crowded, BOXES_PER_SCENE, MOST_ITEMS)),
+            SceneArrays(WORLD, boxes.reshape(len(boxes), crowded, BOXES, MAX_ITEMS)),
             draw_scenes(rng, "tower", towers),
             draw_scenes(rng, "scatter", scattered),
         ]
@@ -293,5 +294,5 @@ def random_scenes(rng: np.random.Generator, count: int) -> list[Scene]:
     return drawn[rng.permutation(count)].scenes()
 
 
-_ANY = np.arange(len(COLORS))  # every colour, every shape
-_CROWDED_SIZES = np.array([SIZES.index(size) for size in CROWDED_SIZES])
+_ANY = np.arange(len(Color))  # every colour, every shape
+_CROWDED_SIZES = np.array([list(Size).index(size) for size in CROWDED_SIZES])

@@ -4,51 +4,35 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from accelerate import Accelerator
-
 from veriscene import files
-from veriscene.config import Config
-from veriscene.models.base import Progress
 from veriscene.report.run import REPORT, report_run
-from veriscene.training import run
-from veriscene.training.run_record import RUN
+from veriscene.training.distributed import Machine
+from veriscene.training.spec import SPEC, Spec, resume_command
+from veriscene.training.train import train
 
 
-def quickstart(
-    config: Config,
-    *,
-    data: Path | None,
-    folder: Path | None,
-    accelerator: Accelerator,
-    say: Callable[[str], None],
-    progress: Progress,
-) -> dict[str, Any] | None:
+def quickstart(spec: Spec, folder: Path | None, *, machine: Machine) -> dict[str, Any] | None:
     """The object that the main job prints last: accuracy, examples, seconds, report; None if it was interrupted."""
     if folder is not None:
-        was_cut_off = (folder / RUN).exists() and not (folder / REPORT).exists()
+        was_cut_off = (folder / SPEC).exists() and not (folder / REPORT).exists()
         resume = f"continue with: {_rest_command(folder)}; or " if was_cut_off else ""
         files.check_empty(folder, hint=f"{resume}name another folder with --out")
-    started = time.monotonic()
-    say(f"1. data: {'a synthetic corpus, made now' if data is None else data}")
-    starting = run.start(config, preset="quick", data=data, folder=folder, accelerator=accelerator, progress=progress)
-    with starting as trainer:
-        source = trainer.source
-        words = len(source.encoder.vocabulary)
-        say(f"   {len(source.train):,} train and {len(source.dev):,} dev examples, {words} words")
-        say(f"2. training {config.model.name} in {trainer.folder} (Ctrl-C stops and saves)")
-        if trainer.fit().interrupted:
-            say(f"interrupted and saved; continue with: {_rest_command(trainer.folder)}")
-            return None
-    seen = "statements that it has never seen" if data is None else "the dev split, on which the best step was chosen"
-    say(f"3. judging {seen}, and writing the report")
+    started, say = time.monotonic(), machine.output.say
+    say(f"1. data: {spec.corpus or 'a synthetic corpus, made now'}")
+    say(f"2. training {spec.config.model.name} (Ctrl-C stops and saves)")
+    result = train(spec, folder, machine=machine)
+    if result.interrupted:
+        say(f"interrupted and saved; continue with: {_rest_command(result.folder)}")
+        return None
+    unseen = "statements that it has never seen"
+    say(f"3. judging {'the dev split, on which the best step was chosen' if spec.corpus else unseen}, and reporting")
     try:
-        judged = report_run(trainer.folder, accelerator)
+        judged = report_run(result.folder, machine.accelerator)
     except KeyboardInterrupt:
-        say(f"interrupted; continue with: {_report_command(trainer.folder)}")
+        say(f"interrupted; continue with: {_report_command(result.folder)}")
         return None
     low, high = judged.scores.interval
     say(
@@ -66,7 +50,7 @@ def quickstart(
 
 def _rest_command(folder: Path) -> str:
     """What completes the job if training was interrupted."""
-    return f"{run.resume_command(folder)} && {_report_command(folder)}"
+    return f"{resume_command(folder)} && {_report_command(folder)}"
 
 
 def _report_command(folder: Path) -> str:

@@ -11,16 +11,14 @@ import os
 import platform
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 
-from accelerate import Accelerator
-
-from veriscene import __version__, files, models
+from veriscene import __version__, files, models, worlds
 from veriscene.config import Config, changes_between, train_command
 from veriscene.data.source import labelled
 from veriscene.data.teacher.statements import check_files
@@ -35,18 +33,16 @@ from veriscene.lab.table import Compared, Result, Table
 from veriscene.metrics import require_matplotlib
 from veriscene.metrics.comparison import difference
 from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, typical
-from veriscene.models.base import Progress, silent
-from veriscene.training import run_record
-from veriscene.training.distributed import any_process, on_main_process
-from veriscene.training.settings import with_effect
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.models.settings import with_effect
+from veriscene.training.distributed import Machine
+from veriscene.training.spec import Record, Spec, commit
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import Example
 
 FIGURES = "figures"  # the folder of the figures
 LIBRARIES = ("torch", "accelerate", "numpy", "scikit-learn", "matplotlib")
 # Heat maps take much room, and the paper's contrast shows two baselines in one figure.
 EXAMPLES = {"errors": 4, "order": 4, "attention": 2, "contrast": 2}
-
-Say = Callable[[str], None]
 
 
 def planned(plan: Plan, names: Sequence[str] = (), *, seeds: int = 0) -> list[Row]:
@@ -67,9 +63,8 @@ class Reproduction:
     changes: Sequence[str]  # of every row's settings
     data: Path
     folder: Path
-    accelerator: Accelerator
+    machine: Machine
     programs: Sequence[Path] = ()  # files with which some rows are taught
-    progress: Progress = silent  # of preparing a row's examples
     _compared: dict[object, Compared] = field(default_factory=dict)  # what was resampled so far
 
     def own(self, row: Row) -> Path:
@@ -79,8 +74,20 @@ class Reproduction:
     def configuration(self, row: Row) -> Config:
         """Returns the row's settings; raises InputError unless such a model can be built and trained."""
         config = models.load_preset(row.preset, [*row.changes, *self.changes])
-        models.check(config.model)
+        models.check(config.model, worlds.of_corpus(self.data))
         return config
+
+    def spec(self, row: Row) -> Spec:
+        """Returns what the row's seeds are trained with."""
+        before = self._initial(row)
+        return Spec(
+            config=self.configuration(row),
+            world=worlds.of_corpus(self.data),
+            corpus=self.data.resolve(),
+            programs=tuple(path.resolve() for path in self.taught_by(row)),
+            initial=None if before is None else str(self.own(before).resolve()),
+            preset=row.preset,
+        )
 
     def taught_by(self, row: Row) -> Sequence[Path]:
         """Returns the files of programs that teach the row; raises MissingRequirement if it needs some."""
@@ -94,11 +101,17 @@ class Reproduction:
 
     def command(self, row: Row) -> str:
         """Writes the command that trains the row: as it was started, or else as it would be started now."""
-        preset, config, count, programs = row.preset, None, row.seeds, self.programs if row.programs else ()
+        preset, count, programs = row.preset, row.seeds, self.programs if row.programs else ()
         if seeds.is_folder_of_seeds(self.own(row)):
             record = seeds.read(self.own(row))
-            preset, config, count, programs = record.preset, record.config, len(record.seeds), record.programs
-        config = config or self.configuration(row)
+            preset, config, count, programs = (
+                record.spec.preset,
+                record.spec.config,
+                len(record.seeds),
+                record.spec.programs,
+            )
+        else:
+            config = self.configuration(row)
         before = self._initial(row)
         options = ["--seeds", str(count), *(["--init", before.folder] if before else [])]
         options += [part for path in programs for part in ("--teacher", path.name)]
@@ -130,7 +143,7 @@ class Reproduction:
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is not a folder", where=self.folder, allowed="name another with --out")
         for split in ("train", "dev"):
-            nlvr.split_file(self.data, split)
+            split_file(self.data, split)
         self._check_changes()
         check_files(self.programs)
         for row in rows:
@@ -145,7 +158,9 @@ class Reproduction:
         for row in self.plan.rows:
             own, config = self.own(row), configurations.get(row.name)
             if seeds.is_folder_of_seeds(own):
-                seeds.check_same(own, self.data, config, None if config is None else self.taught_by(row))
+                # Rows that are not trained now may have other settings, but not other data.
+                trained = replace(seeds.read(own).spec, corpus=self.data.resolve())
+                seeds.check_same(own, trained if config is None else self.spec(row))
             elif config is not None:
                 files.check_empty(own, hint="name another folder with --out")
 
@@ -162,49 +177,37 @@ class Reproduction:
 
     # ---------------------------------------------------------------- training and scoring
 
-    def run(self, rows: Sequence[Row], name: str, *, say: Say, command: str) -> bool:
+    def run(self, rows: Sequence[Row], name: str, *, command: str) -> bool:
         """Trains the rows that are not done and writes NAME.md, NAME.json, NAME.html and the figures after each of
         them; returns False if it was interrupted. `command` is what the page says how it was made."""
         _ = self._examples  # a test split that cannot be scored is an error now, not after hours
         is_finished = True
         for row in rows:
             was_done = self.is_done(row)
-            result = self.run_row(row, say)
+            result = self.run_row(row)
             if result is None:
                 is_finished = False
                 break
-            say(f"{row.name}: dev {result.dev}")
+            self.machine.output.say(f"{row.name}: dev {result.dev}")
             if not was_done and row is not rows[-1]:
                 self.write(name, command=command)
         self.write(name, command=command)
         return is_finished
 
-    def run_row(self, row: Row, say: Say) -> Result | None:
+    def run_row(self, row: Row) -> Result | None:
         """Returns the row's result, trained now or earlier; None if it was interrupted."""
-        own, config, accelerator = self.own(row), self.configuration(row), self.accelerator
-        (is_begun,) = any_process(accelerator, accelerator.is_main_process and seeds.is_folder_of_seeds(own))
-        if not is_begun:
-            before = self._initial(row)
-            seeds.start(
-                config,
-                preset=row.preset,
-                data=self.data,
-                folder=own,
-                count=row.seeds,
-                accelerator=accelerator,
-                programs=self.taught_by(row),
-                initial=None if before is None else self.own(before),
-                progress=self.progress,
-            )
-        seeds.check_same(own, self.data, config, self.taught_by(row))
-        on_main_process(accelerator, lambda: seeds.extend(own, row.seeds))
-        if not self.is_done(row) and seeds.train(own, accelerator=accelerator, say=say, progress=self.progress) is None:
-            return None
-        return self._result(row)
+        own, machine = self.own(row), self.machine
+        (is_begun,) = machine.any(machine.is_main and seeds.is_folder_of_seeds(own))
+        if is_begun:
+            seeds.check_same(own, self.spec(row))
+            is_done = self.is_done(row) or seeds.resume(own, count=row.seeds, machine=machine) is not None
+        else:
+            is_done = seeds.start(self.spec(row), own, row.seeds, machine=machine) is not None
+        return self._result(row) if is_done else None
 
     def _result(self, row: Row) -> Result:
         own = self.own(row)
-        scores = {s: seeds.judge(own, s, accelerator=self.accelerator, examples=e) for s, e in self._examples.items()}
+        scores = {s: seeds.judge(own, s, machine=self.machine, examples=e) for s, e in self._examples.items()}
         return Result(row, scores["dev"], scores.get("test"), seeds.supervision(own), self.command(row))
 
     def table(self) -> Table:
@@ -231,19 +234,19 @@ class Reproduction:
         return self._compared[key]
 
     @cached_property
-    def _examples(self) -> dict[str, Sequence[nlvr.Example]]:
+    def _examples(self) -> dict[str, Sequence[Example]]:
         """The labelled examples of each split that rows are judged on."""
-        paths = {"dev": nlvr.split_file(self.data, "dev")}
+        paths = {"dev": split_file(self.data, "dev")}
         if self.plan.final:
             with suppress(InputError):  # the corpus has none
-                paths["test"] = nlvr.split_file(self.data, "test")
-        return {split: labelled(nlvr.read(path), split) for split, path in paths.items()}
+                paths["test"] = split_file(self.data, "test")
+        return {split: labelled(worlds.read(path), split) for split, path in paths.items()}
 
     # ---------------------------------------------------------------- table, figures and page
 
     def write(self, name: str, *, command: str) -> None:
         """Writes NAME.md, NAME.json, NAME.html, and the figures whose models are new."""
-        self.accelerator.wait_for_everyone()  # all processes must find the same rows done
+        self.machine.wait()  # all processes must find the same rows done
         table, undrawn = self.table(), self._draw()
 
         def write_files() -> None:
@@ -254,7 +257,7 @@ class Reproduction:
             files.write_text(self.folder / f"{name}.json", json.dumps(table.to_json(), indent=1) + "\n")
             files.write_text(self.folder / f"{name}.html", text)
 
-        on_main_process(self.accelerator, write_files)
+        self.machine.on_main(write_files)
 
     def figure_files(self) -> list[Path]:
         """Returns the plan's figures that are drawn, as SVG."""
@@ -272,7 +275,7 @@ class Reproduction:
                 continue
             trained = max((self.own(rows[row]) / SUMMARY).stat().st_mtime_ns for row in needed)
             is_old = not target.is_file() or target.stat().st_mtime_ns < trained
-            (is_old,) = any_process(self.accelerator, self.accelerator.is_main_process and is_old)
+            (is_old,) = self.machine.any(self.machine.is_main and is_old)
             if is_old:
                 try:
                     require_matplotlib()
@@ -290,10 +293,10 @@ class Reproduction:
 
         kind, dev, (model, *baseline) = target.stem.partition("-")[0], self._examples["dev"], rows
         count = EXAMPLES[kind]
-        judges = {row: load(folder, device=str(self.accelerator.device)) for row, folder in rows.items()}
+        judges = {row: load(folder, device=str(self.machine.device)) for row, folder in rows.items()}
         every = {}
         for row, judge in judges.items():
-            found = probabilities(judge, dev, self.accelerator)
+            found = probabilities(judge, dev, self.machine.accelerator)
             every[row] = [Judged(each, found[each.identifier]) for each in dev]
 
         def draw() -> None:
@@ -312,7 +315,7 @@ class Reproduction:
             for suffix, content in (made or {"svg": b""}).items():
                 files.write_bytes(target.with_suffix(f".{suffix}"), content)
 
-        on_main_process(self.accelerator, draw)
+        self.machine.on_main(draw)
 
     def _why_absent(self, row: Row) -> str:
         if (reason := self.lacking([row]).get(row.name)) is not None:
@@ -330,12 +333,11 @@ class Reproduction:
                 versions.append(f"{library} {metadata.version(library)}")
             except metadata.PackageNotFoundError:
                 versions.append(f"no {library}")
-        machine = run_record.machine(self.accelerator)
         return [
             ("command", command),
             ("corpus", str(self.data)),
-            ("commit", run_record.commit() or "unknown"),
-            ("machine", f"{machine}; {len(os.sched_getaffinity(0))} cores, {platform.platform()}"),
+            ("commit", commit() or "unknown"),
+            ("machine", f"{self.machine}; {len(os.sched_getaffinity(0))} cores, {platform.platform()}"),
             ("environment", ", ".join([f"veriscene {__version__}", *versions])),
             ("page written", time.strftime("%Y-%m-%d %H:%M:%S %z")),
         ]
@@ -345,7 +347,7 @@ class Reproduction:
         told = []
         for result in table.results:
             own = self.own(result.row)
-            records = [run_record.read_record(own / f"seed{seed}") for seed in seeds.read(own).seeds]
+            records = [Record.read(own / f"seed{seed}") for seed in seeds.read(own).seeds]
             commits = ", ".join(dict.fromkeys(record.commit or "unknown" for record in records))
             machines = ", ".join(dict.fromkeys(record.machine for record in records))
             text = f"{result.command}; commit {commits}; {machines}; first seed started {records[0].started}"

@@ -10,26 +10,26 @@ import json
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import optuna
-from accelerate import Accelerator
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import Trial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
-from veriscene import files, models
+from veriscene import files, models, worlds
 from veriscene.config import Config, changes_between, flat, train_command, written
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import BEST
-from veriscene.models.base import Progress, silent
-from veriscene.training import run
-from veriscene.training.progress import LogLine, clock
-from veriscene.training.settings import with_effect
-from veriscene.training.trainer import LAST
+from veriscene.models.settings import with_effect
+from veriscene.output import clock
+from veriscene.training.distributed import Machine
+from veriscene.training.log import LogLine
+from veriscene.training.spec import Spec
+from veriscene.training.train import LAST, train
 
 # The settings that the paper does not report and that accuracy depends on most.
 DEFAULT_SPACE = (
@@ -88,6 +88,11 @@ class Search:
             changes.append(f"{key}={written(value)}")
         return _configured(self.preset, changes)
 
+    def spec(self, values: Mapping[str, Any]) -> Spec:
+        """Returns what a trial with these values trains."""
+        programs = tuple(path.resolve() for path in self.programs)
+        return Spec(self.config(values), corpus=self.data.resolve(), programs=programs, preset=self.preset)
+
     def command(self, values: Mapping[str, Any]) -> str:
         """Writes the command that trains the same model as a trial with these values."""
         config, options = self.config(values), [part for path in self.programs for part in ("--teacher", str(path))]
@@ -98,8 +103,7 @@ class Search:
     def to_json(self) -> dict[str, Any]:
         """Returns all that must be the same for trials to be comparable."""
         space = {f"--space {key}": repr(self.space[key]) for key in sorted(self.space)}
-        data = run.data_digest(self.data, self.programs)
-        return {"preset": self.preset, "data": data, **flat(self.config({})), **space}
+        return {"preset": self.preset, "digest": self.spec({}).digest(), **flat(self.config({})), **space}
 
 
 def read_space(
@@ -156,7 +160,7 @@ def _distribution(key: str, values: str, preset: str, changes: Sequence[str]) ->
 
 def _configured(preset: str, changes: Sequence[str]) -> Config:
     config = models.load_preset(preset, changes)
-    models.check(config.model)
+    models.check(config.model, worlds.get())
     return config
 
 
@@ -164,28 +168,20 @@ def _is_taught(config: Config, programs: Sequence[Path]) -> bool:
     return bool(programs or config.teacher.statements)
 
 
-def tune(
-    search: Search,
-    *,
-    folder: Path,
-    trials: int,
-    accelerator: Accelerator,
-    say: Callable[[str], None],
-    progress: Progress = silent,
-) -> dict[str, Any]:
+def tune(search: Search, *, folder: Path, trials: int, machine: Machine) -> dict[str, Any]:
     """Continues the study in `folder` until it has `trials` finished trials; returns the content of best.json.
 
     Failed and interrupted trials do not count. Ctrl-C raises KeyboardInterrupt, and the third failure in a row its own
     exception. Raises InputError if the folder holds another search.
     """
-    study, failures = open_study(folder, search), 0
+    study, failures, say = open_study(folder, search), 0, machine.output.say
     started, before = time.monotonic(), len(study.get_trials(states=COUNTED))
     while (finished := len(study.get_trials(states=COUNTED))) < trials:
         trial = study.ask(fixed_distributions=dict(search.space))
         own = folder / f"trial-{trial.number:03}"
         say(f"{own.name}: {search.command(trial.params)}")
         try:
-            how = _train_trial(study, trial, search, own, accelerator, progress)
+            how = _train_trial(study, trial, search, own, machine)
             failures = 0
         except BaseException as error:  # out of memory, a full disk: this trial failed, the search continues
             study.tell(trial, state=TrialState.FAIL)
@@ -237,17 +233,16 @@ def open_study(folder: Path, search: Search) -> optuna.Study:
     return study
 
 
-def _train_trial(
-    study: optuna.Study, trial: Trial, search: Search, folder: Path, accelerator: Accelerator, progress: Progress
-) -> str:
+def _train_trial(study: optuna.Study, trial: Trial, search: Search, folder: Path, machine: Machine) -> str:
     """Trains one run and tells optuna its best dev accuracy; returns the outcome in words. Ctrl-C raises
     KeyboardInterrupt."""
-    config, pruned, last_mark = search.config(trial.params), False, -1
+    spec, pruned, last_mark = search.spec(trial.params), False, -1
+    settings = spec.config.training
 
     def should_prune(line: LogLine) -> bool:
         nonlocal pruned, last_mark
-        limit = 60 * config.training.minutes
-        share = max(line.epoch / config.training.epochs, line.seconds / limit if limit else 0.0)
+        limit = 60 * settings.minutes
+        share = max(line.epoch / settings.epochs, line.seconds / limit if limit else 0.0)
         mark = int(min(1.0, share) * MARKS)
         if last_mark < mark < MARKS:
             last_mark = mark
@@ -257,24 +252,14 @@ def _train_trial(
 
     if search.to_json() != study.user_attrs[SEARCH]:
         raise InputError("the data has changed since the search began", where=search.data)
-    starting = run.start(
-        config,
-        preset=search.preset,
-        data=search.data,
-        folder=folder,
-        accelerator=accelerator,
-        programs=search.programs,
-        progress=progress,
-    )
-    with starting as trainer:
-        outcome = trainer.fit(stop_after=should_prune)
+    outcome = train(spec, folder, stop_after=should_prune, machine=machine)
     if outcome.interrupted or outcome.asked_to_stop:
         raise KeyboardInterrupt
     if pruned:
         study.tell(trial, state=TrialState.PRUNED)
         return "pruned"
-    study.tell(trial, outcome.position.best_accuracy)
-    return f"dev {outcome.position.best_accuracy:.1%}"
+    study.tell(trial, outcome.best_accuracy)
+    return f"dev {outcome.best_accuracy:.1%}"
 
 
 def _keep_best(study: optuna.Study, search: Search, folder: Path) -> dict[str, Any] | None:

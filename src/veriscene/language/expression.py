@@ -163,6 +163,12 @@ class Function:
     name: str = ""  # set by the language, as is `language`
     language: Language | None = field(default=None, repr=False)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Function) and self.name == other.name and self.language == other.language
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __reduce__(self) -> tuple[Callable[..., Function], tuple[Any, ...]]:
         return _function_named, (self.language, self.name)  # Their values cannot be pickled.
 

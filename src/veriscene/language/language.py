@@ -38,7 +38,7 @@ Extend = Callable[[World], Extension]  # a function of a module, so that it can 
 
 
 class Language:
-    """Languages are equal only if they are the same object: `language_of` returns one for each world."""
+    """The language of a world. `language_of` makes it once; two languages of one world are equal."""
 
     def __init__(self, world: World, extend: Extend | None = None) -> None:
         self.world, self.extend = world, extend
@@ -61,6 +61,13 @@ class Language:
         numeric = [attribute for attribute in world.attributes if attribute.kind == "numeric"]
         self.has_decimals, self.has_signs = bool(numeric), any(each.low < 0 for each in numeric)
         self.max_number = max([MAX_COUNT, *(abs(end) for each in numeric for end in (each.low, each.high))])
+
+    def __eq__(self, other: object) -> bool:
+        is_same = isinstance(other, Language) and (self.world, self.extend) == (other.world, other.extend)
+        return self is other or is_same
+
+    def __hash__(self) -> int:
+        return hash(self.world)
 
     def __reduce__(self) -> tuple[Callable[..., Language], tuple[World, Extend | None]]:
         return language_of, (self.world, self.extend)
@@ -91,7 +98,7 @@ class Language:
 
 @lru_cache(maxsize=64)
 def language_of(world: World, extend: Extend | None = None) -> Language:
-    """Returns the language of a world, the same one each time."""
+    """Returns the language of a world. The most recent ones are cached."""
     return Language(world, extend)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from veriscene import config as configuration
-from veriscene.config import Config, ModelConfig
+from veriscene.config import Changes, Config, ModelConfig
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError
@@ -65,8 +66,8 @@ SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corp
 ALWAYS = ("model.name", "training.seed", "data.minimum_count", "data.counting")
 
 
-def load_preset(name: str, changes: Iterable[str] = ()) -> Config:
-    """The preset of that name with `section.key=value` changes applied."""
+def load_preset(name: str | Path, changes: Changes = ()) -> Config:
+    """The preset of that name, or the TOML file at that path, with `section.key` changes applied."""
     return configuration.load_preset(name, changes, _kinds())
 
 
@@ -77,8 +78,8 @@ def read_config(tree: object, *, where: str) -> Config:
 
 def build(config: ModelConfig, *, vocabulary: Vocabulary, world: World) -> Model:
     """A fresh model of the configured kind; InputError if it is absurdly large, before memory is allocated."""
-    check_size(config, vocabulary, world)
-    return _construct(config, vocabulary, world)
+    with _CountedWeights(config):
+        return _construct(config, vocabulary, world)
 
 
 def check(config: ModelConfig, world: World) -> None:
@@ -90,10 +91,30 @@ def check_size(config: ModelConfig, vocabulary: Vocabulary, world: World) -> Mod
     """The model on the meta device, which has shapes but no memory; InputError if it has too many weights."""
     with torch.device("meta"), _NoNormalValues():
         model = _construct(config, vocabulary, world)
-    widths = [f"model.{key}={value}" for key, value in asdict(config).items() if type(value) is int]
-    weights = sum(tensor.numel() for tensor in model.state_dict().values())  # buffers included
-    check_weights(weights, what=config.name, allowed=f"lower {' or '.join(widths) or 'the vocabulary'}")
+    _check_count(sum(tensor.numel() for tensor in model.state_dict().values()), config)  # buffers included
     return model
+
+
+def _check_count(weights: int, config: ModelConfig) -> None:
+    widths = [f"model.{key}={value}" for key, value in asdict(config).items() if type(value) is int]
+    check_weights(weights, what=config.name, allowed=f"lower {' or '.join(widths) or 'the vocabulary'}")
+
+
+class _CountedWeights(TorchFunctionMode):
+    """Raises InputError, before memory is allocated, as soon as a model under construction has too many weights."""
+
+    FACTORIES = (torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn)
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config, self.count = config, 0
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in self.FACTORIES:
+            shape = args[0] if args and not isinstance(args[0], int) else args
+            self.count += math.prod(shape if shape else (kwargs or {}).get("size", ()))
+            _check_count(self.count, self.config)
+        return function(*args, **(kwargs or {}))
 
 
 class _NoNormalValues(TorchFunctionMode):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
@@ -17,18 +17,14 @@ from veriscene.data.encoder import Input
 from veriscene.errors import InputError
 from veriscene.models.layers.coordinates import COORDINATES
 from veriscene.models.layers.pooling import POOLINGS
+from veriscene.output import Progress as Progress
+from veriscene.output import Say as Say
+from veriscene.output import silent as silent
 
 # Ten times the paper's largest model. A training step of BiATT-Pointer at that size and batch 256 takes 12 GB; a typing
 # error asks for a hundred times as much, and a process that uses up all memory is killed without a message.
 MOST_WEIGHTS = 100_000_000
 INFERENCE_BATCH = 256
-
-Say = Callable[[str], None]
-Progress = Callable[[int, int], None]  # done, total
-
-
-def silent(*_: object) -> None:
-    """Tells the user nothing."""
 
 
 class Order(Enum):
@@ -60,7 +56,7 @@ class RecurrentConfig(ModelConfig):
     hidden: int = size(256)
     dropout: float = share(0.3)
     pooling: str = choice("max", POOLINGS)
-    forget_bias: float = number(0.0, -10.0, 10.0)  # initial bias of the LSTMs' forget gates
+    forget_bias: float = number(0.0, -10.0, 10.0)
     coordinates: str = choice("corner", COORDINATES)
 
 
@@ -125,13 +121,13 @@ def _resize(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -
 
 
 def judge_in_batches(
-    model: nn.Module, corpus: Batch, *, size: int = INFERENCE_BATCH, rank: int = 0, world: int = 1
+    model: nn.Module, corpus: Batch, *, size: int = INFERENCE_BATCH, rank: int = 0, processes: int = 1
 ) -> Iterator[tuple[Tensor, Batch, Judgement]]:
-    """Every `world`-th example from `rank` on, each exactly once: (indices into the corpus, batch, judgement).
+    """Every `processes`-th example from `rank` on, each exactly once: (indices into the corpus, batch, judgement).
 
     Statements of similar length share a batch, to save padding.
     """
-    by_length = corpus.statement.lengths.argsort(stable=True)[rank::world]
+    by_length = corpus.statement.lengths.argsort(stable=True)[rank::processes]
     was_training = model.training
     model.eval()
     try:

@@ -22,9 +22,9 @@ class CellReadingConfig(SeeingConfig, ModelConfig):
 
     embedding: int = size(128)
     hidden: int = size(256)
-    filters: int = size(512)
+    filters: int = size(512, "Filters of the convolution on cells.")
     dropout: float = share(0.3)
-    forget_bias: float = number(0.0, -10.0, 10.0)  # initial bias of the LSTMs' forget gates
+    forget_bias: float = number(0.0, -10.0, 10.0)
 
 
 class CellReadingModel(SeeingModel, ABC):

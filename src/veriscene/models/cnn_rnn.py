@@ -27,8 +27,8 @@ class CNNRNNConfig(ModelConfig):
     name: str = "cnn-rnn"
     embedding: int = size(16)
     hidden: int = size(128)
-    channels: int = size(32)
-    picture: int = size(256)  # units of the layer on the convolutions
+    channels: int = size(32, "Channels of the convolutions.")
+    picture: int = size(256, "Units of the layer on the convolutions.")
     mlp: int = size(128)
     dropout: float = share(0.0)
 

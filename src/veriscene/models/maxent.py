@@ -20,7 +20,7 @@ from veriscene.world.schema import World
 @dataclass(frozen=True)
 class MaxEntConfig(ModelConfig):
     name: str = "maxent"
-    penalty: float = number(20.0, 1e-6, 1e6)  # weights w, the bias among them, cost penalty / 2 |w|²
+    penalty: float = number(20.0, 1e-6, 1e6, "Weights w, the bias among them, cost penalty / 2 |w|².")
 
 
 class MaxEnt(Model):

@@ -35,11 +35,11 @@ COUNTED = 3  # maps: what a COUNT is about, what it leaves of its second map, an
 class NMNConfig(SeeingConfig, ModelConfig):
     name: str = "nmn"
     embedding: int = size(32)
-    cell: int = size(24)
-    heads: int = number(8, 1, 1024)  # maps of each step
-    spread: float = number(0.5, 0.0, 10.0)  # standard deviation of the initial queries
+    cell: int = size(24, "Width of the vector of a cell.")
+    heads: int = number(8, 1, 1024, "Maps of each step.")
+    spread: float = number(0.5, 0.0, 10.0, "Standard deviation of the initial queries.")
     hidden: int = size(96)
-    verdict: int = size(32)
+    verdict: int = size(32, "Width of what is known before the verdict.")
     dropout: float = share(0.0)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from veriscene.config import choice, number, share, size
+from veriscene.config import choice, flag, number, share, size
 from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import Input
 from veriscene.data.items import Items
@@ -49,12 +49,12 @@ class SpatialConfig(RecurrentConfig):
     pooling: str = choice("joint", POOLINGS)
     forget_bias: float = number(1.0, -10.0, 10.0)
     coordinates: str = choice("contact", COORDINATES)
-    letters: bool = True  # whether a word's letters add to its vector
-    walls: bool = True  # whether items have features of the walls that they touch
-    neighbours: bool = True  # whether items know what touches them, is above them, ...
-    counts: bool = True  # whether items know how many of each look their box and the scene have
-    relations: str = choice("scene", RELATIONS)
-    layers: int = number(3, 0, 16)  # in which items look at one another and at the statement
+    letters: bool = flag(True, "Whether a word's letters add to its vector.")
+    walls: bool = flag(True, "Whether items have features of the walls that they touch.")
+    neighbours: bool = flag(True, "Whether items know what touches them, what is above them, and so on.")
+    counts: bool = flag(True, "Whether items know how many of each look their box and the scene have.")
+    relations: str = choice("scene", RELATIONS, "Whether items look at no others, at those of their box, or at all.")
+    layers: int = number(3, 0, 16, "Layers in which items look at one another and at the statement.")
 
 
 class Spatial(Model):

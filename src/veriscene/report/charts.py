@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import sqrt
 
 from veriscene.metrics.calibration import Bin
-from veriscene.training.progress import LogLine
+from veriscene.training.log import LogLine
 
 
 def learning_curve(log: Sequence[LogLine], majority: float) -> str:

@@ -15,7 +15,7 @@ from veriscene.metrics.calibration import BINS, expected_calibration_error, reli
 from veriscene.metrics.comparison import difference, mcnemar
 from veriscene.metrics.judged import Fault, Judged, Programs, WrongStatement, wrong_statements
 from veriscene.report import charts
-from veriscene.training.progress import LogLine
+from veriscene.training.log import LogLine
 from veriscene.world.drawing import svg
 from veriscene.world.examples import Example
 

@@ -19,9 +19,8 @@ from veriscene.language.program import read_programs
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.judged import Judged, by_sentence, first_per_statement, mistakes, typical
 from veriscene.report.page import ReportedRun, majority, page
-from veriscene.training import run as runs
-from veriscene.training.progress import read_log
-from veriscene.training.run_record import read_record
+from veriscene.training.log import read_log
+from veriscene.training.spec import Record, scored_split
 from veriscene.world.examples import Example
 
 REPORT, COMPARISON = "report.html", "comparison.html"
@@ -57,7 +56,7 @@ def report_run(
     target = out or folders[0] / (REPORT if against is None else COMPARISON)
     if target.is_file() and not _is_page(target):
         raise InputError("exists, and is no report", where=target, allowed="name another file with --out")
-    splits = [runs.scored_split(folder) for folder in folders]
+    splits = [scored_split(folder) for folder in folders]
     world = worlds.of_corpus(splits[0][1])
     meanings = None if programs is None else by_sentence(read_programs(programs, worlds.language(world)))
     examples = worlds.read(splits[0][1], world)
@@ -82,7 +81,7 @@ def _is_page(file: Path) -> bool:
 
 def _reported(run: Path, name: str, examples: list[Example], accelerator: Accelerator) -> ReportedRun:
     checkpoint = checkpoints.load(run, device=accelerator.device)
-    record, settings, judge = read_record(run), flat(checkpoint.config), TorchJudge(checkpoint)
+    record, settings, judge = Record.read(run), flat(checkpoint.config), TorchJudge(checkpoint)
     probability = probabilities(judge, examples, accelerator)
     every = [Judged(example, probability[example.identifier]) for example in examples]
     worst = first_per_statement(mistakes(every), lambda each: each.example.statement)[:SHOWN]
@@ -90,9 +89,9 @@ def _reported(run: Path, name: str, examples: list[Example], accelerator: Accele
     wrong, right = (judged(judge, [each.example for each in some]) for some in (worst, typical(every, SHOWN)))
     facts = [
         ("model", checkpoint.config.model.name),
-        ("preset", record.preset),
+        ("preset", record.spec.preset),
         ("supervision", record.supervision),
-        ("seed", str(record.config.training.seed)),
+        ("seed", str(record.spec.config.training.seed)),
         ("command", record.command),
         ("commit", record.commit or "unknown"),
         ("started", record.started),

@@ -114,7 +114,7 @@ class Service:
 
         def search() -> dict[str, Any]:
             with _locating(record):
-                question = self._read(record)
+                question = self._read(judge, record)
                 return explain(judge, question, most_judgements=self.limits.judgements, progress=check).to_json()
 
         try:
@@ -181,10 +181,10 @@ class Service:
     def _question(self, judge: Judge, record: object) -> Question:
         """Returns the question in the form that the judge reads."""
         with _locating(record):
-            return judge.prepare(self._read(record))
+            return judge.prepare(self._read(judge, record))
 
-    def _read(self, record: object) -> Question:
-        question = Question.from_json(record)
+    def _read(self, judge: Judge, record: object) -> Question:
+        question = Question.from_json(record, judge.world)
         if len(question.statement) > self.limits.letters:
             raise InputError("is too long", where="statement", allowed=f"at most {self.limits.letters} letters")
         return question

@@ -1,8 +1,14 @@
-"""What several processes do together. With a single process, nothing is communicated."""
+"""The device, the processes and the output of a command, in one handle.
+
+With a single process nothing is communicated.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import platform
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -10,66 +16,110 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list, gather_object
 from torch import Tensor
 
+from veriscene import files
 from veriscene.errors import InputError, message
+from veriscene.output import Output
 
 T = TypeVar("T")
 
 
-def make_accelerator() -> Accelerator:
-    """The device and processes that this program was started on."""
-    # Several processes without a GPU are only recognised if the CPU is requested explicitly.
-    return Accelerator(cpu=not torch.cuda.is_available())
+class Machine:
+    """What a command runs on, and whom it tells. Every process has one; only the main process's output is shown."""
 
+    def __init__(self, output: Output | None = None, accelerator: Accelerator | None = None) -> None:
+        """Takes the device and processes that this program was started on, unless an `accelerator` is given."""
+        # Several processes without a GPU are only recognised if the CPU is requested explicitly.
+        self.accelerator = accelerator or Accelerator(cpu=not torch.cuda.is_available())
+        self.device: torch.device = self.accelerator.device
+        self.rank, self.processes = int(self.accelerator.process_index), int(self.accelerator.num_processes)
+        self.is_main: bool = self.accelerator.is_main_process
+        self.output = output if output is not None and self.is_main else Output()
 
-def on_main_process(accelerator: Accelerator, work: Callable[[], T]) -> T | None:
-    """Runs `work` on rank 0 while the others wait and get None. Errors on rank 0 are raised on every rank."""
-    result, failure = None, ""
-    if accelerator.is_main_process:
-        try:
-            result = work()
-        except (InputError, OSError) as error:
-            if accelerator.num_processes == 1:
-                raise
-            failure = message(error)
-    if accelerator.num_processes > 1:
-        shared = [failure]
-        broadcast_object_list(shared)
-        if shared[0]:
-            raise InputError(shared[0])
-    return result
+    @property
+    def has_gpu(self) -> bool:
+        return self.device.type == "cuda"
 
+    def __str__(self) -> str:
+        device = torch.cuda.get_device_name() if self.has_gpu else platform.machine()
+        processes = f"{self.processes} process{'es' if self.processes > 1 else ''}"
+        return f"{device}, {processes}, torch {torch.__version__}, Python {platform.python_version()}"
 
-def from_main_process(accelerator: Accelerator, value: str) -> str:
-    """The value of rank 0, on every rank."""
-    shared = [value]
-    if accelerator.num_processes > 1:
-        broadcast_object_list(shared)
-    return shared[0]
+    # ------------------------------------------------------------ one process acts, the others wait
 
+    def on_main(self, work: Callable[[], T]) -> T | None:
+        """Runs `work` on rank 0 while the others wait and get None. Errors on rank 0 are raised on every rank."""
+        result, failure = None, ""
+        if self.is_main:
+            try:
+                result = work()
+            except (InputError, OSError) as error:
+                if self.processes == 1:
+                    raise
+                failure = message(error)
+        if failure := self.from_main(failure):
+            raise InputError(failure)
+        return result
 
-def any_process(accelerator: Accelerator, *flags: bool) -> tuple[bool, ...]:
-    """Which flags any process has set: all must leave a loop at the same step."""
-    if accelerator.num_processes == 1:
-        return flags
-    votes = torch.tensor([float(flag) for flag in flags], device=accelerator.device)
-    return tuple(count > 0 for count in accelerator.reduce(votes).tolist())  # waits for the device once
+    def from_main(self, value: str) -> str:
+        """Returns rank 0's value on every rank."""
+        shared = [value]
+        if self.processes > 1:
+            broadcast_object_list(shared)
+        return shared[0]
 
+    def main_first(self) -> AbstractContextManager[None]:
+        """Inside, the main process goes first, and the others follow when it has left."""
+        context: AbstractContextManager[None] = self.accelerator.main_process_first()
+        return context
 
-def summed(accelerator: Accelerator, value: float) -> float:
-    """The sum over processes."""
-    if accelerator.num_processes == 1:
-        return value
-    return float(accelerator.reduce(torch.tensor(value, dtype=torch.float64, device=accelerator.device)))
+    def wait(self) -> None:
+        """Waits until every process is here."""
+        self.accelerator.wait_for_everyone()
+
+    # ------------------------------------------------------------ all processes exchange something
+
+    def any(self, *flags: bool) -> tuple[bool, ...]:
+        """Which flags any process has set: all must leave a loop at the same step."""
+        if self.processes == 1:
+            return flags
+        votes = torch.tensor([float(flag) for flag in flags], device=self.device)
+        return tuple(count > 0 for count in self.accelerator.reduce(votes).tolist())  # waits for the device once
+
+    def sum(self, value: float) -> float:
+        """The sum over processes."""
+        if self.processes == 1:
+            return value
+        return float(self.accelerator.reduce(torch.tensor(value, dtype=torch.float64, device=self.device)))
+
+    def gather(self, values: list[T]) -> list[T]:
+        """The lists of all processes, joined in the order of their ranks."""
+        return gathered(self.accelerator, values)
+
+    def broadcast(self, tensors: Iterable[Tensor]) -> None:
+        """Gives the tensors of every process rank 0's values, in place."""
+        if self.processes > 1:
+            for tensor in tensors:
+                torch.distributed.broadcast(tensor, src=0)
+
+    # ------------------------------------------------------------ folders
+
+    @contextmanager
+    def locked(self, folder: Path) -> Iterator[None]:
+        """Keeps the folder locked by rank 0 on behalf of all processes."""
+        with ExitStack() as lock:
+            self.on_main(lambda: lock.enter_context(files.locked(folder)))
+            yield
+
+    @contextmanager
+    def created(self, folder: Path, *, fill: Collection[str], hint: str) -> Iterator[None]:
+        """A new folder, locked by rank 0. On failure the names in `fill` are removed, unless there is more."""
+        with ExitStack() as stack:
+            new = files.created(folder, fill=fill, hint=hint)
+            self.on_main(lambda: stack.enter_context(new))
+            yield
 
 
 def gathered(accelerator: Accelerator, values: list[T]) -> list[T]:
     """The lists of all processes, joined in the order of their ranks."""
     joined: list[T] = gather_object(values) if accelerator.num_processes > 1 else values
     return joined
-
-
-def broadcast(accelerator: Accelerator, tensors: Iterable[Tensor]) -> None:
-    """Gives the tensors of every process rank 0's values, in place."""
-    if accelerator.num_processes > 1:
-        for tensor in tensors:
-            torch.distributed.broadcast(tensor, src=0)

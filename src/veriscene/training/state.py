@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import torch
-from accelerate import Accelerator
 from torch import Tensor
 
 from veriscene.config import TrainingConfig
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
-from veriscene.training.distributed import gathered, on_main_process
+from veriscene.training.distributed import Machine
 from veriscene.training.optimization import EMA, make_optimizer
 
 STATE = "trainer.pt"
@@ -23,7 +22,7 @@ STATE = "trainer.pt"
 
 @dataclass(frozen=True)
 class Position:
-    """The progress of a run."""
+    """How far a run is."""
 
     step: int = 0
     best_accuracy: float = -1.0
@@ -39,29 +38,30 @@ class Position:
 class TrainingState:
     """What changes in training: weights, their average, the optimizer's moments, random generators, the position."""
 
-    def __init__(self, checkpoint: Checkpoint, settings: TrainingConfig, accelerator: Accelerator, data: int) -> None:
+    def __init__(self, checkpoint: Checkpoint, settings: TrainingConfig, machine: Machine, data: int) -> None:
         """`data`: the fingerprint of what is trained on."""
-        self.checkpoint, self.accelerator, self.data = checkpoint, accelerator, data
-        self.captured = accelerator.device.type == "cuda"
+        self.checkpoint, self.machine, self.data = checkpoint, machine, data
+        self.captured = machine.has_gpu
         self.optimizer = make_optimizer(checkpoint.model, settings, captured=self.captured)
         self.ema = EMA(checkpoint.model, decay=settings.ema) if settings.ema else None
         self.position = Position()
 
     def save(self, folder: Path) -> None:
-        cuda = torch.cuda.get_rng_state(self.accelerator.device) if self.captured else None
+        """Writes the folder completely or not at all."""
+        cuda = torch.cuda.get_rng_state(self.machine.device) if self.captured else None
         mine = {"cpu": torch.get_rng_state(), "cuda": cuda, "loss_sum": self.position.loss_sum}
         state = {
             "data": self.data,
             "position": asdict(self.position),
             "moments": self.optimizer.state_dict()["state"],  # its settings are the configuration's
             "ema": self.ema.weights if self.ema else [],
-            "processes": gathered(self.accelerator, [mine]),
+            "processes": self.machine.gather([mine]),
         }
 
         def add_state(partial: Path) -> None:
             torch.save(state, partial / STATE)
 
-        on_main_process(self.accelerator, lambda: checkpoints.save(folder, self.checkpoint, also=add_state))
+        self.machine.on_main(lambda: checkpoints.save(folder, self.checkpoint, also=add_state))
 
     def restore(self, folder: Path, *, total_steps: int) -> None:
         """Raises InputError, and changes nothing that matters, if the saved state is damaged or of another run."""
@@ -75,11 +75,11 @@ class TrainingState:
         if data != self.data or saved.encoder != self.checkpoint.encoder:
             allowed = "resume with the corpus and the programs it was started on"
             raise InputError("its data has changed since", where=folder.parent, allowed=allowed)
-        if not isinstance(processes, list) or len(processes) != self.accelerator.num_processes:
+        if not isinstance(processes, list) or len(processes) != self.machine.processes:
             count = len(processes) if isinstance(processes, list) else "another number of"
             raise InputError(f"was trained by {count} processes; resume with as many", where=folder.parent)
         try:
-            mine = processes[self.accelerator.process_index]
+            mine = processes[self.machine.rank]
             position = replace(position, loss_sum=mine["loss_sum"])
             _check_position(position, total_steps)
             _check_moments(moments, self.optimizer, position.step)
@@ -89,7 +89,7 @@ class TrainingState:
             _copy_checked(ema, self.ema.weights if self.ema else [])
             torch.set_rng_state(mine["cpu"])
             if self.captured and mine["cuda"] is not None:
-                torch.cuda.set_rng_state(mine["cuda"], self.accelerator.device)
+                torch.cuda.set_rng_state(mine["cuda"], self.machine.device)
         except (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, AttributeError) as error:
             what = f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
             raise InputError(f"{what}; it cannot be resumed", where=path) from None

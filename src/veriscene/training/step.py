@@ -134,7 +134,7 @@ class CapturedStep(Step):
         for group in self.optimizer.param_groups:
             group["lr"].fill_(learning_rate * group.get("rate", 1.0))
         if shape not in self.graphs:
-            self.graphs[shape] = self._capture(*shape)
+            self.graphs[shape] = self.capture(*shape)
         (first, *rest), loss = self.graphs[shape]
         first.replay()
         if self.gradients is not None:
@@ -166,7 +166,9 @@ class CapturedStep(Step):
     def _forward_backward(self, words: int, items: int) -> Tensor:
         return self._backward(self.corpus.select(self.numbers, words=words, items=items), self.share)
 
-    def _capture(self, words: int, items: int) -> tuple[list[torch.cuda.CUDAGraph], Tensor]:
+    def capture(self, words: int, items: int) -> tuple[list[torch.cuda.CUDAGraph], Tensor]:
+        """The graphs of a step of this shape, and where they leave the loss. Weights, moments and random numbers stay
+        as they are."""
         with self._unchanged():
             side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
             side.wait_stream(torch.cuda.current_stream())

@@ -22,7 +22,7 @@ def random_scene(world: World, rng: random.Random) -> Scene:
 def _random_box(world: World, rng: random.Random) -> Box:
     wanted, items = rng.randint(*world.items), list[Item]()
     for _ in range(wanted):
-        item = _place(world, rng, _random_item(world, rng), items)
+        item = _place(world, rng, random_item(world, rng), items)
         if item is None:
             break
         items.append(item)
@@ -39,7 +39,7 @@ def random_edit(world: World, scene: Scene, rng: random.Random) -> Scene:
     slot = rng.randint(0, len(items)) if kind == "add" else rng.randrange(len(items)) if items else 0
     item = items.pop(slot) if items and kind != "add" else None
     if kind == "add":
-        item = _place(world, rng, _random_item(world, rng), items)
+        item = _place(world, rng, random_item(world, rng), items)
     elif kind == "move" and item is not None:
         item = _place(world, rng, item, items)
     elif kind == "change" and item is not None and world.attributes:
@@ -54,13 +54,7 @@ def random_edit(world: World, scene: Scene, rng: random.Random) -> Scene:
 
 
 def random_item(world: World, rng: random.Random) -> Item:
-    """Returns an item with random values at a random place."""
-    item = _place(world, rng, _random_item(world, rng), ())
-    assert item is not None  # every place is free
-    return item
-
-
-def _random_item(world: World, rng: random.Random) -> Item:
+    """Returns an item with random values, in the upper left corner."""
     values: dict[str, Any] = {attribute.name: _value(attribute, rng) for attribute in world.attributes}
     extent = {}
     if world.has_free_extents:

@@ -31,7 +31,7 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import ITEM, STATE, SceneArrays
 from veriscene.language.program import Program
-from veriscene.models.base import Progress, silent
+from veriscene.output import Progress, silent
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example
 from veriscene.world.schema import World

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from veriscene.config import choice, number
+from veriscene.config import choice, flag, number
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Input
 from veriscene.models.base import Model, Order, Progress, Say, silent
@@ -24,13 +24,13 @@ SAMPLE = 32  # examples from which the statistics of feature maps are taken
 class SeeingConfig:
     """Settings of every model that sees; mixed into those of the model."""
 
-    backbone: str = choice("convolutions", BACKBONES)
-    end_to_end: bool = False  # whether a pretrained backbone is trained too; else it is frozen, as in the paper
-    backbone_rate: float = number(0.1, 0.0, 10.0)  # learning rate of a pretrained backbone, relative to the rest
-    # Likewise of the layer on the map's channels, and of convolutions on cells: their units add up thousands of
+    backbone: str = choice("convolutions", BACKBONES, "What makes feature maps of pictures.")
+    end_to_end: bool = flag(False, "Whether a pretrained backbone is trained too; else it is frozen, as in the paper.")
+    backbone_rate: float = number(0.1, 0.0, 10.0, "Learning rate of a pretrained backbone, relative to the rest.")
+    # Units of the layer on the map's channels, and of convolutions on cells, add up thousands of
     # inputs, so that a step of Adam, which moves every weight by about the learning rate, takes them far.
-    map_rate: float = number(0.1, 0.0001, 10.0)
-    cell_rate: float = number(0.3, 0.0001, 10.0)
+    map_rate: float = number(0.1, 0.0001, 10.0, "Learning rate of the layer on the map's channels, relatively.")
+    cell_rate: float = number(0.3, 0.0001, 10.0, "Learning rate of convolutions on cells, relatively.")
 
 
 class SeeingModel(Model, ABC):

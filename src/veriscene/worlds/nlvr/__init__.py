@@ -6,14 +6,14 @@ These functions are the abilities that worlds.ability finds. They import what th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from veriscene.worlds.nlvr.looks import WORLD as WORLD
 
 if TYPE_CHECKING:
+    import random
     from pathlib import Path
-    from random import Random
 
     import numpy as np
 
@@ -57,21 +57,21 @@ def read_picture(path: Any) -> Pixels:
 
 def decode(pixels: Pixels) -> Scene:
     """Returns the scene whose picture this is; raises InputError unless every pixel is that of a rendered scene."""
-    from veriscene.worlds.nlvr import decode as decoding
+    from veriscene.worlds.nlvr import decoder
 
-    return decoding.scene(pixels)
+    return decoder.scene(pixels)
 
 
 def check_picture(pixels: Pixels) -> None:
     """Raises InputError unless a picture has the size of the corpus's."""
-    from veriscene.worlds.nlvr import decode as decoding
+    from veriscene.worlds.nlvr import decoder
 
-    decoding.check_size(pixels)
+    decoder.check_size(pixels)
 
 
 def layout(words: Sequence[str]) -> Any:
     """Returns the module layout of a statement, for neural module networks."""
-    from veriscene.worlds.nlvr.layout import layout as steps
+    from veriscene.worlds.nlvr.layout_rules import layout as steps
 
     return steps(words)
 
@@ -111,7 +111,7 @@ def picture_from_file(path: Path) -> Pixels:
     return picture.of_any_size(path)
 
 
-def draw_statement(rng: Random, level: str) -> Statement:
+def draw_statement(rng: random.Random, level: str) -> Statement:
     """Returns a random statement of the grammar, with its program and the kind of scene that it is about."""
     from veriscene.worlds.nlvr import grammar
 
@@ -139,7 +139,7 @@ def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
     return scene_editing.edit_scenes(rng, scenes)
 
 
-def draw_example(rng: Random, kind: str | None = None) -> tuple[str, Scene, bool]:
+def draw_example(rng: random.Random, kind: str | None = None) -> tuple[str, Scene, bool]:
     """Returns a random statement with a scene, and whether it is true of the scene; `kind` is tower or scatter."""
     import numpy as np
 
@@ -165,3 +165,10 @@ def decode_file(path: Path) -> Scene:
     from veriscene.worlds.nlvr.pictures import decode_file as decoded
 
     return decoded(path)
+
+
+def make_corpus(folder: Path, statements: int, *, seed: int, level: str, progress: Callable[[int, int], None]) -> None:
+    """Writes a synthetic corpus, drawn from the grammar, to a folder."""
+    from veriscene.worlds.nlvr import synthetic
+
+    synthetic.write(folder, synthetic.build(statements, seed=seed, level=level, progress=progress))

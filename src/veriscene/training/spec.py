@@ -1,0 +1,216 @@
+"""What is trained, on what, and from what: a `Spec`. `spec.json` is its record in the folder of a run or of seeds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from veriscene import __version__, files, models, worlds
+from veriscene.config import Changes, Config
+from veriscene.errors import InputError
+from veriscene.judge.checkpoint import BEST
+from veriscene.models.settings import check_changes
+from veriscene.training.distributed import Machine
+from veriscene.world.corpus import split_file, supervision
+from veriscene.world.schema import World
+from veriscene.world.world_file import to_tree, world_of
+
+SPEC = "spec.json"
+FORMAT = 3
+CORPUS = "corpus"  # in a run's folder, where none was given
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Everything that determines what a run becomes, on a given machine."""
+
+    config: Config
+    world: World = field(default_factory=worlds.get)  # of the corpus
+    corpus: Path | None = None  # a folder with train and dev; None: a synthetic one is made in the run's folder
+    programs: tuple[Path, ...] = ()  # files from which a teacher makes examples
+    initial: str | None = None  # the model whose vocabulary and weights it starts from: a folder or a name
+    preset: str = field(default="", compare=False)  # the preset or file that the configuration was read from
+
+    @classmethod
+    def of(
+        cls,
+        preset: str | Path,
+        *,
+        data: str | Path | None = None,
+        changes: Changes = (),
+        programs: Sequence[str | Path] = (),
+        initial: str | Path | None = None,
+        world: str | Path | World | None = None,
+    ) -> Spec:
+        """A preset, or a TOML file, with changes; raises InputError for a change that would be ignored.
+
+        Paths are made absolute, so that a run can be resumed from anywhere.
+        """
+        changes = changes if hasattr(changes, "items") else list(changes)
+        config = models.load_preset(preset, changes)
+        taught = bool(programs or config.teacher.statements)
+        check_changes(changes, config.model, corpus_given=data is not None, taught=taught)
+        return cls(
+            config=config,
+            world=worlds.of_corpus(data) if world is None and data is not None else worlds.get(world),
+            corpus=None if data is None else Path(data).resolve(),
+            programs=tuple(Path(path).resolve() for path in programs),
+            initial=_absolute(initial),
+            preset=str(preset),
+        )
+
+    @property
+    def is_taught(self) -> bool:
+        """Whether a teacher makes the examples."""
+        return bool(self.programs or self.config.teacher.statements)
+
+    def for_seed(self, seed: int) -> Spec:
+        """The same with another seed; from a folder of seeds it starts with the model of the same seed."""
+        own = Path(self.initial, f"seed{seed}") if self.initial else None
+        config = replace(self.config, training=replace(self.config.training, seed=seed))
+        return replace(self, config=config, initial=str(own) if own and own.is_dir() else self.initial)
+
+    def digest(self) -> str:
+        """Changes with any setting, with what a run starts from, and with the files that it reads, except pictures."""
+        splits = [] if self.corpus is None else [split_file(self.corpus, split) for split in ("train", "dev")]
+        settings = json.dumps([self.config.to_json(), to_tree(self.world), self.initial], sort_keys=True)
+        return hashlib.sha256((settings + files.digest([*splits, *self.programs])).encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """As `from_json` reads it."""
+        return {
+            "preset": self.preset,
+            "config": self.config.to_json(),
+            "world": to_tree(self.world),
+            "corpus": self.corpus and str(self.corpus),
+            "programs": [str(path) for path in self.programs],
+            "initial": self.initial,
+        }
+
+    @classmethod
+    def from_json(cls, tree: dict[str, Any], *, where: str) -> Spec:
+        """What `to_json` wrote; raises an error of almost any class if the tree is damaged."""
+        return cls(
+            config=models.read_config(tree["config"], where=where),
+            world=world_of(tree["world"], where=where),
+            corpus=None if tree["corpus"] is None else Path(tree["corpus"]),
+            programs=tuple(map(Path, tree["programs"])),
+            initial=tree["initial"],
+            preset=str(tree["preset"]),
+        )
+
+
+@dataclass(frozen=True)
+class Record:
+    """What spec.json says: the spec, and the facts about how it was started."""
+
+    spec: Spec
+    digest: str  # of the spec, when it was started
+    seeds: tuple[int, ...]  # of a folder of seeds; empty for a run
+    supervision: str  # labels | synthetic | programs; empty for a folder of seeds
+    command: str
+    commit: str | None
+    started: str
+    machine: str
+    veriscene: str
+
+    @classmethod
+    def new(cls, spec: Spec, machine: Machine, *, supervision: str = "", seeds: Sequence[int] = ()) -> Record:
+        """The record of what starts now."""
+        return cls(
+            spec=spec,
+            digest=spec.digest(),
+            seeds=tuple(seeds),
+            supervision=supervision,
+            command=shlex.join(["veriscene", *sys.argv[1:]]),
+            commit=commit(),
+            started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            machine=str(machine),
+            veriscene=__version__,
+        )
+
+    @classmethod
+    def read(cls, folder: Path) -> Record:
+        """The record in a folder; raises InputError if it is not a run, or one of another version."""
+        path = folder / SPEC
+        if not path.is_file():
+            raise InputError(f"not a run of `veriscene train`, {SPEC} is missing", where=folder)
+        try:
+            tree: dict[str, Any] = json.loads(files.read_text(path))
+            if tree.pop("format") != FORMAT:
+                raise InputError("started by another version of veriscene", where=path, allowed="start a new run")
+            spec = Spec.from_json(tree.pop("spec"), where=str(path))
+            return cls(spec=spec, seeds=tuple(map(int, tree.pop("seeds"))), **tree)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise InputError("damaged", where=path, allowed="start a new run") from None
+
+    def write(self, folder: Path) -> None:
+        """Replaces the folder's record."""
+        tree = {"format": FORMAT, **vars(self), "spec": self.spec.to_json()}
+        files.write_text(folder / SPEC, json.dumps(tree, indent=1) + "\n")
+
+    def check_unchanged(self, folder: Path) -> None:
+        """Raises InputError if what is trained from now on would see other examples than what was trained before."""
+        if self.digest != self.spec.digest():
+            data = "corpus and the programs" if self.spec.programs else "corpus"
+            allowed = f"continue with the {data} it was started on"
+            raise InputError("its data has changed since", where=folder, allowed=allowed)
+
+
+def corpus_of(folder: Path) -> Path:
+    """The corpus folder that a run is trained on."""
+    return Record.read(folder).spec.corpus or folder / CORPUS
+
+
+def scored_split(folder: Path) -> tuple[str, Path]:
+    """The split on which a run may be shown, and its file: test for a synthetic corpus, dev for a real one.
+
+    The test split of a real corpus is for final figures only.
+    """
+    corpus = corpus_of(folder)
+    split = "test" if supervision(corpus) == "synthetic" else "dev"
+    return split, split_file(corpus, split)
+
+
+def resume_command(folder: Path) -> str:
+    """What to type to continue, whatever characters the folder's name contains."""
+    return f"veriscene train --resume {shlex.quote(str(folder))}"
+
+
+def new_folder_hint(folder: Path) -> str:
+    """What a user can do if a folder for a new run already exists."""
+    is_ours = any((folder / name).exists() for name in (SPEC, BEST))
+    return f"{f'continue with: {resume_command(folder)}; or ' if is_ours else ''}name another folder with --out"
+
+
+def fresh_folder(preset: str, what: str) -> Path:
+    """A folder below runs/ that does not exist yet."""
+    return Path("runs") / f"{Path(preset).stem}-{what}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def commit() -> str | None:
+    """The commit of the repository that this package runs from; None where it was installed from elsewhere."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return None
+    call = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=7"]
+    try:
+        described = subprocess.run(call, capture_output=True, text=True, check=True, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip() or None
+
+
+def _absolute(model: str | Path | None) -> str | None:
+    """A model's folder as an absolute path; names stay names."""
+    if not model:
+        return None
+    return str(Path(model).resolve()) if Path(model).is_dir() else str(model)

@@ -1,0 +1,516 @@
+"""The one way to train: build, then for each epoch step, score and save. Exact to resume, in one process or many.
+
+A run is a folder: spec.json (how it was started), corpus/ (where none was given), best/, last/, log.jsonl.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from veriscene import files, models, worlds
+from veriscene.config import Config
+from veriscene.data.batch import Batch, required
+from veriscene.data.source import CorpusSource, Source
+from veriscene.data.teacher.source import TeacherSource
+from veriscene.errors import InputError
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import BEST, METRICS, Checkpoint
+from veriscene.models.base import Model, judge_in_batches
+from veriscene.output import Output, clock
+from veriscene.training.distributed import Machine
+from veriscene.training.interruption import interruptible
+from veriscene.training.log import (
+    LOG,
+    TENSORBOARD,
+    Event,
+    LogLine,
+    OnEvent,
+    Remark,
+    RunLog,
+    Saved,
+    Scored,
+    Step,
+    Waiting,
+    read_log,
+    show,
+)
+from veriscene.training.objective import objective
+from veriscene.training.optimization import learning_rate, tf32
+from veriscene.training.spec import CORPUS, SPEC, Record, Spec, fresh_folder, new_folder_hint
+from veriscene.training.state import Position, TrainingState
+from veriscene.training.step import CapturedStep, PlainStep
+from veriscene.world.corpus import SUPERVISION
+
+if TYPE_CHECKING:
+    from veriscene.judge.judge import Judge
+
+LAST = "last"
+SAVE_SECONDS = 60.0  # between two saves of the last state
+REFRESH_SECONDS = 0.5  # between two reads of the loss, for which the device must be synchronised
+EPOCH_POLL_SECONDS = 0.1  # between two looks at an epoch that is being made
+VOTE_STEPS = 16  # between two votes of several processes on GPUs, which must wait for the device to agree on stopping
+ETA_STEPS = 20  # after which the expected time is announced
+LONG_ON_CPU = 3600.0  # seconds after which the announcement recommends a GPU
+
+StopAfter = Callable[[LogLine], bool]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a run."""
+
+    folder: Path
+    position: Position
+    total_steps: int
+    interrupted: bool = False  # before its end: `train(…, resume=True)` continues it
+    asked_to_stop: bool = False  # perhaps in its last step: nothing more should be trained
+    was_finished: bool = False  # before this call, which has trained nothing
+    remark: str = ""  # what the user should know about the examples
+
+    @property
+    def best_accuracy(self) -> float:
+        """The best accuracy on dev, that of the weights in `best`."""
+        return self.position.best_accuracy
+
+    def judge(self) -> Judge:
+        """The model with its best weights, ready to judge."""
+        from veriscene.judge import load
+
+        return load(self.folder)
+
+
+def train(
+    spec: Spec,
+    folder: Path | None = None,
+    *,
+    on_event: OnEvent | None = None,
+    resume: bool = False,
+    stop_after: StopAfter = lambda line: False,
+    machine: Machine | None = None,
+) -> Result:
+    """Trains to the end, out of patience, to the time limit or to Ctrl-C, and leaves `best` and `last` in the folder.
+
+    `on_event` is called in the main process. `stop_after` sees the log line of each dev score, in every process, and
+    may end the run there. A run that fails before anything was saved leaves no folder, so that it can be repeated.
+    With `resume` an earlier run continues exactly where it stopped; one that is finished stays as it is.
+    """
+    machine = machine or Machine()
+    name = folder or fresh_folder(spec.preset or spec.config.model.name, f"seed{spec.config.training.seed}")
+    folder = Path(machine.from_main(str(name)))
+    with ExitStack() as stack:
+        if resume:
+            stack.enter_context(machine.locked(folder))
+            record = Record.read(folder)
+            if record.spec != spec:
+                raise InputError("was started with other settings", where=folder, allowed="name another folder")
+        else:
+            fill, hint = [SPEC, CORPUS, LOG, TENSORBOARD], new_folder_hint(folder)
+            stack.enter_context(machine.created(folder, fill=fill, hint=hint))
+            record = Record.new(spec, machine)
+            machine.on_main(lambda: record.write(folder))
+        stack.callback(machine.output.finish)
+        corpus = spec.corpus or folder / CORPUS
+        if spec.corpus is None:
+            machine.on_main(lambda: _make_corpus(corpus, spec, machine.output))
+        initial = load_initial(spec)
+        source = stack.enter_context(closing(open_source(spec, corpus, initial, machine.output)))
+        machine.on_main(lambda: replace(record, supervision=source.supervision).write(folder))
+        run = Run(spec.config, folder, source, machine, on_event)
+        if models.MODELS[spec.config.model.name].is_fitted:
+            return _fit_at_once(run, stop_after)
+        state = _build(run, initial)
+        if resume:
+            _restore(run, state)
+        if state.position.finished:
+            return Result(folder, state.position, run.total_steps, was_finished=True)
+        run.emit(Remark(run.description))
+        return _Steps(run, state).train(stop_after)
+
+
+def open_source(
+    spec: Spec, corpus: Path, initial: Checkpoint | None = None, output: Output | None = None
+) -> CorpusSource | TeacherSource:
+    """Where the examples come from: a teacher, if it has statements to teach, otherwise the corpus."""
+    vocabulary = None if initial is None else initial.encoder.vocabulary
+    progress = (output or Output()).progress
+    source: CorpusSource | TeacherSource
+    if spec.is_taught:
+        source = TeacherSource.open(
+            spec.config, corpus, spec.programs, progress, vocabulary=vocabulary, world=spec.world
+        )
+    else:
+        source = CorpusSource.open(spec.config, corpus, progress, vocabulary=vocabulary, world=spec.world)
+    if initial is not None:  # a model that was trained before has the stronger of both supervisions
+        source.supervision = max(source.supervision, initial.metrics["supervision"], key=SUPERVISION.index)
+    return source
+
+
+def load_initial(spec: Spec) -> Checkpoint | None:
+    """The model that a run starts from; raises InputError if such a model cannot start from it."""
+    if spec.initial is None:
+        return None
+    initial, name = checkpoints.load(spec.initial), spec.config.model.name
+    if models.MODELS[name].is_fitted:
+        what = f"{name} finds its weights at once, whatever it starts from"
+        raise InputError(what, allowed="train it without an initial model")
+    if initial.metrics.get("supervision") not in SUPERVISION:
+        allowed = f'the entry "supervision" must be one of {", ".join(SUPERVISION)}'
+        raise InputError("does not say how the model was trained", where=Path(spec.initial, METRICS), allowed=allowed)
+    return initial
+
+
+@dataclass(frozen=True)
+class Run:
+    """What training, scoring and saving have in common."""
+
+    config: Config
+    folder: Path
+    source: Source
+    machine: Machine
+    on_event: OnEvent | None = None
+
+    @property
+    def total_steps(self) -> int:
+        return self.config.training.epochs * self.source.steps_per_epoch
+
+    @property
+    def description(self) -> str:
+        source, words = self.source, self.source.encoder.vocabulary
+        return (
+            f"{self.config.model.name} on {source.examples_per_epoch:,} examples (supervision: {source.supervision}),"
+            f" vocabulary of {len(words):,} words covering {source.coverage:.1%} of the text,"
+            f" device {self.machine.device}, run {self.folder}"
+        )
+
+    def emit(self, event: Event) -> None:
+        """Tells the user and the caller, in the main process."""
+        if self.machine.is_main:
+            show(event, self.machine.output)
+            if self.on_event is not None:
+                self.on_event(event)
+
+    def accuracy(self, model: Model) -> float:
+        """The accuracy on dev. Every example is judged exactly once, by one process or another, so the score does not
+        depend on their number."""
+        right: list[bool] = []
+        machine = self.machine
+        for _, batch, judgement in judge_in_batches(
+            model, self.source.dev, rank=machine.rank, processes=machine.processes
+        ):
+            right.extend(((judgement.logits > 0) == (required(batch.labels) > 0.5)).tolist())
+        everywhere = machine.gather(right)
+        return sum(everywhere) / len(everywhere)
+
+    def save_best(self, checkpoint: Checkpoint, line: LogLine) -> None:
+        """Writes `best`, with the log line as its metrics."""
+        metrics = {**vars(line), "supervision": self.source.supervision}
+        self.machine.on_main(lambda: checkpoints.save(self.folder / BEST, replace(checkpoint, metrics=metrics)))
+
+    @contextmanager
+    def log(self, *, up_to_step: int) -> Iterator[RunLog | None]:
+        """The log, in the main process."""
+        if not self.machine.is_main:
+            yield None
+            return
+        with closing(RunLog(self.folder, up_to_step=up_to_step)) as log:
+            yield log
+
+
+def _make_corpus(folder: Path, spec: Spec, output: Output) -> None:
+    """Makes the synthetic corpus of a run, completely or not at all, unless an earlier call has made it."""
+    make, data = worlds.ability(spec.world, "make_corpus"), spec.config.data
+    if make is None:
+        what = f"the world {spec.world.name} has no grammar from which a corpus could be made"
+        raise InputError(what, allowed="name a corpus with --data")
+    if not folder.exists():
+        with files.replacing(folder) as partial:
+            make(partial, data.statements, seed=data.corpus_seed, level=data.level, progress=output.progress)
+
+
+def _fit_at_once(run: Run, stop_after: StopAfter) -> Result:
+    """Trains a model that finds its optimum without gradient steps. Such a run is completed in one piece or not at
+    all."""
+    if files.present(run.folder / BEST) is not None:
+        return Result(run.folder, Position(finished=True), 1, was_finished=True)
+    run.emit(Remark(run.description))
+    started, source, corpus = time.monotonic(), run.source, run.source.train
+    model = models.build(run.config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world)
+    model.check_requirements()
+    run.emit(Remark(f"extracting the features of {len(corpus):,} examples"))
+    model.prepare(corpus)
+    run.emit(Remark("fitting their weights, which takes a little longer"))
+    model.fit(corpus)
+    score, seconds, loss = run.accuracy(model), time.monotonic() - started, 0.0
+    for _, batch, judgement in judge_in_batches(model, corpus):
+        loss += float(objective(judgement, required(batch.labels)).comprehension.sum())
+    line = LogLine(1, 1.0, loss / len(corpus), score, 0.0, len(corpus) / seconds, seconds)
+    run.save_best(Checkpoint(model, run.config, source.encoder, {}), line)
+    run.emit(Saved(1, run.folder / BEST))
+    with run.log(up_to_step=0) as log:
+        if log is not None:
+            log.write(line)
+    run.emit(Scored(line, is_best=True, total_steps=1, seconds_left=0.0))
+    stop_after(line)
+    position = Position(step=1, best_accuracy=score, best_step=1, seconds=seconds, finished=True)
+    return Result(run.folder, position, 1, remark=source.remark)
+
+
+# ---------------------------------------------------------------- building and resuming
+
+
+def _build(run: Run, initial: Checkpoint | None) -> TrainingState:
+    """The model with its optimizer, on the device. Everything is drawn from `training.seed`, in this order."""
+    settings, source, machine = run.config.training, run.source, run.machine
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    torch.manual_seed(settings.seed)
+    model = models.build(run.config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world)
+    model.check_requirements()
+    if initial is None:
+        model.prepare(source.train)
+    else:
+        try:
+            model.load_state_dict(initial.model.state_dict())
+        except RuntimeError:
+            what = f"the weights of the initial model, a {initial.config.model.name}, do not fit"
+            raise InputError(what, allowed="start from a model of the same kind and sizes") from None
+    source.to(machine.device)
+    model.to(machine.device)
+    machine.broadcast(model.state_dict().values())
+    with machine.main_first():  # the main process stores what frozen parts make of the corpus; the others read it
+        source.transform(partial(model.extract, store=True, say=machine.output.say, progress=machine.output.progress))
+    # Processes must draw different dropout masks and orders.
+    torch.manual_seed(settings.seed + 7919 * machine.rank)
+    return TrainingState(Checkpoint(model, run.config, source.encoder, {}), settings, machine, source.fingerprint)
+
+
+def _restore(run: Run, state: TrainingState) -> None:
+    """Continues from the state that this run saved last; without one, from the beginning.
+
+    A finished run whose state was deleted, to save space, stays finished: its best weights must not be replaced.
+    """
+    last = files.present(run.folder / LAST)
+    if last is not None:
+        state.restore(last, total_steps=run.total_steps)
+    elif files.present(run.folder / BEST) is not None and _is_complete(read_log(run.folder), run):
+        state.position = replace(state.position, finished=True)
+    else:
+        run.emit(Remark(f"{run.folder}: nothing was saved yet, so this run starts from the beginning"))
+
+
+def _is_complete(log: Sequence[LogLine], run: Run) -> bool:
+    """Whether the log says that the run reached its last step, its time limit or the end of its patience."""
+    if not log:
+        return False
+    scores, limit = [line.dev_accuracy for line in log], run.config.training.minutes * 60
+    scores_since_best = len(scores) - 1 - scores.index(max(scores))
+    out_of_patience = scores_since_best >= run.config.training.patience
+    return log[-1].step == run.total_steps or out_of_patience or 0 < limit <= log[-1].seconds
+
+
+# ---------------------------------------------------------------- the loop
+
+
+class _Steps:
+    """Training by gradient steps, from a state to the end of the run."""
+
+    def __init__(self, run: Run, state: TrainingState) -> None:
+        self.run, self.state, self.machine, self.source = run, state, run.machine, run.source
+        self.settings, self.total_steps = run.config.training, run.total_steps
+        kind = CapturedStep if state.captured else PlainStep
+        model, order = state.checkpoint.model, run.source.encoder.order
+        self.step = kind(model, state.optimizer, self.settings, order, processes=run.machine.processes)
+        self.loss_sum = torch.tensor(state.position.loss_sum, dtype=torch.float64, device=run.machine.device)
+        self.first_step = state.position.step
+        self.clock = time.monotonic()
+
+    def train(self, stop_after: StopAfter) -> Result:
+        with (
+            self.run.log(up_to_step=self.state.position.step) as log,
+            interruptible() as asked_to_stop,
+            tf32(),
+        ):
+            interrupted = self._loop(asked_to_stop.is_set, log, stop_after)
+            (was_asked,) = self.machine.any(interrupted or asked_to_stop.is_set())  # perhaps while it was scored
+        position, remark = self.state.position, self.source.remark
+        if remark:
+            self.run.emit(Remark(remark))
+        stopped_early = interrupted and not position.finished
+        return Result(self.run.folder, position, self.total_steps, stopped_early, was_asked, remark=remark)
+
+    def _loop(self, asked_to_stop: Callable[[], bool], log: RunLog | None, stop_after: StopAfter) -> bool:
+        """Whether it was interrupted."""
+        limit, interrupted = self.settings.minutes * 60, False
+        saved = refreshed = self.clock = time.monotonic()
+        for corpus, numbers, share in self._remaining_steps(asked_to_stop):
+            self._learn(corpus, numbers, share)
+            if self.clock - refreshed > REFRESH_SECONDS or self._is_eta_due():
+                self._refresh()
+                refreshed = self.clock
+            interrupted, out_of_time, save_due = self._vote(
+                asked_to_stop(), 0 < limit <= self.state.position.seconds, self.clock - saved > SAVE_SECONDS
+            )
+            if self._is_score_due() or (out_of_time and not interrupted):
+                self._refresh()
+                # A run that is killed before its first regular save must not start over.
+                save_due |= self.state.position.best_step == 0
+                out_of_time |= stop_after(self._score(log))
+            if self._is_over(out_of_time, interrupted):
+                self._move(finished=True)
+                break
+            if interrupted:
+                break
+            if save_due:
+                self._save()
+                saved = self.clock
+        else:
+            interrupted = True  # while an epoch was being made
+        self._save()
+        return interrupted
+
+    def _remaining_steps(self, asked_to_stop: Callable[[], bool]) -> Iterator[tuple[Batch, Tensor, Tensor]]:
+        """For each step: the corpus, the indices of this process's examples, each one's share in the batch's mean.
+
+        Ends before the last step if it is asked to stop while an epoch is being made.
+        """
+        rank, processes = self.machine.rank, self.machine.processes
+        first_epoch, first_step = divmod(self.state.position.step, self.source.steps_per_epoch)
+        for number in range(first_epoch, self.settings.epochs):
+            while reason := self.source.pending(number):
+                self.run.emit(Waiting(self.state.position.step, self.total_steps, reason))
+                # Several processes stop only between steps, where they can agree on it.
+                if asked_to_stop() and processes == 1:
+                    return
+                time.sleep(EPOCH_POLL_SECONDS)
+            self._tick()  # waiting is excluded from throughput and the time limit
+            epoch = self.source.epoch(number)
+            for whole in epoch.steps[first_step:]:
+                mine = whole[rank::processes]
+                share = torch.full((len(mine),), 1 / len(whole))
+                if not len(mine):  # fewer examples than processes: one without a share keeps all in step
+                    mine, share = whole[:1], torch.zeros(1)
+                yield epoch.corpus, mine, share
+            first_step = 0
+
+    def _learn(self, corpus: Batch, numbers: Tensor, share: Tensor) -> None:
+        position = self.state.position
+        rate = learning_rate(self.settings, position.step, self.total_steps)
+        self.loss_sum += self.step(corpus, numbers, share, learning_rate=rate)
+        if self.state.ema:
+            self.state.ema.update(position.step)
+        spent = self._tick()
+        self._move(
+            step=position.step + 1,
+            seconds=position.seconds + spent,
+            training_seconds=position.training_seconds + spent,
+            loss_count=position.loss_count + 1,
+        )
+
+    def _refresh(self) -> None:
+        """Reads the loss and reports it."""
+        position, loss = self.state.position, self._read_loss()
+        spent = self._tick()
+        self._move(loss_sum=loss, seconds=position.seconds + spent, training_seconds=position.training_seconds + spent)
+        mean, left = loss / max(1, position.loss_count), self._seconds_left()
+        self.run.emit(Step(position.step, self.total_steps, mean, self._examples_per_second(), left))
+        if self._is_eta_due():
+            hint = "; this is meant for a GPU" if left > LONG_ON_CPU and not self.machine.has_gpu else ""
+            self.run.emit(Remark(f"expected time: about {clock(left)}{hint}"))
+
+    def _score(self, log: RunLog | None) -> LogLine:
+        model, ema, position = self.state.checkpoint.model, self.state.ema, self.state.position
+        # Running statistics differ between processes.
+        self.machine.broadcast([*model.state_dict().values(), *(ema.weights if ema else [])])
+        with ema.applied() if ema else nullcontext():
+            score = self.run.accuracy(model)
+            is_best = score > position.best_accuracy
+            line = LogLine(
+                step=position.step,
+                epoch=position.step / self.source.steps_per_epoch,
+                loss=self.machine.sum(position.loss_sum / max(1, position.loss_count)),
+                dev_accuracy=score,
+                learning_rate=learning_rate(self.settings, position.step - 1, self.total_steps),
+                examples_per_second=self._examples_per_second(),
+                seconds=position.seconds,
+            )
+            if is_best:
+                self.run.save_best(self.state.checkpoint, line)
+        self.loss_sum.zero_()
+        self._move(
+            best_accuracy=score if is_best else position.best_accuracy,
+            best_step=position.step if is_best else position.best_step,
+            scores_since_best=0 if is_best else position.scores_since_best + 1,
+            seconds=position.seconds + self._tick(),
+            loss_sum=0.0,
+            loss_count=0,
+            training_seconds=0.0,
+        )
+        if log is not None:
+            log.write(line)
+        self.run.emit(Scored(line, is_best, self.total_steps, self._seconds_left()))
+        if is_best:
+            self.run.emit(Saved(position.step, self.run.folder / BEST))
+        return line
+
+    def _save(self) -> None:
+        self._move(loss_sum=self._read_loss())
+        self.state.save(self.run.folder / LAST)
+        self.run.emit(Saved(self.state.position.step, self.run.folder / LAST))
+        self._tick()  # saving is excluded from throughput
+
+    def _read_loss(self) -> float:
+        """Waits for the device. Raises InputError if the loss is not finite: such a state is not saved either."""
+        loss = float(self.loss_sum)
+        if not math.isfinite(loss):
+            rate, clip = self.settings.learning_rate, self.settings.clip
+            raise InputError(
+                f"the loss is no longer finite at step {self.state.position.step}",
+                where=self.run.folder,
+                allowed=f"lower training.learning_rate (it is {rate}) or training.clip (it is {clip})",
+            )
+        return loss
+
+    # ------------------------------------------------------------ what is due, and how long it takes
+
+    def _vote(self, *flags: bool) -> tuple[bool, ...]:
+        is_due = not self.state.captured or self._is_score_due() or self.state.position.step % VOTE_STEPS == 0
+        return self.machine.any(*flags) if is_due or self.machine.processes == 1 else (False,) * len(flags)
+
+    def _is_score_due(self) -> bool:
+        step, every = self.state.position.step, self.settings.evaluate_every or self.source.steps_per_epoch
+        return step % every == 0 or step == self.total_steps
+
+    def _is_eta_due(self) -> bool:
+        return self.state.position.step == self.first_step + ETA_STEPS
+
+    def _is_over(self, out_of_time: bool, interrupted: bool) -> bool:
+        out_of_patience = self.state.position.scores_since_best >= self.settings.patience
+        return self.state.position.step == self.total_steps or out_of_patience or (out_of_time and not interrupted)
+
+    def _move(self, **changes: object) -> None:
+        self.state.position = replace(self.state.position, **changes)  # type: ignore[arg-type]
+
+    def _tick(self) -> float:
+        """Seconds since the last call."""
+        before, self.clock = self.clock, time.monotonic()
+        return self.clock - before
+
+    def _examples_per_second(self) -> float:
+        steps, seconds = self.state.position.loss_count, self.state.position.training_seconds
+        return steps * self.settings.batch / seconds if seconds else 0.0
+
+    def _seconds_left(self) -> float:
+        position = self.state.position
+        by_steps = position.seconds / max(1, position.step) * (self.total_steps - position.step)
+        limit = self.settings.minutes * 60
+        return min(by_steps, max(0.0, limit - position.seconds)) if limit else by_steps
