@@ -8,6 +8,7 @@ judge("There is a yellow circle.", scene).probability
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,20 +25,48 @@ if TYPE_CHECKING:
     from veriscene.judge.listing import list_checkpoints, list_models
     from veriscene.training.log import OnEvent
     from veriscene.training.train import Result
+    from veriscene.world.examples import Example
+    from veriscene.world.schema import World
+    from veriscene.worlds import parse, read
+    from veriscene.worlds.nlvr import decode_picture as decode
+    from veriscene.worlds.nlvr import pixels
 
 __all__ = [
+    "Example",
     "InputError",
     "Judge",
     "Question",
     "Scene",
     "Verdict",
+    "World",
     "__version__",
+    "decode",
     "explain",
     "list_checkpoints",
     "list_models",
     "load",
+    "parse",
+    "pixels",
+    "read",
     "train",
 ]
+
+# Where names come from, and under which name: they are imported when they are used, because torch takes seconds.
+_HOMES = {
+    "Example": "world.examples.Example",
+    "Judge": "judge.judge.Judge",
+    "Question": "judge.judge.Question",
+    "Verdict": "judge.judge.Verdict",
+    "World": "world.schema.World",
+    "decode": "worlds.nlvr.decode_picture",
+    "explain": "judge.explain.explain",
+    "list_checkpoints": "judge.listing.list_checkpoints",
+    "list_models": "judge.listing.list_models",
+    "load": "judge.load",
+    "parse": "worlds.parse",
+    "pixels": "worlds.nlvr.pixels",
+    "read": "worlds.read",
+}
 
 
 def train(
@@ -48,7 +77,7 @@ def train(
     folder: str | Path | None = None,
     programs: Sequence[str | Path] = (),
     initial: str | Path | None = None,
-    world: str | None = None,
+    world: str | Path | World | None = None,
     resume: bool = False,
     on_event: OnEvent | None = None,
 ) -> Result:
@@ -68,23 +97,9 @@ def train(
 
 
 def __getattr__(name: str) -> Any:
-    # Reading scenes must not cost the seconds that torch takes to import.
-    if name == "load":
-        from veriscene import judge as serving
-
-        return serving.load
-    if name == "explain":
-        from veriscene.judge.explain import explain
-
-        return explain
-    if name in ("Judge", "Question", "Verdict"):
-        from veriscene.judge import judge
-
-        return vars(judge)[name]
-    if name in ("list_checkpoints", "list_models"):
-        from veriscene.judge import listing
-
-        return vars(listing)[name]
+    if name in _HOMES:
+        module, _, own = _HOMES[name].rpartition(".")
+        return getattr(import_module(f"veriscene.{module}"), own)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -12,6 +12,8 @@ from veriscene.config import Config, changes_between, presets, train_command
 from veriscene.data.vocabulary import SPECIAL
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.metrics.accuracy import Scores
+from veriscene.models.settings import with_effect
+from veriscene.world.schema import World
 
 SPLITS = ("dev", "test")
 SUPERVISION = {
@@ -52,6 +54,7 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     trained = [f"at commit {metrics['commit']}"] if "commit" in metrics else []
     trained += [f"on {metrics['machine']}"] if "machine" in metrics else []
     rows = [_row(split, metrics) for split in SPLITS if split == "dev" or f"{split}_accuracy" in metrics]
+    world = checkpoint.encoder.world
     supervision = str(metrics.get("supervision", "unknown"))
     takes_max = config.to_json()["model"].get("pooling") == "max"
     boxes = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
@@ -67,15 +70,15 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
 
 # {name}
 
-Decides whether an English statement is true of a scene of three boxes with coloured items, as in the Cornell NLVR
-corpus. The model is `{config.model.name}` of the Python package veriscene.
+Decides whether an English statement is true of a scene of the world "{world.name}": {_boxes(world)}.
+The model is `{config.model.name}` of the Python package veriscene.
 {models.MODELS[config.model.name].summary}.
 
 ```python
 import veriscene
 
 judge = veriscene.load("{name}")
-verdict = judge("There is a yellow circle.", scene)  # a Scene, NLVR's `structured_rep`, or an array of pixels
+verdict = judge(statement, scene)  # a Scene, or its boxes as in the world's files
 print(verdict.probability, verdict.unknown_words)
 ```
 
@@ -97,13 +100,20 @@ Supervision: {supervision} ({SUPERVISION.get(supervision, "not recorded")}).
 
 ## Intended use and limits
 
-For research on grounded language, for teaching, and as a baseline. It knows the colours, shapes and sizes of NLVR and
-{known} words. Other words are listed with each verdict, and {others}.
+For research on grounded language, for teaching, and as a baseline. It knows this world and {known} words. Other words
+are listed with each verdict, and {others}.
 {boxes if takes_max else ""}The table above says how often it is wrong. Do not use it for decisions that affect people.
 
 ## Citation
 
 {CITATION}"""
+
+
+def _boxes(world: World) -> str:
+    (fewest, most), (least, fullest) = world.boxes, world.items
+    count = str(most) if fewest == most else f"{fewest} to {most}"
+    attributes = ", ".join(attribute.name for attribute in world.attributes)
+    return f"{count} {world.box.plural} of {least} to {fullest} {world.item.plural} with {attributes}"
 
 
 def training_command(config: Config, supervision: str) -> str:
@@ -113,11 +123,7 @@ def training_command(config: Config, supervision: str) -> str:
     def changes(preset: str) -> list[str]:
         between = changes_between(models.load_preset(preset), config)
         named = [change for change in between if not change.startswith(("training.seed=", "teacher.workers="))]
-        return [
-            change
-            for change in named
-            if models.has_effect(config.model, change.partition("=")[0], corpus_given=True, taught=taught)
-        ]
+        return with_effect(named, config.model, corpus_given=True, taught=taught)
 
     nearest = min(sorted(presets()), key=lambda name: len(changes(name)))
     options = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
@@ -148,7 +154,7 @@ def _header(name: str, metrics: Mapping[str, Any]) -> str:
     results = [
         EvalResult(
             task_type="visual-reasoning",
-            dataset_type="nlvr" if corpus == "NLVR" else "own",
+            dataset_type=corpus.lower() if corpus != OWN else "own",
             dataset_name=corpus,
             dataset_split=split,
             metric_type="accuracy",
@@ -161,7 +167,7 @@ def _header(name: str, metrics: Mapping[str, Any]) -> str:
         language="en",
         license="mit",
         library_name="veriscene",
-        tags=["veriscene", "nlvr", "visual-reasoning", "grounded-language", "pytorch"],
+        tags=["veriscene", "visual-reasoning", "grounded-language", "pytorch"],
         metrics=["accuracy"],
         model_name=name if results else None,
         eval_results=results or None,

@@ -24,7 +24,7 @@ from veriscene import files, models, worlds
 from veriscene.config import Config, changes_between, flat, train_command, written
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import BEST
-from veriscene.models.settings import with_effect
+from veriscene.models.settings import has_effect, with_effect
 from veriscene.output import clock
 from veriscene.training.distributed import Machine
 from veriscene.training.log import LogLine
@@ -119,7 +119,7 @@ def read_space(
     space: dict[str, Distribution] = {}
     for line in lines or DEFAULT_SPACE:
         key, _, values = (part.strip() for part in line.partition("="))
-        is_idle = key in settings and not models.has_effect(config.model, key, corpus_given=True, taught=taught)
+        is_idle = key in settings and not has_effect(config.model, key, corpus_given=True, taught=taught)
         if not lines and (key not in settings or key in fixed or is_idle):
             continue
         try:

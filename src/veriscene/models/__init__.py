@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,12 @@ from veriscene.world.schema import World
 
 __all__ = [
     "MODELS",
-    "SYNTHETIC",
     "Judgement",
     "Model",
     "Order",
     "build",
     "check",
     "encoder",
-    "has_effect",
     "load_preset",
     "read_config",
 ]
@@ -61,9 +59,6 @@ MODELS: dict[str, type[Model]] = {
     "nmn": NMN,
     "spatial": Spatial,
 }
-
-SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corpus that is made when none is given
-ALWAYS = ("model.name", "training.seed", "data.minimum_count", "data.counting")
 
 
 def load_preset(name: str | Path, changes: Changes = ()) -> Config:
@@ -141,23 +136,3 @@ def _kinds() -> dict[str, type[ModelConfig]]:
 def encoder(config: Config, vocabulary: Vocabulary, world: World) -> Encoder:
     """How examples become tensors for the configured model, in inference."""
     return Encoder(vocabulary, world, MODELS[config.model.name].inputs, ItemOrder(config.data.order))
-
-
-def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool = False) -> bool:
-    """Returns whether `section.key` can change what such a model becomes, on a given corpus or on a synthetic one, and
-    with or without a teacher."""
-    kind = MODELS[model.name]
-    section, _, name = key.partition(".")
-    if key in ALWAYS:
-        return True
-    if key in SYNTHETIC:
-        return not corpus_given
-    if section == "teacher":
-        return taught or name == "statements"
-    if section == "model":
-        return name in {field.name for field in fields(model)}
-    if key == "data.order":
-        return kind.order is not Order.NONE
-    if key == "training.policy_weight":
-        return kind.order is Order.CHOSEN
-    return not kind.is_fitted

@@ -19,26 +19,46 @@ from veriscene.config import (
     written,
 )
 from veriscene.errors import InputError
+from veriscene.models.base import Order
+
+SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corpus that is made when none is given
+ALWAYS = ("model.name", "training.seed", "data.minimum_count", "data.counting")
+
+
+def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool = False) -> bool:
+    """Returns whether `section.key` can change what such a model becomes, on a given corpus or on a synthetic one, and
+    with or without a teacher."""
+    kind = models.MODELS[model.name]
+    section, _, name = key.partition(".")
+    if key in ALWAYS:
+        return True
+    if key in SYNTHETIC:
+        return not corpus_given
+    if section == "teacher":
+        return taught or name == "statements"
+    if section == "model":
+        return name in {field.name for field in fields(model)}
+    if key == "data.order":
+        return kind.order is not Order.NONE
+    if key == "training.policy_weight":
+        return kind.order is Order.CHOSEN
+    return not kind.is_fitted
 
 
 def check_changes(changes: Changes, model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> None:
     """Rejects settings that the chosen model or source would ignore."""
     for key in map(key_of, changes):
-        if not models.has_effect(model, key, corpus_given=corpus_given, taught=taught):
+        if not has_effect(model, key, corpus_given=corpus_given, taught=taught):
             if key.startswith("teacher.") and not taught:
                 allowed = "set teacher.statements, or train with --teacher FILE"
                 raise InputError(f"{key} has no effect without a teacher", where=f"--set {key}", allowed=allowed)
-            on = "a corpus given with --data" if key in models.SYNTHETIC else model.name
+            on = "a corpus given with --data" if key in SYNTHETIC else model.name
             raise InputError(f"{key} has no effect on {on}", where=f"--set {key}")
 
 
 def with_effect(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> list[str]:
     """Those of the `section.key=value` changes that have an effect."""
-    return [
-        change
-        for change in changes
-        if models.has_effect(model, key_of(change), corpus_given=corpus_given, taught=taught)
-    ]
+    return [change for change in changes if has_effect(model, key_of(change), corpus_given=corpus_given, taught=taught)]
 
 
 def key_of(change: str) -> str:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -141,15 +141,13 @@ def open_source(
     spec: Spec, corpus: Path, initial: Checkpoint | None = None, output: Output | None = None
 ) -> CorpusSource | TeacherSource:
     """Where the examples come from: a teacher, if it has statements to teach, otherwise the corpus."""
-    vocabulary = None if initial is None else initial.encoder.vocabulary
+    known: dict[str, Any] = {"vocabulary": initial and initial.encoder.vocabulary, "world": spec.world}
     progress = (output or Output()).progress
     source: CorpusSource | TeacherSource
     if spec.is_taught:
-        source = TeacherSource.open(
-            spec.config, corpus, spec.programs, progress, vocabulary=vocabulary, world=spec.world
-        )
+        source = TeacherSource.open(spec.config, corpus, spec.programs, progress, **known)
     else:
-        source = CorpusSource.open(spec.config, corpus, progress, vocabulary=vocabulary, world=spec.world)
+        source = CorpusSource.open(spec.config, corpus, progress, **known)
     if initial is not None:  # a model that was trained before has the stronger of both supervisions
         source.supervision = max(source.supervision, initial.metrics["supervision"], key=SUPERVISION.index)
     return source
