@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 from veriscene.language.notation import Statement, read_programs
-from veriscene.worlds.nlvr.kinds import SCENE_KINDS
+from veriscene.worlds.nlvr.looks import SCENE_KINDS
 
 from program_skeletons import skeleton
 from veriscene.errors import InputError

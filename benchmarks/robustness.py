@@ -26,7 +26,7 @@ from veriscene.judge.judge import Judge, Question
 from veriscene.models.vision.eyes import Eyes
 from veriscene.world.scene import Box, Scene
 from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr import decode, picture, raster
+from veriscene.worlds.nlvr import decoder, picture, raster
 from veriscene.worlds.nlvr.corpus import Example
 from veriscene.worlds.nlvr.distort import DISTORTIONS, Distortion, scale
 from veriscene.worlds.nlvr.picture_files import with_pictures
@@ -65,7 +65,7 @@ def same_items(seen: Box, truth: Box, *, tolerance: int) -> bool:
 def decoded(pixels: Pixels) -> Sequence[Box]:
     """What the exact decoder finds: all or nothing."""
     try:
-        return decode.scene(pixels).boxes
+        return decoder.scene(pixels).boxes
     except InputError:
         return [Box(())] * 3
 

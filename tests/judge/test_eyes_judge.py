@@ -21,7 +21,7 @@ from veriscene.judge.judge import EyesJudge, Question, TorchJudge
 from veriscene.models.vision import eyes as vision
 from veriscene.models.vision.eyes import Eyes
 from veriscene.world.scene import Box, Scene, scene_to_json
-from veriscene.worlds.nlvr import decode
+from veriscene.worlds.nlvr import decoder
 from veriscene.worlds.nlvr.raster import Pixels, pixels
 
 
@@ -29,7 +29,7 @@ class PerfectEyes:
     """Sees what is there in a picture that was enlarged without interpolation."""
 
     def scenes(self, pictures: Sequence[Pixels]) -> list[Scene]:
-        return [decode.scene(np.ascontiguousarray(each[:: len(each) // 100, :: len(each) // 100])) for each in pictures]
+        return [decoder.scene(np.ascontiguousarray(each[:: len(each) // 100, :: len(each) // 100])) for each in pictures]
 
 
 PERFECT = cast(Eyes, PerfectEyes())
@@ -100,10 +100,10 @@ def test_of_a_picture_alone_the_seen_scene_is_reported() -> None:
     judge = TorchJudge(small_checkpoint("biatt-pointer"))
     picture = pixels(EXAMPLES[0].scene)[..., :3]
     verdict = EyesJudge(judge, PERFECT)(EXAMPLES[0].statement, picture)
-    assert verdict.seen == decode.scene(picture)
-    expected = judge(EXAMPLES[0].statement, decode.scene(picture))
+    assert verdict.seen == decoder.scene(picture)
+    expected = judge(EXAMPLES[0].statement, decoder.scene(picture))
     assert verdict.order == expected.order and verdict.attention == expected.attention
-    assert verdict.to_json(attention=True)["scene"] == scene_to_json(decode.scene(picture))
+    assert verdict.to_json(attention=True)["scene"] == scene_to_json(decoder.scene(picture))
 
 
 class Blind(PerfectEyes):

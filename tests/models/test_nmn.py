@@ -18,7 +18,7 @@ from veriscene.models.layers.modules import Relate, Surroundings, difference, in
 from veriscene.models.nmn import NMN, NMNConfig
 from veriscene.training.objective import objective
 from veriscene.worlds.nlvr.corpus import Example
-from veriscene.worlds.nlvr.layout import Module
+from veriscene.language.module_layout import Module
 
 GRID = 10
 BEFORE, JUST_BEFORE, EQUAL, NEAR, JUST_AFTER, AFTER, ANYWHERE = range(7)

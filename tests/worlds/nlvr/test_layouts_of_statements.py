@@ -10,7 +10,7 @@ from veriscene.language.module_layout import MAX_STEPS, Layout, Module
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import WORD
 from veriscene.worlds import read
-from veriscene.worlds.nlvr.layout import layout
+from veriscene.worlds.nlvr.layout_rules import layout
 
 ARGUMENTS = {
     Module.FIND: 0,

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
+import pkgutil
 import random
 from pathlib import Path
 from typing import Any
@@ -11,10 +14,12 @@ from hypothesis import strategies as st
 
 from samples import random_scene
 from strategies import examples
+from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.world import examples as nlvr
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example
+from veriscene.worlds import nlvr as nlvr_world
 from veriscene.worlds.nlvr.looks import WORLD
 
 
@@ -43,7 +48,7 @@ def test_writing_and_reading_gives_the_same_examples(tmp_path_factory: Any, corp
 ITEM = {"y_loc": 0, "size": 10, "type": "circle", "color": "Black"}
 DAMAGE = {
     "label": (record(label="yes"), 'label: \'yes\' is not allowed; allowed: "true", "false", or no label'),
-    "label of the wrong type": (record(label=True), "label: True is not allowed"),
+    "label of the wrong type": (record(label=1), "label: 1 is not allowed"),
     "two boxes": (record(structured_rep=record()["structured_rep"][:2]), "structured_rep: has 2 boxes; it must be a"),
     "no boxes": (record(structured_rep="scene"), "structured_rep: 'scene' is not allowed; it must be a list of 3"),
     "missing boxes": (record(structured_rep=None), "structured_rep: is missing"),
@@ -189,3 +194,12 @@ def test_bad_prediction_files_are_refused(text: str, message: str, tmp_path: Pat
 def test_the_real_corpus_is_read_whole(nlvr_folder: Path) -> None:
     sizes = {split: len(nlvr.read(split_file(nlvr_folder, split), WORLD)) for split in ("train", "dev", "test")}
     assert sizes["dev"] == 989 and sizes["test"] == 990 and sizes["train"] in (12408, 12410)
+
+
+def test_no_module_hides_an_ability_of_its_name() -> None:
+    """Importing a module of the package sets an attribute of the package, which would replace a function."""
+    for module in pkgutil.iter_modules(nlvr_world.__path__):
+        imported = importlib.import_module(f"{nlvr_world.__name__}.{module.name}")
+        assert getattr(nlvr_world, module.name) is imported
+    for name in ("decode", "layout", "pixels", "draw_statement", "draw_scenes", "edit_scenes", "scenes_by_kind"):
+        assert inspect.isfunction(worlds.ability(WORLD, name)), name

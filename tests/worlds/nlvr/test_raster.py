@@ -15,7 +15,7 @@ from PIL import Image
 
 from strategies import scenes
 from veriscene.world.corpus import split_file
-from veriscene.world.scene import Box, Scene
+from veriscene.world.scene import Box, Item, Scene
 from veriscene.worlds import read
 from veriscene.worlds.nlvr.looks import BOX_EXTENT, Color, Shape, Size, make_item
 from veriscene.worlds.nlvr.raster import BOX_PITCH, boxes, pixels

@@ -57,21 +57,21 @@ def read_picture(path: Any) -> Pixels:
 
 def decode(pixels: Pixels) -> Scene:
     """Returns the scene whose picture this is; raises InputError unless every pixel is that of a rendered scene."""
-    from veriscene.worlds.nlvr import decode as decoding
+    from veriscene.worlds.nlvr import decoder
 
-    return decoding.scene(pixels)
+    return decoder.scene(pixels)
 
 
 def check_picture(pixels: Pixels) -> None:
     """Raises InputError unless a picture has the size of the corpus's."""
-    from veriscene.worlds.nlvr import decode as decoding
+    from veriscene.worlds.nlvr import decoder
 
-    decoding.check_size(pixels)
+    decoder.check_size(pixels)
 
 
 def layout(words: Sequence[str]) -> Any:
     """Returns the module layout of a statement, for neural module networks."""
-    from veriscene.worlds.nlvr.layout import layout as steps
+    from veriscene.worlds.nlvr.layout_rules import layout as steps
 
     return steps(words)
 

@@ -60,7 +60,7 @@ class PinnedFile:
 
 
 def pinned_files() -> list[PinnedFile]:
-    table = resources.files("veriscene.data.corpora").joinpath("pinned.tsv").read_text(encoding="utf-8")
+    table = resources.files("veriscene.worlds.nlvr").joinpath("pinned.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in table.splitlines() if not line.startswith("#"))
     return [PinnedFile(repository, commit, path, blob) for repository, commit, path, blob, _ in rows]
 

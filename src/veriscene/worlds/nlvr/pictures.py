@@ -12,7 +12,7 @@ from veriscene.world.examples import Example
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World
 from veriscene.worlds.nlvr import picture, raster
-from veriscene.worlds.nlvr.decode import scene as decode_scene
+from veriscene.worlds.nlvr.decoder import scene as decode_scene
 from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture_files import PERMUTATIONS, file_name, identifier_of, permuted, pictures_below
 
