@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from veriscene.world.examples import Example
     from veriscene.world.schema import World
     from veriscene.worlds import parse, read
-    from veriscene.worlds.nlvr import decode
-    from veriscene.worlds.nlvr import pixels
+    from veriscene.worlds.nlvr import decode, pixels
 
 __all__ = [
     "Example",
