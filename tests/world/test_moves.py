@@ -84,7 +84,7 @@ def test_texts_of_edits_that_are_not_moves_or_additions_are_all_different(scene:
 
 def test_every_kind_of_edit_of_a_tower_and_of_scattered_items_is_there() -> None:
     for kind in drawing.SCENE_KINDS:
-        kinds = {edit.kind for edit, _ in scene_moves.edits(drawn_scene(5, kind))}
+        kinds = {edit.kind for edit, _ in scene_moves.edits(drawn_scene(6, kind))}
         assert kinds == {"recolor", "move", "remove", "add"} | ({"reshape", "resize"} if kind == "scatter" else set())
 
 
