@@ -42,10 +42,22 @@ app.add_typer(bench, name="bench")
 
 
 @app.callback(invoke_without_command=True)
-def version(show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    if show:
+def options(
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    plugins: Annotated[
+        list[str] | None,
+        typer.Option("--plugin", metavar="MODULE", help="A Python module with models or a world of your own."),
+    ] = None,
+) -> None:
+    if show_version:
         print(__version__)
         raise typer.Exit
+    for module in plugins or []:
+        from veriscene.plugins import load_plugin
+
+        if "" not in sys.path:  # modules in the working directory can be plug-ins, too
+            sys.path.insert(0, "")
+        load_plugin(module)
 
 
 def run() -> None:

@@ -26,6 +26,10 @@ def train(
     seed: Seed = None,
     teacher: Teacher = None,
     initial: Initial = None,
+    world: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.toml", help="The world of the corpus. Default: world.toml in its folder, or nlvr."),
+    ] = None,
     seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
@@ -40,7 +44,8 @@ def train(
     from veriscene.training.train import train as train_spec
 
     if resume is not None:
-        if preset or data or changes or out or teacher or initial or seed is not None or seeds is not None:
+        given = (preset, data, changes, out, teacher, initial, world)
+        if any(given) or seed is not None or seeds is not None:
             raise typer.BadParameter("--resume uses the run's own settings; give no other argument")
         record, machine = Record.read(resume), output.make_machine()
         if record.seeds:
@@ -51,7 +56,7 @@ def train(
     if preset is None:
         raise typer.BadParameter("name a PRESET (see `veriscene models`) or a TOML file, or --resume RUN")
     all_changes = output.all_changes(changes, seed)
-    spec = Spec.of(preset, data=data, changes=all_changes, programs=teacher or [], initial=initial)
+    spec = Spec.of(preset, data=data, changes=all_changes, programs=teacher or [], initial=initial, world=world)
     check_files(spec.programs)
     machine = output.make_machine()
     if seeds is None:

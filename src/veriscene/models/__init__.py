@@ -1,9 +1,14 @@
-"""The registry of models: Batch -> Judgement. Adding a model is one file and two lines: import and entry in MODELS."""
+"""The registry of models: Batch -> Judgement. Adding a model is one file and two lines: import and entry in MODELS.
+
+Models of other packages come from plug-ins (`register`) and from the entry points `veriscene.models`.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +47,7 @@ __all__ = [
     "encoder",
     "load_preset",
     "read_config",
+    "register",
 ]
 
 MODELS: dict[str, type[Model]] = {
@@ -59,6 +65,22 @@ MODELS: dict[str, type[Model]] = {
     "nmn": NMN,
     "spatial": Spatial,
 }
+
+
+def register(kind: type[Model]) -> None:
+    """Makes a model known by the name in its Config; raises InputError if that is the name of another model."""
+    name = kind.Config.__dataclass_fields__["name"].default
+    known = MODELS.get(name) if isinstance(name, str) else None
+    if not isinstance(name, str) or (known is not None and known.__qualname__ != kind.__qualname__):
+        what = f"{kind.__qualname__} has no name of its own"
+        raise InputError(what, allowed="give Config.name a default that no other model has")
+    MODELS[name] = kind
+
+
+@cache
+def _load_entry_points() -> None:
+    for point in entry_points(group="veriscene.models"):
+        register(point.load())
 
 
 def load_preset(name: str | Path, changes: Changes = ()) -> Config:
@@ -130,6 +152,7 @@ def _construct(config: ModelConfig, vocabulary: Vocabulary, world: World) -> Mod
 
 
 def _kinds() -> dict[str, type[ModelConfig]]:
+    _load_entry_points()
     return {name: kind.Config for name, kind in MODELS.items()}
 
 

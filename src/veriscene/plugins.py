@@ -1,0 +1,36 @@
+"""Models and worlds from outside the package: modules named with --plugin, and entry points of installed packages.
+
+A plug-in is a module that defines subclasses of `models.base.Model`, or a `WORLD`, or both. A package that is installed
+can name its parts instead, in the entry points `veriscene.models` (a class) and `veriscene.worlds` (a module).
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from veriscene import worlds
+from veriscene.errors import InputError
+from veriscene.world.schema import World
+
+
+def load_plugin(module: str) -> None:
+    """Imports a module and makes its models and its world known by their names; raises InputError if it has none."""
+    from veriscene import models
+
+    try:
+        imported = importlib.import_module(module)
+    except ImportError as error:
+        allowed = "give the name of a module that Python can import, as my_package.my_model"
+        raise InputError(f"cannot be imported ({error})", where=f"plug-in {module}", allowed=allowed) from None
+    kinds = [
+        value
+        for value in vars(imported).values()
+        if isinstance(value, type) and issubclass(value, models.Model) and value.__module__ == imported.__name__
+    ]
+    for kind in kinds:
+        models.register(kind)
+    world = getattr(imported, "WORLD", None)
+    if isinstance(world, World):
+        worlds.register(world.name, module)
+    elif not kinds:
+        raise InputError("defines no Model and no WORLD", where=f"plug-in {module}")

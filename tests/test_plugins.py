@@ -1,0 +1,117 @@
+"""A model and a world from a module outside the package train, evaluate, export and serve."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from veriscene import worlds
+from veriscene.errors import InputError
+from veriscene.models import MODELS
+from veriscene.plugins import load_plugin
+
+MODULE = '''
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from veriscene.config import ModelConfig, size
+from veriscene.data.batch import required
+from veriscene.models.base import Judgement, Model, Order
+from veriscene.world.schema import World
+
+WORLD = World.read(Path(__file__).with_name("farm.toml"))
+
+
+@dataclass(frozen=True)
+class BagConfig(ModelConfig):
+    name: str = "bag"
+    width: int = size(8)
+
+
+class Bag(Model):
+    """The mean of the words and the sum of the items."""
+
+    Config = BagConfig
+    summary = "a bag of words and items"
+    order = Order.NONE
+
+    def __init__(self, *, vocabulary, world, width):
+        super().__init__()
+        self.words = nn.Embedding(len(vocabulary), width)
+        self.items = nn.Linear(world.feature_count, width)
+        self.score = nn.Bilinear(width, width, 1)
+
+    def forward(self, batch):
+        items, statement = required(batch.items), batch.statement
+        words = (self.words(statement.words) * statement.mask[..., None]).sum(1)
+        seen = (torch.tanh(self.items(items.features)) * items.mask[..., None]).sum((1, 2))
+        return Judgement(logits=self.score(words, seen).squeeze(-1))
+'''
+WORLD = """
+name = "farm"
+canvas = [50, 20]
+boxes = 2
+items = [0, 3]
+extent = 4
+[attributes.animal]
+values = ["cow", "hen"]
+noun = true
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    (tmp_path / "farm_plugin.py").write_text(MODULE)
+    (tmp_path / "farm.toml").write_text(WORLD)
+    (tmp_path / "bag.toml").write_text('[model]\nname = "bag"\n[training]\nepochs = 2\nbatch = 4\n')
+    for split in ("train", "dev"):
+        (tmp_path / "corpus" / split).mkdir(parents=True)
+        lines = [
+            {
+                "statement": f"There is a {name}.",
+                "scene": [[{"x": 1, "y": 2, "animal": kind}], []],
+                "label": name == kind,
+            }
+            for name in ("cow", "hen")
+            for kind in ("cow", "hen")
+        ]
+        (tmp_path / "corpus" / split / f"{split}.json").write_text("\n".join(map(json.dumps, lines)))
+    return tmp_path
+
+
+def veriscene(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "veriscene", "--plugin", "farm_plugin", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_model_and_a_world_from_a_plugin_train_evaluate_and_export(plugin: Path) -> None:
+    veriscene(plugin, "train", "bag.toml", "--data", "corpus", "--world", "farm", "--set", "data.minimum_count=1",
+              "--out", "run")  # fmt: skip
+    scores = json.loads(veriscene(plugin, "evaluate", "run", "corpus", "--json"))
+    assert scores["examples"] == 4
+    veriscene(plugin, "export", "run", "bag.onnx")
+    (plugin / "scene.json").write_text(json.dumps([[], [{"x": 40, "y": 16, "animal": "hen"}]]))
+    asked = ("--statement", "There is a hen.", "--scene", "scene.json", "--json")
+    torch, onnx = (json.loads(veriscene(plugin, "predict", model, *asked)) for model in ("run", "bag.onnx"))
+    assert torch["probability"] == pytest.approx(onnx["probability"], abs=1e-5)
+
+
+def test_a_plugin_is_known_by_its_names(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(plugin))
+    monkeypatch.setattr("veriscene.models.MODELS", {**MODELS})
+    load_plugin("farm_plugin")
+    assert worlds.get("farm").box.singular == "box"
+    with pytest.raises(InputError):
+        load_plugin("no_such_plugin")
+    with pytest.raises(InputError):
+        load_plugin("json")
