@@ -19,6 +19,7 @@ from pathlib import Path
 
 import torch
 from veriscene.language.notation import read_programs
+from veriscene.worlds.nlvr.corpus import Example
 
 import veriscene
 from veriscene import files
@@ -27,7 +28,6 @@ from veriscene.judge.judge import Judge, Question
 from veriscene.language.program import Program
 from veriscene.world import moves as scene_moves
 from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ from pathlib import Path
 
 import numpy as np
 from veriscene.language.notation import Statement, read_programs
-from veriscene.worlds.nlvr.looks import SCENE_KINDS
 
 from program_skeletons import skeleton
 from veriscene.errors import InputError
 from veriscene.world.scene import Box, Color, Scene
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr.grammar import draw
+from veriscene.worlds.nlvr.looks import SCENE_KINDS
 from veriscene.worlds.nlvr.scene_drawing import draw_scenes
 
 Words = tuple[str, ...]

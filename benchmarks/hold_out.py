@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from veriscene.worlds.nlvr.corpus import Example
+
 from veriscene.errors import InputError
 from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
 
 LARGEST_GROUP = 60  # very common statements stay in train
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import torch
+from veriscene.worlds.nlvr.corpus import Example
 
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
@@ -25,7 +26,6 @@ from veriscene.judge.export import export
 from veriscene.judge.judge import Judge, TorchJudge
 from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
 
 WARM_UP = 20  # examples
 ROUNDS = 3

@@ -16,11 +16,11 @@ from collections import defaultdict
 from pathlib import Path
 
 from veriscene.language.notation import read_programs
+from veriscene.worlds.nlvr.corpus import Example
 
 from veriscene.language.program import Program
 from veriscene.world.scene import Box, Scene
 from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
 
 PAIRS, RANDOM_SCENES = 24, 40  # pairs of other boxes that a box is scored with
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+from veriscene.worlds.nlvr.corpus import Example
 
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import ItemOrder
@@ -29,7 +30,6 @@ from veriscene.models import Model, Order
 from veriscene.models.base import INFERENCE_BATCH, judge_in_batches
 from veriscene.models.biatt_pointer import BiATTPointer, sampled
 from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
 
 
 def verdicts(model: Model, examples: Sequence[Example], corpus: Batch) -> dict[str, bool]:

@@ -21,10 +21,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.utils.data import DataLoader
 
 sys.path.append(str(Path(__file__).parent))  # this file may be loaded by its path
+from veriscene.worlds.nlvr.corpus import Example
+
 from plain_data import PlainBatch, PlainDataset, Resident, Sample, collate, loader
 from veriscene.data.items import ITEM_FEATURES
 from veriscene.data.vocabulary import PADDING, Vocabulary
-from veriscene.worlds.nlvr.corpus import Example
 
 __all__ = ["PlainDataset", "Resident", "collate", "loader"]  # imported from here
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_sequence
 from torch.utils.data import DataLoader, Dataset
+from veriscene.worlds.nlvr.corpus import Example
 
 from veriscene.data.items import item_features
 from veriscene.data.vocabulary import PADDING, Vocabulary
-from veriscene.worlds.nlvr.corpus import Example
 
 Sample = tuple[Tensor, list[Tensor], float]  # word ids (word,), three times item features (item, 9), label
 

@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from veriscene.worlds.nlvr.corpus import Example
 
 from veriscene import models
 from veriscene.config import Config
@@ -35,7 +36,6 @@ from veriscene.judge.export import export
 from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import synthetic
-from veriscene.worlds.nlvr.corpus import Example
 
 IN_BULK = 989  # the size of NLVR's dev split
 ONE_BY_ONE = 40  # examples per turn

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from veriscene.worlds.nlvr.corpus import Example
 
 import veriscene
 from veriscene import files
@@ -27,7 +28,6 @@ from veriscene.models.vision.eyes import Eyes
 from veriscene.world.scene import Box, Scene
 from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import decoder, picture, raster
-from veriscene.worlds.nlvr.corpus import Example
 from veriscene.worlds.nlvr.distort import DISTORTIONS, Distortion, scale
 from veriscene.worlds.nlvr.picture_files import with_pictures
 from veriscene.worlds.nlvr.raster import Pixels

@@ -24,6 +24,7 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
+from veriscene.worlds.nlvr.corpus import Example
 
 from veriscene import models
 from veriscene.config import Config
@@ -32,7 +33,6 @@ from veriscene.errors import InputError
 from veriscene.models import Model
 from veriscene.training.optimization import make_optimizer, tf32
 from veriscene.training.step import CapturedStep, PlainStep, Step
-from veriscene.worlds.nlvr.corpus import Example
 
 # What presets use and the plain implementation lacks: a second pass, other coordinates, half precision.
 SAME_WORK = ("training.r_drop=0", "training.precision=tf32", "model.coordinates=corner")

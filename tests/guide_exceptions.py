@@ -38,8 +38,14 @@ _LIKE_BEYOND = "trains and compares rows as `reproduce beyond`, which is run"
 _REPOSITORY = "needs the repository; tests/benchmarks and tests/cli run it"
 _NETWORK = "downloads; tests/corpora/test_download.py runs it against a server of its own"
 
+_TRACKED = "needs the corpus or a tracker; tests/training/test_train.py checks the events"
+
 # Commands, and Python blocks by their first line, that are not run.
 LEFT_OUT = {
+    "import veriscene  # trains on a corpus folder called nlvr": _TRACKED,
+    "import veriscene  # and writes more to TensorBoard": _TRACKED,
+    "import veriscene, wandb": _TRACKED,
+    "import mlflow, veriscene": _TRACKED,
     "veriscene train spatial-synthetic --data nlvr": _LIKE_BEYOND,
     "veriscene reproduce spatial --data nlvr --teacher nlvr/programs/train.jsonl": _LIKE_BEYOND,
     "veriscene reproduce orders --data nlvr": _LIKE_BEYOND,

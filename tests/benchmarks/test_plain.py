@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
+from veriscene.worlds.nlvr.corpus import Example
 
 from samples import given, random_scene, yellow_circle_examples
 from scripts import script
@@ -16,7 +17,6 @@ from veriscene.models import MODELS, build
 from veriscene.models.biatt_pointer import sampled
 from veriscene.training.objective import objective
 from veriscene.world.scene import Box
-from veriscene.worlds.nlvr.corpus import Example
 
 SIZES = {"embedding": 5, "hidden": 4, "item": 3, "joint": 7, "mlp": 6}
 WORDS = ["there", "is", "a", "box", "with", "one", "yellow", "circle", "and", "two", "blue", "squares"]

@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 import pytest
 from veriscene.language.notation import parse
+from veriscene.worlds.nlvr.corpus import read
 
 import veriscene
 
@@ -43,7 +44,6 @@ import veriscene
 from veriscene.cli import main
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
-from veriscene.worlds.nlvr.corpus import read
 from veriscene.worlds.nlvr.raster import pixels
 
 HERE = Path(__file__).resolve().parent

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor, nn
+from veriscene.worlds.nlvr.corpus import MAX_WORDS
 
 from samples import yellow_circle_examples
 from scripts import script
@@ -28,7 +29,6 @@ from veriscene.judge.judge import TorchJudge
 from veriscene.judge.onnx_judge import OnnxJudge, open_session
 from veriscene.models.base import Judgement, Model
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
-from veriscene.worlds.nlvr.corpus import MAX_WORDS
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

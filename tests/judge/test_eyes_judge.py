@@ -29,7 +29,9 @@ class PerfectEyes:
     """Sees what is there in a picture that was enlarged without interpolation."""
 
     def scenes(self, pictures: Sequence[Pixels]) -> list[Scene]:
-        return [decoder.scene(np.ascontiguousarray(each[:: len(each) // 100, :: len(each) // 100])) for each in pictures]
+        return [
+            decoder.scene(np.ascontiguousarray(each[:: len(each) // 100, :: len(each) // 100])) for each in pictures
+        ]
 
 
 PERFECT = cast(Eyes, PerfectEyes())

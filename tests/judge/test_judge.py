@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from torch import nn
+from veriscene.worlds.nlvr.corpus import MAX_WORDS
 
 import veriscene
 from samples import random_scene
@@ -24,7 +25,6 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.judge import STREAM_BATCH, Judge, Question, TorchJudge, Verdict
 from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.world.scene import Box, Scene, scene_to_json
-from veriscene.worlds.nlvr.corpus import MAX_WORDS
 
 QUESTIONS = [(example.statement, example.scene) for example in EXAMPLES]
 SCENE = EXAMPLES[0].scene

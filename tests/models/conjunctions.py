@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from veriscene.worlds.nlvr.corpus import Example
+
 from veriscene.data.vocabulary import tokenize
 from veriscene.world.scene import Box, Color, Item, Scene, Shape, Side
-from veriscene.worlds.nlvr.corpus import Example
 
 HOLE = "_"
 NUMBERS = {"no": 0, "a": 1, "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}

@@ -11,6 +11,7 @@ import pytest
 import torch
 from conjunctions import conjunctions
 from padding import with_random_padding
+from veriscene.worlds.nlvr.corpus import Example
 
 from samples import random_scene, vocabulary_of
 from veriscene.data.batch import Batch
@@ -20,7 +21,6 @@ from veriscene.models.counts.features import NO_FEATURE, CountFeatures
 from veriscene.models.counts.grams import NO_NUMBER, numbers_of
 from veriscene.world.scene import BOX_EXTENT, Box, Item, Scene
 from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
 
 STATEMENTS = (
     "There is exactly 1 black triangle not touching any edge",

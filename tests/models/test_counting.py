@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
+from veriscene.worlds.nlvr.corpus import Example
 
 from samples import random_scene
 from veriscene.data.encoder import Encoder, ItemOrder
@@ -21,7 +22,6 @@ from veriscene.models.layers.counting import (
 )
 from veriscene.models.layers.geometry import pair_features
 from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size
-from veriscene.worlds.nlvr.corpus import Example
 
 ENCODE = Encoder(Vocabulary(SPECIAL), order=ItemOrder.FILE)
 SCENES = st.randoms(use_true_random=False).map(random_scene)

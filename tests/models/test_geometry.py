@@ -4,13 +4,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
+from veriscene.worlds.nlvr.corpus import Example
 
 from samples import random_scene
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models.layers.geometry import PAIR_FEATURES, WALL_FEATURES, pair_features, wall_features
 from veriscene.world.scene import BOX_EXTENT, Item, Side
-from veriscene.worlds.nlvr.corpus import Example
 
 ENCODE = Encoder(Vocabulary(SPECIAL), order=ItemOrder.FILE)
 WALLS = (Side.LEFT, Side.RIGHT, Side.BOTTOM, Side.TOP)

@@ -7,6 +7,7 @@ import random
 import pytest
 import torch
 from padding import with_random_padding
+from veriscene.worlds.nlvr.corpus import Example
 
 from samples import random_scene
 from veriscene.data.encoder import Encoder, ItemOrder
@@ -14,7 +15,6 @@ from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models.imagefeat_rnn import IMAGE_FEATURES, image_features
 from veriscene.world.scene import MOST_ITEMS, Color, Scene, Shape, Side, Size
 from veriscene.worlds.nlvr import corpus as nlvr
-from veriscene.worlds.nlvr.corpus import Example
 
 ENCODER = Encoder(Vocabulary(SPECIAL), order=ItemOrder.FILE)
 

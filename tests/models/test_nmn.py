@@ -8,17 +8,17 @@ import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
+from veriscene.worlds.nlvr.corpus import Example
 
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder, Input
+from veriscene.language.module_layout import Module
 from veriscene.models.layers.counting import at_least
 from veriscene.models.layers.modules import Relate, Surroundings, difference, intersection, union
 from veriscene.models.nmn import NMN, NMNConfig
 from veriscene.training.objective import objective
-from veriscene.worlds.nlvr.corpus import Example
-from veriscene.language.module_layout import Module
 
 GRID = 10
 BEFORE, JUST_BEFORE, EQUAL, NEAR, JUST_AFTER, AFTER, ANYWHERE = range(7)

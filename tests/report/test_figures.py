@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="figures need matplotlib: pip install -e '.[dev]'")
 
 from matplotlib.patches import Circle, PathPatch, Polygon, Rectangle
+from veriscene.worlds.nlvr.corpus import Example
 
 from samples import random_scene, yellow_circle_examples
 from veriscene.data.vocabulary import tokenize
@@ -20,7 +21,6 @@ from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mis
 from veriscene.report import figures
 from veriscene.report.figures import FORMATS, SIZE, Sheet, text_width, wrapped
 from veriscene.world.drawing import FILL
-from veriscene.worlds.nlvr.corpus import Example
 
 STATEMENT = "There is a $ yellow$ circle & a <blue> square, touching a wall."
 

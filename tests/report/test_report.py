@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from pytest import approx
 from veriscene.language.notation import Statement, parse
+from veriscene.worlds.nlvr.corpus import Example
 
 from narrow_screen import BROWSER, width_on_a_phone
 from samples import random_scene, yellow_circle_examples
@@ -22,7 +23,6 @@ from veriscene.metrics.judged import Judged, by_sentence, mistakes
 from veriscene.report.page import STYLE, ReportedRun, majority, page
 from veriscene.training.log import LogLine
 from veriscene.world.drawing import FILL, HEAD, definitions, short_svg, svg
-from veriscene.worlds.nlvr.corpus import Example
 
 SVG = "{http://www.w3.org/2000/svg}"
 

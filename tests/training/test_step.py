@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, distributed, nn
 from torch.testing import assert_close
+from veriscene.worlds.nlvr.corpus import Example
 
 from samples import small_config, vocabulary_of, yellow_circle_examples
 from training_toys import NAME, BatchNormModel, PixelModel
@@ -20,7 +21,6 @@ from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.models import MODELS, Model
 from veriscene.training.optimization import make_optimizer
 from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step, padded
-from veriscene.worlds.nlvr.corpus import Example
 
 STEPPED = [name for name, kind in MODELS.items() if not kind.is_fitted]
 # Rates are powers of two, because a captured step has its learning rates in single precision.

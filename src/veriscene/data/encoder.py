@@ -134,7 +134,7 @@ class Encoder:
 
     def _layouts(self, examples: Sequence[Example]) -> Layouts:
         """Statements occur with several scenes, so each is read once."""
-        layout = worlds.require(self.world, "lay_out", "rules that lay out modules, which this model needs")
+        layout = worlds.require(self.world, "layout", "rules that lay out modules, which this model needs")
         sentences = {example.statement: tokenize(example.statement) for example in examples}
         layouts = {statement: layout(words) for statement, words in sentences.items()}
         longest = max(map(len, sentences.values()), default=1)

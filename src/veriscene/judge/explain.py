@@ -144,7 +144,7 @@ def explain(
             raise scene
         question, judge = Question(question.statement, scene), judge.judge
     elif question.picture is not None:
-        decode = worlds.require(judge.world, "decode_picture", "pictures that can be decoded")
+        decode = worlds.require(judge.world, "decode", "pictures that can be decoded")
         question = Question(question.statement, decode(question.picture))
     assert question.scene is not None
     search = find_flip(judge, question, most_edits=most_edits, most_judgements=most_judgements, progress=progress)

@@ -96,7 +96,7 @@ def _traced(model: Model, example: Batch, world: World) -> Any:
     shapes = tuple({axis: dim for axis, dim in enumerate(dynamic[name]) if dim is not None} for name in inputs)
     with _quiet(), torch.no_grad():
         program = torch.export.export(
-            _Adapter(model, world, list(inputs)), tuple(inputs.values()), dynamic_shapes=shapes, strict=False
+            _Adapter(model, world, list(inputs)), tuple(inputs.values()), dynamic_shapes=(shapes,), strict=False
         )
         exported = torch.onnx.export(
             program,

@@ -124,7 +124,7 @@ class Judge(HubMixin, ABC):
             return question
         try:
             if Input.ITEMS in self.encoder.inputs:
-                decode = worlds.require(self.world, "decode_picture", "pictures that can be decoded")
+                decode = worlds.require(self.world, "decode", "pictures that can be decoded")
                 return Question(question.statement, decode(question.picture))
             worlds.require(self.world, "check_picture", "pictures")(question.picture)
         except InputError as error:

@@ -31,7 +31,7 @@ def abilities(judge: Judge) -> dict[str, bool]:
 
     `pictures`: pictures of scenes can be read.
     """
-    return {"pictures": worlds.ability(judge.world, "decode_picture") is not None}
+    return {"pictures": worlds.ability(judge.world, "decode") is not None}
 
 
 def parse(judge: Judge, value: object) -> Scene:
@@ -52,7 +52,7 @@ def read_picture(judge: Judge, image: object, *, with_eyes: bool) -> list[Any]:
     """Returns the scene in the base64 text of a PNG or JPEG file; without eyes, it must be exactly a rendered one."""
     pixels = parse_image(image, judge.world)
     try:
-        decode = worlds.require(judge.world, "decode_picture", "pictures that can be decoded")
+        decode = worlds.require(judge.world, "decode", "pictures that can be decoded")
         scene = _eyes().scenes([pixels])[0] if with_eyes else decode(pixels)
     except InputError as error:
         raise error.at("image") from None

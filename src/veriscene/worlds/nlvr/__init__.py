@@ -55,7 +55,7 @@ def read_picture(path: Any) -> Pixels:
     return picture.read(path)
 
 
-def decode_picture(pixels: Pixels) -> Scene:
+def decode(pixels: Pixels) -> Scene:
     """Returns the scene whose picture this is; raises InputError unless every pixel is that of a rendered scene."""
     from veriscene.worlds.nlvr import decoder
 
@@ -69,7 +69,7 @@ def check_picture(pixels: Pixels) -> None:
     decoder.check_size(pixels)
 
 
-def lay_out(words: Sequence[str]) -> Any:
+def layout(words: Sequence[str]) -> Any:
     """Returns the module layout of a statement, for neural module networks."""
     from veriscene.worlds.nlvr.layout_rules import layout as steps
 
