@@ -10,8 +10,8 @@ from PIL import Image
 
 from samples import fresh_checkpoint, write_corpus, yellow_circle_examples
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.world.scene import scene_to_json
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.examples import write, write_predictions
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
@@ -24,11 +24,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(folder / "corpus", examples, examples)
     for name, model in (("model", "biatt-pointer"), ("pairs", "relation-net")):
         checkpoints.save(folder / name, fresh_checkpoint(model, examples))
-    (folder / "scene.json").write_text(json.dumps(scene_to_json(examples[0].scene)))
+    (folder / "scene.json").write_text(json.dumps(WORLD.to_json_scene(examples[0].scene)))
     (folder / "broken.json").write_text((folder / "corpus/dev/dev.json").read_text() + '{"sentence": "The')
     unlabelled = [replace(example, label=None) for example in examples]
-    nlvr.write(folder / "unlabelled.json", unlabelled)
-    nlvr.write_predictions(folder / "good.csv", {example.identifier: True for example in examples})
+    write(folder / "unlabelled.json", unlabelled, WORLD)
+    write_predictions(folder / "good.csv", {example.identifier: True for example in examples})
     (folder / "short.csv").write_text("0-0,true\n")
     (folder / "long.csv").write_text((folder / "good.csv").read_text() + "99-0,true\n")
     write_corpus(folder / "half", [examples[0], *unlabelled[1:]], examples)

@@ -120,7 +120,7 @@ def test_what_is_written_is_a_corpus_of_labels_and_knows_its_world(world: World,
 
 
 def test_eyes_read_recompressed_pictures(folder: Path) -> None:
-    from veriscene.cli.exchange import _with_eyes
+    from veriscene.cli.data import _with_eyes
 
     scene = SCENES[0]
     wide = Image.fromarray(render.pixels(scene)[..., :3]).resize((800, 200))

@@ -122,7 +122,7 @@ def test_models_of_pixels_see_the_pictures_of_the_corpus(tmp_path: Path, monkeyp
     folder = write_corpus(tmp_path, examples, examples[:4])
     rendered = CorpusSource.open(config, folder)
     images = folder / "train" / "images"
-    render_examples(examples, images, split="train", kind="png", count=1, progress=lambda done, total: None)
+    render_examples(WORLD, examples, images, split="train", kind="png", count=1, progress=lambda done, total: None)
     assert CorpusSource.open(config, folder).fingerprint == rendered.fingerprint
     first = images / "0" / f"train-{examples[0].identifier}-0.png"
     first.write_bytes(to_png(picture.read(first) // 2))

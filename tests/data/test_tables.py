@@ -74,7 +74,9 @@ def test_a_folder_becomes_one_table_of_all_splits_with_pictures(kind: str, tmp_p
 
 def test_a_line_is_a_question() -> None:
     (example,) = yellow_circle_examples(1)
-    assert Question.from_json(row(example, "dev", WORLD, images=False)) == Question(example.statement, example.scene)
+    assert Question.from_json(row(example, "dev", WORLD, images=False), WORLD) == Question(
+        example.statement, example.scene
+    )
 
 
 def test_failures_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from veriscene.errors import InputError
 from veriscene.metrics.accuracy import score
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture_files import each_picture, find_pictures, per_picture, with_pictures, written_name
 from veriscene.worlds.nlvr.pictures import render_examples
 from veriscene.worlds.nlvr.raster import pixels
@@ -22,7 +23,7 @@ EXAMPLES = [replace(each, directory=str(number % 3)) for number, each in enumera
 
 
 def rendered(folder: Path, split: str = "dev", count: int = 6) -> Path:
-    render_examples(EXAMPLES, folder, split=split, kind="png", count=count, progress=lambda done, total: None)
+    render_examples(WORLD, EXAMPLES, folder, split=split, kind="png", count=count, progress=lambda done, total: None)
     return folder
 
 
@@ -42,7 +43,7 @@ def test_examples_without_a_directory_have_pictures_all_the_same(tmp_path: Path)
     pictured = with_pictures(hidden, rendered(tmp_path / "images", "hidden", 2), "hidden")
     assert pictured == hidden
     assert [written_name(each) for each in pictured] == [f"hidden-{each.identifier}-0.png" for each in hidden]
-    render_examples(hidden, tmp_path / "new", split="x", kind="svg", count=1, progress=lambda done, total: None)
+    render_examples(WORLD, hidden, tmp_path / "new", split="x", kind="svg", count=1, progress=lambda done, total: None)
     assert (tmp_path / f"new/0/x-{hidden[0].identifier}-0.svg").read_text().startswith("<svg")
 
 
@@ -102,5 +103,7 @@ def test_missing_or_ambiguous_pictures_are_one_line(tmp_path: Path) -> None:
 def test_no_picture_is_written_outside_the_folder(change: dict[str, str], tmp_path: Path) -> None:
     bad = replace(EXAMPLES[0], place="dev.json:1", **change)
     with pytest.raises(InputError, match=r"dev\.json:1: .* cannot be the name"):
-        render_examples([bad], tmp_path / "out", split="x", kind="png", count=1, progress=lambda done, total: None)
+        render_examples(
+            WORLD, [bad], tmp_path / "out", split="x", kind="png", count=1, progress=lambda done, total: None
+        )
     assert not list(tmp_path.iterdir())
