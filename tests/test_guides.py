@@ -21,8 +21,8 @@ from PIL import Image
 from environment import Environment
 from guide_exceptions import ADDED, LEFT_OUT, ONLY_MENTIONED, SMALL
 from guides import GUIDES, ROOT, Printed, blocks, follow, hidden, mentioned, run
+from veriscene import worlds
 from veriscene.cli.app import app
-from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import synthetic
 from veriscene.worlds.nlvr.raster import pixels
 
@@ -83,7 +83,7 @@ def test_the_readme_shows_what_is_printed(follow_guide: Follow) -> None:
 def test_own_data_from_table_to_saved_model(follow_guide: Follow) -> None:
     folder, printed = follow_guide("own-data.md")
     assert 0 < float(list(printed.values())[-1]) < 1
-    train, dev = (nlvr.read(folder / f"corpus/{split}/{split}.json") for split in ("train", "dev"))
+    train, dev = (worlds.read(folder / f"corpus/{split}/{split}.json") for split in ("train", "dev"))
     assert len(train) + len(dev) == 360
     assert not {example.statement for example in train} & {example.statement for example in dev}
     assert {path.name for path in (folder / "own-model").iterdir()} == {

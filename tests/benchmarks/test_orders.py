@@ -20,7 +20,8 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.models.biatt import BiATT
 from veriscene.models.biatt_pointer import BiATTPointer
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.examples import write
+from veriscene.worlds.nlvr.looks import WORLD
 
 orders = script("orders")
 
@@ -44,7 +45,7 @@ def pointer() -> Checkpoint:
 def test_dev_is_judged_in_every_order(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nlvr.write(tmp_path / "nlvr" / "dev" / "dev.json", EXAMPLES)
+    write(tmp_path / "nlvr" / "dev" / "dev.json", EXAMPLES, WORLD)
     checkpoints.save(tmp_path / "pointer", pointer())
     calls, verdicts = [], orders.verdicts
     monkeypatch.setattr(orders, "verdicts", lambda *given: (calls.append(given), verdicts(*given))[1])

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
-from veriscene.worlds.nlvr.corpus import Example
 
 from samples import given, random_scene, yellow_circle_examples
 from scripts import script
@@ -16,6 +15,7 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.models import MODELS, build
 from veriscene.models.biatt_pointer import sampled
 from veriscene.training.objective import objective
+from veriscene.world.examples import Example
 from veriscene.world.scene import Box
 
 SIZES = {"embedding": 5, "hidden": 4, "item": 3, "joint": 7, "mlp": 6}

@@ -16,7 +16,6 @@ from veriscene.lab import seeds
 from veriscene.metrics.accuracy import Scores
 from veriscene.training.distributed import Machine
 from veriscene.training.spec import Spec
-from veriscene.worlds.nlvr import corpus as nlvr
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "model.joint=8", "model.mlp=8", "training.epochs=1"]
 shipping = script("ship")

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 from shell import veriscene
-from veriscene.worlds.nlvr.corpus import read_scene_file
 
+from veriscene.world.examples import read_scene_file
 from veriscene.world.scene import parse_scene
 from veriscene.worlds.nlvr.picture import to_png
 from veriscene.worlds.nlvr.raster import pixels
