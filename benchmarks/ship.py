@@ -31,7 +31,7 @@ from veriscene.world.examples import Example, read_predictions
 
 SHIPPED = Path(__file__).resolve().parent.parent / "src" / "veriscene" / "checkpoints"
 CARD = "MODEL_CARD.md"
-MOST_BYTES = 20_000_000  # of weights
+MAX_BYTES = 20_000_000  # of weights
 TOLERATED = 0.002  # loss of dev accuracy by half precision
 
 
@@ -58,8 +58,8 @@ def ship(
         checkpoints.save(Path(scratch) / name, whole, half=True)
         size = (Path(scratch) / name / WEIGHTS).stat().st_size
         dev = scores_of(checkpoints.load(Path(scratch) / name), examples)
-    if size > MOST_BYTES:
-        raise InputError(f"{size:,} bytes of weights", where=own, allowed=f"at most {MOST_BYTES:,}")
+    if size > MAX_BYTES:
+        raise InputError(f"{size:,} bytes of weights", where=own, allowed=f"at most {MAX_BYTES:,}")
     if (lost := scores_of(whole, examples).accuracy - dev.accuracy) > TOLERATED:
         raise InputError(f"half precision costs {lost:.2%} of dev", where=own, allowed="ship another one")
     aliases = json.loads(files.read_text(shipped / ALIASES)) if (shipped / ALIASES).is_file() else {}

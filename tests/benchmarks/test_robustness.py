@@ -14,13 +14,13 @@ from samples import random_scene, yellow_circle_examples
 from scripts import script
 from veriscene.models.vision.eyes import Eyes
 from veriscene.world.examples import write
-from veriscene.world.scene import Box, Color, Item, Shape, Size
+from veriscene.world.scene import Box, Item
 from veriscene.worlds.nlvr.distort import DISTORTIONS
-from veriscene.worlds.nlvr.looks import WORLD
+from veriscene.worlds.nlvr.looks import WORLD, Color, Shape, Size, make_item
 from veriscene.worlds.nlvr.raster import pixels
 
 robustness = script("robustness")
-ITEM = Item(40, 40, Size.MEDIUM, Shape.CIRCLE, Color.BLUE)
+ITEM = make_item(40, 40, Size.MEDIUM, Shape.CIRCLE, Color.BLUE)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ ITEM = Item(40, 40, Size.MEDIUM, Shape.CIRCLE, Color.BLUE)
         ((ITEM,), True, True),
         ((replace(ITEM, x=42, y=38),), True, False),
         ((replace(ITEM, x=43),), False, False),
-        ((replace(ITEM, color=Color.BLACK),), False, False),
+        ((WORLD.changed(ITEM, color=Color.BLACK),), False, False),
         ((ITEM, replace(ITEM, x=0)), False, False),
         ((), False, False),
     ],
