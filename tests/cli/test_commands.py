@@ -14,7 +14,6 @@ from shell import settings, veriscene
 
 from veriscene import worlds
 from veriscene.world.examples import read_predictions, write
-from veriscene.world.scene import parse_scene
 from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture_files import permuted
 
@@ -105,7 +104,7 @@ def test_pictures_are_drawn_read_and_judged_like_their_scenes(place: Path, tmp_p
     examples = {example.identifier: example for example in worlds.read(dev)}
     assert len(records) == 20 and {record["identifier"] for record in records} == set(examples)
     for record in records:
-        boxes = [set(box.items) for box in parse_scene(record["structured_rep"]).boxes]
+        boxes = [set(box.items) for box in WORLD.parse(record["structured_rep"]).boxes]
         file, scene = tmp_path / "images" / record["picture"], examples[record["identifier"]].scene
         assert boxes == [set(box.items) for box in permuted(scene, int(file.stem[-1])).boxes]
 
@@ -152,6 +151,10 @@ def test_a_process_of_a_group_exits_with_its_status_before_interpreter_shutdown(
 def test_check_and_stats_describe_a_corpus(place: Path) -> None:
     check = veriscene("data", "check", "corpus/dev/dev.json", "broken.json", cwd=place)
     assert check.returncode == 1 and "broken.json:11: " in check.stdout
+    check = veriscene("data", "check", "long.json", cwd=place)  # a statement of 257 words
+    problem, summary = check.stdout.splitlines()
+    assert check.returncode == 1 and problem.startswith("long.json:2: sentence: ") and "256" in problem
+    assert summary.startswith("long.json: 1 valid")
     stats = veriscene("data", "stats", "corpus", "--json", cwd=place)
     assert json.loads(stats.stdout)["corpus/dev/dev.json"]["examples"] == 10
 
