@@ -28,7 +28,7 @@ from veriscene.judge.judge import EyesJudge, Question
 from veriscene.models.vision.eyes import Eyes
 from veriscene.service import app, scenes, service
 from veriscene.service.batching import Limits
-from veriscene.world.scene import scene_to_json
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
@@ -75,7 +75,7 @@ def test_a_picture_is_explained_by_its_scene(client: Client) -> None:
 
 def test_batched_verdicts_are_those_of_the_judge() -> None:
     questions = [Question(example.statement, example.scene) for example in EXAMPLES]
-    records = [{"statement": each.statement, "scene": scene_to_json(each.scene)} for each in EXAMPLES]
+    records = [{"statement": each.statement, "scene": WORLD.to_json_scene(each.scene)} for each in EXAMPLES]
     expected = [JUDGE(question).probability for question in questions]
     held = HeldJudge()
     with running(held, limits=Limits(workers=1)) as client, ThreadPoolExecutor(len(records) + 1) as pool:
@@ -102,7 +102,9 @@ def test_pictures_and_scenes_are_translated_exactly(client: Client) -> None:
 def test_random_scenes_are_of_the_kind_asked_for(client: Client) -> None:
     for kind in ("tower", "scatter"):
         drawn = [client.get(f"/api/scenes/random?kind={kind}")[1] for _ in range(5)]
-        assert all(parse(each["scene"]).is_towers == (kind == "tower") and each["statement"] for each in drawn)
+        for each in drawn:
+            are_towers = map(WORLD.is_tower, parse(each["scene"]).boxes)
+            assert all(are_towers) == (kind == "tower") and each["statement"]
 
 
 def test_the_world_of_a_model_is_told(client: Client) -> None:
