@@ -214,7 +214,9 @@ def _digits(world: World) -> tuple[int, list[tuple[Attribute, int, dict[Value, i
     places = []
     for attribute in world.attributes:
         own, is_categorical = weights[attribute.name], attribute.kind == "categorical"
-        digit = {name: rank + 1 if is_categorical else _percent(attribute, name) for name, rank in attribute.rank.items()}
+        digit = {
+            name: rank + 1 if is_categorical else _percent(attribute, name) for name, rank in attribute.rank.items()
+        }
         places.append((attribute, own, {name: own * value for name, value in digit.items()}))
     return weight, places
 
