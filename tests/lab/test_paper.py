@@ -26,7 +26,8 @@ from veriscene.lab import plans, reproduce, seeds
 from veriscene.training.log import Event, Step
 from veriscene.training.spec import Spec
 from veriscene.training.train import train
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world import examples
+from veriscene.worlds.nlvr.looks import WORLD
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib: pip install -e '.[dev]'")
 
@@ -56,7 +57,7 @@ class Call:
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self.folder, self.trained = folder, list[str]()
         corpus = write_corpus(folder / "corpus", yellow_circle_examples(32), yellow_circle_examples(24, seed=1))
-        nlvr.write(corpus / "test.json", yellow_circle_examples(12, seed=2))
+        examples.write(corpus / "test.json", yellow_circle_examples(12, seed=2), WORLD)
         patch.setitem(plans.PLANS, "paper", PLAN)
         patch.setenv("VERISCENE_CACHE", str(folder / "cache"))
         patch.setattr(seeds, "train", self.train)

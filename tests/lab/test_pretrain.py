@@ -30,7 +30,8 @@ from veriscene.models.vision import cells
 from veriscene.models.vision.backbone import BACKBONES, save_weights
 from veriscene.models.vision.base import Backbone
 from veriscene.models.vision.eyes import Eyes
-from veriscene.world.scene import Scene, parse_scene, scene_to_json
+from veriscene.world.scene import Scene
+from veriscene.worlds.nlvr.looks import WORLD
 
 CPU = torch.device("cpu")
 
@@ -66,7 +67,7 @@ def pretrainer(task: Task, out: Path, say: Callable[[str], None] = print, **sett
 
 def test_random_scenes_are_valid_and_some_boxes_are_full() -> None:
     scenes = random_scenes(np.random.default_rng(0), 200)
-    assert all(parse_scene(scene_to_json(scene)) == scene for scene in scenes)
+    assert all(WORLD.parse(WORLD.to_json_scene(scene)) == scene for scene in scenes)
     counts = {len(box.items) for scene in scenes for box in scene.boxes}
     assert counts == set(range(1, 9))
     assert 0.2 < sum(scene.is_towers for scene in scenes) / len(scenes) < 0.4

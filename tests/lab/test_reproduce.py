@@ -14,6 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from samples import write_corpus, yellow_circle_examples
+from veriscene import worlds
 from veriscene.cli import experiments
 from veriscene.config import changes_between
 from veriscene.data.encoder import ItemOrder
@@ -29,8 +30,10 @@ from veriscene.models.layers.pooling import POOLINGS
 from veriscene.training.distributed import Machine
 from veriscene.training.spec import Spec
 from veriscene.training.train import train
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world import examples
+from veriscene.world.corpus import split_file
 from veriscene.worlds.nlvr import synthetic
+from veriscene.worlds.nlvr.looks import WORLD
 
 TINY = ["training.batch=16", "training.epochs=2", "training.learning_rate=0.02", "training.evaluate_every=4"]
 NAMES = ("MaxEnt", "ImageFeat+RNN")
@@ -45,7 +48,7 @@ def reproduction(
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     folder = write_corpus(tmp_path / "corpus", yellow_circle_examples(64), yellow_circle_examples(40, seed=1))
-    nlvr.write(folder / "test.json", yellow_circle_examples(20, seed=2))
+    examples.write(folder / "test.json", yellow_circle_examples(20, seed=2), WORLD)
     return folder
 
 
@@ -69,7 +72,7 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
     assert again == first and [len(result.dev.scores) for result in first] == [1, 3]
     # MaxEnt has no steps, so `train` would refuse these settings for it.
     assert [result.command.count("--set") for result in first] == [0, len(TINY)]
-    examples = nlvr.read(corpus / "test.json")
+    examples = worlds.read(corpus / "test.json")
     for result in first:
         assert result.test is not None
         own = tmp_path / "table" / result.row.folder
@@ -79,7 +82,7 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
     assert [(pair.first, pair.second) for pair in compared] == [NAMES]
     gaps = {name: gap.mean for name, gap in compared[0].differences.items()}
     on_dev, on_test = (one.accuracy - other.accuracy for one, other in zip(*map(_splits, first), strict=True))
-    sizes = [len(nlvr.read(nlvr.split_file(corpus, split))) for split in ("dev", "test")]
+    sizes = [len(worlds.read(split_file(corpus, split))) for split in ("dev", "test")]
     both = (sizes[0] * on_dev + sizes[1] * on_test) / sum(sizes)
     assert gaps == pytest.approx({"dev": on_dev, "test": on_test, "both": both})
     work.write("table1", command="veriscene")
@@ -210,7 +213,7 @@ def test_rows_that_cannot_be_compared_are_refused_before_any_is_trained(
     begun_by_hand.parent.mkdir()
     begun_by_hand.write_text("mine")
     assert refused_at(corpus, TINY, NAMES[0], "BiENC") == str(begun_by_hand.parent)
-    nlvr.write(nlvr.split_file(corpus, "train"), yellow_circle_examples(48))
+    examples.write(split_file(corpus, "train"), yellow_circle_examples(48), WORLD)
     assert refused_at(corpus, TINY, NAMES[0]) == own
 
 

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from samples import write_corpus, yellow_circle_examples
+from veriscene import worlds
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
@@ -24,7 +25,9 @@ from veriscene.training.distributed import Machine
 from veriscene.training.log import Event, OnEvent, Saved, Scored, Step
 from veriscene.training.spec import Spec
 from veriscene.training.train import train as train_spec
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world import examples
+from veriscene.world.corpus import split_file
+from veriscene.worlds.nlvr.looks import WORLD
 
 TINY = [
     "model.embedding=4",
@@ -69,7 +72,7 @@ def test_each_seed_is_the_run_it_would_be_alone_and_the_best_on_dev_is_the_folde
 ) -> None:
     summary = train(tmp_path / "three", corpus, count=3)
     assert summary is not None
-    dev = nlvr.read(nlvr.split_file(corpus, "dev"))
+    dev = worlds.read(split_file(corpus, "dev"))
     for score in summary.scores:
         alone = tmp_path / f"alone{score.seed}"
         train_spec(spec_of(corpus, f"training.seed={score.seed}"), alone)
@@ -138,7 +141,7 @@ def test_verdicts_of_deleted_weights_are_not_kept(corpus: Path, tmp_path: Path) 
     for weights in ("best", "last"):
         shutil.rmtree(tmp_path / "two" / "seed5" / weights)
     kept = tmp_path / "two" / "seed5" / "dev.csv"
-    nlvr.write_predictions(kept, {name: not verdict for name, verdict in nlvr.read_predictions(kept).items()})
+    examples.write_predictions(kept, {name: not verdict for name, verdict in examples.read_predictions(kept).items()})
 
     def interrupt_when_there_are_new_weights(event: Event) -> None:
         if isinstance(event, Saved):
@@ -152,8 +155,8 @@ def test_verdicts_of_deleted_weights_are_not_kept(corpus: Path, tmp_path: Path) 
 def test_a_changed_corpus_is_refused_even_if_seeds_are_finished(tmp_path: Path, corpus: Path) -> None:
     train(tmp_path / "two", corpus)
     shutil.rmtree(tmp_path / "two" / "seed6")
-    file = nlvr.split_file(corpus, "train")
-    nlvr.write(file, nlvr.read(file)[1:])
+    file = split_file(corpus, "train")
+    examples.write(file, worlds.read(file)[1:], WORLD)
     with pytest.raises(InputError) as error:
         train(tmp_path / "two", corpus)
     assert error.value.where == tmp_path / "two"
@@ -204,7 +207,7 @@ def test_a_folder_is_continued_only_with_its_own_spec(corpus: Path, tmp_path: Pa
 
 
 def test_a_corpus_without_labels_leaves_no_folder(tmp_path: Path) -> None:
-    unlabelled = [nlvr.Example(e.identifier, e.statement, e.scene) for e in yellow_circle_examples(8)]
+    unlabelled = [examples.Example(e.identifier, e.statement, e.scene) for e in yellow_circle_examples(8)]
     folder = write_corpus(tmp_path / "unlabelled", unlabelled, unlabelled)
     with pytest.raises(InputError):
         train(tmp_path / "two", folder)
@@ -231,7 +234,7 @@ def test_extending_a_folder_loses_nothing(corpus: Path, tmp_path: Path) -> None:
     shutil.rmtree(folder / "seed5" / "best")
     assert seeds.is_summarised(folder, 4)  # for the summary the verdicts are enough
     record = (folder / "spec.json").read_bytes()
-    train_file = nlvr.split_file(corpus, "train")
+    train_file = split_file(corpus, "train")
     train_file.write_text(train_file.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
     with pytest.raises(InputError):
         seeds.resume(folder, count=6, machine=Machine())

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import torch
 
-from veriscene.data.items import item_features
 from veriscene.lab.pretrain import random_scenes
 from veriscene.lab.targets import ITEM_TARGETS, TARGETS, TargetBackbone, cell_targets
 from veriscene.models.layers.coordinates import encode_positions
 from veriscene.models.vision import cells
 from veriscene.models.vision.resnet_v1 import ResNetV1
-from veriscene.world.scene import Box, Color, Item, Shape, Side
+from veriscene.world.scene import Box, Item, Side
+from veriscene.worlds.nlvr.looks import WORLD, Color, Shape
 
 
 def expected_of_item(item: Item, box: Box) -> list[float]:
@@ -28,7 +28,7 @@ def expected_of_item(item: Item, box: Box) -> list[float]:
     near = [other for other in others if other.distance(item) <= 4]
     same: list[Callable[[Item], object]] = [lambda i: i.color, lambda i: i.shape, lambda i: i.size]
     return [
-        *encode_positions(torch.tensor(item_features(item)), "contact").tolist(),
+        *encode_positions(torch.tensor(WORLD.features(item)), "contact").tolist(),
         *(float(side in item.walls()) for side in (Side.LEFT, Side.TOP, Side.RIGHT, Side.BOTTOM)),
         *colors(above),
         *colors(below),
@@ -48,9 +48,9 @@ def expected_of_box(box: Box) -> list[float]:
     def at_least(count: int, most: int, least: int = 1) -> list[float]:
         return [float(count >= number) for number in range(least, most + 1)]
 
-    colors, shapes = [item.color for item in box.items], [item.shape for item in box.items]
+    colors, shapes = [item["color"] for item in box.items], [item["shape"] for item in box.items]
     kinds = list(zip(colors, shapes, strict=True))
-    walled = [item.color for item in box.items if item.walls()]
+    walled = [item["color"] for item in box.items if item.walls()]
     return [
         *(value for color in Color for value in at_least(colors.count(color), 4)),
         *(value for shape in Shape for value in at_least(shapes.count(shape), 4)),
@@ -67,7 +67,7 @@ def test_cells_tell_the_item_in_them_its_surroundings_and_the_counts_of_the_box(
     for number, box in enumerate(boxes):
         expected = torch.zeros(100, 1 + ITEM_TARGETS)
         for item in box.items:
-            row, column = (item.y + item.size.value // 2) // 10, (item.x + item.size.value // 2) // 10
+            row, column = (item.y + item.width // 2) // 10, (item.x + item.width // 2) // 10
             expected[10 * row + column] = torch.tensor([1.0, *expected_of_item(item, box)])
         assert torch.allclose(told[number, :, : 1 + ITEM_TARGETS], expected, atol=1e-5)
         assert told[number, :, 1 + ITEM_TARGETS :].tolist() == [expected_of_box(box)] * 100

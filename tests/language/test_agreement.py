@@ -9,7 +9,7 @@ import pytest
 from veriscene import worlds
 from veriscene.language.execution import compile_expression
 from veriscene.language.program import read_programs
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
 
 LANGUAGE = worlds.language("nlvr")
 # Train labels come from one rater each and are noisy; dev labels come from five.
@@ -36,7 +36,7 @@ def test_programs_agree_with_labels(nlvr_folder: Path, programs_folder: Path, sp
     # Compiled, because `holds` would hide a failing presupposition; there is none on these scenes.
     exact = {each.text: compile_expression(each.program.expression, LANGUAGE.place) for each in reversed(stated)}
     loose = {collapsed(sentence): value for sentence, value in exact.items()}
-    examples = nlvr.read(nlvr.split_file(nlvr_folder, split))
+    examples = worlds.read(split_file(nlvr_folder, split))
     covered = agreed = 0
     for example in examples:
         value = exact.get(example.statement) or loose.get(collapsed(example.statement))

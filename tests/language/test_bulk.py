@@ -23,9 +23,9 @@ from veriscene.language.bulk.rows import Unsupported
 from veriscene.language.execution import compile_expression, count_steps
 from veriscene.language.functions import Undefined
 from veriscene.language.program import Program, read_programs
+from veriscene.world.corpus import split_file
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World
-from veriscene.worlds.nlvr import corpus as nlvr
 
 each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 TRUE, FALSE, UNDEFINED = 1, 0, -1
@@ -88,7 +88,7 @@ def test_the_public_programs_have_the_same_value_on_each_of_many_scenes(nlvr_fol
     if path is None:
         pytest.skip(f"no programs in or beside {nlvr_folder}")
     programs = [each.program for each in read_programs(path / "train.jsonl", LANGUAGE)]
-    corpus = [example.scene for example in nlvr.read(nlvr.split_file(nlvr_folder, "train"))]
+    corpus = [example.scene for example in worlds.read(split_file(nlvr_folder, "train"))]
     scenes = [*random.Random(1).sample(corpus, 80), *map(draw_scene, range(40)), *scenes_of(LANGUAGE.world, 40)]
     expected = plain(programs, scenes)
     assert np.array_equal(bulk(programs, scenes), expected)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from veriscene.worlds.nlvr.corpus import Example
-
 from veriscene.data.vocabulary import tokenize
-from veriscene.world.scene import Box, Color, Item, Scene, Shape, Side
+from veriscene.world.examples import Example
+from veriscene.world.scene import Box, Item, Scene, Side
+from veriscene.worlds.nlvr.looks import WORLD, Color, Shape
 
 HOLE = "_"
 NUMBERS = {"no": 0, "a": 1, "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
@@ -52,7 +52,7 @@ def agreeing(number: int, scene: Scene) -> Iterator[str]:
 def image_counts(scene: Scene) -> dict[str, int]:
     counts = kind_counts(scene.items)
     for color in Color:
-        counts[f"boxes all {color}"] = sum({item.color for item in box.items} == {color} for box in scene.boxes)
+        counts[f"boxes all {color}"] = sum({item["color"] for item in box.items} == {color} for box in scene.boxes)
     return counts
 
 
@@ -64,21 +64,21 @@ def kind_counts(items: tuple[Item, ...]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for color in Color:
         for shape in Shape:
-            kind = [item for item in items if item.color is color and item.shape is shape]
+            kind = [item for item in items if item["color"] == color and item["shape"] == shape]
             counts[f"{color} {shape}"] = len(kind)
-            counts[f"{color} {shape} at a wall"] = len([item for item in kind if item.walls()])
+            counts[f"{color} {shape} at a wall"] = len([item for item in kind if WORLD.walls_of(item)])
     return counts
 
 
 def looks_of(scene: Scene) -> set[str]:
     looks: set[str] = set()
     for box in scene.boxes:
-        highest = max(item.top for item in box.items)
+        highest = min(item.y for item in box.items)
         for item in box.items:
-            if item.top == highest:
-                looks.add(f"{item.color} on top")
-            if Side.BOTTOM in item.walls():
-                looks.add(f"{item.color} on the floor")
-            if item.walls():
+            if item.y == highest:
+                looks.add(f"{item['color']} on top")
+            if Side.BOTTOM in WORLD.walls_of(item):
+                looks.add(f"{item['color']} on the floor")
+            if WORLD.walls_of(item):
                 looks.add("something at a wall")
     return looks

@@ -19,7 +19,6 @@ from veriscene import models
 from veriscene.config import ModelConfig, choice, size
 from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import Input
-from veriscene.data.items import ITEM_FEATURES
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
@@ -31,6 +30,8 @@ from veriscene.training.distributed import Machine
 from veriscene.training.log import read_log
 from veriscene.training.spec import Spec
 from veriscene.training.train import train
+from veriscene.world.schema import World
+from veriscene.worlds.nlvr.looks import WORLD
 
 
 class BagOfWords(nn.Embedding):
@@ -59,10 +60,10 @@ class BagOfItems(Model):
     summary = "words times items, added up"
     order = Order.NONE
 
-    def __init__(self, *, vocabulary: Vocabulary, units: int, activation: str) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, world: World, units: int, activation: str) -> None:
         super().__init__()
         self.embed_words = BagOfWords(vocabulary, units)
-        self.embed_items = nn.Linear(ITEM_FEATURES, units)
+        self.embed_items = nn.Linear(world.feature_count, units)
         self.activation = ACTIVATIONS[activation]
 
     def forward(self, batch: Batch) -> Judgement:
@@ -89,7 +90,7 @@ class Glance(Model):
     inputs = frozenset({Input.PIXELS})
     order = Order.NONE
 
-    def __init__(self, *, vocabulary: Vocabulary, units: int) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, world: World, units: int) -> None:
         super().__init__()
         self.embed_words = BagOfWords(vocabulary, units)
         self.embed_cells = nn.Linear(3, units)
@@ -147,7 +148,7 @@ def test_an_added_model_is_trained_saved_evaluated_and_asked(
     assert abs(sum(right) - outcome.position.best_accuracy * len(right)) < rounding + 1e-6
 
     judge = TorchJudge(checkpoint)
-    verdicts = judge([Question(example.statement, example.scene) for example in dev])
+    verdicts = judge([Question.of(example.statement, example.scene, WORLD) for example in dev])
     for example, verdict in zip(dev, verdicts, strict=True):
         assert verdict.probability == pytest.approx(probability[example.identifier], abs=1e-5)
         assert verdict.order is None and (verdict.attention is None) is (added is BagOfItems)

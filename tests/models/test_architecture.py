@@ -10,6 +10,7 @@ from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models import build, load_preset
 from veriscene.models.biatt_pointer import sampled
 from veriscene.models.layers.recurrence import gates_of, lstm_step
+from veriscene.worlds.nlvr.looks import WORLD
 
 WORDS = 50
 VOCABULARY = Vocabulary((*SPECIAL, *(f"word{number}" for number in range(WORDS - len(SPECIAL)))))
@@ -84,7 +85,7 @@ SHAPES = {"bienc": BIENC, "biatt": BIATT, "biatt-pointer": POINTER, "bidaf": BID
 @pytest.fixture(scope="module", params=sorted(SHAPES))
 def preset(request) -> tuple[str, nn.Module]:
     torch.manual_seed(0)
-    return request.param, build(load_preset(request.param).model, vocabulary=VOCABULARY)
+    return request.param, build(load_preset(request.param).model, vocabulary=VOCABULARY, world=WORLD)
 
 
 def test_the_presets_have_exactly_the_parameters_of_the_appendix(preset):

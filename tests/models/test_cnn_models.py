@@ -27,6 +27,7 @@ from veriscene.models.vision.seeing import SeeingModel
 from veriscene.training.optimization import make_optimizer
 from veriscene.training.step import PlainStep
 from veriscene.worlds.nlvr import raster
+from veriscene.worlds.nlvr.looks import WORLD
 
 SEEING = [name for name, kind in models.MODELS.items() if issubclass(kind, SeeingModel)]
 PIXELS = ["cnn-rnn", *SEEING]
@@ -86,7 +87,7 @@ def cnn_bienc_scores(model: SeeingModel, example: Toy, maps: np.ndarray) -> list
 def test_a_padded_batch_agrees_with_the_equations_of_each_example(name, reference) -> None:
     torch.manual_seed(0)
     sizes = {"embedding": 5, "hidden": 4, "joint": 7, "filters": 3, "mlp": 6}
-    model = models.build(toy_config(name, sizes=sizes), vocabulary=VOCABULARY).double().eval()
+    model = models.build(toy_config(name, sizes=sizes), vocabulary=VOCABULARY, world=WORLD).double().eval()
     for parameter in (p for key, p in model.named_parameters() if not key.startswith("backbone.")):
         torch.nn.init.normal_(parameter, std=0.5)
     words = [[3, 5, 2, 7], [4], [2, 8]]
@@ -140,9 +141,9 @@ def seeing(name: str, *, end_to_end: bool) -> tuple[SeeingModel, Batch]:
     config = Config(model=replace(small_config(name), backbone="resnet50-rendered", end_to_end=end_to_end))
     torch.manual_seed(1)
     vocabulary = vocabulary_of(EXAMPLES)
-    model = models.build(config.model, vocabulary=vocabulary)
+    model = models.build(config.model, vocabulary=vocabulary, world=WORLD)
     assert isinstance(model, SeeingModel)
-    batch = models.encoder(config, vocabulary)(EXAMPLES)
+    batch = models.encoder(config, vocabulary, WORLD)(EXAMPLES)
     model.prepare(batch)
     return model, batch
 
@@ -194,7 +195,7 @@ def test_missing_weights_are_named_before_training(name: str, monkeypatch: pytes
     monkeypatch.setenv("VERISCENE_CACHE", str(tmp_path))
     config = replace(models.MODELS[name].Config(), backbone="resnet50-rendered")
     with pytest.raises(MissingRequirement, match=r"resnet50-rendered.safetensors.*`veriscene pretrain"):
-        models.check(config)
+        models.check(config, WORLD)
 
 
 @pytest.mark.parametrize("name", [name for name in PIXELS if name != "nmn"])  # it plateaus for hundreds of steps
@@ -203,7 +204,10 @@ def test_a_model_memorises_what_its_pictures_show(name: str) -> None:
     twins = [replace(e, statement="there is something", label=number % 2 == 0) for number, e in enumerate(EXAMPLES)]
     config, vocabulary = Config(model=small_config(name, dropout=0.0)), vocabulary_of(twins)
     torch.manual_seed(1)
-    model, batch = models.build(config.model, vocabulary=vocabulary), models.encoder(config, vocabulary)(twins)
+    model, batch = (
+        models.build(config.model, vocabulary=vocabulary, world=WORLD),
+        models.encoder(config, vocabulary, WORLD)(twins),
+    )
     model.prepare(batch)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     for _ in range(60):

@@ -11,16 +11,17 @@ import pytest
 import torch
 from conjunctions import conjunctions
 from padding import with_random_padding
-from veriscene.worlds.nlvr.corpus import Example
 
 from samples import random_scene, vocabulary_of
+from veriscene import worlds
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary, tokenize
 from veriscene.models.counts.features import NO_FEATURE, CountFeatures
 from veriscene.models.counts.grams import NO_NUMBER, numbers_of
-from veriscene.world.scene import BOX_EXTENT, Box, Item, Scene
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.examples import Example
+from veriscene.world.scene import Box, Item, Scene
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD
 
 STATEMENTS = (
     "There is exactly 1 black triangle not touching any edge",
@@ -40,8 +41,8 @@ def with_walls_touched(scene: Scene) -> Scene:
 
     def moved(number: int, item: Item) -> Item:
         x, y = sides[number % 4] if number % 2 else (None, None)
-        last = BOX_EXTENT - item.size.value
-        return replace(item, x=item.x if x is None else min(x, last), y=item.y if y is None else min(y, last))
+        last = BOX_EXTENT - item.width
+        return WORLD.changed(item, x=item.x if x is None else min(x, last), y=item.y if y is None else min(y, last))
 
     boxes = [
         Box(tuple(moved(number + row, item) for number, item in enumerate(box.items)))
@@ -58,13 +59,13 @@ def examples_of(statements: Sequence[str], each: int, seed: int) -> list[Example
 
 def learned_from(examples: Sequence[Example]) -> tuple[CountFeatures, Vocabulary]:
     vocabulary = vocabulary_of(examples)
-    features = CountFeatures(vocabulary)
+    features = CountFeatures(vocabulary, WORLD)
     features.learn(encode(examples, vocabulary))
     return features, vocabulary
 
 
 def encode(examples: Sequence[Example], vocabulary: Vocabulary) -> Batch:
-    return Encoder(vocabulary, order=ItemOrder.FILE)(examples)
+    return Encoder(vocabulary, WORLD, order=ItemOrder.FILE)(examples)
 
 
 def numbers_in(features: CountFeatures, batch: Batch) -> list[list[int]]:
@@ -96,7 +97,7 @@ def test_features_are_the_conjunctions_of_the_corpus():
 
 
 def test_features_are_the_conjunctions_of_nlvr(nlvr_folder):
-    examples = nlvr.read(nlvr_folder / "dev" / "dev.json")
+    examples = worlds.read(nlvr_folder / "dev" / "dev.json")
     chosen = random.Random(0).sample(examples, 200)
     corpus = chosen[:100]
     words = {word for example in corpus for word in tokenize(example.statement)}
@@ -110,7 +111,7 @@ def test_statements_with_other_grams_have_no_features():
     features, vocabulary = learned_from(examples_of(STATEMENTS, 2, seed=2))
     others = examples_of(["all of them were 1 green", "black 2 exactly is"], 4, seed=3)
     assert numbers_in(features, encode(others, vocabulary)) == [[]] * len(others)
-    assert numbers_in(CountFeatures(vocabulary), encode(others, vocabulary)) == [[]] * len(others)
+    assert numbers_in(CountFeatures(vocabulary, WORLD), encode(others, vocabulary)) == [[]] * len(others)
 
 
 def test_neither_padding_nor_the_rest_of_the_batch_changes_features():
@@ -138,7 +139,7 @@ def test_neither_the_order_of_boxes_nor_of_items_changes_features():
 def test_features_do_not_depend_on_the_order_of_the_corpus():
     examples = examples_of(STATEMENTS, 3, seed=6)
     _, vocabulary = learned_from(examples)
-    one, other = CountFeatures(vocabulary), CountFeatures(vocabulary)
+    one, other = CountFeatures(vocabulary, WORLD), CountFeatures(vocabulary, WORLD)
     assert one.learn(encode(examples, vocabulary)) == other.learn(encode(examples[::-1], vocabulary))
     for name, tensor in one.state_dict().items():
         assert torch.equal(tensor, other.state_dict()[name]), name

@@ -7,28 +7,29 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
-from veriscene.worlds.nlvr.corpus import Example
 
 from samples import random_scene
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models.layers.counting import (
-    COUNT_FEATURES,
-    LOOKS,
-    NEIGHBOUR_FEATURES,
+    count_feature_count,
     count_features,
+    look_count,
     looks,
+    neighbour_feature_count,
     neighbour_features,
 )
 from veriscene.models.layers.geometry import pair_features
-from veriscene.world.scene import Box, Color, Item, Scene, Shape, Size
+from veriscene.world.examples import Example
+from veriscene.world.scene import Box, Item, Scene
+from veriscene.worlds.nlvr.looks import WORLD, Color, Shape, Size
 
-ENCODE = Encoder(Vocabulary(SPECIAL), order=ItemOrder.FILE)
+ENCODE = Encoder(Vocabulary(SPECIAL), WORLD, order=ItemOrder.FILE)
 SCENES = st.randoms(use_true_random=False).map(random_scene)
 KINDS = [
     lambda i: True,
-    *(lambda i, look=look: look in (i.color, i.shape, i.size) for look in (*Color, *Shape, *Size)),
-    *(lambda i, c=color, s=shape: i.color is c and i.shape is s for color in Color for shape in Shape),
+    *(lambda i, look=look: look in dict(i.values).values() for look in (*Color, *Shape, *Size)),
+    *(lambda i, c=color, s=shape: i["color"] == c and i["shape"] == s for color in Color for shape in Shape),
 ]
 
 
@@ -40,13 +41,18 @@ def thresholds(items: Sequence[Item], most: int) -> list[float]:
 def expected_neighbours(i: Item, box: Box) -> list[float]:
     others = [j for j in box.items if j is not i]
     sides = [
-        [j for j in others if j.right <= i.left],
-        [j for j in others if j.left >= i.right],
-        [j for j in others if j.top <= i.bottom],
-        [j for j in others if j.bottom >= i.top],
+        [j for j in others if j.right <= i.x],
+        [j for j in others if j.x >= i.right],
+        [j for j in others if j.y >= i.lower],
+        [j for j in others if j.lower <= i.y],
     ]
-    close = [j for j in others if i.touches(j, margin=4)]
-    groups = [*sides, *([j for j in side if j in close] for side in sides), [j for j in others if i.touches(j)], close]
+    close = [j for j in others if WORLD.touches(i, j, margin=4)]
+    groups = [
+        *sides,
+        *([j for j in side if j in close] for side in sides),
+        [j for j in others if WORLD.touches(i, j)],
+        close,
+    ]
     return [value for group in groups for value in thresholds(group, 3)]
 
 
@@ -64,10 +70,13 @@ def test_counts_are_those_of_the_scene_whatever_the_padding_holds(scene):
     items = ENCODE([Example("1-1", "a", scene)]).items
     noise = torch.randint(0, 2, items.features.shape).float()
     items = replace(items, features=torch.where(items.mask[..., None], items.features, noise))
-    kinds = looks(items)
-    neighbours, counts = neighbour_features(pair_features(items.features), kinds)[0], count_features(kinds)[0]
-    assert kinds.shape[-1] == LOOKS
-    assert neighbours.shape[-1] == NEIGHBOUR_FEATURES and counts.shape[-1] == COUNT_FEATURES
+    kinds = looks(items, WORLD)
+    neighbours, counts = (
+        neighbour_features(pair_features(items.features, WORLD), kinds)[0],
+        count_features(kinds, WORLD)[0],
+    )
+    assert kinds.shape[-1] == look_count(WORLD)
+    assert neighbours.shape[-1] == neighbour_feature_count(WORLD) and counts.shape[-1] == count_feature_count(WORLD)
     for box, whole in enumerate(scene.boxes):
         for place, item in enumerate(whole.items):
             assert kinds[0, box, place].tolist() == [float(kind(item)) for kind in KINDS]

@@ -16,12 +16,14 @@ from torch.testing import assert_close
 
 from samples import random_scene
 from strategies import scenes
+from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.models.vision import cells
 from veriscene.models.vision.eyes import MARGIN, SHIPPED, Eyes, _windows
-from veriscene.world.scene import BOX_EXTENT, Box, Color, Item, Scene, Shape, Size, parse_scene, scene_to_json
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world import corpus
+from veriscene.world.scene import Box, Item, Scene
 from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD, Color, Shape, Size, make_item
 from veriscene.worlds.nlvr.picture_files import with_pictures
 from veriscene.worlds.nlvr.raster import STRIP, pixels
 
@@ -86,21 +88,21 @@ def test_whatever_is_predicted_reads_as_valid_boxes(seed: int) -> None:
     outputs = 5 * torch.randn(3, cells.CHANNELS, cells.GRID, cells.GRID, generator=torch.Generator().manual_seed(seed))
     first, second, third = cells.read(outputs)
     scene = Scene((first, second, third))
-    assert parse_scene(scene_to_json(scene)) == scene
+    assert WORLD.parse(WORLD.to_json_scene(scene)) == scene
 
 
 def test_of_two_predictions_for_one_item_the_more_confident_one_stays() -> None:
-    left = Item(34, 40, Size.MEDIUM, Shape.CIRCLE, Color.BLUE)
-    right = Item(40, 40, Size.MEDIUM, Shape.SQUARE, Color.BLUE)
+    left = make_item(34, 40, Size.MEDIUM, Shape.CIRCLE, Color.BLUE)
+    right = make_item(40, 40, Size.MEDIUM, Shape.SQUARE, Color.BLUE)
     assert cells.read(outputs_for((left, 0.45), (right, 0.5)))[0].items == (right,)
     assert cells.read(outputs_for((left, 0.6), (right, 0.5)))[0].items == (left,)
 
 
 def test_items_that_overlap_by_a_pixel_are_moved_apart_rather_than_dropped() -> None:
-    lower = Item(40, 80, Size.MEDIUM, Shape.SQUARE, Color.BLUE)
-    upper = Item(40, 61, Size.MEDIUM, Shape.SQUARE, Color.BLACK)
+    lower = make_item(40, 80, Size.MEDIUM, Shape.SQUARE, Color.BLUE)
+    upper = make_item(40, 61, Size.MEDIUM, Shape.SQUARE, Color.BLACK)
     read = cells.read(outputs_for((lower, 0.99), (upper, 0.9)))[0]
-    assert read.items == (Item(40, 60, Size.MEDIUM, Shape.SQUARE, Color.BLACK), lower)
+    assert read.items == (make_item(40, 60, Size.MEDIUM, Shape.SQUARE, Color.BLACK), lower)
 
 
 def test_windows_show_each_box_with_its_surroundings() -> None:
@@ -167,8 +169,8 @@ def test_every_wall_matters_to_every_cell() -> None:
 
 def test_the_shipped_eyes_are_small_and_see_every_box_of_the_real_dev_pictures(nlvr_folder: Path) -> None:
     assert SHIPPED.stat().st_size <= 3_000_000
-    file = nlvr.split_file(nlvr_folder, "dev")
-    examples = with_pictures(nlvr.read(file), file.parent / "images", "dev")[::2]
+    file = corpus.split_file(nlvr_folder, "dev")
+    examples = with_pictures(worlds.read(file), file.parent / "images", "dev")[::2]
     seen = Eyes.load().boxes([picture.read(example.picture) for example in examples])
     true = [box for example in examples for box in example.scene.boxes]
     exact = sum(set(mine.items) == set(box.items) for mine, box in zip(seen, true, strict=True))

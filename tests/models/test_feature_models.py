@@ -15,17 +15,18 @@ from veriscene import models
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.models import Model
 from veriscene.world.scene import Box, Scene
+from veriscene.worlds.nlvr.looks import WORLD
 
 EXAMPLES = yellow_circle_examples(40)
 VOCABULARY = vocabulary_of(EXAMPLES)
-ENCODE = Encoder(VOCABULARY, order=ItemOrder.FILE)
+ENCODE = Encoder(VOCABULARY, WORLD, order=ItemOrder.FILE)
 CORPUS = ENCODE(EXAMPLES)
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 
 
 def fresh(name: str, **changes: int) -> Model:
     torch.manual_seed(0)
-    return models.build(small_config(name, **changes), vocabulary=VOCABULARY)
+    return models.build(small_config(name, **changes), vocabulary=VOCABULARY, world=WORLD)
 
 
 @pytest.fixture(scope="module", params=["maxent", "mlp", "imagefeat-rnn"])

@@ -4,51 +4,52 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
-from veriscene.worlds.nlvr.corpus import Example
 
 from samples import random_scene
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
-from veriscene.models.layers.geometry import PAIR_FEATURES, WALL_FEATURES, pair_features, wall_features
-from veriscene.world.scene import BOX_EXTENT, Item, Side
+from veriscene.models.layers.geometry import WALL_FEATURES, pair_feature_count, pair_features, wall_features
+from veriscene.world.examples import Example
+from veriscene.world.scene import Item, Side
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD
 
-ENCODE = Encoder(Vocabulary(SPECIAL), order=ItemOrder.FILE)
+ENCODE = Encoder(Vocabulary(SPECIAL), WORLD, order=ItemOrder.FILE)
 WALLS = (Side.LEFT, Side.RIGHT, Side.BOTTOM, Side.TOP)
 SCENES = st.randoms(use_true_random=False).map(random_scene)
 
 
 def expected_walls(item: Item) -> list[float]:
-    gaps = (item.left, BOX_EXTENT - item.right, item.bottom, BOX_EXTENT - item.top)
+    gaps = (item.x, BOX_EXTENT - item.right, BOX_EXTENT - item.lower, item.y)
     features = [gap / BOX_EXTENT for gap in gaps]
     for margin in (0, 4):
-        touched = item.walls(margin)
+        touched = WORLD.walls_of(item, margin)
         features += [*(float(side in touched) for side in WALLS), float(bool(touched)), float(len(touched) == 2)]
     return features
 
 
 def expected_pair(i: Item, j: Item, *, same_box: bool) -> list[float]:
-    gaps = (i.left - j.right, j.left - i.right, i.bottom - j.top, j.bottom - i.top)
+    gaps = (i.x - j.right, j.x - i.right, j.y - i.lower, i.y - j.lower)
     within = [
         *(gap / BOX_EXTENT for gap in gaps),
         *(float(gap >= 0) for gap in gaps),
         float(min(map(abs, gaps)) <= 4),
-        float(i.touches(j)),
-        float(i.touches(j, margin=4)),
+        float(WORLD.touches(i, j)),
+        float(WORLD.touches(i, j, margin=4)),
         float(max(gaps[:2]) < 0),
         float(max(gaps[2:]) < 0),
     ]
     if i is j or not same_box:
         within = [0.0] * len(within)
-    looks = [float(i.color is j.color), float(i.shape is j.shape), float(i.size is j.size)]
-    return [*within, *looks, (i.size.value - j.size.value) / BOX_EXTENT, float(same_box), float(i is j)]
+    looks = [float(i[name] == j[name]) for name in ("color", "shape", "size")]
+    return [*within, *looks, (i.width - j.width) / BOX_EXTENT, float(same_box), float(i is j)]
 
 
 @settings(deadline=None, max_examples=60)
 @given(SCENES)
 def test_features_are_those_of_the_scene(scene):
     features = ENCODE([Example("1-1", "a", scene)]).items.features
-    walls, pairs, fullest = wall_features(features)[0], pair_features(features)[0], features.size(2)
-    assert walls.shape[-1] == WALL_FEATURES and pairs.shape[-1] == PAIR_FEATURES
+    walls, pairs, fullest = wall_features(features, WORLD)[0], pair_features(features, WORLD)[0], features.size(2)
+    assert walls.shape[-1] == WALL_FEATURES and pairs.shape[-1] == pair_feature_count(WORLD)
     placed = [
         (box * fullest + k, box, item) for box, whole in enumerate(scene.boxes) for k, item in enumerate(whole.items)
     ]

@@ -119,15 +119,15 @@ def test_box_order_only_permutes_the_values_of_boxes(name, pooling):
             assert_close(after.logits, before.logits, **CLOSE)
 
 
-@pytest.mark.parametrize("world", [1, 2, 3])
-def test_processes_together_judge_every_example_once_and_without_dropout(world):
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_processes_together_judge_every_example_once_and_without_dropout(processes):
     corpus = batch_of(mixed_toys(seed=12) + mixed_toys(seed=13))
     model = toy_model("biatt-pointer", dropout=0.3).train()
     expected = model.eval()(corpus).logits
     model.train()
     seen: dict[int, Tensor] = {}
-    for rank in range(world):
-        for numbers, batch, judgement in judge_in_batches(model, corpus, size=2, rank=rank, world=world):
+    for rank in range(processes):
+        for numbers, batch, judgement in judge_in_batches(model, corpus, size=2, rank=rank, processes=processes):
             assert_close(batch.labels, corpus.labels[numbers])
             assert not judgement.logits.requires_grad
             for number, logit in zip(numbers.tolist(), judgement.logits, strict=True):

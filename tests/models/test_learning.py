@@ -10,6 +10,7 @@ from toy import VOCABULARY, batch_of, toy_config, toys
 from veriscene.data.encoder import Input
 from veriscene.models import MODELS, build
 from veriscene.training.objective import objective
+from veriscene.worlds.nlvr.looks import WORLD
 
 STEPS = 120
 SIZES = {"embedding": 8, "hidden": 8, "item": 8, "joint": 16, "mlp": 16}
@@ -32,7 +33,7 @@ def test_a_model_memorises_32_examples(name):
     batch = balanced(seed=0)
     torch.manual_seed(0)
     dropout = {"dropout": 0.1} if "dropout" in vars(MODELS[name].Config()) else {}
-    model = build(toy_config(name, sizes=SIZES, **dropout), vocabulary=VOCABULARY).double()
+    model = build(toy_config(name, sizes=SIZES, **dropout), vocabulary=VOCABULARY, world=WORLD).double()
     model.prepare(batch)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     losses = []

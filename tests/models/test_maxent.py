@@ -10,16 +10,17 @@ from torch.testing import assert_close
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.encoder import Encoder
 from veriscene.models.maxent import MaxEnt
+from veriscene.worlds.nlvr.looks import WORLD
 
 pytest.importorskip("sklearn")
 EXAMPLES = yellow_circle_examples(200)
 VOCABULARY = vocabulary_of(EXAMPLES)
-ENCODE = Encoder(VOCABULARY)
+ENCODE = Encoder(VOCABULARY, WORLD)
 CORPUS = ENCODE(EXAMPLES)
 
 
 def fitted(penalty: float) -> MaxEnt:
-    model = MaxEnt(vocabulary=VOCABULARY, penalty=penalty).double()
+    model = MaxEnt(vocabulary=VOCABULARY, world=WORLD, penalty=penalty).double()
     model.prepare(CORPUS)
     model.fit(CORPUS)
     return model.eval()
@@ -51,5 +52,5 @@ def test_a_higher_penalty_makes_smaller_weights():
 
 
 def test_without_features_all_logits_are_zero():
-    logits = MaxEnt(vocabulary=VOCABULARY, penalty=1.0)(CORPUS).logits
+    logits = MaxEnt(vocabulary=VOCABULARY, world=WORLD, penalty=1.0)(CORPUS).logits
     assert torch.equal(logits, torch.zeros_like(logits))

@@ -10,15 +10,16 @@ from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.encoder import Encoder
 from veriscene.models.counts.features import NO_FEATURE
 from veriscene.models.mlp import MLP
+from veriscene.worlds.nlvr.looks import WORLD
 
 EXAMPLES = yellow_circle_examples(60)
 VOCABULARY = vocabulary_of(EXAMPLES)
-CORPUS = Encoder(VOCABULARY)(EXAMPLES)
+CORPUS = Encoder(VOCABULARY, WORLD)(EXAMPLES)
 
 
 def prepared() -> MLP:
     torch.manual_seed(0)
-    model = MLP(vocabulary=VOCABULARY, embedding=8, mlp=5)
+    model = MLP(vocabulary=VOCABULARY, world=WORLD, embedding=8, mlp=5)
     model.prepare(CORPUS[:40])
     return model
 
@@ -32,7 +33,7 @@ def test_a_logit_is_that_of_the_mean_of_known_features():
 
 
 def test_without_known_features_logits_are_finite():
-    untrained = MLP(vocabulary=VOCABULARY, embedding=8, mlp=5)
+    untrained = MLP(vocabulary=VOCABULARY, world=WORLD, embedding=8, mlp=5)
     assert untrained(CORPUS).logits.isfinite().all()
 
 

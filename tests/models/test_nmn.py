@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
-from veriscene.worlds.nlvr.corpus import Example
 
-from samples import vocabulary_of, yellow_circle_examples
+from samples import yellow_circle_examples
 from veriscene import models
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder, Input
@@ -19,6 +18,7 @@ from veriscene.models.layers.counting import at_least
 from veriscene.models.layers.modules import Relate, Surroundings, difference, intersection, union
 from veriscene.models.nmn import NMN, NMNConfig
 from veriscene.training.objective import objective
+from veriscene.world.examples import Example
 
 GRID = 10
 BEFORE, JUST_BEFORE, EQUAL, NEAR, JUST_AFTER, AFTER, ANYWHERE = range(7)
@@ -36,14 +36,14 @@ def examples() -> list[Example]:
 
 
 def batch_of(some: list[Example], vocabulary_from: list[Example] | None = None) -> Batch:
-    encoder = Encoder(vocabulary_of(vocabulary_from or some), frozenset({Input.PIXELS, Input.LAYOUT}))
+    encoder = Encoder(vocabulary_of(vocabulary_from or some), WORLD, frozenset({Input.PIXELS, Input.LAYOUT}))
     return encoder(some)
 
 
 def small_nmn(some: list[Example]) -> NMN:
     torch.manual_seed(0)
     config = NMNConfig(embedding=5, cell=6, heads=3, hidden=8, verdict=4, dropout=0.0, spread=1.0)
-    model = models.build(config, vocabulary=vocabulary_of(some))
+    model = models.build(config, vocabulary=vocabulary, world=WORLD_of(some))
     assert isinstance(model, NMN)
     return model
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields, replace
 import pytest
 import torch
 
-from samples import vocabulary_of, yellow_circle_examples
+from samples import yellow_circle_examples
 from veriscene import models
 from veriscene.config import presets
 from veriscene.data.encoder import Encoder
@@ -28,10 +28,10 @@ def test_only_the_config_of_a_model_has_defaults(name: str) -> None:
     assert config.name == name
     settings = {key: value for key, value in asdict(config).items() if key != "name"}
     with torch.device("meta"):
-        MODELS[name](vocabulary=VOCABULARY, **settings)
+        MODELS[name](vocabulary=VOCABULARY, world=WORLD, **settings)
         for key in settings:
             with pytest.raises(TypeError, match=key):
-                MODELS[name](vocabulary=VOCABULARY, **{k: v for k, v in settings.items() if k != key})
+                MODELS[name](vocabulary=VOCABULARY, world=WORLD, **{k: v for k, v in settings.items() if k != key})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,9 +39,9 @@ def test_building_draws_the_random_numbers_of_the_constructor_and_no_others(name
     config = MODELS[name].Config()  # type: ignore[call-arg]
     settings = {key: value for key, value in asdict(config).items() if key != "name"}
     torch.manual_seed(3)
-    built, after = models.build(config, vocabulary=VOCABULARY), torch.get_rng_state()
+    built, after = models.build(config, vocabulary=VOCABULARY, world=WORLD), torch.get_rng_state()
     torch.manual_seed(3)
-    constructed = MODELS[name](vocabulary=VOCABULARY, **settings)
+    constructed = MODELS[name](vocabulary=VOCABULARY, world=WORLD, **settings)
     assert torch.equal(after, torch.get_rng_state())
     assert all(map(torch.equal, built.state_dict().values(), constructed.state_dict().values()))
 
@@ -49,11 +49,13 @@ def test_building_draws_the_random_numbers_of_the_constructor_and_no_others(name
 @pytest.mark.parametrize("preset", sorted(presets()))
 def test_presets_load_and_survive_json(preset: str) -> None:
     config = models.load_preset(preset)
-    models.check_size(config.model, VOCABULARY)
+    models.check_size(config.model, VOCABULARY, WORLD)
     assert models.read_config(config.to_json(), where="here") == config
     widths = [f.name for f in fields(config.model) if type(getattr(config.model, f.name)) is int]
     doubled = [f"model.{name}={2 * getattr(config.model, name)}" for name in widths]
-    models.check_size(models.load_preset(preset, doubled).model, VOCABULARY)  # twice the paper's sizes are allowed
+    models.check_size(
+        models.load_preset(preset, doubled).model, VOCABULARY, WORLD
+    )  # twice the paper's sizes are allowed
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_unknown_names_are_answered_with_the_known_ones() -> None:
     with pytest.raises(InputError, match=r"unknown preset 'bert'.*biatt-pointer"):
         models.load_preset("bert")
     with pytest.raises(InputError, match=r"unknown model 'bert'.*biatt-pointer"):
-        models.build(replace(models.load_preset("biatt").model, name="bert"), vocabulary=VOCABULARY)
+        models.build(replace(models.load_preset("biatt").model, name="bert"), vocabulary=VOCABULARY, world=WORLD)
 
 
 BUILD_THE_LARGEST = """
@@ -109,13 +111,14 @@ from dataclasses import fields
 from veriscene import models
 from veriscene.errors import InputError
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
+from veriscene.worlds.nlvr.looks import WORLD
 
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 28),) * 2)  # a quarter of the largest layer
 for name, kind in models.MODELS.items():
     widths = (f for f in fields(kind.Config) if f.type == "int" and f.metadata["allowed"][1](16_384))
     largest = {f.name: 16_384 for f in widths}
-    for attempt in (models.check, lambda config: models.build(config, vocabulary=Vocabulary(SPECIAL))):
+    for attempt in (models.check, lambda config: models.build(config, vocabulary=Vocabulary(SPECIAL), world=WORLD)):
         try:
             attempt(kind.Config(**largest))
         except InputError as error:
@@ -133,7 +136,7 @@ def test_absurd_sizes_are_refused_before_memory_is_allocated() -> None:
 
 def test_weights_that_grow_with_the_corpus_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     examples = yellow_circle_examples(20)
-    model = MLP(vocabulary=vocabulary_of(examples), embedding=7, mlp=5)
+    model = MLP(vocabulary=vocabulary, world=WORLD_of(examples), embedding=7, mlp=5)
     monkeypatch.setattr(base, "MOST_WEIGHTS", 1000)
     with pytest.raises(InputError, match=r"model.embedding=7 for each of .* features .*lower model.embedding"):
-        model.prepare(Encoder(vocabulary_of(examples))(examples))
+        model.prepare(Encoder(vocabulary_of(examples), WORLD)(examples))

@@ -13,6 +13,7 @@ from veriscene.data.letters import spell
 from veriscene.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 from veriscene.models.layers import recurrence
 from veriscene.models.spatial import Spatial, SpatialConfig
+from veriscene.worlds.nlvr.looks import WORLD
 
 CLOSE = {"atol": 1e-9, "rtol": 1e-9}
 SWITCHES = [
@@ -29,7 +30,9 @@ SWITCHES = [
 
 def spatial(**changes: object) -> Spatial:
     """A small one in float64 with random weights."""
-    model = models.build(toy_config("spatial", dropout=0.0, **changes), vocabulary=VOCABULARY).double().eval()
+    model = (
+        models.build(toy_config("spatial", dropout=0.0, **changes), vocabulary=VOCABULARY, world=WORLD).double().eval()
+    )
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -93,7 +96,7 @@ def test_low_precision_changes_a_verdict_little(monkeypatch):
     """As on a GPU: torch's own LSTM has no bf16 on every CPU."""
     monkeypatch.setattr(recurrence, "torch_bilstm", recurrence.chained_bilstm)
     torch.manual_seed(0)
-    model = models.build(replace(SpatialConfig(), hidden=32, joint=48), vocabulary=VOCABULARY).train()
+    model = models.build(replace(SpatialConfig(), hidden=32, joint=48), vocabulary=VOCABULARY, world=WORLD).train()
     batch = batch_of(mixed_toys(), more_words=3, more_items=2)
     batch = replace(batch, items=batch.items.map(lambda t: t.float() if t.is_floating_point() else t))
     expected = model.eval()(batch).logits
@@ -106,5 +109,5 @@ def test_low_precision_changes_a_verdict_little(monkeypatch):
 
 def test_it_fits_into_20_megabytes_in_half_precision():
     vocabulary = Vocabulary((*SPECIAL, *(f"word{number}" for number in range(2000))))
-    weights = models.check_size(SpatialConfig(), vocabulary).state_dict().values()
+    weights = models.check_size(SpatialConfig(), vocabulary, WORLD).state_dict().values()
     assert 2 * sum(tensor.numel() for tensor in weights) <= 20_000_000

@@ -14,11 +14,12 @@ from veriscene import models
 from veriscene.config import ModelConfig
 from veriscene.data.batch import Batch, Statement
 from veriscene.data.encoder import Input
-from veriscene.data.items import ITEM_FEATURES, Items
+from veriscene.data.items import Items
 from veriscene.data.letters import spell
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models import MODELS, Model
 from veriscene.models.layers.pooling import POOLINGS, SCORE_COMBINATIONS
+from veriscene.worlds.nlvr.looks import WORLD
 
 VOCABULARY = Vocabulary((*SPECIAL, *"abcdefghi"))
 SPELLING = spell(["", "x", *(letter * length for length, letter in enumerate("abcdefghi", 1))])  # of any length
@@ -48,7 +49,7 @@ class Toy:
     """An example without padding: word numbers, and for each box the features of its items."""
 
     words: list[int]
-    boxes: list[np.ndarray]  # three times (item, ITEM_FEATURES)
+    boxes: list[np.ndarray]  # three times (item, WORLD.feature_count)
     label: bool
 
     @property
@@ -61,7 +62,7 @@ def toys(seed: int, *, counts: Sequence[Sequence[int]], lengths: Sequence[int]) 
     return [
         Toy(
             words=rng.integers(1, len(VOCABULARY), length).tolist(),
-            boxes=[rng.uniform(-1, 1, (count, ITEM_FEATURES)) for count in of_boxes],
+            boxes=[rng.uniform(-1, 1, (count, WORLD.feature_count)) for count in of_boxes],
             label=bool(rng.integers(2)),
         )
         for of_boxes, length in zip(counts, lengths, strict=True)
@@ -80,7 +81,7 @@ def batch_of(examples: Sequence[Toy], *, more_words: int = 0, more_items: int = 
     longest = max(len(example.words) for example in examples) + more_words
     fullest = max(max(example.counts) for example in examples) + more_items
     words = random.integers(0, len(VOCABULARY), (len(examples), longest))
-    features = random.normal(0, 5, (len(examples), 3, fullest, ITEM_FEATURES))
+    features = random.normal(0, 5, (len(examples), 3, fullest, WORLD.feature_count))
     for row, example in enumerate(examples):
         words[row, : len(example.words)] = example.words
         for box, own in enumerate(example.boxes):
@@ -115,7 +116,7 @@ def toy_model(
     """
     own, settings = vars(MODELS[name].Config()), {"dropout": dropout, "pooling": pooling, "coordinates": coordinates}
     config = toy_config(name, **{key: value for key, value in settings.items() if key in own})
-    model = models.build(config, vocabulary=VOCABULARY).double()
+    model = models.build(config, vocabulary=VOCABULARY, world=WORLD).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for key, parameter in model.named_parameters():

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.evaluate import probabilities
@@ -20,7 +21,6 @@ from veriscene.training.log import LogLine
 from veriscene.training.spec import Record, Spec
 from veriscene.training.train import Result, StopAfter
 from veriscene.training.train import train as train_spec
-from veriscene.worlds.nlvr import corpus as nlvr
 
 SMALL = ["model.hidden=6", "model.embedding=8", "model.item=5", "model.joint=10", "model.mlp=8"]
 TRAINING = ["training.batch=10", "training.epochs=2", "training.learning_rate=0.01", "training.evaluate_every=0"]
@@ -37,7 +37,7 @@ def train(
 
 
 def evaluate(model: Path, folder: Path, machine: Machine) -> dict[str, float]:
-    examples = nlvr.read(folder / "corpus" / "dev" / "dev.json")
+    examples = worlds.read(folder / "corpus" / "dev" / "dev.json")
     return probabilities(TorchJudge(checkpoints.load(model)), examples, machine.accelerator)
 
 

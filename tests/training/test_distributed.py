@@ -14,14 +14,13 @@ import torch
 from safetensors.torch import load_file
 
 from samples import write_corpus, yellow_circle_examples
-from veriscene import files
+from veriscene import files, worlds
 from veriscene.errors import InputError
 from veriscene.metrics import accuracy as metrics
 from veriscene.training.distributed import Machine
 from veriscene.training.log import read_log
 from veriscene.training.spec import Record
 from veriscene.training.train import train
-from veriscene.worlds.nlvr import corpus as nlvr
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def ranks(folder: Path) -> list[dict[str, Any]]:
 
 def test_evaluation_gives_exactly_the_scores_of_one_process(folder: Path) -> None:
     alone = worker.evaluate(folder / "exact1", folder, Machine())
-    examples = nlvr.read(folder / "corpus" / "dev" / "dev.json")
+    examples = worlds.read(folder / "corpus" / "dev" / "dev.json")
     for record in ranks(folder):
         together = record["judged"]
         assert list(together) == list(alone) == [example.identifier for example in examples]

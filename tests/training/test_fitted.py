@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
-from veriscene.worlds.nlvr.corpus import Example
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene.errors import InputError
@@ -15,6 +14,7 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.training.log import read_log
 from veriscene.training.spec import Record, Spec
 from veriscene.training.train import Result, train
+from veriscene.world.examples import Example
 
 
 def fit(folder: Path, train_split: list[Example], dev: list[Example], preset: str = "maxent", *changes: str) -> Result:

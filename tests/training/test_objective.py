@@ -11,11 +11,12 @@ from torch.testing import assert_close
 from samples import given
 from veriscene import models
 from veriscene.data.batch import Batch, Statement
-from veriscene.data.items import ITEM_FEATURES, Items
+from veriscene.data.items import Items
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models import Judgement
 from veriscene.models.biatt_pointer import BiATTPointer, BiATTPointerConfig
 from veriscene.training.objective import Loss, objective, r_drop
+from veriscene.worlds.nlvr.looks import WORLD
 
 ORDERS = torch.tensor(list(product(permutations(range(3)), repeat=3)))  # (216, box, place)
 VOCABULARY = Vocabulary((*SPECIAL, *"abcdefg"))
@@ -25,7 +26,7 @@ def pointer_model(*, pooling: str = "max", dropout: float = 0.0, seed: int = 0) 
     """Float64, with orders of different probability, and logits that depend on the order."""
     sizes = {"embedding": 4, "hidden": 4, "item": 3, "joint": 5, "mlp": 6}
     config = BiATTPointerConfig(**sizes, dropout=dropout, pooling=pooling)
-    model = models.build(config, vocabulary=VOCABULARY).double()
+    model = models.build(config, vocabulary=VOCABULARY, world=WORLD).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -37,7 +38,7 @@ def pointer_model(*, pooling: str = "max", dropout: float = 0.0, seed: int = 0) 
 def scene(*, copies: int, label: float = 1.0, seed: int = 0) -> Batch:
     """`copies` copies of one scene with three items in each box."""
     generator = torch.Generator().manual_seed(seed)
-    items = torch.randn(1, 3, 3, ITEM_FEATURES, generator=generator, dtype=torch.float64)
+    items = torch.randn(1, 3, 3, WORLD.feature_count, generator=generator, dtype=torch.float64)
     words = torch.randint(1, len(VOCABULARY), (1, 4), generator=generator)
     return Batch(
         statement=Statement(words.expand(copies, -1), torch.full((copies,), 4)),

@@ -19,6 +19,7 @@ from veriscene.models import MODELS
 from veriscene.training.optimization import EMA, learning_rate
 from veriscene.training.spec import Spec
 from veriscene.training.train import train
+from veriscene.worlds.nlvr.looks import WORLD
 
 
 def test_the_average_forgets_initial_weights_and_then_keeps_its_decay() -> None:
@@ -50,7 +51,7 @@ def test_applied_puts_the_average_into_the_same_memory_and_takes_it_out_after_an
 def test_running_statistics_are_averaged_and_counters_are_not() -> None:
     examples = yellow_circle_examples(24)
     vocabulary = vocabulary_of(examples)
-    model, batch = BatchNormModel(vocabulary=vocabulary, hidden=4), Encoder(vocabulary)(examples)
+    model, batch = BatchNormModel(vocabulary=vocabulary, world=WORLD, hidden=4), Encoder(vocabulary, WORLD)(examples)
     ema = EMA(model, decay=0.5)
     expected = {name: value.clone() for name, value in model.norm.named_buffers() if value.is_floating_point()}
     for step in range(12):

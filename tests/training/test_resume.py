@@ -24,7 +24,6 @@ from veriscene.training import train as training
 from veriscene.training.log import Event, OnEvent, Scored, Step, Waiting, read_log
 from veriscene.training.spec import Record, Spec
 from veriscene.training.train import Result, train
-from veriscene.worlds.nlvr import corpus as nlvr
 
 # Everything that is drawn or carried from step to step.
 REGULARISED = [
@@ -195,6 +194,7 @@ KILLED = """
 import os, signal, sys
 import veriscene
 from veriscene.training import train
+from veriscene.world import examples
 from veriscene.training.log import Scored, Step
 
 train.REFRESH_SECONDS = -1.0
@@ -276,7 +276,7 @@ def test_a_run_is_not_resumed_on_other_data(tmp_path: Path) -> None:
     examples = yellow_circle_examples(40)
     folder = write_corpus(tmp_path / "corpus", examples, examples[:8])
     fit(folder, tmp_path / "run", small("training.epochs=1"))
-    flipped = nlvr.Example(examples[0].identifier, examples[0].statement, examples[0].scene, not examples[0].label)
+    flipped = examples.Example(examples[0].identifier, examples[0].statement, examples[0].scene, not examples[0].label)
     write_corpus(folder, [flipped, *examples[1:]], examples[:8])
     with pytest.raises(InputError) as error:
         resume(tmp_path / "run")

@@ -10,9 +10,8 @@ import pytest
 import torch
 from torch import Tensor, distributed, nn
 from torch.testing import assert_close
-from veriscene.worlds.nlvr.corpus import Example
 
-from samples import small_config, vocabulary_of, yellow_circle_examples
+from samples import small_config, yellow_circle_examples
 from training_toys import NAME, BatchNormModel, PixelModel
 from veriscene import models
 from veriscene.config import ModelConfig, TrainingConfig
@@ -21,6 +20,8 @@ from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.models import MODELS, Model
 from veriscene.training.optimization import make_optimizer
 from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step, padded
+from veriscene.world.examples import Example
+from veriscene.worlds.nlvr.looks import WORLD
 
 STEPPED = [name for name, kind in MODELS.items() if not kind.is_fitted]
 # Rates are powers of two, because a captured step has its learning rates in single precision.
@@ -45,10 +46,10 @@ def some_examples() -> list[Example]:
 
 
 def made(name: str, examples: Sequence[Example], device: str) -> tuple[Model, Batch]:
-    encoder = Encoder(vocabulary_of(examples), MODELS[name].inputs, ItemOrder.FILE)
+    encoder = Encoder(vocabulary_of(examples), WORLD, MODELS[name].inputs, ItemOrder.FILE)
     corpus = encoder(examples)
     torch.manual_seed(0)
-    model = models.build(config_of(name), vocabulary=encoder.vocabulary)
+    model = models.build(config_of(name), vocabulary=encoder.vocabulary, world=WORLD)
     model.prepare(corpus)
     return model.to(device), corpus.to(device)
 
