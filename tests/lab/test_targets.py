@@ -23,17 +23,17 @@ def expected_of_item(item: Item, box: Box) -> list[float]:
         found = [other.color for other in some]
         return [found.count(color) / 2 for color in Color]
 
-    above = [other for other in others if other.bottom >= item.top]
-    below = [other for other in others if other.top <= item.bottom]
+    above = [other for other in others if other.lower <= item.y]
+    below = [other for other in others if other.y >= item.lower]
     near = [other for other in others if other.distance(item) <= 4]
-    same: list[Callable[[Item], object]] = [lambda i: i.color, lambda i: i.shape, lambda i: i.size]
+    same: list[Callable[[Item], object]] = [lambda i: i["color"], lambda i: i["shape"], lambda i: i["size"]]
     return [
-        *encode_positions(torch.tensor(WORLD.features(item)), "contact").tolist(),
-        *(float(side in item.walls()) for side in (Side.LEFT, Side.TOP, Side.RIGHT, Side.BOTTOM)),
+        *encode_positions(torch.tensor(WORLD.features(item)), "contact", WORLD).tolist(),
+        *(float(side in WORLD.walls_of(item)) for side in (Side.LEFT, Side.TOP, Side.RIGHT, Side.BOTTOM)),
         *colors(above),
         *colors(below),
-        *colors(other for other in others if other.right <= item.left),
-        *colors(other for other in others if other.left >= item.right),
+        *colors(other for other in others if other.right <= item.x),
+        *colors(other for other in others if other.x >= item.right),
         *colors(other for other in above if other in near),
         *colors(other for other in below if other in near),
         *colors(near),
@@ -50,7 +50,7 @@ def expected_of_box(box: Box) -> list[float]:
 
     colors, shapes = [item["color"] for item in box.items], [item["shape"] for item in box.items]
     kinds = list(zip(colors, shapes, strict=True))
-    walled = [item["color"] for item in box.items if item.walls()]
+    walled = [item["color"] for item in box.items if WORLD.walls_of(item)]
     return [
         *(value for color in Color for value in at_least(colors.count(color), 4)),
         *(value for shape in Shape for value in at_least(shapes.count(shape), 4)),

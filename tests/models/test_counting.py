@@ -73,7 +73,7 @@ def test_counts_are_those_of_the_scene_whatever_the_padding_holds(scene):
     kinds = looks(items, WORLD)
     neighbours, counts = (
         neighbour_features(pair_features(items.features, WORLD), kinds)[0],
-        count_features(kinds, WORLD)[0],
+        count_features(kinds, WORLD, None)[0],
     )
     assert kinds.shape[-1] == look_count(WORLD)
     assert neighbours.shape[-1] == neighbour_feature_count(WORLD) and counts.shape[-1] == count_feature_count(WORLD)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from samples import yellow_circle_examples
+from samples import vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder, Input
@@ -19,6 +19,7 @@ from veriscene.models.layers.modules import Relate, Surroundings, difference, in
 from veriscene.models.nmn import NMN, NMNConfig
 from veriscene.training.objective import objective
 from veriscene.world.examples import Example
+from veriscene.worlds.nlvr.looks import WORLD
 
 GRID = 10
 BEFORE, JUST_BEFORE, EQUAL, NEAR, JUST_AFTER, AFTER, ANYWHERE = range(7)
@@ -43,7 +44,7 @@ def batch_of(some: list[Example], vocabulary_from: list[Example] | None = None) 
 def small_nmn(some: list[Example]) -> NMN:
     torch.manual_seed(0)
     config = NMNConfig(embedding=5, cell=6, heads=3, hidden=8, verdict=4, dropout=0.0, spread=1.0)
-    model = models.build(config, vocabulary=vocabulary, world=WORLD_of(some))
+    model = models.build(config, vocabulary=vocabulary_of(some), world=WORLD)
     assert isinstance(model, NMN)
     return model
 

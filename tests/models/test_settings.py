@@ -9,7 +9,7 @@ from dataclasses import asdict, fields, replace
 import pytest
 import torch
 
-from samples import yellow_circle_examples
+from samples import vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.config import presets
 from veriscene.data.encoder import Encoder
@@ -17,6 +17,7 @@ from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError
 from veriscene.models import MODELS, base
 from veriscene.models.mlp import MLP
+from veriscene.worlds.nlvr.looks import WORLD
 
 VOCABULARY = Vocabulary((*SPECIAL, "there", "is", "3"))
 NAMES = sorted(MODELS)
@@ -118,7 +119,10 @@ resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 28),) * 2)  # a quarter of 
 for name, kind in models.MODELS.items():
     widths = (f for f in fields(kind.Config) if f.type == "int" and f.metadata["allowed"][1](16_384))
     largest = {f.name: 16_384 for f in widths}
-    for attempt in (models.check, lambda config: models.build(config, vocabulary=Vocabulary(SPECIAL), world=WORLD)):
+    for attempt in (
+        lambda config: models.check(config, WORLD),
+        lambda config: models.build(config, vocabulary=Vocabulary(SPECIAL), world=WORLD),
+    ):
         try:
             attempt(kind.Config(**largest))
         except InputError as error:
@@ -136,7 +140,7 @@ def test_absurd_sizes_are_refused_before_memory_is_allocated() -> None:
 
 def test_weights_that_grow_with_the_corpus_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     examples = yellow_circle_examples(20)
-    model = MLP(vocabulary=vocabulary, world=WORLD_of(examples), embedding=7, mlp=5)
+    model = MLP(vocabulary=vocabulary_of(examples), world=WORLD, embedding=7, mlp=5)
     monkeypatch.setattr(base, "MOST_WEIGHTS", 1000)
     with pytest.raises(InputError, match=r"model.embedding=7 for each of .* features .*lower model.embedding"):
         model.prepare(Encoder(vocabulary_of(examples), WORLD)(examples))

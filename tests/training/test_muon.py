@@ -10,18 +10,19 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from samples import small_config, yellow_circle_examples
+from samples import small_config, vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.config import TrainingConfig
 from veriscene.data.encoder import Encoder
 from veriscene.models import Model
 from veriscene.training.muon import Muon, orthogonalised
 from veriscene.training.optimization import make_optimizer
+from veriscene.worlds.nlvr.looks import WORLD
 
 
 def spatial() -> Model:
     torch.manual_seed(0)
-    return models.build(small_config("spatial"), vocabulary=vocabulary, world=WORLD_of(yellow_circle_examples(8)))
+    return models.build(small_config("spatial"), vocabulary=vocabulary_of(yellow_circle_examples(8), world=WORLD))
 
 
 def test_matrices_move_as_with_torchs_muon_and_all_else_as_with_adamw() -> None:
@@ -55,7 +56,7 @@ def test_matrices_move_as_with_torchs_muon_and_all_else_as_with_adamw() -> None:
 
 def test_a_table_of_vectors_is_no_matrix() -> None:
     examples = yellow_circle_examples(8)
-    model = models.build(small_config("mlp"), vocabulary=vocabulary, world=WORLD_of(examples))
+    model = models.build(small_config("mlp"), vocabulary=vocabulary_of(examples), world=WORLD)
     model.prepare(Encoder(vocabulary_of(examples), WORLD, model.inputs)(examples))
     groups = make_optimizer(model, TrainingConfig(optimizer="muon"), captured=False).param_groups
     matrices = [id(parameter) for group in groups if group["orthogonal"] for parameter in group["params"]]

@@ -28,7 +28,7 @@ from veriscene.training.distributed import Machine
 from veriscene.training.log import Event, OnEvent, Step, read_log
 from veriscene.training.spec import Record, Spec
 from veriscene.training.train import Result, train
-from veriscene.world import corpus
+from veriscene.world.corpus import split_file
 from veriscene.worlds.nlvr import synthetic
 
 SMALL = ["model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=16", "training.evaluate_every=4"]
@@ -133,7 +133,7 @@ def test_two_runs_that_start_at_once_do_not_mix(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(synthetic, "build", build)
     assert not fit(None, folder, "data.statements=20", on_event=try_again).interrupted and tried
     assert resume(folder).was_finished
-    assert len(worlds.read(corpus.split_file(folder / "corpus", "train"))) == 4 * 16
+    assert len(worlds.read(split_file(folder / "corpus", "train"))) == 4 * 16
     record = Record.read(folder)
     assert record.spec.corpus is None and record.supervision == "synthetic"
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.testing import assert_close
 
-from samples import small_config, yellow_circle_examples
+from samples import small_config, vocabulary_of, yellow_circle_examples
 from training_toys import NAME, BatchNormModel, PixelModel
 from veriscene import models
 from veriscene.config import ModelConfig, TrainingConfig

@@ -60,7 +60,7 @@ class Batch(TensorStruct):
         """Some of the examples, without padding that none of them needs."""
         lengths = self.statement.lengths[which]
         counts = self.items.counts[which] if self.items is not None else lengths
-        longest, fullest = (int(lengths.max()), int(counts.max())) if len(lengths) else (1, 1)
+        longest, fullest = (int(lengths.max()), max(1, int(counts.max()))) if len(lengths) else (1, 1)
         return self.select(which, words=longest, items=fullest)
 
     def select(self, which: slice | Tensor, *, words: int, items: int) -> Batch:

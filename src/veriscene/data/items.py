@@ -88,10 +88,13 @@ def take_items(items: Tensor, order: Tensor) -> Tensor:
 def extents(features: Tensor, world: World) -> Tensor:
     """Width and height of each item in pixels: (…, feature) -> (…, 2)."""
     if world.sizes is not None:
+        known = [choice.extent for choice in world.sizes.choices if choice.extent]
+        ratios = {height / width for width, height in known}
+        if world.sizes.kind == "categorical" or len(ratios) > 1:
+            return choices(features, world)[world.sizes.name].to(features.dtype) @ features.new_tensor(known)
         low, high = world.sizes.scale
         width = low + (features[..., world.columns[world.sizes.name]] + 1) * ((high - low) / 2)
-        heights = [choice.extent[1] / choice.extent[0] for choice in world.sizes.choices if choice.extent]
-        return torch.cat([width, width * heights[0]], dim=-1)
+        return torch.cat([width, width * ratios.pop()], dim=-1)
     canvas = features.new_tensor(world.canvas)
     if world.extent is not None:
         return features.new_tensor(world.extent).expand(*features.shape[:-1], 2)

@@ -136,7 +136,7 @@ class Spatial(Model):
         if self.neighbours:
             features.append(COUNTS_WEIGHT * neighbour_features(pairs, kinds))
         if self.counts:
-            features.append(COUNTS_WEIGHT * count_features(kinds, self.world))
+            features.append(COUNTS_WEIGHT * count_features(kinds, self.world, items.box_mask))
         g: Tensor = self.embed_items(torch.cat(features, dim=-1)).flatten(1, 2)
         # Under autocast too, layers add to g in full precision.
         return g.to(pairs.dtype), None if self.pairs is None else self.pairs(items, pairs)

@@ -55,8 +55,8 @@ class CountFeatures(nn.Module):
         """Number-grams with counts, plain grams with looks: keys and the predicates that hold, each gram once."""
         items, statement = required(batch.items), batch.statement
         seen, values = Attributes.of(items, self.world), self.numbers[statement.words]
-        counted = quantities(seen, items.counts, items.mask, self.world)
-        agree = agreements(values, *counted) & (values != NO_NUMBER)[..., None]
+        counted = quantities(seen, items, self.world)
+        agree = agreements(values, *counted, items.box_mask) & (values != NO_NUMBER)[..., None]
         look = looks(seen, items.mask, self.world)[:, None].expand(-1, statement.words.size(1), -1)
         return _once(self.number_grams(statement), agree), _once(self.plain_grams(statement), look)
 

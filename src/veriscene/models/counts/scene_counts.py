@@ -9,9 +9,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from veriscene.data.items import Attributes
+from veriscene.data.items import Attributes, Items
 from veriscene.world.scene import Side
 from veriscene.world.schema import World
+
+_MANY = 10**6  # above any count of a box
 
 
 def agreement_count(world: World) -> int:
@@ -46,31 +48,37 @@ def _shades_and_kinds(items: Attributes, mask: Tensor, world: World) -> tuple[Te
     return shades, (shades[..., :, None] & items.values[second][..., None, :]).flatten(-2)
 
 
-def quantities(items: Attributes, counts: Tensor, mask: Tensor, world: World) -> tuple[Tensor, Tensor]:
+def quantities(seen: Attributes, items: Items, world: World) -> tuple[Tensor, Tensor]:
     """Counts of the image (batch, …): items of each kind, those at a wall, boxes of a single shade.
 
     Counts of each box (batch, box, …): items of each kind, those at a wall, all items.
     """
-    shades, kinds = _shades_and_kinds(items, mask, world)  # (batch, box, item, …)
-    at_wall = kinds & items.walls.any(dim=-1, keepdim=True)
+    shades, kinds = _shades_and_kinds(seen, items.mask, world)  # (batch, box, item, …)
+    at_wall = kinds & seen.walls.any(dim=-1, keepdim=True)
     in_box = torch.cat([kinds, at_wall], dim=-1).sum(dim=2)
-    of_one_shade = shades.sum(dim=2) == counts[..., None]
+    counts = items.counts[..., None]
+    of_one_shade = (shades.sum(dim=2) == counts) & (counts > 0)
     image = torch.cat([in_box.sum(dim=1), of_one_shade.sum(dim=1)], dim=-1)
-    return image, torch.cat([in_box, counts[..., None]], dim=-1)
+    return image, torch.cat([in_box, counts], dim=-1)
 
 
-def agreements(values: Tensor, image: Tensor, boxes: Tensor) -> Tensor:
+def agreements(values: Tensor, image: Tensor, boxes: Tensor, exists: Tensor | None) -> Tensor:
     """Whether numbers (batch, word) agree with quantities: (batch, word, agreement), bool.
 
     Four ways: as many in the image, at least so many in the image, as many in some box, at least so many in each box.
+    `exists` (batch, box; None: always) says which boxes there are.
     """
     number = values[..., None]  # (batch, word, 1)
+    in_some = number[:, :, None] == boxes[:, None]  # (batch, word, box, …)
+    fewest = boxes.amin(dim=1) if exists is None else boxes.masked_fill(~exists[..., None], _MANY).amin(dim=1)
+    if exists is not None:
+        in_some = in_some & exists[:, None, :, None]
     return torch.cat(
         [
             number == image[:, None],
             number <= image[:, None],
-            (number[:, :, None] == boxes[:, None]).any(dim=2),
-            number <= boxes.amin(dim=1)[:, None],
+            in_some.any(dim=2),
+            number <= fewest[:, None],
         ],
         dim=-1,
     )

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from veriscene.data.items import Items, choices
 from veriscene.models.layers.geometry import CONTACTS, SIDES
+from veriscene.models.layers.pooling import max_over, min_over
 from veriscene.world.schema import World
 
 RELATIONS, MAX_NEIGHBOURS = 10, 3
@@ -68,14 +69,16 @@ def neighbour_features(pairs: Tensor, looks: Tensor) -> Tensor:
     return at_least(counts, MAX_NEIGHBOURS).view(*looks.shape[:3], -1)
 
 
-def count_features(looks: Tensor, world: World) -> Tensor:
+def count_features(looks: Tensor, world: World, exists: Tensor | None) -> Tensor:
     """How many items of each look are in an item's box and in its scene; whether other boxes have as many items as its
-    box, and whether none has fewer or more: (batch, box, item, look) -> (batch, box, item, count feature)."""
+    box, and whether none has fewer or more: (batch, box, item, look) -> (batch, box, item, count feature).
+    `exists` (batch, box; None: always) says which boxes there are."""
     in_box = looks.sum(dim=2)  # (batch, box, look)
     in_scene = in_box.sum(dim=1, keepdim=True).expand_as(in_box)
     items = in_box[..., 0]
-    equal = (items[:, :, None] == items[:, None]).sum(dim=-1)
-    extremes = torch.stack([items == items.amin(dim=1, keepdim=True), items == items.amax(dim=1, keepdim=True)], dim=-1)
+    same = items[:, :, None] == items[:, None]
+    equal = (same if exists is None else same & exists[:, None]).sum(dim=-1)
+    extremes = torch.stack([items == some(items, exists)[:, None] for some in (min_over, max_over)], dim=-1)
     counts = [at_least(some, world.items[1]).flatten(2) for some in (in_box, in_scene)]
     compared = [at_least(equal.to(looks.dtype) - 1, COMPARISONS - extremes.size(-1)), extremes.to(looks.dtype)]
     return torch.cat([*counts, *compared], dim=-1)[:, :, None].expand(-1, -1, looks.size(2), -1)
