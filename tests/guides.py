@@ -53,6 +53,7 @@ def mentioned(text: str) -> list[str]:
     """The commands that the text mentions in passing."""
     prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     spans = (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose))
+    spans = (re.sub(r"^veriscene --plugin \w+", "veriscene", span) for span in spans)  # comes before the command
     return [span for span in spans if span.startswith("veriscene ")]
 
 
