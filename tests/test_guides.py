@@ -91,7 +91,7 @@ def test_own_data_from_table_to_saved_model(follow_guide: Follow) -> None:
     assert len(train) + len(dev) == 360
     assert not {example.statement for example in train} & {example.statement for example in dev}
     assert {path.name for path in (folder / "own-model").iterdir()} == {
-        *("model.safetensors", "config.json", "vocabulary.json", "metrics.json", "README.md")
+        *("model.safetensors", "config.json", "vocabulary.json", "world.json", "metrics.json", "README.md")
     }
     card = (folder / "own-model" / "README.md").read_text(encoding="utf-8")
     assert re.search(r"\| dev .*\| \d+\.\d \| \d+\.\d \| \d+\.\d to \d+\.\d \|", card) and "Supervision: labels" in card
