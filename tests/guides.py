@@ -69,7 +69,7 @@ def hidden(text: str) -> list[str]:
 
 def run(command: list[str], folder: Path, variables: dict[str, str]) -> str:
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout[-3000:]}\n{done.stderr}"
     return done.stdout
 
 
