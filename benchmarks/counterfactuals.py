@@ -18,16 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from veriscene.language.notation import read_programs
-from veriscene.worlds.nlvr.corpus import Example
 
 import veriscene
-from veriscene import files
+from veriscene import files, worlds
 from veriscene.judge.explain import Search, find_flip
 from veriscene.judge.judge import Judge, Question
-from veriscene.language.program import Program
-from veriscene.world import moves as scene_moves
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.language.program import Program, read_programs
+from veriscene.world.edits import edits as scene_edits
+from veriscene.world.examples import Example
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def _truth(program: Program, example: Example, search: Search) -> Truth:
         is_verdict_right=holds == search.verdict.verdict,
         flipped=None if search.flip is None else program.holds(search.flip.scene) != holds,
         flipped_by_chance=statistics.mean(
-            program.holds(scene) != holds for _, scene in scene_moves.edits(example.scene)
+            program.holds(scene) != holds for _, scene in scene_edits(worlds.of_example(example), example.scene)
         ),
     )
 
@@ -116,10 +114,10 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     judge, limits = veriscene.load(options.model), {"edits": options.edits, "judgements": options.judgements}
-    known = [] if options.programs is None else read_programs(options.programs)
+    known = [] if options.programs is None else read_programs(options.programs, worlds.language())
     programs = {statement.text: statement.program for statement in known}
     cases = []
-    for example in evenly_spaced(nlvr.read(options.file), options.examples):
+    for example in evenly_spaced(worlds.read(options.file), options.examples):
         cases.append(measure(judge, example, programs.get(example.statement), **limits))
         flip = cases[-1].search.flip
         print(f"{len(cases)}: {example.statement} {'-' if flip is None else flip.text}", flush=True)

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import torch
 
+from veriscene import worlds
 from veriscene.models.base import silent
 from veriscene.models.vision.backbone import BACKBONES, load_weights
 from veriscene.models.vision.features import Distinct, extract
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
 from veriscene.worlds.nlvr import raster
 
 SPLITS = ("train", "dev", "test")
@@ -30,7 +31,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--backbone", default="resnet50-imagenet", choices=sorted(BACKBONES))
     options = parser.parse_args(arguments)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    scenes = {split: [e.scene for e in nlvr.read(nlvr.split_file(options.corpus, split))] for split in SPLITS}
+    scenes = {split: [e.scene for e in worlds.read(split_file(options.corpus, split))] for split in SPLITS}
     start = time.perf_counter()
     pixels = {split: torch.from_numpy(raster.boxes(own)[..., :3].copy()) for split, own in scenes.items()}
     rendered = time.perf_counter() - start

@@ -20,18 +20,18 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from veriscene.language.notation import Statement, read_programs
 
 from program_skeletons import skeleton
+from veriscene import worlds
 from veriscene.errors import InputError
-from veriscene.world.scene import Box, Color, Scene
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.language.program import Statement, read_programs
+from veriscene.world.corpus import split_file
+from veriscene.world.scene import Box, Scene
 from veriscene.worlds.nlvr.grammar import draw
-from veriscene.worlds.nlvr.looks import SCENE_KINDS
+from veriscene.worlds.nlvr.looks import SCENE_KINDS, WORLD, Color
 from veriscene.worlds.nlvr.scene_drawing import draw_scenes
 
 Words = tuple[str, ...]
@@ -117,7 +117,7 @@ def recolored(scene: Scene) -> list[Scene]:
     return [
         Scene(
             tuple(
-                Box(tuple(replace(item, color=colors[order[colors.index(item.color)]]) for item in box.items))
+                Box(tuple(WORLD.changed(item, color=colors[order[colors.index(item["color"])]]) for item in box.items))
                 for box in scene.boxes
             )
         )
@@ -136,8 +136,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--list", type=int, default=25)
     options = parser.parse_args(argv)
     try:
-        examples = nlvr.read(nlvr.split_file(options.nlvr, options.split))
-        stated = read_programs(options.programs / f"{options.split}.jsonl")
+        examples = worlds.read(split_file(options.nlvr, options.split))
+        stated = read_programs(options.programs / f"{options.split}.jsonl", worlds.language())
         rng, start = random.Random(options.seed), time.perf_counter()
         drawn = [draw(rng, options.level) for _ in range(options.statements)]
     except InputError as error:

@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from veriscene.worlds.nlvr.corpus import Example
-
+from veriscene import worlds
 from veriscene.errors import InputError
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import Example, write
+from veriscene.worlds.nlvr.looks import WORLD
 
 LARGEST_GROUP = 60  # very common statements stay in train
 
@@ -68,13 +69,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args()
     try:
-        train, dev = (nlvr.read(nlvr.split_file(given.data, split)) for split in ("train", "dev"))
+        train, dev = (worlds.read(split_file(given.data, split)) for split in ("train", "dev"))
         kept, held = hold_out(train, count=given.examples, seed=given.seed)
         # The numbers of train and dev overlap, but identifiers must be unique.
         held = [replace(example, identifier=f"9{example.identifier}") for example in held]
         for split, examples in (("train", kept), ("dev", [*dev, *held])):
             (given.out / split).mkdir(parents=True, exist_ok=True)
-            nlvr.write(given.out / split / f"{split}.json", examples)
+            write(given.out / split / f"{split}.json", examples, WORLD)
             print(f"{split}: {len(examples):,} examples")
     except InputError as error:
         sys.exit(str(error))

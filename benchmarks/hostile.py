@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from veriscene.service.documentation import routes
-from veriscene.world.scene import parse_scene
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
@@ -29,7 +29,7 @@ SCENE = [
 QUESTION = {"statement": "There is a box with a yellow circle.", "scene": SCENE}
 ROUTES = routes(QUESTION)
 SECONDS = 30.0  # until a request counts as never answered
-IMAGE = base64.b64encode(to_png(pixels(parse_scene(SCENE)))).decode()
+IMAGE = base64.b64encode(to_png(pixels(WORLD.parse(SCENE)))).decode()
 VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1e308, 10**25, 0.5, "", " ", "a", "\ud800", "\x00", "é" * 300, "-" * 5000, "1e999"),
     *([], {}, [[]], [[], [], []], [[[]]] * 3, {"a": {}}, "0 " * 1000, "zzz " * 255, IMAGE, IMAGE[:-8], "QUJD"),

@@ -18,14 +18,14 @@ from pathlib import Path
 from statistics import median
 
 import torch
-from veriscene.worlds.nlvr.corpus import Example
 
+from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.export import export
 from veriscene.judge.judge import Judge, TorchJudge
 from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.examples import Example
 
 WARM_UP = 20  # examples
 ROUNDS = 3
@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     try:
-        result = measured(given.model, nlvr.read(given.examples))
+        result = measured(given.model, worlds.read(given.examples))
     except InputError as error:
         sys.exit(str(error))
     if given.json:

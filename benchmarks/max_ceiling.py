@@ -15,14 +15,18 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from veriscene.language.notation import read_programs
-from veriscene.worlds.nlvr.corpus import Example
-
-from veriscene.language.program import Program
+from veriscene import worlds
+from veriscene.language.program import Program, read_programs
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.worlds.nlvr.looks import WORLD
 
 PAIRS, RANDOM_SCENES = 24, 40  # pairs of other boxes that a box is scored with
+
+
+def has_towers(scene: Scene) -> bool:
+    return all(map(WORLD.is_tower, scene.boxes))
 
 
 def right_with_max(program: Program, examples: list[Example], boxes: list[Box], rng: random.Random) -> int:
@@ -42,15 +46,15 @@ def right_with_max(program: Program, examples: list[Example], boxes: list[Box], 
 def main(nlvr_folder: Path, programs: Path) -> None:
     rng = random.Random(0)
     boxes: dict[bool, list[Box]] = defaultdict(list)
-    for example in nlvr.read(nlvr.split_file(nlvr_folder, "train")):
-        boxes[example.scene.is_towers].extend(example.scene.boxes)
+    for example in worlds.read(split_file(nlvr_folder, "train")):
+        boxes[has_towers(example.scene)].extend(example.scene.boxes)
     by_statement: dict[str, list[Example]] = defaultdict(list)
-    for example in nlvr.read(nlvr.split_file(nlvr_folder, "dev")):
+    for example in worlds.read(split_file(nlvr_folder, "dev")):
         by_statement[example.statement].append(example)
-    meanings = {stated.text: stated.program for stated in read_programs(programs / "dev.jsonl")}
+    meanings = {stated.text: stated.program for stated in read_programs(programs / "dev.jsonl", worlds.language())}
     right: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for statement, examples in by_statement.items():
-        is_towers = examples[0].scene.is_towers
+        is_towers = has_towers(examples[0].scene)
         found = right_with_max(meanings[statement], examples, boxes[is_towers], rng)
         for name in ("all", "towers" if is_towers else "scatter"):
             right[name][0] += found

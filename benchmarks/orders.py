@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from veriscene.worlds.nlvr.corpus import Example
 
+from veriscene import worlds
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import ItemOrder
 from veriscene.errors import InputError
@@ -29,7 +29,8 @@ from veriscene.metrics.comparison import difference
 from veriscene.models import Model, Order
 from veriscene.models.base import INFERENCE_BATCH, judge_in_batches
 from veriscene.models.biatt_pointer import BiATTPointer, sampled
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import Example
 
 
 def verdicts(model: Model, examples: Sequence[Example], corpus: Batch) -> dict[str, bool]:
@@ -97,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.draws < 1:
         raise InputError("at least one random order is needed", where=f"--draws {given.draws}")
-    examples = nlvr.read(nlvr.split_file(given.nlvr, "dev"))
+    examples = worlds.read(split_file(given.nlvr, "dev"))
     for name in given.models:
         report(name, checkpoints.load(name), examples, draws=given.draws, say=print)
 

@@ -21,11 +21,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.utils.data import DataLoader
 
 sys.path.append(str(Path(__file__).parent))  # this file may be loaded by its path
-from veriscene.worlds.nlvr.corpus import Example
-
 from plain_data import PlainBatch, PlainDataset, Resident, Sample, collate, loader
-from veriscene.data.items import ITEM_FEATURES
 from veriscene.data.vocabulary import PADDING, Vocabulary
+from veriscene.world.examples import Example
+from veriscene.worlds.nlvr.looks import WORLD
 
 __all__ = ["PlainDataset", "Resident", "collate", "loader"]  # imported from here
 
@@ -90,7 +89,7 @@ class PlainBiATT(nn.Module):
     ) -> None:
         super().__init__()
         self.embed_words = nn.Embedding(vocabulary, embedding, padding_idx=PADDING)
-        self.embed_items = nn.Linear(ITEM_FEATURES, item)
+        self.embed_items = nn.Linear(WORLD.feature_count, item)
         self.lang_lstm = bilstm(embedding, hidden)
         self.obj_lstm = bilstm(item, hidden)
         self.b1 = nn.Linear(2 * hidden, 2 * hidden, bias=False)

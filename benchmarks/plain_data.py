@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_sequence
 from torch.utils.data import DataLoader, Dataset
-from veriscene.worlds.nlvr.corpus import Example
 
-from veriscene.data.items import item_features
 from veriscene.data.vocabulary import PADDING, Vocabulary
+from veriscene.world.examples import Example
+from veriscene.worlds.nlvr.looks import WORLD
 
 Sample = tuple[Tensor, list[Tensor], float]  # word ids (word,), three times item features (item, 9), label
 
@@ -51,7 +51,7 @@ class PlainDataset(Dataset[Sample]):
         self.samples: list[Sample] = [
             (
                 torch.tensor(vocabulary.encode(example.statement)),
-                [torch.tensor([item_features(item) for item in box.items]) for box in example.scene.boxes],
+                [torch.tensor([WORLD.features(item) for item in box.items]) for box in example.scene.boxes],
                 float("nan") if example.label is None else float(example.label),
             )
             for example in examples

@@ -24,9 +24,8 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from veriscene.worlds.nlvr.corpus import Example
 
-from veriscene import models
+from veriscene import models, worlds
 from veriscene.config import Config
 from veriscene.data.encoder import ItemOrder
 from veriscene.data.source import vocabulary_of
@@ -34,8 +33,9 @@ from veriscene.errors import InputError
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.export import export
 from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.examples import Example
 from veriscene.worlds.nlvr import synthetic
+from veriscene.worlds.nlvr.looks import WORLD
 
 IN_BULK = 989  # the size of NLVR's dev split
 ONE_BY_ONE = 40  # examples per turn
@@ -164,8 +164,8 @@ def fresh_checkpoint(examples: Sequence[Example]) -> Checkpoint:
     config = Config(model=models.MODELS["biatt-pointer"].Config())
     vocabulary = vocabulary_of([e.statement for e in examples], config.data)
     torch.manual_seed(0)
-    model = models.build(config.model, vocabulary=vocabulary).eval()
-    return Checkpoint(model, config, models.encoder(config, vocabulary), {})
+    model = models.build(config.model, vocabulary=vocabulary, world=WORLD).eval()
+    return Checkpoint(model, config, models.encoder(config, vocabulary, WORLD), {})
 
 
 def plain_module() -> ModuleType:
@@ -179,7 +179,7 @@ def plain_module() -> ModuleType:
 
 def bulk_examples(data: Path | None) -> list[Example]:
     """The first of an NLVR file, or of a synthetic corpus."""
-    examples = synthetic.build(400, seed=1)["train"] if data is None else nlvr.read(data)
+    examples = synthetic.build(400, seed=1)["train"] if data is None else worlds.read(data)
     return examples[:IN_BULK]
 
 

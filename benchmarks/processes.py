@@ -144,7 +144,7 @@ def compare_times(task: Task, rank: int, device: torch.device) -> dict[str, Any]
     if rank == 0:
         found |= _alternating(config, source, task.repeats)
     dist.barrier()
-    model = models.build(config.model, vocabulary=source.encoder.vocabulary).to(device)
+    model = models.build(config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world).to(device)
     gradients = FlatGradients(list(model.parameters()))
     seconds = [_seconds(gradients.all_reduce, 1) for _ in range(1 + ALL_REDUCES)][1:]
     return {
@@ -213,7 +213,7 @@ def _part(whole: Tensor, rank: int, world: int) -> tuple[Tensor, Tensor]:
 def _make_step(config: Config, source: CorpusSource, processes: int) -> Step:
     settings, order, device = config.training, source.encoder.order, source.train.device
     torch.manual_seed(settings.seed)
-    model = models.build(config.model, vocabulary=source.encoder.vocabulary)
+    model = models.build(config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world)
     model.prepare(source.train)
     model.to(device, source.train.labels.dtype)  # the precision of the corpus
     if device.type != "cuda":

@@ -18,15 +18,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from veriscene.worlds.nlvr.corpus import Example
 
 import veriscene
-from veriscene import files
+from veriscene import files, worlds
 from veriscene.errors import InputError
-from veriscene.judge.judge import Judge, Question
+from veriscene.judge.judge import Judge, Question, checked
 from veriscene.models.vision.eyes import Eyes
+from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene
-from veriscene.worlds.nlvr import corpus as nlvr
 from veriscene.worlds.nlvr import decoder, picture, raster
 from veriscene.worlds.nlvr.distort import DISTORTIONS, Distortion, scale
 from veriscene.worlds.nlvr.picture_files import with_pictures
@@ -53,8 +52,7 @@ def same_items(seen: Box, truth: Box, *, tolerance: int) -> bool:
     left = list(seen.items)
     for item in truth.items:
         for other in left:
-            is_same_kind = (other.shape, other.color, other.size) == (item.shape, item.color, item.size)
-            if is_same_kind and max(abs(other.x - item.x), abs(other.y - item.y)) <= tolerance:
+            if other.values == item.values and max(abs(other.x - item.x), abs(other.y - item.y)) <= tolerance:
                 left.remove(other)
                 break
         else:
@@ -94,8 +92,8 @@ def _distorted(pictures: Sequence[Pixels], distort: Distortion, rng: np.random.G
 def _accuracy(judge: Judge, examples: Sequence[Example], seen: Sequence[Box]) -> float:
     scenes = [Scene(boxes) for boxes in zip(seen[0::3], seen[1::3], seen[2::3], strict=True)]
     asked = [pair for pair in zip(examples, scenes, strict=True) if all(box.items for box in pair[1].boxes)]
-    verdicts = judge([Question(example.statement, scene) for example, scene in asked])
-    right = sum(verdict.verdict == example.label for verdict, (example, _) in zip(verdicts, asked, strict=True))
+    answers = judge([Question(example.statement, scene) for example, scene in asked])
+    right = sum(checked(verdict).verdict == example.label for verdict, (example, _) in zip(answers, asked, strict=True))
     return right / len(examples)
 
 
@@ -121,7 +119,7 @@ def markdown(rows: Sequence[Row], model: str | None) -> str:
 
 def read_pictures(file: Path) -> tuple[list[Example], list[Pixels]]:
     """The examples of an NLVR file and their pictures, (100, 400, RGB)."""
-    examples, folder = nlvr.read(file), file.parent / "images"
+    examples, folder = worlds.read(file), file.parent / "images"
     if not folder.is_dir():
         return examples, [np.ascontiguousarray(raster.pixels(example.scene)[..., :3]) for example in examples]
     paths = [example.picture for example in with_pictures(examples, folder, file.stem)]

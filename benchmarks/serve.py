@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from veriscene.service.batching import Limits
-from veriscene.world.scene import scene_to_json
 from veriscene.worlds.nlvr import synthetic
+from veriscene.worlds.nlvr.looks import WORLD
 
 HOST = "127.0.0.1"
 WARM_UP = 32  # requests before each measurement
@@ -114,7 +114,7 @@ def _serve(model: str, limits: Limits, listener: socket.socket) -> None:
 
 def _requests() -> list[bytes]:
     examples = synthetic.build(200, seed=1)["train"]
-    bodies = [json.dumps({"statement": e.statement, "scene": scene_to_json(e.scene)}).encode() for e in examples]
+    bodies = [json.dumps({"statement": e.statement, "scene": WORLD.to_json_scene(e.scene)}).encode() for e in examples]
     head = "POST /api/judge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
     return [head.format(len(body)).encode() + body for body in bodies]
 

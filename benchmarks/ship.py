@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from veriscene import files
+from veriscene import files, worlds
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.card import model_card
@@ -26,11 +26,12 @@ from veriscene.judge.judge import TorchJudge
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
 from veriscene.training.spec import Record
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import Example, read_predictions
 
 SHIPPED = Path(__file__).resolve().parent.parent / "src" / "veriscene" / "checkpoints"
 CARD = "MODEL_CARD.md"
-MOST_BYTES = 20_000_000  # of weights
+MAX_BYTES = 20_000_000  # of weights
 TOLERATED = 0.002  # loss of dev accuracy by half precision
 
 
@@ -51,14 +52,14 @@ def ship(
         raise InputError("trained on a synthetic corpus", where=own, allowed="ship a model trained on a real one")
     if alias and (shipped / alias).exists():
         raise InputError("a checkpoint of that name exists", where=f"--alias {alias}", allowed="choose another")
-    examples = nlvr.read(nlvr.split_file(record.spec.corpus, "dev"))
+    examples = worlds.read(split_file(record.spec.corpus, "dev"))
     whole = checkpoints.load(own)
     with tempfile.TemporaryDirectory() as scratch:
         checkpoints.save(Path(scratch) / name, whole, half=True)
         size = (Path(scratch) / name / WEIGHTS).stat().st_size
         dev = scores_of(checkpoints.load(Path(scratch) / name), examples)
-    if size > MOST_BYTES:
-        raise InputError(f"{size:,} bytes of weights", where=own, allowed=f"at most {MOST_BYTES:,}")
+    if size > MAX_BYTES:
+        raise InputError(f"{size:,} bytes of weights", where=own, allowed=f"at most {MAX_BYTES:,}")
     if (lost := scores_of(whole, examples).accuracy - dev.accuracy) > TOLERATED:
         raise InputError(f"half precision costs {lost:.2%} of dev", where=own, allowed="ship another one")
     aliases = json.loads(files.read_text(shipped / ALIASES)) if (shipped / ALIASES).is_file() else {}
@@ -88,7 +89,7 @@ def ship(
     return shipped / name
 
 
-def scores_of(checkpoint: Checkpoint, examples: list[nlvr.Example]) -> Scores:
+def scores_of(checkpoint: Checkpoint, examples: list[Example]) -> Scores:
     return evaluate(TorchJudge(checkpoint), examples)
 
 
@@ -96,8 +97,8 @@ def _recorded_test_scores(own: Path, data: Path) -> dict[str, object]:
     """Scores of the verdicts that `veriscene reproduce` recorded; the model is not run on test here."""
     if not (own / "test.csv").is_file():
         return {}
-    examples = nlvr.read(nlvr.split_file(data, "test"))
-    scores = metrics.score(examples, nlvr.read_predictions(own / "test.csv"))
+    examples = worlds.read(split_file(data, "test"))
+    scores = metrics.score(examples, read_predictions(own / "test.csv"))
     return {
         "test_accuracy": scores.accuracy,
         "test_consistency": scores.consistency,

@@ -24,15 +24,15 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
-from veriscene.worlds.nlvr.corpus import Example
 
-from veriscene import models
+from veriscene import models, worlds
 from veriscene.config import Config
 from veriscene.data.source import CorpusSource
 from veriscene.errors import InputError
 from veriscene.models import Model
 from veriscene.training.optimization import make_optimizer, tf32
 from veriscene.training.step import CapturedStep, PlainStep, Step
+from veriscene.world.examples import Example
 
 # What presets use and the plain implementation lacks: a second pass, other coordinates, half precision.
 SAME_WORK = ("training.r_drop=0", "training.precision=tf32", "model.coordinates=corner")
@@ -124,7 +124,9 @@ def compare(
 
 
 def _source(config: Config, examples: Sequence[Example], device: torch.device) -> CorpusSource:
-    source = CorpusSource(config, train=examples, dev=examples[:1], supervision="labels")
+    source = CorpusSource(
+        config, worlds.of_example(examples[0]), train=examples, dev=examples[:1], supervision="labels"
+    )
     source.to(device)
     return source
 
@@ -147,7 +149,7 @@ def _take_turns(
     """For each side, the seconds per step of each turn, and the peak memory."""
     device = source.train.device
     torch.manual_seed(0)
-    ours = models.build(config.model, vocabulary=source.encoder.vocabulary).to(device)
+    ours = models.build(config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world).to(device)
     steps = {**_plain_steps(ours, config, examples, source), "ours": _our_step(ours, config, source, advance)}
     turns = {name: _turn(step, device, advance) for name, step in steps.items()}
     for turn in turns.values():
@@ -248,7 +250,7 @@ def _epoch_seconds(config: Config, examples: Sequence[Example], device: torch.de
         return None  # would take many minutes and say nothing new
     source = _source(config, examples, device)
     torch.manual_seed(0)
-    model = models.build(config.model, vocabulary=source.encoder.vocabulary).to(device)
+    model = models.build(config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world).to(device)
     step = _make_step(model, config, source)
 
     def run(number: int) -> None:
@@ -267,7 +269,9 @@ def _epoch_seconds(config: Config, examples: Sequence[Example], device: torch.de
 
 def _gigaflop_an_example(config: Config, source: CorpusSource, advance: Advance) -> float:
     """Matrix products of our eager step, with the padding that our batches have on average."""
-    model = models.build(config.model, vocabulary=source.encoder.vocabulary).to(source.train.device)
+    model = models.build(config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world).to(
+        source.train.device
+    )
     optimizer, batch = make_optimizer(model, config.training, captured=False), config.training.batch
     step = PlainStep(model, optimizer, config.training, source.encoder.order)
     some = list(islice(_our_batches(source), COUNTED_STEPS))

@@ -20,6 +20,8 @@ ADDED = {
     "veriscene train biatt --data nlvr --init runs/taught": SMALL,
     "veriscene train biatt --data nlvr --seeds 3": SMALL,
     "veriscene train deep-sets --set training.epochs=5": "--set data.statements=20",
+    "python make_corpus.py shelf": "60",
+    "veriscene train quick --data shelf --out runs/shelf": SMALL,
     "veriscene reproduce paper --data nlvr --dry-run": "--row MaxEnt",
     "veriscene reproduce paper --data nlvr": "--row MaxEnt",
     "veriscene reproduce paper --data nlvr --row BiATT --row BiENC": f"{SMALL} --out runs/two-rows",
@@ -36,7 +38,7 @@ ADDED = {
 _INSTALLS = "installs packages; tests/test_wheel.py checks that the wheel has the extra"
 _LIKE_BEYOND = "trains and compares rows as `reproduce beyond`, which is run"
 _REPOSITORY = "needs the repository; tests/benchmarks and tests/cli run it"
-_NETWORK = "downloads; tests/corpora/test_download.py runs it against a server of its own"
+_NETWORK = "downloads; tests/worlds/nlvr/test_download.py runs it against a server of its own"
 
 _TRACKED = "needs the corpus or a tracker; tests/training/test_train.py checks the events"
 
@@ -49,7 +51,7 @@ LEFT_OUT = {
     "veriscene train spatial-synthetic --data nlvr": _LIKE_BEYOND,
     "veriscene reproduce spatial --data nlvr --teacher nlvr/programs/train.jsonl": _LIKE_BEYOND,
     "veriscene reproduce orders --data nlvr": _LIKE_BEYOND,
-    "make run": "installs packages; tests/experiments/test_quickstart.py runs what it runs",
+    "make run": "installs packages; tests/lab/test_quickstart.py runs what it runs",
     "make demo": "installs packages; docs/serving.md has a command like it",
     "make test": "these tests",
     "make docs": "installs packages; tests/test_docs.py builds them",
@@ -60,13 +62,13 @@ LEFT_OUT = {
     "git clone https://github.com/lil-lab/nlvr": "downloads the pictures",
     "git clone … && cd veriscene": "the repository is here",
     ". .venv/bin/activate": "belongs to the clone",
-    "pytest tests/models tests/training/test_step.py tests/training/test_checkpoint.py tests/serving/test_judge.py"
+    "pytest tests/models tests/training/test_step.py tests/judge/test_checkpoint.py tests/judge/test_judge.py"
     " -k deep-sets": "runs in the repository; tests/test_extending.py does so",
     "veriscene bench teacher --data nlvr --teacher nlvr/programs/train.jsonl": _REPOSITORY,
     "python benchmarks/robustness.py nlvr/dev/dev.json --model biatt-pointer --out robustness.md": _REPOSITORY,
     "docker build -t veriscene --build-arg TORCH_INDEX=URL .": "needs docker and the network",
     "docker run --rm -p 127.0.0.1:8000:8000 veriscene": "needs docker",
-    "veriscene pretrain resnet50-rendered --minutes 7": "a step on a CPU takes long; tests/training/test_pretrain.py",
+    "veriscene pretrain resnet50-rendered --minutes 7": "a step on a CPU takes long; tests/lab/test_pretrain.py",
     'judge.push_to_hub("me/nlvr-judge", private=True)  # after `hf auth login`': "needs an account",
     '"""Deep sets: words and items are embedded one by one and added up."""': "a file; added to the package instead",
     "from veriscene.models.deep_sets import DeepSets": "a line; added to the package instead",

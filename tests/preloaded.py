@@ -2,7 +2,7 @@
 
     python -I preloaded.py FOLDER
 
-imports large packages, but nothing of veriscene, puts the commands `veriscene` and `python -c` into the folder, and
+imports large packages, but nothing of veriscene, puts the commands `veriscene` and `python` into the folder, and
 forks for each call of one: with its arguments, its folder and its streams. It ends when standard input is closed.
 """
 
@@ -56,10 +56,12 @@ def run(cwd: str, program: str, *arguments: str) -> None:
         sys.argv = ["veriscene", *arguments]
         main()
     else:
-        _, code = arguments
-        sys.argv = ["-c"]
-        sys.path.insert(0, "")
+        is_code, sys.path = arguments[0] == "-c", ["", *sys.path]
+        code = arguments[1] if is_code else Path(arguments[0]).read_text(encoding="utf-8")
+        sys.argv = ["-c"] if is_code else list(arguments)
         sys.modules["__main__"] = module = ModuleType("__main__")
+        if not is_code:
+            module.__file__ = arguments[0]
         exec(code, vars(module))
 
 

@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "veriscene"
 PACKAGES = (
     *("errors", "files", "output", "config", "world", "language", "worlds", "data", "models", "metrics", "judge"),
-    *("training", "report", "service", "lab", "cli"),
+    *("plugins", "training", "report", "service", "lab", "cli"),
 )
 
 
@@ -46,3 +46,29 @@ def test_a_package_imports_only_from_those_listed_before_it(package: str) -> Non
 def test_scenes_and_their_meanings_do_without_torch(package: str) -> None:
     for path in (SOURCE / package).rglob("*.py"):
         assert not re.search(r"^\s*(import|from) torch\b", path.read_text(encoding="utf-8"), re.MULTILINE), path
+
+
+# Words that only a world may know, and the packages that may use them: plans and commands name corpora, and the drawing
+# says what shapes look like.
+OF_A_WORLD = re.compile(
+    r"nlvr|cornell|lilgym|yellow|\bblue\b|\bblack\b|circle|square|triangle|structured_rep|[xy]_loc", re.IGNORECASE
+)
+MAY_NAME_THEM = ("worlds", "lab", "cli", "__init__.py", "drawing.py", "charts.py", "figures.py", "page.py")
+
+
+def test_nothing_outside_worlds_names_a_colour_a_shape_or_a_corpus() -> None:
+    found = []
+    for path in SOURCE.rglob("*.py"):
+        if {path.name, path.relative_to(SOURCE).parts[0]} & {*MAY_NAME_THEM}:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        statements = (node for node in ast.walk(tree) if isinstance(node, ast.Expr))
+        documentation = {id(node.value) for node in statements if isinstance(node.value, ast.Constant)}
+        for node in ast.walk(tree):
+            text = node.value if isinstance(node, ast.Constant) and id(node) not in documentation else None
+            text = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else text
+            if isinstance(node, ast.ImportFrom):
+                text = f"{node.module} {' '.join(alias.name for alias in node.names)}"
+            if isinstance(text, str) and OF_A_WORLD.search(text) and text != "square":  # a method of tensors
+                found.append(f"{path.relative_to(SOURCE)}: {text[:60]}")
+    assert not found

@@ -32,8 +32,18 @@ def test_links_between_documents_exist(path: Path) -> None:
     assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if "log" not in path.parts], ids=lambda path: path.name)
+def test_files_that_documents_name_exist(path: Path) -> None:
+    """Those of the package may be named from its root, `training/step.py`; what a guide adds is not there yet."""
+    named = re.findall(r"`((?:\w+/)+\w+\.(?:py|toml|tsv|js))`", path.read_text(encoding="utf-8"))
+    folders = (ROOT, ROOT / "src" / "veriscene")
+    new = {"deep_sets.py", "deep-sets.toml", "mine.py", "mine.toml"}
+    found = {name for name in named if any((folder / name).is_file() for folder in folders)}
+    assert [name for name in named if name not in found and Path(name).name not in new] == []
+
+
 def test_readme_is_short() -> None:
-    assert len(README.split()) <= 900
+    assert len(README.split()) <= 1000
 
 
 def test_ci_runs_the_make_targets() -> None:

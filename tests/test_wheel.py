@@ -26,7 +26,7 @@ def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
     packed = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert packed == {name for name in files if "__pycache__" not in name}
     assert packed >= {
-        *("veriscene/py.typed", "veriscene/presets/quick.toml", "veriscene/serving/static/index.html"),
+        *("veriscene/py.typed", "veriscene/presets/quick.toml", "veriscene/service/page/index.html"),
         *("veriscene/checkpoints/eyes.safetensors", "veriscene/checkpoints/biatt-pointer/model.safetensors"),
     }
 

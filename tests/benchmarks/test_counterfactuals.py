@@ -10,7 +10,8 @@ import pytest
 
 from samples import yellow_circle_examples
 from scripts import script
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.examples import write
+from veriscene.worlds.nlvr.looks import WORLD
 
 counterfactuals = script("counterfactuals")
 
@@ -23,7 +24,7 @@ def test_examples_are_evenly_spaced() -> None:
 
 def test_the_table_counts_flips_and_asks_the_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     examples = yellow_circle_examples(4)
-    nlvr.write(tmp_path / "dev.json", examples)
+    write(tmp_path / "dev.json", examples, WORLD)
     program = "exist(filter_obj(all_items, lambda x: is_circle(x)))"
     line = json.dumps({"sentence": examples[0].statement, "kind": "scatter", "program": program})
     (tmp_path / "programs.jsonl").write_text(line + "\n")

@@ -6,9 +6,10 @@ import random
 import sys
 
 import pytest
-from veriscene.language.notation import Statement, parse
 
 from scripts import BENCHMARKS, script
+from veriscene.language.program import Statement
+from veriscene.worlds import parse
 
 sys.path.insert(0, str(BENCHMARKS))  # for its own import of program_skeletons
 module = script("grammar_coverage")

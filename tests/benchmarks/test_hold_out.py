@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from veriscene.worlds.nlvr.corpus import Example
 
 from samples import yellow_circle_examples
 from scripts import script
+from veriscene.world.examples import Example
 
 module = script("hold_out")
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from samples import fresh_checkpoint, yellow_circle_examples
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.examples import write
+from veriscene.worlds.nlvr.looks import WORLD
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "latency.py"
 
@@ -22,7 +23,7 @@ def latency(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_both_ways_are_measured_one_at_a_time_and_in_batches(tmp_path: Path) -> None:
     examples = yellow_circle_examples(8)
     checkpoints.save(tmp_path / "model", fresh_checkpoint("bienc", examples))
-    nlvr.write(tmp_path / "some.json", examples)
+    write(tmp_path / "some.json", examples, WORLD)
     done = latency(tmp_path / "model", tmp_path / "some.json", "--json")
     found = json.loads(done.stdout)
     assert found.keys() == {"torch", "onnx"}

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
-from veriscene.worlds.nlvr.corpus import Example
 
 from samples import given, random_scene, yellow_circle_examples
 from scripts import script
@@ -16,12 +15,14 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.models import MODELS, build
 from veriscene.models.biatt_pointer import sampled
 from veriscene.training.objective import objective
+from veriscene.world.examples import Example
 from veriscene.world.scene import Box
+from veriscene.worlds.nlvr.looks import WORLD
 
 SIZES = {"embedding": 5, "hidden": 4, "item": 3, "joint": 7, "mlp": 6}
 WORDS = ["there", "is", "a", "box", "with", "one", "yellow", "circle", "and", "two", "blue", "squares"]
 VOCABULARY = Vocabulary.of(WORDS, minimum_count=1)
-encode = Encoder(VOCABULARY, order=ItemOrder.FILE)
+encode = Encoder(VOCABULARY, WORLD, order=ItemOrder.FILE)
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}
 NAMES = ["biatt", "biatt-pointer"]
 
@@ -49,7 +50,7 @@ def examples_of(seed: int, count: int = 15) -> list[Example]:
 
 def pair(name: str, seed: int, source: str = "loader") -> tuple[nn.Module, nn.Module]:
     """Ours, with random weights that are large enough to matter, and the plain one with the same; float64."""
-    ours = build(MODELS[name].Config(**SIZES, dropout=0.0), vocabulary=VOCABULARY).double()
+    ours = build(MODELS[name].Config(**SIZES, dropout=0.0), vocabulary=VOCABULARY, world=WORLD).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for key, parameter in ours.named_parameters():

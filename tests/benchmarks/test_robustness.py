@@ -13,13 +13,14 @@ import pytest
 from samples import random_scene, yellow_circle_examples
 from scripts import script
 from veriscene.models.vision.eyes import Eyes
-from veriscene.world.scene import Box, Color, Item, Shape, Size
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.examples import write
+from veriscene.world.scene import Box, Item
 from veriscene.worlds.nlvr.distort import DISTORTIONS
+from veriscene.worlds.nlvr.looks import WORLD, Color, Shape, Size, make_item
 from veriscene.worlds.nlvr.raster import pixels
 
 robustness = script("robustness")
-ITEM = Item(40, 40, Size.MEDIUM, Shape.CIRCLE, Color.BLUE)
+ITEM = make_item(40, 40, Size.MEDIUM, Shape.CIRCLE, Color.BLUE)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ ITEM = Item(40, 40, Size.MEDIUM, Shape.CIRCLE, Color.BLUE)
         ((ITEM,), True, True),
         ((replace(ITEM, x=42, y=38),), True, False),
         ((replace(ITEM, x=43),), False, False),
-        ((replace(ITEM, color=Color.BLACK),), False, False),
+        ((WORLD.changed(ITEM, color=Color.BLACK),), False, False),
         ((ITEM, replace(ITEM, x=0)), False, False),
         ((), False, False),
     ],
@@ -50,7 +51,7 @@ def test_the_exact_decoder_reads_exact_pictures_only() -> None:
 
 
 def test_the_table_has_a_row_for_each_distortion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nlvr.write(tmp_path / "dev.json", yellow_circle_examples(2))
+    write(tmp_path / "dev.json", yellow_circle_examples(2), WORLD)
     Eyes().eval().save(tmp_path / "eyes.safetensors")
     arguments = ["--eyes", str(tmp_path / "eyes.safetensors"), "--out", str(tmp_path / "table.md"), "--model", "best"]
     monkeypatch.setattr(sys, "argv", ["robustness.py", str(tmp_path / "dev.json"), *arguments])

@@ -31,6 +31,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_predictions(folder / "good.csv", {example.identifier: True for example in examples})
     (folder / "short.csv").write_text("0-0,true\n")
     (folder / "long.csv").write_text((folder / "good.csv").read_text() + "99-0,true\n")
+    worded = [examples[0], replace(examples[1], statement="circle " * 257)]
+    write(folder / "long.json", worded, WORLD)
+    write_corpus(folder / "long", worded, examples)
     write_corpus(folder / "half", [examples[0], *unlabelled[1:]], examples)
     (folder / "shifted.png").write_bytes(to_png(np.roll(pixels(examples[0].scene), 1, axis=0)))
     Image.new("1", (11_000, 11_000)).save(folder / "bomb.png")  # so many pixels that Pillow warns

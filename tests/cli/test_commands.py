@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from shell import settings, veriscene
 
-from veriscene.world.scene import parse_scene
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene import worlds
+from veriscene.world.examples import read_predictions, write
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture_files import permuted
 
 
@@ -36,7 +37,7 @@ def test_without_labels_the_json_object_has_the_same_keys_and_no_scores(place: P
     assert done.returncode == 0 and "no labels" in done.stderr
     assert record.keys() == json.loads(scored.stdout).keys()
     assert record["accuracy"] is record["interval"] is record["consistency"] is None and record["breakdown"] == []
-    assert len(nlvr.read_predictions(tmp_path / "p.csv")) == 10
+    assert len(read_predictions(tmp_path / "p.csv")) == 10
 
 
 def test_an_exported_file_is_evaluated_like_its_checkpoint(place: Path, tmp_path: Path) -> None:
@@ -49,9 +50,9 @@ def test_an_exported_file_is_evaluated_like_its_checkpoint(place: Path, tmp_path
 
 
 def test_unknown_words_are_reported_with_the_nearest_known_ones(place: Path, tmp_path: Path) -> None:
-    examples = nlvr.read(place / "corpus/dev/dev.json")
+    examples = worlds.read(place / "corpus/dev/dev.json")
     typos = [replace(example, statement=example.statement.replace("circle", "cirlce")) for example in examples]
-    nlvr.write(tmp_path / "typo.json", typos)
+    write(tmp_path / "typo.json", typos, WORLD)
     text = (tmp_path / "typo.json").read_text()
     statement = ("--statement", "There is a cirlce.", "--scene", "scene.json", "--json")
     for done in (
@@ -73,7 +74,7 @@ def test_of_a_corpus_folder_the_dev_split_is_evaluated(place: Path) -> None:
 
 
 def test_predict_on_a_scene_and_on_lines_agree(place: Path) -> None:
-    examples = nlvr.read(place / "corpus/dev/dev.json")
+    examples = worlds.read(place / "corpus/dev/dev.json")
     question = ("--statement", examples[0].statement, "--scene", "scene.json")
     one = json.loads(veriscene("predict", "model", *question, "--json", cwd=place).stdout)
     lines = (place / "corpus/dev/dev.json").read_text()
@@ -100,10 +101,10 @@ def test_pictures_are_drawn_read_and_judged_like_their_scenes(place: Path, tmp_p
     assert drawn.stdout == f"{images}: 20 pictures of 10 scenes\n", drawn.stderr
     read = veriscene("data", "decode", images, cwd=place)
     records = [json.loads(line) for line in read.stdout.splitlines()]
-    examples = {example.identifier: example for example in nlvr.read(dev)}
+    examples = {example.identifier: example for example in worlds.read(dev)}
     assert len(records) == 20 and {record["identifier"] for record in records} == set(examples)
     for record in records:
-        boxes = [set(box.items) for box in parse_scene(record["structured_rep"]).boxes]
+        boxes = [set(box.items) for box in WORLD.parse(record["structured_rep"]).boxes]
         file, scene = tmp_path / "images" / record["picture"], examples[record["identifier"]].scene
         assert boxes == [set(box.items) for box in permuted(scene, int(file.stem[-1])).boxes]
 
@@ -150,6 +151,10 @@ def test_a_process_of_a_group_exits_with_its_status_before_interpreter_shutdown(
 def test_check_and_stats_describe_a_corpus(place: Path) -> None:
     check = veriscene("data", "check", "corpus/dev/dev.json", "broken.json", cwd=place)
     assert check.returncode == 1 and "broken.json:11: " in check.stdout
+    check = veriscene("data", "check", "long.json", cwd=place)  # a statement of 257 words
+    problem, summary = check.stdout.splitlines()
+    assert check.returncode == 1 and problem.startswith("long.json:2: sentence: ") and "256" in problem
+    assert summary.startswith("long.json: 1 valid")
     stats = veriscene("data", "stats", "corpus", "--json", cwd=place)
     assert json.loads(stats.stdout)["corpus/dev/dev.json"]["examples"] == 10
 

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 from shell import veriscene
-from veriscene.worlds.nlvr.corpus import read_scene_file
 
-from veriscene.world.scene import parse_scene
+from veriscene.world.examples import read_scene_file
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
@@ -20,6 +20,7 @@ BAD_INPUT = {
     "explain nothing --statement circle --scene scene.json": "nothing",
     "explain model --statement circle --scene none.json": "none.json",
     "explain model --statement circle --scene corpus/dev/dev.json": "dev.json",
+    "explain model --statement circle --scene shifted.png": "shifted.png: is a picture; use --image",
     "explain model --statement ! --scene scene.json": "statement",
     "explain model --statement circle --image shifted.png": "try --eyes",
     "explain model --statement circle --image scene.json": "scene.json: not a PNG or JPEG picture",
@@ -49,14 +50,14 @@ def test_the_verdict_the_items_read_and_what_would_change_it_in_words(model: str
 
 
 def test_json_is_the_object_of_the_service_for_a_scene_and_for_its_picture(place: Path, tmp_path: Path) -> None:
-    scene = read_scene_file(place / "scene.json")
+    scene = read_scene_file(place / "scene.json", WORLD)
     (tmp_path / "scene.png").write_bytes(to_png(pixels(scene)))
     for source in (("--scene", "scene.json"), ("--image", str(tmp_path / "scene.png"))):
         done = veriscene(*EXPLAIN[:4], *source, "--json", cwd=place)
         record = json.loads(done.stdout)
         assert record.keys() == {"verdict", "counterfactual", "searched"} and "attention" in record["verdict"]
         assert record["counterfactual"]["verdict"]["verdict"] != record["verdict"]["verdict"]
-        assert parse_scene(record["counterfactual"]["scene"]) != scene
+        assert WORLD.parse(record["counterfactual"]["scene"]) != scene
 
 
 def test_a_search_that_gives_up_says_so(place: Path) -> None:

@@ -35,8 +35,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from veriscene.language.notation import parse
-from veriscene.worlds.nlvr.corpus import read
 
 import veriscene
 
@@ -44,6 +42,8 @@ import veriscene
 from veriscene.cli import main
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
+from veriscene.worlds import parse, read
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.raster import pixels
 
 HERE = Path(__file__).resolve().parent
@@ -233,7 +233,7 @@ def truths(nlvr: Path) -> np.ndarray:
 
 def bulk_truths(nlvr: Path) -> np.ndarray:
     """(program, scene), evaluated on all scenes at once."""
-    scenes = SceneArrays.of(dev_scenes(nlvr))
+    scenes = SceneArrays.of(WORLD, dev_scenes(nlvr))
     return np.array([BulkProgram(parse(text)).holds(scenes) for text in public_programs(nlvr)])
 
 

@@ -16,12 +16,13 @@ from accelerate import Accelerator
 import fake_device
 import veriscene
 from samples import write_corpus, yellow_circle_examples
-from veriscene import models
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.evaluate import probabilities
 from veriscene.judge.judge import TorchJudge, Verdict
 from veriscene.report.run import report_run
-from veriscene.training import run as runs
+from veriscene.training.distributed import Machine
+from veriscene.training.spec import Spec
+from veriscene.training.train import train
 
 EXAMPLES = yellow_circle_examples(16)
 QUESTIONS = [(example.statement, example.scene) for example in EXAMPLES]
@@ -53,10 +54,10 @@ def on_the_fake_device(run: Path) -> tuple[float, list[Verdict]]:
 @pytest.mark.skipif(not fake_device.IS_SUPPORTED, reason="this torch has no backends in Python")
 def test_the_main_job_judges_on_its_device(tmp_path: Path) -> None:
     corpus, run = write_corpus(tmp_path / "corpus", EXAMPLES, EXAMPLES), tmp_path / "run"
-    config = models.load_preset("quick", ["training.epochs=1", "training.batch=8", "model.pooling=max", *SMALL])
-    assert config.model.name == "biatt-pointer"
-    with runs.start(config, preset="quick", data=corpus, folder=run, accelerator=Accelerator(cpu=True)) as trainer:
-        trainer.fit()
+    changes = ["training.epochs=1", "training.batch=8", "model.pooling=max", *SMALL]
+    spec = Spec.of("quick", data=corpus, changes=changes)
+    assert spec.config.model.name == "biatt-pointer"
+    train(spec, run, machine=Machine(accelerator=Accelerator(cpu=True)))
     expected, accuracy = veriscene.load(run)(QUESTIONS), report_run(run, Accelerator(cpu=True)).scores.accuracy
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         found, verdicts = pool.submit(on_the_fake_device, run).result()

@@ -20,8 +20,9 @@ from veriscene.judge.explain import explain
 from veriscene.judge.judge import EyesJudge, Question, TorchJudge
 from veriscene.models.vision import eyes as vision
 from veriscene.models.vision.eyes import Eyes
-from veriscene.world.scene import Box, Scene, scene_to_json
+from veriscene.world.scene import Box, Scene
 from veriscene.worlds.nlvr import decoder
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.raster import Pixels, pixels
 
 
@@ -105,7 +106,7 @@ def test_of_a_picture_alone_the_seen_scene_is_reported() -> None:
     assert verdict.seen == decoder.scene(picture)
     expected = judge(EXAMPLES[0].statement, decoder.scene(picture))
     assert verdict.order == expected.order and verdict.attention == expected.attention
-    assert verdict.to_json(attention=True)["scene"] == scene_to_json(decoder.scene(picture))
+    assert verdict.to_json(attention=True)["scene"] == WORLD.to_json_scene(decoder.scene(picture))
 
 
 class Blind(PerfectEyes):

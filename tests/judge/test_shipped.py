@@ -11,12 +11,13 @@ from accelerate import Accelerator
 
 import veriscene
 from samples import random_scene
+from veriscene import worlds
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import ALIASES
 from veriscene.judge.evaluate import probabilities
 from veriscene.judge.judge import TorchJudge
 from veriscene.metrics import accuracy as metrics
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
 
 SHIPPED = Path(veriscene.__file__).parent / "checkpoints"
 NAMES = sorted(folder.name for folder in SHIPPED.iterdir() if folder.is_dir())
@@ -41,7 +42,7 @@ def test_a_shipped_model_judges_by_name(name: str) -> None:
 def test_dev_scores_are_those_of_the_model_card(name: str, nlvr_folder: Path) -> None:
     card = (SHIPPED / name / "MODEL_CARD.md").read_text(encoding="utf-8")
     checkpoint = checkpoints.load(SHIPPED / name)
-    examples = nlvr.read(nlvr.split_file(nlvr_folder, "dev"))
+    examples = worlds.read(split_file(nlvr_folder, "dev"))
     judged = probabilities(TorchJudge(checkpoint), examples, Accelerator(cpu=True))
     scores = metrics.score(examples, {identifier: p > 0.5 for identifier, p in judged.items()})
     stated = checkpoint.metrics

@@ -7,11 +7,11 @@ import random
 from itertools import product
 
 import pytest
-from veriscene.worlds.nlvr.corpus import Example
 
 from samples import random_scene
 from veriscene.errors import InputError
 from veriscene.metrics.comparison import McNemar, difference, mcnemar
+from veriscene.world.examples import Example
 
 SCENE = random_scene(random.Random(0))
 

@@ -15,9 +15,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from samples import yellow_circle_examples
+from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.metrics import accuracy as metrics
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import Example, read_predictions, write, write_predictions
+from veriscene.worlds.nlvr.looks import WORLD
 
 EXAMPLES = yellow_circle_examples(22)
 
@@ -41,18 +44,18 @@ def test_scores_equal_the_official_ones_on_the_same_csv(
 ) -> None:
     folder = tmp_path_factory.mktemp("scores")
     verdicts = {example.identifier: truth for example, truth in zip(EXAMPLES, said, strict=True)}
-    nlvr.write(folder / "dev.json", EXAMPLES)
-    nlvr.write_predictions(folder / "p.csv", verdicts)
-    scores = metrics.score(nlvr.read(folder / "dev.json"), nlvr.read_predictions(folder / "p.csv"))
+    write(folder / "dev.json", EXAMPLES, WORLD)
+    write_predictions(folder / "p.csv", verdicts)
+    scores = metrics.score(worlds.read(folder / "dev.json"), read_predictions(folder / "p.csv"))
     assert (scores.accuracy, scores.consistency) == official_scores(folder / "p.csv", folder / "dev.json")
     assert scores.interval[0] <= scores.accuracy <= scores.interval[1]
 
 
 def test_scores_equal_the_official_ones_on_the_real_dev_split(nlvr_folder: Path, tmp_path: Path) -> None:
-    path = nlvr.split_file(nlvr_folder, "dev")
-    examples = nlvr.read(path)
+    path = split_file(nlvr_folder, "dev")
+    examples = worlds.read(path)
     verdicts = {example.identifier: hash_free_coin(example.identifier) for example in examples}
-    nlvr.write_predictions(tmp_path / "p.csv", verdicts)
+    write_predictions(tmp_path / "p.csv", verdicts)
     scores = metrics.score(examples, verdicts)
     assert (scores.accuracy, scores.consistency) == official_scores(tmp_path / "p.csv", path)
     assert scores.presentations == 267
@@ -73,7 +76,7 @@ def test_missing_duplicate_unknown_and_unlabelled_identifiers_are_errors() -> No
         metrics.score(EXAMPLES, {**verdicts, "99-0": True})
     with pytest.raises(InputError):
         metrics.score([*EXAMPLES, EXAMPLES[0]], verdicts)
-    unlabelled = [nlvr.Example(e.identifier, e.statement, e.scene) for e in EXAMPLES]
+    unlabelled = [Example(e.identifier, e.statement, e.scene) for e in EXAMPLES]
     with pytest.raises(InputError):
         metrics.score(unlabelled, verdicts)
     with pytest.raises(InputError) as caught:
@@ -160,8 +163,8 @@ def test_it_covers_the_true_accuracy_95_times_in_100(statements: int, accuracy: 
 
 def test_scores_and_slices_cluster_by_statement_also_across_presentations() -> None:
     scene = EXAMPLES[0].scene
-    repeated = [nlvr.Example(f"{n}-0", f"statement {n // 4}", scene, True) for n in range(80)]
-    distinct = [nlvr.Example(e.identifier, f"statement {n}", scene, True) for n, e in enumerate(repeated)]
+    repeated = [Example(f"{n}-0", f"statement {n // 4}", scene, True) for n in range(80)]
+    distinct = [Example(e.identifier, f"statement {n}", scene, True) for n, e in enumerate(repeated)]
     verdicts = {example.identifier: n // 4 % 5 > 0 for n, example in enumerate(repeated)}
     narrow, wide = (metrics.score(examples, verdicts) for examples in (distinct, repeated))
     assert narrow.interval == independent(64, 80) and wide.interval == pytest.approx(independent(16, 20))

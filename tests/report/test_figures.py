@@ -12,15 +12,16 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="figures need matplotlib: pip install -e '.[dev]'")
 
-from matplotlib.patches import Circle, PathPatch, Polygon, Rectangle
-from veriscene.worlds.nlvr.corpus import Example
+from matplotlib.patches import PathPatch, Polygon, Rectangle
 
 from samples import random_scene, yellow_circle_examples
 from veriscene.data.vocabulary import tokenize
 from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, spread, typical
 from veriscene.report import figures
 from veriscene.report.figures import FORMATS, SIZE, Sheet, text_width, wrapped
-from veriscene.world.drawing import FILL
+from veriscene.world.drawing import look
+from veriscene.world.examples import Example
+from veriscene.worlds.nlvr.looks import WORLD
 
 STATEMENT = "There is a $ yellow$ circle & a <blue> square, touching a wall."
 
@@ -57,7 +58,8 @@ def shown_words(sheet: Sheet) -> list[str]:
 
 def items_drawn(sheet: Sheet) -> list[str]:
     fills = [patch.get_facecolor()[:3] for patch in sheet.axes.patches if patch.get_linewidth() == 0]
-    names = {tuple(round(int(fill[i : i + 2], 16) / 255, 4) for i in (1, 3, 5)): fill for fill in FILL.values()}
+    known = [choice.fill for choice in WORLD.by_name["color"].choices if choice.fill]
+    names = {tuple(round(int(fill[i : i + 2], 16) / 255, 4) for i in (1, 3, 5)): fill for fill in known}
     return [names[key] for fill in fills if (key := tuple(round(x, 4) for x in fill)) in names]
 
 
@@ -65,7 +67,7 @@ def test_every_item_word_and_step_of_the_order_is_drawn(sheets: list[Sheet]) -> 
     each = judged()
     figures.order([each], model="m")
     (sheet,) = sheets
-    assert sorted(items_drawn(sheet)) == sorted(FILL[item.color] for item in each.example.scene.items)
+    assert sorted(items_drawn(sheet)) == sorted(look(WORLD, item).fill for item in each.example.scene.items)
     assert shown_words(sheet)[: len(STATEMENT.split())] == STATEMENT.split()
     curves = [patch for patch in sheet.axes.patches if isinstance(patch, PathPatch)]
     steps = sum(len(box.items) - 1 for box in each.example.scene.boxes)
@@ -73,7 +75,7 @@ def test_every_item_word_and_step_of_the_order_is_drawn(sheets: list[Sheet]) -> 
     starts = {tuple(curve.get_path().vertices[0]) for curve in curves}
     expected = set()
     for box, order in zip(each.example.scene.boxes, each.order, strict=True):
-        middles = [(item.x + item.size.value / 2, item.y + item.size.value / 2) for item in box.items]
+        middles = [(item.x + item.width / 2, item.y + item.height / 2) for item in box.items]
         expected |= {middles[first] for first, _ in pairwise(order)}
     assert starts == expected
 
@@ -95,7 +97,7 @@ def test_a_heat_map_has_a_cell_for_every_word_and_item_in_its_colour(sheets: lis
     assert np.allclose([cell.get_facecolor() for cell in cells], [figures.HEAT(weight) for weight in weights])
     assert all(cell.get_x() >= 0 and cell.get_x() + cell.get_width() <= figures.TEXT_WIDTH for cell in cells)
     # In the scene, and below the column of each of the two maps.
-    assert sorted(items_drawn(sheet)) == sorted(3 * [FILL[item.color] for item in each.example.scene.items])
+    assert sorted(items_drawn(sheet)) == sorted(3 * [look(WORLD, item).fill for item in each.example.scene.items])
 
 
 def test_a_model_with_one_direction_of_attention_and_no_order_gets_one_map(sheets: list[Sheet]) -> None:
@@ -129,12 +131,13 @@ def test_no_line_is_wider_than_the_column(sheets: list[Sheet]) -> None:
 def test_towers_and_circles_keep_their_shapes(sheets: list[Sheet]) -> None:
     each = judged()
     figures.errors([each], model="m")
-    kinds = {"square": Rectangle, "circle": Circle, "triangle": Polygon}
     drawn = [patch for patch in sheets[0].axes.patches if patch.get_linewidth() == 0]
     boxes = [patch for patch in drawn if isinstance(patch, Rectangle) and patch.get_width() < 1]  # in inches
     items = [patch for patch in drawn if patch not in boxes]
     assert len(boxes) == 3
-    assert [type(patch) for patch in items] == [kinds[item.shape.value] for item in each.example.scene.items]
+    corners = {"square": 4, "circle": 0, "triangle": 3}
+    drawn_corners = [len(patch.get_xy()) - 1 if isinstance(patch, Polygon) else 0 for patch in items]
+    assert drawn_corners == [corners[item["shape"]] for item in each.example.scene.items]
 
 
 # ---------------------------------------------------------------- which examples

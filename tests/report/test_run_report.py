@@ -19,7 +19,8 @@ from veriscene.metrics import accuracy as metrics
 from veriscene.report.run import report_run
 from veriscene.training.distributed import Machine
 from veriscene.training.spec import Record, Spec
-from veriscene.worlds.nlvr import corpus as nlvr
+from veriscene.world.examples import Example, write
+from veriscene.worlds.nlvr.looks import WORLD
 
 EXAMPLES = yellow_circle_examples(30)
 
@@ -80,7 +81,7 @@ def test_programs_are_shown_with_the_mistakes_and_a_bad_one_is_named_by_its_line
     html = report_run(run, Accelerator(cpu=True), programs=path).report.read_text()
     (suspicious,) = re.findall(r"label or program</td><td class=\"n\">(\d+)", html)
     wrong = [e for e in judged(TorchJudge(checkpoints.load(run)), EXAMPLES) if not e.is_right]
-    has_circle = [any(i.shape.value == "circle" for i in e.example.scene.items) != e.example.label for e in wrong]
+    has_circle = [any(i["shape"] == "circle" for i in e.example.scene.items) != e.example.label for e in wrong]
     assert int(suspicious) == sum(has_circle) and "<code>exist(" in html
     with pytest.raises(InputError):
         report_run(run, Accelerator(cpu=True), programs=path, out=path)
@@ -92,6 +93,6 @@ def test_programs_are_shown_with_the_mistakes_and_a_bad_one_is_named_by_its_line
 
 def test_a_report_of_unlabelled_dev_examples_is_refused(tmp_path: Path) -> None:
     folder = write_corpus(tmp_path / "corpus", EXAMPLES, [])
-    nlvr.write(folder / "dev" / "dev.json", [nlvr.Example("0-0", "A circle.", EXAMPLES[0].scene)])
+    write(folder / "dev" / "dev.json", [Example("0-0", "A circle.", EXAMPLES[0].scene)], WORLD)
     with pytest.raises(InputError):
         report_run(make_run(tmp_path / "run", folder), Accelerator(cpu=True))

@@ -5,25 +5,27 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from small_models import judge_of
+from some_worlds import NLVR, SHELF
 from veriscene.errors import InputError
 from veriscene.judge.judge import Judge, Question, Verdict
 from veriscene.service import scenes
 from veriscene.service.app import listen, make_app, make_server
 from veriscene.service.batching import Limits
+from veriscene.world.examples import Example
 from veriscene.world.scene import Scene
+from veriscene.world.world_file import to_tree
 
 JUDGE = judge_of("torch", "biatt-pointer")
 
 
 def tree_of(world: str) -> dict[str, Any]:
     """Returns the tables of a world as the service sends them."""
-    return dict(json.loads(Path(__file__).with_name(f"{world}_world.json").read_text(encoding="utf-8")))
+    return to_tree({"nlvr": NLVR, "shelf": SHELF}[world])
 
 
 def parse(scene: object) -> Scene:
@@ -74,10 +76,11 @@ class Client:
 
 
 @contextmanager
-def running(*judges: Judge, limits: Limits | None = None) -> Iterator[Client]:
+def running(*judges: Judge, limits: Limits | None = None, examples: Sequence[Example] = ()) -> Iterator[Client]:
     """Judges are named after their numbers. At the end the service is shut down, as after Ctrl-C."""
     listener = listen("127.0.0.1", 0)
-    server = make_server(make_app({str(n): judge for n, judge in enumerate(judges)}, settings=limits))
+    named = {str(number): judge for number, judge in enumerate(judges)}
+    server = make_server(make_app(named, settings=limits, examples=examples))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
+import random
 import socket
 import threading
 import time
@@ -24,11 +25,14 @@ from http_service import JUDGE, Client, HeldJudge, parse, running, tree_of
 from scripts import script
 from small_models import EXAMPLES
 from veriscene.errors import InputError
-from veriscene.judge.judge import EyesJudge, Question
+from veriscene.judge.judge import EyesJudge, Judge, Question
 from veriscene.models.vision.eyes import Eyes
 from veriscene.service import app, scenes, service
 from veriscene.service.batching import Limits
-from veriscene.world.scene import scene_to_json
+from veriscene.world.examples import Example
+from veriscene.world.random_scenes import random_scene
+from veriscene.world.world_file import world_of
+from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.picture import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
@@ -75,7 +79,7 @@ def test_a_picture_is_explained_by_its_scene(client: Client) -> None:
 
 def test_batched_verdicts_are_those_of_the_judge() -> None:
     questions = [Question(example.statement, example.scene) for example in EXAMPLES]
-    records = [{"statement": each.statement, "scene": scene_to_json(each.scene)} for each in EXAMPLES]
+    records = [{"statement": each.statement, "scene": WORLD.to_json_scene(each.scene)} for each in EXAMPLES]
     expected = [JUDGE(question).probability for question in questions]
     held = HeldJudge()
     with running(held, limits=Limits(workers=1)) as client, ThreadPoolExecutor(len(records) + 1) as pool:
@@ -102,7 +106,9 @@ def test_pictures_and_scenes_are_translated_exactly(client: Client) -> None:
 def test_random_scenes_are_of_the_kind_asked_for(client: Client) -> None:
     for kind in ("tower", "scatter"):
         drawn = [client.get(f"/api/scenes/random?kind={kind}")[1] for _ in range(5)]
-        assert all(parse(each["scene"]).is_towers == (kind == "tower") and each["statement"] for each in drawn)
+        for each in drawn:
+            are_towers = map(WORLD.is_tower, parse(each["scene"]).boxes)
+            assert all(are_towers) == (kind == "tower") and each["statement"]
 
 
 def test_the_world_of_a_model_is_told(client: Client) -> None:
@@ -110,6 +116,37 @@ def test_the_world_of_a_model_is_told(client: Client) -> None:
     assert status == 200 and world == {**tree_of("nlvr"), "abilities": {"pictures": True}}
     assert client.get("/api/world?model=x")[0] == 422
     assert [each["world"] for each in client.get("/api/models")[1]["models"]] == ["nlvr", "nlvr"]
+
+
+def test_a_model_of_another_world_is_served(shelf_judge: Judge) -> None:
+    world = shelf_judge.world
+    example = Example("0-0", "There is a red jar.", random_scene(world, random.Random(1)), True, world=world)
+    with running(shelf_judge, examples=[example]) as client:
+        status, tree = client.get("/api/world")
+        assert status == 200 and tree.pop("abilities") == {"pictures": False}
+        assert world_of(tree, where="answer") == world
+        shown = {"statement": example.statement, "scene": world.to_json_scene(example.scene)}
+        assert client.get("/api/scenes/example") == (200, {**shown, "label": True})
+        for _ in range(5):
+            status, drawn = client.get("/api/scenes/random")
+            assert status == 200 and drawn["statement"] is None
+            scene, question = world.parse(drawn["scene"]), {**shown, "scene": drawn["scene"]}
+            verdict = shelf_judge(example.statement, scene)
+            status, answer = client.post("/api/judge", {**question, "attention": True})
+            assert status == 200 and answer == verdict.to_json(attention=True)
+            assert [sorted(order) for order in answer["order"]] == [list(range(len(box))) for box in drawn["scene"]]
+        status, explained = client.post("/api/explain", question)
+        assert status == 200 and explained["scene"] == drawn["scene"] and explained["searched"]["judgements"] > 1
+        assert client.post("/api/render", {"scene": drawn["scene"], "format": "svg"})[0] == 200
+        for path, body, field in (
+            ("/api/judge", {**question, "scene": SCENE}, "scene.shelf 1.product 1"),
+            ("/api/judge", {"statement": STATEMENT, "image": IMAGE}, "image"),
+            ("/api/render", {"scene": drawn["scene"], "format": "png"}, "format"),
+        ):
+            status, answer = client.post(path, body)
+            assert status == 422 and answer["detail"][0]["field"] == field
+        status, answer = client.get("/api/scenes/random?kind=tower")
+        assert status == 422 and answer["detail"][0]["field"] == "kind"
 
 
 @pytest.mark.parametrize("path", ["/api/render", "/api/decode", "/api/explain"])

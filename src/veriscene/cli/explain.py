@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.judge import Eyes, Model
+from veriscene.cli.judge import Eyes, Model, read_question
 from veriscene.cli.output import AsJson
 from veriscene.errors import InputError
 from veriscene.files import check_absent, write_text
@@ -19,7 +19,7 @@ def explain(
     model: Model,
     statement: Annotated[str, typer.Option(help="The statement to judge.")],
     scene: Annotated[
-        Path | None, typer.Option(readable=False, help="JSON file: three boxes, or an object with `structured_rep`.")
+        Path | None, typer.Option(readable=False, help="JSON file: the boxes, or an object with `scene`.")
     ] = None,
     image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
     eyes: Eyes = False,
@@ -34,11 +34,8 @@ def explain(
 
     Example: veriscene explain best --statement "There is a yellow circle." --image scene.png
     """
-    from veriscene import worlds
     from veriscene.judge import load
     from veriscene.judge.explain import explain as explain_question
-    from veriscene.judge.judge import Question
-    from veriscene.world.examples import read_scene_file
 
     if (scene is None) == (image is None):
         raise typer.BadParameter("--statement goes together with --scene or --image")
@@ -46,11 +43,7 @@ def explain(
     if svg is not None:
         check_absent(svg)
     judge = load(model, eyes=eyes)
-    if scene is not None:
-        question = Question(statement, read_scene_file(scene, judge.world))
-    else:
-        assert image is not None
-        question = Question(statement, picture=worlds.require(judge.world, "picture_from_file", "pictures")(image))
+    question = read_question(judge, statement, scene, image)
     try:
         with output.progress_bar("judgements") as progress:
             explained = explain_question(

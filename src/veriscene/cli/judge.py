@@ -16,11 +16,12 @@ from rich.table import Column, Table
 from veriscene.cli import output
 from veriscene.cli.output import AsJson
 from veriscene.errors import InputError
+from veriscene.files import opened
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
-    from veriscene.judge.judge import Judge, Verdict
+    from veriscene.judge.judge import Judge, Question, Verdict
     from veriscene.world.examples import Example
     from veriscene.world.schema import World
 
@@ -32,6 +33,7 @@ Model = Annotated[
     ),
 ]
 Eyes = Annotated[bool, typer.Option("--eyes", help="Judge by what is recognised in the pictures, however distorted.")]
+PICTURES = (b"\x89PNG", b"\xff\xd8\xff")  # how PNG and JPEG files begin
 Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
 
 
@@ -174,10 +176,7 @@ def predict(
 
     Example: veriscene predict best --statement "There is a yellow circle." --image scene.png
     """
-    from veriscene import worlds
     from veriscene.judge import load
-    from veriscene.judge.judge import Question
-    from veriscene.world.examples import read_scene_file
 
     shown = [path for path in (scene, image) if path is not None]
     if len(shown) != (0 if statement is None else 1):
@@ -189,20 +188,30 @@ def predict(
     if statement is None:
         _predict_lines(judge, sys.stdin.buffer, attention=attention)
         return
-    if scene is not None:
-        verdict = judge(statement, read_scene_file(scene, judge.world))
-    else:
-        (path,) = shown
-        question = Question(statement, picture=worlds.require(judge.world, "picture_from_file", "pictures")(path))
-        try:
-            verdict = judge(question)
-        except InputError as error:
-            raise error.at(path) from None
+    question = read_question(judge, statement, scene, image)
+    try:
+        verdict = judge(question)
+    except InputError as error:
+        raise error if image is None else error.at(image) from None
     output.warn_unknown_words(verdict.unknown_words)
     if as_json:
         print(json.dumps(verdict.to_json(attention=attention)))
     else:
         _print_verdict(verdict, judge.world)
+
+
+def read_question(judge: Judge, statement: str, scene: Path | None, image: Path | None) -> Question:
+    """Returns the question about the scene in a JSON file or about a picture; one of the two files is given."""
+    from veriscene import worlds
+    from veriscene.judge.judge import Question
+    from veriscene.world.examples import read_scene_file
+
+    if scene is None:
+        return Question(statement, picture=worlds.require(judge.world, "picture_from_file", "pictures")(image))
+    with opened(scene) as stream:
+        if stream.read(8).startswith(PICTURES):
+            raise InputError("is a picture", where=scene, allowed="use --image in place of --scene")
+    return Question(statement, read_scene_file(scene, judge.world))
 
 
 def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:

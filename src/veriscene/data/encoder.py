@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,8 @@ from veriscene.data.vocabulary import PADDING, Vocabulary, tokenize
 from veriscene.errors import InputError
 from veriscene.language.module_layout import MAX_STEPS
 from veriscene.world.examples import Example
-from veriscene.world.scene import Item
-from veriscene.world.schema import World
+from veriscene.world.scene import Item, Value
+from veriscene.world.schema import Attribute, World
 
 
 class Input(Enum):
@@ -169,7 +170,7 @@ def reading_order(items: Sequence[Item], order: ItemOrder, world: World) -> Sequ
         return range(len(items))
     if order is ItemOrder.SORTED:
         return sorted(range(len(items)), key=lambda number: (items[number].x, -items[number].y))
-    mixed = [_mix(_code(item, world)) for item in items]
+    mixed = [_mix(code) for code in _codes(items, world)]
     whole_box = _mix(sum(mixed) & _BITS)
     keys = [_mix(each ^ whole_box) for each in mixed]
     return sorted(range(len(items)), key=keys.__getitem__)
@@ -187,18 +188,43 @@ def in_reading_order(items: Items, order: ItemOrder, generator: torch.Generator)
     return items.shuffled(keys.to(items.features.device, torch.float64))
 
 
-def _code(item: Item, world: World) -> int:
-    """A number that differs between items: a mixed radix of position, quantities and choices."""
-    code = round(item.x) * (world.canvas[1] + 1) + round(item.y)
-    looks, radix = 0, 1
-    for attribute, (_, value) in zip(world.attributes, item.values, strict=True):
-        if attribute.kind == "categorical":
-            looks += (attribute.rank[value] + 1) * radix
-            radix *= len(attribute.choices) + 1
-        else:
-            low, high = attribute.scale
-            code = code * 101 + round(100 * (attribute.number(value) - low) / ((high - low) or 1))
-    return code * radix + looks
+def _codes(items: Sequence[Item], world: World) -> list[int]:
+    """Numbers that differ between items: a mixed radix of position, quantities and choices."""
+    (base, places), rows = _digits(world), world.canvas[1] + 1
+    codes = []
+    for item in items:
+        code = (round(item.x) * rows + round(item.y)) * base
+        for (attribute, weight, known), (_, value) in zip(places, item.values, strict=True):
+            code += known[value] if known else weight * _percent(attribute, value)
+        codes.append(code)
+    return codes
+
+
+@cache
+def _digits(world: World) -> tuple[int, list[tuple[Attribute, int, dict[Value, int]]]]:
+    """The weight of the position and, by attribute, that of its digit and what each choice adds to a code."""
+    categorical = [attribute for attribute in world.attributes if attribute.kind == "categorical"]
+    weights, weight = dict[str, int](), 1
+    for attribute in categorical:
+        weights[attribute.name] = weight
+        weight *= len(attribute.choices) + 1
+    for attribute in reversed([each for each in world.attributes if each not in categorical]):
+        weights[attribute.name] = weight
+        weight *= 101
+    places = []
+    for attribute in world.attributes:
+        own, is_categorical = weights[attribute.name], attribute.kind == "categorical"
+        digit = {
+            name: rank + 1 if is_categorical else _percent(attribute, name) for name, rank in attribute.rank.items()
+        }
+        places.append((attribute, own, {name: own * value for name, value in digit.items()}))
+    return weight, places
+
+
+def _percent(attribute: Attribute, value: Value) -> int:
+    """Where a quantity lies between the attribute's smallest and largest, from 0 to 100."""
+    low, high = attribute.scale
+    return round(100 * (attribute.number(value) - low) / ((high - low) or 1))
 
 
 _BITS = 0xFFFFFFFF

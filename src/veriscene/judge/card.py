@@ -7,7 +7,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
-from veriscene import models
+from veriscene import models, worlds
 from veriscene.config import Config, changes_between, presets, train_command
 from veriscene.data.vocabulary import SPECIAL
 from veriscene.judge.checkpoint import Checkpoint
@@ -21,10 +21,7 @@ SUPERVISION = {
     "synthetic": "statements of veriscene's grammar, whose meaning is known",
     "programs": "programs of the statements in PROGRAMS",
 }
-GRAMMAR = (
-    "Statements of veriscene's grammar taught it{too}.\n"
-    "Their wordings were written with NLVR's train sentences, the public programs of these and errors on dev in view.\n"
-)
+GRAMMAR = "Statements of veriscene's grammar taught it{too}.\n"
 PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
 CITATION = """```bibtex
@@ -62,7 +59,7 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
     reads_letters = getattr(config.model, "letters", False)
     teacher, too = config.teacher, ", too" if supervision == "programs" else ""
-    grammar = GRAMMAR.format(too=too) if teacher.statements else ""
+    grammar = GRAMMAR.format(too=too) + str(worlds.ability(world, "GRAMMAR_NOTE") or "") if teacher.statements else ""
     others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
     return f"""---
 {_header(name, metrics)}

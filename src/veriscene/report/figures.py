@@ -128,7 +128,7 @@ def _columns(judged: Judged) -> list[Sequence[int]]:
 def _number(sheet: Sheet, world: World, item: Item, number: int, *, corner: Point, scale: float) -> None:
     """A number on an item of a box that is drawn from a corner on."""
     (right, down), seen = center(item), look(world, item)
-    if seen.shape == "triangle":  # there is more room near its base
+    if len(SHAPES[seen.shape or "rectangle"]) == 3:  # a triangle has more room near its base
         down += item.height / 6
     size = 4.5 if item.height * scale < 0.1 else SMALL
     sheet.text(
@@ -297,7 +297,7 @@ def shape(world: World, item: Item) -> Patch:
     style: dict[str, Any] = {"fc": seen.fill, "lw": 0.6 if seen.outline else 0}
     if seen.outline:
         style["ec"] = seen.outline
-    points = SHAPES[seen.shape or "square"]
+    points = SHAPES[seen.shape or "rectangle"]
     if not points:
         return Ellipse(center(item), item.width, item.height, **style)
     return Polygon(corners(item, points), **style)

@@ -45,7 +45,11 @@ def render(judge: Judge, scene: Scene, kind: object) -> dict[str, str]:
         raise not_allowed(kind, f"choose from {', '.join(FORMATS)}").at("format")
     if kind == "svg":
         return {"svg": drawing.svg(judge.world, scene)}
-    return {"image": base64.b64encode(worlds.require(judge.world, "png", "exact pictures")(scene)).decode("ascii")}
+    draw = worlds.ability(judge.world, "png")
+    if draw is None:
+        what = f"the world {judge.world.name} has no exact pictures"
+        raise InputError(what, where="format", allowed="choose svg")
+    return {"image": base64.b64encode(draw(scene)).decode("ascii")}
 
 
 def read_picture(judge: Judge, image: object, *, with_eyes: bool) -> list[Any]:
@@ -66,6 +70,8 @@ def draw_example(judge: Judge, rng: random.Random, kind: str | None = None) -> d
     without statements of its own has a scene only.
     """
     draw = worlds.ability(judge.world, "draw_example")
+    if draw is None and kind is not None:
+        raise not_allowed(kind, f"the world {judge.world.name} has one kind of scenes").at("kind")
     if draw is None:
         return to_json(judge.world, None, random_scene(judge.world, rng), None)
     statement, scene, label = draw(rng, kind)

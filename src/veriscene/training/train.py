@@ -104,6 +104,7 @@ def train(
     may end the run there. A run that fails before anything was saved leaves no folder, so that it can be repeated.
     With `resume` an earlier run continues exactly where it stopped; one that is finished stays as it is.
     """
+    models.check(spec.config.model, spec.world)  # before the corpus is read
     machine = machine or Machine()
     name = folder or fresh_folder(spec.preset or spec.config.model.name, f"seed{spec.config.training.seed}")
     folder = Path(machine.from_main(str(name)))
@@ -243,7 +244,6 @@ def _fit_at_once(run: Run, stop_after: StopAfter) -> Result:
     run.emit(Remark(run.description))
     started, source, corpus = time.monotonic(), run.source, run.source.train
     model = models.build(run.config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world)
-    model.check_requirements()
     run.emit(Remark(f"extracting the features of {len(corpus):,} examples"))
     model.prepare(corpus)
     run.emit(Remark("fitting their weights, which takes a little longer"))
@@ -273,7 +273,6 @@ def _build(run: Run, initial: Checkpoint | None) -> TrainingState:
         torch.set_num_threads(settings.threads)
     torch.manual_seed(settings.seed)
     model = models.build(run.config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world)
-    model.check_requirements()
     if initial is None:
         model.prepare(source.train)
     else:

@@ -106,6 +106,15 @@ class Attribute:
         """Whether the values determine how large items are."""
         return bool(self.choices) and all(choice.extent for choice in self.choices)
 
+    @cached_property
+    def features(self) -> dict[Value, list[float]]:
+        """The features of each choice: 0 or 1 for each choice of a categorical attribute, -1 to 1 for ordered ones."""
+        if self.kind == "categorical":
+            names = list(self.by_name)
+            return {name: [float(name == other) for other in names] for name in names}
+        low, high = self.scale
+        return {name: [2 * (self.number(name) - low) / ((high - low) or 1) - 1] for name in self.by_name}
+
     def number(self, value: Value) -> Number:
         """The quantity behind a value of an ordered or numeric attribute: what `scale` scales."""
         if self.kind == "numeric":
@@ -267,8 +276,8 @@ class World:
         if self.has_free_extents:
             found += [2 * item.width / width - 1, 2 * item.height / height - 1]
         for attribute, (_, value) in zip(self.attributes, item.values, strict=True):
-            if attribute.kind == "categorical":
-                found += [float(choice.name == value) for choice in attribute.choices]
+            if attribute.choices:
+                found += attribute.features[value]
             else:
                 low, high = attribute.scale
                 found.append(2 * (attribute.number(value) - low) / ((high - low) or 1) - 1)

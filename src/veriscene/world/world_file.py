@@ -350,11 +350,15 @@ def to_toml(world: World) -> str:
 def _toml_lines(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
     plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     if path and (plain or not table):
-        yield f"\n[{'.'.join(map(_toml, path))}]\n"
-    yield from (f"{_toml(key)} = {_toml(value)}\n" for key, value in plain.items())
+        yield f"\n[{'.'.join(map(_toml_key, path))}]\n"
+    yield from (f"{_toml_key(key)} = {_toml(value)}\n" for key, value in plain.items())
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from _toml_lines(value, (*path, key))
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml(key)
 
 
 def _toml(value: object) -> str:

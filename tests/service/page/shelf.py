@@ -24,7 +24,8 @@ SCENE = [
     [],
 ]
 EDIT = {
-    "kind": "color",
+    "kind": "change",
+    "attribute": "price",
     "box": 0,
     "before": SCENE[0][1],
     "after": {**SCENE[0][1], "price": 3},

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from http_service import Client, parse, tree_of
+from http_service import Client, parse, running, tree_of
 from shelf import STATEMENT, ShelfService, problem
 
 if TYPE_CHECKING:
     from browsing import Desk
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Browser, Page, Route
+
+    from veriscene.judge.judge import Judge
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e '.[dev]'").expect
 
@@ -286,6 +288,25 @@ def test_a_model_of_another_world_brings_an_example_of_it(open_page: Callable[..
     expect(desk.page.get_by_label("Towers")).to_be_attached()
     assert len(desk.counts()) == 3
     expect(desk.verdict).to_have_text(re.compile("True|False"))
+
+
+def test_a_trained_model_of_another_world_answers(chromium: Browser, shelf_judge: Judge) -> None:
+    from browsing import Desk
+
+    with running(shelf_judge) as client:
+        page = chromium.new_page(viewport={"width": 1200, "height": 1000})
+        errors = list[str]()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"http://127.0.0.1:{client.port}/")
+        desk = Desk(page)
+        page.get_by_role("button", name="Random", exact=True).click()
+        desk.statement.fill("There is a red jar.")
+        expect(desk.verdict).to_have_text(re.compile("True|False"))
+        page.get_by_role("button", name="Add a product to shelf 1").click()
+        expect(desk.verdict).to_have_text(re.compile("True|False"))
+        expect(desk.change).not_to_be_empty()
+        page.close()
+    assert errors == []
 
 
 def test_a_narrow_screen_with_wide_boxes(open_page: Callable[..., Desk]) -> None:

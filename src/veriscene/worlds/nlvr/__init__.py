@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from veriscene.worlds.nlvr.looks import WORLD as WORLD
 
+# What a model card says about a model that the grammar taught.
+GRAMMAR_NOTE = (
+    "Their wordings were written with NLVR's train sentences, the public programs of these and errors on dev in view.\n"
+)
+
 if TYPE_CHECKING:
     import random
     from pathlib import Path

@@ -52,4 +52,5 @@ EXTENTS = {Size.SMALL: 10, Size.MEDIUM: 20, Size.LARGE: 30}
 def make_item(x: int, y: int, size: Size, shape: Shape, color: Color) -> Item:
     """Returns an item of NLVR's world, as `WORLD.make` does, but faster."""
     extent = EXTENTS[size]
-    return Item(x, y, extent, extent, (("size", size), ("shape", shape), ("color", color)))
+    # Plain text, as in scenes that were read from files.
+    return Item(x, y, extent, extent, (("size", str(size)), ("shape", str(shape)), ("color", str(color))))
