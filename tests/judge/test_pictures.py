@@ -141,7 +141,7 @@ def test_each_picture_is_evaluated_and_all_wrong_ones_are_named(
 ) -> None:
     examples = [replace(example, directory=None) for example in EXAMPLES[:4]]
     images = tmp_path / "images"
-    render_examples(examples, images, split="dev", kind="png", count=6, progress=lambda done, total: None)
+    render_examples(WORLD, examples, images, split="dev", kind="png", count=6, progress=lambda done, total: None)
     pictured = each_picture(examples, images, Path("dev.json"))
     judge = judge_of("torch", "biatt")  # box scores are pooled by max, so the order of the boxes is irrelevant
     judged = probabilities(judge, pictured, Accelerator())

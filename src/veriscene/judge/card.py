@@ -62,7 +62,7 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     grammar = GRAMMAR.format(too=too) + str(worlds.ability(world, "GRAMMAR_NOTE") or "") if teacher.statements else ""
     others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
     return f"""---
-{_header(name, metrics)}
+{_header(name, world, metrics)}
 ---
 
 # {name}
@@ -146,7 +146,7 @@ def _row(split: str, metrics: Mapping[str, Any]) -> str:
     return f"| {split} | {share(f'{split}_accuracy')} | {share(f'{split}_consistency')} | {between} |"
 
 
-def _header(name: str, metrics: Mapping[str, Any]) -> str:
+def _header(name: str, world: World, metrics: Mapping[str, Any]) -> str:
     corpus = str(metrics.get("corpus", OWN))
     results = [
         EvalResult(
@@ -164,7 +164,7 @@ def _header(name: str, metrics: Mapping[str, Any]) -> str:
         language="en",
         license="mit",
         library_name="veriscene",
-        tags=["veriscene", "visual-reasoning", "grounded-language", "pytorch"],
+        tags=["veriscene", world.name, "visual-reasoning", "grounded-language", "pytorch"],
         metrics=["accuracy"],
         model_name=name if results else None,
         eval_results=results or None,

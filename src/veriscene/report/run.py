@@ -57,7 +57,7 @@ def report_run(
     if target.is_file() and not _is_page(target):
         raise InputError("exists, and is no report", where=target, allowed="name another file with --out")
     splits = [scored_split(folder) for folder in folders]
-    world = worlds.of_corpus(splits[0][1])
+    world = Record.read(folders[0]).spec.world
     meanings = None if programs is None else by_sentence(read_programs(programs, worlds.language(world)))
     examples = worlds.read(splits[0][1], world)
     if len(folders) == 2 and worlds.read(splits[1][1], world) != examples:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from http_service import Client, parse, running, tree_of
-from shelf import STATEMENT, ShelfService, problem
+from shelf import SCENE, STATEMENT, ShelfService, problem
+
+from veriscene.world.examples import Example
 
 if TYPE_CHECKING:
     from browsing import Desk
@@ -134,9 +136,9 @@ def test_undo_and_redo(open_page: Callable[..., Desk]) -> None:
 
 
 def test_the_link_restores_what_is_seen(open_page: Callable[..., Desk], origin: str) -> None:
-    desk = open_page()
+    desk = open_page(SCATTER)
     desk.page.get_by_role("button", name="Random scatter").click()
-    expect(desk.page.get_by_label("Scatter", exact=True)).to_be_checked()
+    expect(desk.statement).not_to_have_value("There is a yellow circle.")
     desk.statement.fill("Übergröße & 100 %: #tower + “wall”?")
     desk.page.get_by_label("Compare with").select_option("best")
     desk.page.get_by_role("button", name="Copy link").click()
@@ -169,7 +171,7 @@ def test_a_picture_becomes_a_scene(open_page: Callable[..., Desk], origin: str, 
             base64.b64encode(picture).decode(),
         )
         desk.page.dispatch_event("body", "drop", {"dataTransfer": transfer})
-    expect(desk.items()).to_have_count(sum(map(len, scene)))
+    expect(desk.page.get_by_role("button", name="Undo")).to_be_enabled()
     seen = [{(item.x, item.y) for item in box} for box in desk.scene()]
     assert seen == [{(item["x_loc"], item["y_loc"]) for item in box} for box in scene]
 
@@ -293,18 +295,22 @@ def test_a_model_of_another_world_brings_an_example_of_it(open_page: Callable[..
 def test_a_trained_model_of_another_world_answers(chromium: Browser, shelf_judge: Judge) -> None:
     from browsing import Desk
 
-    with running(shelf_judge) as client:
+    world = shelf_judge.world
+    example = Example("0-0", STATEMENT, world.parse(SCENE), world=world)
+    with running(shelf_judge, examples=[example]) as client:
         page = chromium.new_page(viewport={"width": 1200, "height": 1000})
         errors = list[str]()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(f"http://127.0.0.1:{client.port}/")
         desk = Desk(page)
-        page.get_by_role("button", name="Random", exact=True).click()
-        desk.statement.fill("There is a red jar.")
+        expect(desk.statement).to_have_value(STATEMENT)
+        assert desk.counts() == list(map(len, SCENE))
         expect(desk.verdict).to_have_text(re.compile("True|False"))
-        page.get_by_role("button", name="Add a product to shelf 1").click()
-        expect(desk.verdict).to_have_text(re.compile("True|False"))
+        page.get_by_role("button", name="Add a product to shelf 3").click()
+        expect(page.locator(".arrow")).to_have_count(3)
         expect(desk.change).not_to_be_empty()
+        page.get_by_role("button", name="Random", exact=True).click()
+        expect(desk.verdict).to_have_text(re.compile("True|False"))
         page.close()
     assert errors == []
 
