@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from veriscene.service.documentation import routes
 from veriscene.worlds.nlvr.looks import WORLD
-from veriscene.worlds.nlvr.picture import to_png
+from veriscene.worlds.nlvr.pictures import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
 SCENE = [

@@ -26,9 +26,10 @@ from veriscene.judge.judge import Judge, Question, checked
 from veriscene.models.vision.eyes import Eyes
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene
-from veriscene.worlds.nlvr import decoder, picture, raster
+from veriscene.worlds.nlvr import decoder, raster
+from veriscene.worlds.nlvr import pictures as picture
 from veriscene.worlds.nlvr.distort import DISTORTIONS, Distortion, scale
-from veriscene.worlds.nlvr.picture_files import with_pictures
+from veriscene.worlds.nlvr.pictures import with_pictures
 from veriscene.worlds.nlvr.raster import Pixels
 
 TOLERANCE = 2  # pixels

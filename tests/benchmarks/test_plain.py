@@ -14,7 +14,7 @@ from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.models import MODELS, build
 from veriscene.models.biatt_pointer import sampled
-from veriscene.training.objective import objective
+from veriscene.training.optimization import objective
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box
 from veriscene.worlds.nlvr.looks import WORLD

@@ -12,7 +12,7 @@ from samples import fresh_checkpoint, write_corpus, yellow_circle_examples
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.world.examples import write, write_predictions
 from veriscene.worlds.nlvr.looks import WORLD
-from veriscene.worlds.nlvr.picture import to_png
+from veriscene.worlds.nlvr.pictures import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
 

@@ -15,7 +15,7 @@ from shell import settings, veriscene
 from veriscene import worlds
 from veriscene.world.examples import read_predictions, write
 from veriscene.worlds.nlvr.looks import WORLD
-from veriscene.worlds.nlvr.picture_files import permuted
+from veriscene.worlds.nlvr.pictures import permuted
 
 
 def test_evaluate_prints_one_json_object_and_writes_the_official_csv(place: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from shell import veriscene
 
 from veriscene.world.examples import read_scene_file
 from veriscene.worlds.nlvr.looks import WORLD
-from veriscene.worlds.nlvr.picture import to_png
+from veriscene.worlds.nlvr.pictures import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
 EXPLAIN = ("explain", "best", "--statement", "There is a blue triangle.", "--scene", "scene.json")

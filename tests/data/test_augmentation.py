@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from samples import vocabulary_of, yellow_circle_examples
-from veriscene.data.augmentation import drop_words
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder
+from veriscene.data.spelling import drop_words
 from veriscene.data.vocabulary import UNKNOWN
 from veriscene.worlds.nlvr.looks import WORLD
 

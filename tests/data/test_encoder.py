@@ -19,7 +19,7 @@ from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Item, Scene
 from veriscene.worlds.nlvr import raster
 from veriscene.worlds.nlvr.looks import WORLD, Color, Shape, Size, make_item
-from veriscene.worlds.nlvr.picture import cut, to_png
+from veriscene.worlds.nlvr.pictures import cut, to_png
 
 ENCODE = {order: Encoder(VOCABULARY, WORLD, order=order) for order in ItemOrder}
 

@@ -18,7 +18,7 @@ from veriscene.data import own
 from veriscene.errors import InputError
 from veriscene.world.corpus import split_file, supervision
 from veriscene.world.schema import World
-from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr import pictures as picture
 from veriscene.worlds.nlvr import raster as render
 from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.pictures import decode_file

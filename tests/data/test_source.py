@@ -23,10 +23,10 @@ from veriscene.models import load_preset
 from veriscene.training.spec import Record, Spec
 from veriscene.training.train import train
 from veriscene.world.examples import Example
-from veriscene.worlds.nlvr import picture, synthetic
+from veriscene.worlds.nlvr import pictures as picture
+from veriscene.worlds.nlvr import synthetic
 from veriscene.worlds.nlvr.looks import WORLD
-from veriscene.worlds.nlvr.picture import to_png
-from veriscene.worlds.nlvr.pictures import render_examples
+from veriscene.worlds.nlvr.pictures import render_examples, to_png
 
 
 def source(train: list[Example], dev: list[Example], **data: object) -> CorpusSource:

@@ -19,7 +19,7 @@ from veriscene.data.tables import export, row
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.judge.question import Question
 from veriscene.world.examples import Example, write
-from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr import pictures as picture
 from veriscene.worlds.nlvr import raster as render
 from veriscene.worlds.nlvr.looks import WORLD
 

@@ -12,8 +12,7 @@ from small_corpora import QUICK, assert_same
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder, Input
-from veriscene.data.letters import MOST_LETTERS, spell
-from veriscene.data.typing_errors import KEYBOARD, mistype_words
+from veriscene.data.spelling import KEYBOARD, MOST_LETTERS, mistype_words, spell
 from veriscene.data.vocabulary import UNKNOWN, Vocabulary, tokenize
 from veriscene.worlds.nlvr.looks import WORLD
 

@@ -21,9 +21,9 @@ from veriscene import models
 from veriscene.config import presets
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.card import training_command
 from veriscene.judge.checkpoint import FILES, METRICS, WEIGHTS
 from veriscene.judge.evaluate import evaluate
+from veriscene.judge.hub import training_command
 from veriscene.judge.judge import Judge, TorchJudge
 from veriscene.metrics.accuracy import Scores
 from veriscene.models import load_preset

@@ -27,9 +27,7 @@ from veriscene.judge.judge import Judge, Question, TorchJudge, Verdict
 from veriscene.models import Judgement, Model, Order
 from veriscene.world.schema import World
 from veriscene.worlds.nlvr.looks import WORLD
-from veriscene.worlds.nlvr.picture import to_png
-from veriscene.worlds.nlvr.picture_files import each_picture
-from veriscene.worlds.nlvr.pictures import render_examples
+from veriscene.worlds.nlvr.pictures import each_picture, render_examples, to_png
 from veriscene.worlds.nlvr.raster import pixels
 
 PICTURES = [pixels(example.scene)[..., :3] for example in EXAMPLES]

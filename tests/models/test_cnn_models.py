@@ -22,7 +22,7 @@ from veriscene.data.encoder import ItemOrder
 from veriscene.errors import MissingRequirement
 from veriscene.models.cnn_rnn import joined, small_boxes
 from veriscene.models.vision import backbone as backbones
-from veriscene.models.vision.resnet_v1 import ResNetV1
+from veriscene.models.vision.resnet import ResNetV1
 from veriscene.models.vision.seeing import SeeingModel
 from veriscene.training.optimization import make_optimizer
 from veriscene.training.step import PlainStep

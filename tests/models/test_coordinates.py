@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toy import batch_of, mixed_toys, toy_model
 
 from veriscene.data.items import CORNER
-from veriscene.models.layers.coordinates import encode_positions
+from veriscene.models.layers.geometry import encode_positions
 from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD, Color, Shape, Size, make_item
 
 EDGES = st.integers(0, BOX_EXTENT)

@@ -11,15 +11,15 @@ from torch.testing import assert_close
 from samples import random_scene
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
-from veriscene.models.layers.counting import (
+from veriscene.models.layers.geometry import (
     count_feature_count,
     count_features,
     look_count,
     looks,
     neighbour_feature_count,
     neighbour_features,
+    pair_features,
 )
-from veriscene.models.layers.geometry import pair_features
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Item, Scene
 from veriscene.worlds.nlvr.looks import WORLD, Color, Shape, Size

@@ -18,13 +18,13 @@ from samples import random_scene
 from strategies import scenes
 from veriscene import worlds
 from veriscene.errors import InputError
-from veriscene.models.vision import cells
+from veriscene.models.vision import eyes as cells
 from veriscene.models.vision.eyes import MARGIN, SHIPPED, Eyes, _windows
 from veriscene.world import corpus
 from veriscene.world.scene import Box, Item, Scene
-from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr import pictures as picture
 from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD, Color, Shape, Size, make_item
-from veriscene.worlds.nlvr.picture_files import with_pictures
+from veriscene.worlds.nlvr.pictures import with_pictures
 from veriscene.worlds.nlvr.raster import STRIP, pixels
 
 

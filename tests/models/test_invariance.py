@@ -12,7 +12,7 @@ from veriscene.data.batch import Batch
 from veriscene.models import MODELS, Judgement, Order
 from veriscene.models.base import judge_in_batches
 from veriscene.models.biatt_pointer import BiATTPointer, greedy
-from veriscene.training.objective import objective
+from veriscene.training.optimization import objective
 
 CLOSE = {"atol": 1e-9, "rtol": 1e-9}
 SEES_BOX_ORDER = {"concatenate", "lstm"}

@@ -9,7 +9,7 @@ from toy import VOCABULARY, batch_of, toy_config, toys
 
 from veriscene.data.encoder import Input
 from veriscene.models import MODELS, build
-from veriscene.training.objective import objective
+from veriscene.training.optimization import objective
 from veriscene.worlds.nlvr.looks import WORLD
 
 STEPS = 120

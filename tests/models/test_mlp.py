@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.encoder import Encoder
-from veriscene.models.counts.features import NO_FEATURE
+from veriscene.models.count_features import NO_FEATURE
 from veriscene.models.mlp import MLP
 from veriscene.worlds.nlvr.looks import WORLD
 

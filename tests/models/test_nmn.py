@@ -14,10 +14,9 @@ from veriscene import models
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder, Input
 from veriscene.language.module_layout import Module
-from veriscene.models.layers.counting import at_least
-from veriscene.models.layers.modules import Relate, Surroundings, difference, intersection, union
-from veriscene.models.nmn import NMN, NMNConfig
-from veriscene.training.objective import objective
+from veriscene.models.layers.geometry import at_least
+from veriscene.models.nmn import NMN, NMNConfig, Relate, Surroundings, difference, intersection, union
+from veriscene.training.optimization import objective
 from veriscene.world.examples import Example
 from veriscene.worlds.nlvr.looks import WORLD
 

@@ -9,7 +9,7 @@ from toy import VOCABULARY, batch_of, mixed_toys, toy_config
 
 from veriscene import models
 from veriscene.data.batch import Batch
-from veriscene.data.letters import spell
+from veriscene.data.spelling import spell
 from veriscene.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 from veriscene.models.layers import recurrence
 from veriscene.models.spatial import Spatial, SpatialConfig

@@ -21,9 +21,8 @@ from veriscene.data.items import Attributes, extents
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.models import MODELS, Model
 from veriscene.models.biatt_pointer import BiATTPointer, greedy
-from veriscene.models.counts.features import NO_FEATURE
-from veriscene.models.counts.scene_counts import agreements, quantities
-from veriscene.models.layers.counting import COMPARISONS, count_features, looks
+from veriscene.models.count_features import NO_FEATURE, agreements, quantities
+from veriscene.models.layers.geometry import COMPARISONS, count_features, looks
 from veriscene.models.layers.pooling import POOLINGS
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene

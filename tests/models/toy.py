@@ -15,7 +15,7 @@ from veriscene.config import ModelConfig
 from veriscene.data.batch import Batch, Statement
 from veriscene.data.encoder import Input
 from veriscene.data.items import Items
-from veriscene.data.letters import spell
+from veriscene.data.spelling import spell
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models import MODELS, Model
 from veriscene.models.layers.pooling import POOLINGS, SCORE_COMBINATIONS

@@ -33,7 +33,7 @@ from veriscene.world.examples import Example
 from veriscene.world.random_scenes import random_scene
 from veriscene.world.world_file import world_of
 from veriscene.worlds.nlvr.looks import WORLD
-from veriscene.worlds.nlvr.picture import to_png
+from veriscene.worlds.nlvr.pictures import to_png
 from veriscene.worlds.nlvr.raster import pixels
 
 hostile = script("hostile")

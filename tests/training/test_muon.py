@@ -15,8 +15,7 @@ from veriscene import models
 from veriscene.config import TrainingConfig
 from veriscene.data.encoder import Encoder
 from veriscene.models import Model
-from veriscene.training.muon import Muon, orthogonalised
-from veriscene.training.optimization import make_optimizer
+from veriscene.training.optimization import Muon, make_optimizer, orthogonalised
 from veriscene.worlds.nlvr.looks import WORLD
 
 

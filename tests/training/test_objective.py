@@ -15,7 +15,7 @@ from veriscene.data.items import Items
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.models import Judgement
 from veriscene.models.biatt_pointer import BiATTPointer, BiATTPointerConfig
-from veriscene.training.objective import Loss, objective, r_drop
+from veriscene.training.optimization import Loss, objective, r_drop
 from veriscene.worlds.nlvr.looks import WORLD
 
 ORDERS = torch.tensor(list(product(permutations(range(3)), repeat=3)))  # (216, box, place)

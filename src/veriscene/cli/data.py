@@ -233,7 +233,7 @@ def import_(
 
 def _with_eyes() -> Callable[[Path], Scene]:
     from veriscene.models.vision.eyes import Eyes
-    from veriscene.worlds.nlvr.picture import of_any_size
+    from veriscene.worlds.nlvr.pictures import of_any_size
 
     eyes = Eyes.load()
 

@@ -80,7 +80,7 @@ def evaluate(
     from veriscene import worlds
     from veriscene.world.corpus import split_file
     from veriscene.world.examples import write_predictions
-    from veriscene.worlds.nlvr.picture_files import each_picture, written_name
+    from veriscene.worlds.nlvr.pictures import each_picture, written_name
 
     if file.is_dir():
         file = split_file(file, "dev")
@@ -145,7 +145,7 @@ def score(
     from veriscene import worlds
     from veriscene.metrics import accuracy as metrics
     from veriscene.world.examples import read_predictions
-    from veriscene.worlds.nlvr.picture_files import per_picture
+    from veriscene.worlds.nlvr.pictures import per_picture
 
     examples, verdicts = worlds.read(file), read_predictions(predictions)
     counts = {}

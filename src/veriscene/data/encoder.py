@@ -16,7 +16,7 @@ from torch import Tensor
 from veriscene import worlds
 from veriscene.data.batch import Batch, Layouts, Statement
 from veriscene.data.items import Items
-from veriscene.data.letters import MOST_LETTERS, spell
+from veriscene.data.spelling import MOST_LETTERS, spell
 from veriscene.data.vocabulary import PADDING, Vocabulary, tokenize
 from veriscene.errors import InputError
 from veriscene.language.module_layout import MAX_STEPS

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from veriscene.data.struct import TensorStruct
+from veriscene.data.batch import TensorStruct
 from veriscene.world.scene import Side
 from veriscene.world.schema import Attribute, World
 
@@ -81,14 +82,14 @@ class Items(TensorStruct):
         return self.reordered(keys.masked_fill(~self.mask, torch.inf).argsort(dim=2, stable=True))
 
 
-def constant(like: Tensor, values: Sequence[float]) -> Tensor:
+def constant(like: Tensor, values: Sequence[Any]) -> Tensor:
     """The numbers as a tensor of the same type and on the same device; made once, since a captured step may not copy
     from the host."""
     return _constant(tuple(values), like.dtype, like.device)
 
 
 @lru_cache(maxsize=256)
-def _constant(values: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+def _constant(values: tuple[Any, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
     with torch.inference_mode(False):
         return torch.tensor(values, dtype=dtype, device=device)
 

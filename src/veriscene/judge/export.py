@@ -30,7 +30,7 @@ from veriscene import __version__, files
 from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import Encoder, Input
 from veriscene.data.items import Items
-from veriscene.data.letters import CODES, MOST_LETTERS
+from veriscene.data.spelling import CODES, MOST_LETTERS
 from veriscene.errors import InputError
 from veriscene.judge import ONNX
 from veriscene.judge.checkpoint import Checkpoint

@@ -1,4 +1,4 @@
-"""Judges on the Hugging Face hub: from_pretrained, save_pretrained, push_to_hub."""
+"""Model cards: what to know before using a checkpoint."""
 
 from __future__ import annotations
 
@@ -7,16 +7,181 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from huggingface_hub import ModelCard, ModelHubMixin
+from huggingface_hub import EvalResult, ModelCard, ModelCardData, ModelHubMixin
 
+from veriscene import models, worlds
+from veriscene.config import Config, changes_between, presets, train_command
+from veriscene.data.vocabulary import SPECIAL
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.card import model_card
 from veriscene.judge.checkpoint import CONFIG, FILES, Checkpoint
 from veriscene.metrics.accuracy import Scores
+from veriscene.models.settings import with_effect
+from veriscene.world.schema import World
 
 if TYPE_CHECKING:
     from veriscene.judge.judge import Judge
+
+SPLITS = ("dev", "test")
+SUPERVISION = {
+    "labels": "labels of the training examples",
+    "synthetic": "statements of veriscene's grammar, whose meaning is known",
+    "programs": "programs of the statements in PROGRAMS",
+}
+GRAMMAR = "Statements of veriscene's grammar taught it{too}.\n"
+PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
+OWN = "the corpus that it was trained on"  # where metrics.json does not name one
+CITATION = """```bibtex
+@inproceedings{tan2018object,
+  title     = {Object Ordering with Bidirectional Matchings for Visual Reasoning},
+  author    = {Tan, Hao and Bansal, Mohit},
+  booktitle = {Proceedings of NAACL-HLT},
+  year      = {2018}
+}
+@inproceedings{suhr2017corpus,
+  title     = {A Corpus of Natural Language for Visual Reasoning},
+  author    = {Suhr, Alane and Lewis, Mike and Yeh, James and Artzi, Yoav},
+  booktitle = {Proceedings of ACL},
+  year      = {2017}
+}
+```
+"""
+
+
+def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores]) -> str:
+    """Writes a card in the hub's format: YAML header, use, accuracy with interval, training, limits, citation.
+
+    Scores come from `scores`, by split, else from the checkpoint's metrics. The card states what is recorded there and
+    nothing else; how test was used, for example, is for `note` to say. It does not name the machine's folders.
+    """
+    config, metrics = checkpoint.config, {**checkpoint.metrics, **_figures(scores)}
+    trained = [f"at commit {metrics['commit']}"] if "commit" in metrics else []
+    trained += [f"on {metrics['machine']}"] if "machine" in metrics else []
+    rows = [_row(split, metrics) for split in SPLITS if split == "dev" or f"{split}_accuracy" in metrics]
+    world = checkpoint.encoder.world
+    supervision = str(metrics.get("supervision", "unknown"))
+    takes_max = config.to_json()["model"].get("pooling") == "max"
+    boxes = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
+    note = f"\n\n{metrics['note']}" if "note" in metrics else ""  # what else to know about the scores
+    known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
+    reads_letters = getattr(config.model, "letters", False)
+    teacher, too = config.teacher, ", too" if supervision == "programs" else ""
+    grammar = GRAMMAR.format(too=too) + str(worlds.ability(world, "GRAMMAR_NOTE") or "") if teacher.statements else ""
+    others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
+    return f"""---
+{_header(name, world, metrics)}
+---
+
+# {name}
+
+Decides whether an English statement is true of a scene of the world "{world.name}": {_boxes(world)}.
+The model is `{config.model.name}` of the Python package veriscene.
+{models.MODELS[config.model.name].summary}.
+
+```python
+import veriscene
+
+judge = veriscene.load("{name}")
+verdict = judge(statement, scene)  # a Scene, or its boxes as in the world's files
+print(verdict.probability, verdict.unknown_words)
+```
+
+## Accuracy on {metrics.get("corpus", OWN)}
+
+| split | accuracy, % | consistency, % | 95 % interval of the accuracy |
+| --- | --- | --- | --- |
+{chr(10).join(rows)}
+
+Consistency is the share of presentations whose examples are all right. Intervals are clustered by statement.{note}
+
+## Training
+
+    {training_command(config, supervision)}
+
+CORPUS is the folder of the training corpus{PROGRAMS_TOO if supervision == "programs" else ""}.
+Supervision: {supervision} ({SUPERVISION.get(supervision, "not recorded")}).
+{grammar}Step {metrics.get("step", "unknown")}{"".join(f", {fact}" for fact in trained)}.
+
+## Intended use and limits
+
+For research on grounded language, for teaching, and as a baseline. It knows this world and {known} words. Other words
+are listed with each verdict, and {others}.
+{boxes if takes_max else ""}The table above says how often it is wrong. Do not use it for decisions that affect people.
+
+## Citation
+
+{CITATION}"""
+
+
+def _boxes(world: World) -> str:
+    (fewest, most), (least, fullest) = world.boxes, world.items
+    count = str(most) if fewest == most else f"{fewest} to {most}"
+    attributes = ", ".join(attribute.name for attribute in world.attributes)
+    return f"{count} {world.box.plural} of {least} to {fullest} {world.item.plural} with {attributes}"
+
+
+def training_command(config: Config, supervision: str) -> str:
+    """Returns a command that trains with exactly these settings: the nearest preset and the settings that differ."""
+    taught = supervision == "programs" or config.teacher.statements > 0
+
+    def changes(preset: str) -> list[str]:
+        between = changes_between(models.load_preset(preset), config)
+        named = [change for change in between if not change.startswith(("training.seed=", "teacher.workers="))]
+        return with_effect(named, config.model, corpus_given=True, taught=taught)
+
+    nearest = min(sorted(presets()), key=lambda name: len(changes(name)))
+    options = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
+    options += ["--seed", str(config.training.seed)]
+    return train_command(nearest, changes(nearest), data="CORPUS", options=options)
+
+
+def _figures(scores: Mapping[str, Scores]) -> dict[str, Any]:
+    """Returns scores under the names of metrics.json."""
+    figures: dict[str, Any] = {}
+    for split, found in scores.items():
+        figures[f"{split}_accuracy"], figures[f"{split}_consistency"] = found.accuracy, found.consistency
+        figures[f"{split}_interval"] = list(found.interval)
+    return figures
+
+
+def _row(split: str, metrics: Mapping[str, Any]) -> str:
+    def share(key: str) -> str:
+        return f"{100 * value:.1f}" if isinstance(value := metrics.get(key), float) else "not measured"
+
+    interval = metrics.get(f"{split}_interval")
+    between = f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}" if interval else "not measured"
+    return f"| {split} | {share(f'{split}_accuracy')} | {share(f'{split}_consistency')} | {between} |"
+
+
+def _header(name: str, world: World, metrics: Mapping[str, Any]) -> str:
+    corpus = str(metrics.get("corpus", OWN))
+    results = [
+        EvalResult(
+            task_type="visual-reasoning",
+            dataset_type=corpus.lower() if corpus != OWN else "own",
+            dataset_name=corpus,
+            dataset_split=split,
+            metric_type="accuracy",
+            metric_value=round(metrics[f"{split}_accuracy"], 4),
+        )
+        for split in SPLITS
+        if isinstance(metrics.get(f"{split}_accuracy"), float)
+    ]
+    data = ModelCardData(
+        language="en",
+        license="mit",
+        library_name="veriscene",
+        tags=["veriscene", world.name, "visual-reasoning", "grounded-language", "pytorch"],
+        metrics=["accuracy"],
+        model_name=name if results else None,
+        eval_results=results or None,
+    )
+    return data.to_yaml().rstrip()
+
+
+# ---------------------------------------------------------------- hub
+
+# Judges on the Hugging Face hub: from_pretrained, save_pretrained, push_to_hub.
 
 
 class HubMixin(ModelHubMixin):

@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from veriscene.errors import InputError
 from veriscene.lab.targets import TargetBackbone
 from veriscene.language.bulk.arrays import SceneArrays
-from veriscene.models.vision import cells
+from veriscene.models.vision import eyes as cells
 from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights
 from veriscene.models.vision.eyes import Eyes, resized
 from veriscene.output import clock

@@ -15,7 +15,7 @@ from veriscene.config import ModelConfig, choice, number, share, size
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
-from veriscene.models.layers.coordinates import COORDINATES
+from veriscene.models.layers.geometry import COORDINATES
 from veriscene.models.layers.pooling import POOLINGS
 from veriscene.output import Progress as Progress
 from veriscene.output import Say as Say

@@ -11,9 +11,8 @@ from veriscene.config import size
 from veriscene.data.batch import Batch, required
 from veriscene.models.base import Judgement
 from veriscene.models.layers.attention import ItemMatching, Sequences
-from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import make_pooling
-from veriscene.models.layers.streams import concurrently
+from veriscene.models.layers.recurrence import concurrently, xavier_
 from veriscene.models.reading import ReadingConfig, ReadingModel
 from veriscene.world.schema import World
 

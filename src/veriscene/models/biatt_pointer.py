@@ -16,9 +16,14 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.models.base import Judgement, Model, Order
 from veriscene.models.biatt import BiATT, BiATTConfig
 from veriscene.models.layers.attention import Sequences, masked_softmax
-from veriscene.models.layers.bilstm import xavier_
-from veriscene.models.layers.recurrence import gates_of, lstm_from, lstm_step, lstm_to_final_state
-from veriscene.models.layers.streams import concurrently
+from veriscene.models.layers.recurrence import (
+    concurrently,
+    gates_of,
+    lstm_from,
+    lstm_step,
+    lstm_to_final_state,
+    xavier_,
+)
 
 Choose = Callable[[int, Tensor], Tensor]  # (place, log-probabilities (batch, box, item)) -> item (batch, box)
 

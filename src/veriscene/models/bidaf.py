@@ -17,9 +17,8 @@ from veriscene.config import size
 from veriscene.data.batch import Batch, required
 from veriscene.models.base import Judgement
 from veriscene.models.layers.attention import Sequences, element_max, masked_softmax
-from veriscene.models.layers.bilstm import BiLSTM, xavier_
 from veriscene.models.layers.pooling import make_pooling
-from veriscene.models.layers.streams import concurrently
+from veriscene.models.layers.recurrence import BiLSTM, concurrently, xavier_
 from veriscene.models.reading import ReadingConfig, ReadingModel
 from veriscene.world.schema import World
 

@@ -11,9 +11,8 @@ from torch import nn
 from veriscene.config import choice
 from veriscene.data.batch import Batch, required
 from veriscene.models.base import Judgement
-from veriscene.models.layers.bilstm import last_outputs, xavier_
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
-from veriscene.models.layers.streams import concurrently
+from veriscene.models.layers.recurrence import concurrently, last_outputs, xavier_
 from veriscene.models.reading import ReadingConfig, ReadingModel
 
 

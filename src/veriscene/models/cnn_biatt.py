@@ -11,9 +11,9 @@ from torch import nn
 from veriscene.config import choice, size
 from veriscene.data.batch import Batch
 from veriscene.models.base import Judgement
-from veriscene.models.cell_reading import CellReadingConfig, CellReadingModel
 from veriscene.models.layers.attention import CellMatching, Sequences
 from veriscene.models.layers.pooling import POOLINGS, make_pooling
+from veriscene.models.reading import CellReadingConfig, CellReadingModel
 from veriscene.world.schema import World
 
 

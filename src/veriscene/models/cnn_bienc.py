@@ -11,10 +11,10 @@ from torch import nn
 from veriscene.config import choice
 from veriscene.data.batch import Batch
 from veriscene.models.base import Judgement
-from veriscene.models.cell_reading import CellReadingConfig, CellReadingModel
 from veriscene.models.layers.attention import CellReader
-from veriscene.models.layers.bilstm import last_outputs
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
+from veriscene.models.layers.recurrence import last_outputs
+from veriscene.models.reading import CellReadingConfig, CellReadingModel
 
 
 @dataclass(frozen=True)

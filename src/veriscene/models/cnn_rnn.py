@@ -13,7 +13,7 @@ from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model, Order, Progress, Say, silent
-from veriscene.models.layers.bilstm import xavier_
+from veriscene.models.layers.recurrence import xavier_
 from veriscene.world.schema import World
 
 HEIGHT, WIDTH, STRIP_WIDTH = 40, 160, 20  # of the small picture: three boxes with strips between them

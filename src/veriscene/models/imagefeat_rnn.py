@@ -13,8 +13,8 @@ from veriscene.data.batch import Batch, required
 from veriscene.data.items import Attributes, Items
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model
-from veriscene.models.layers.bilstm import xavier_
 from veriscene.models.layers.pooling import Scorer
+from veriscene.models.layers.recurrence import xavier_
 from veriscene.world.scene import Side
 from veriscene.world.schema import World
 

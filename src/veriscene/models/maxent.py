@@ -13,7 +13,7 @@ from veriscene.data.batch import Batch, required
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.models.base import Judgement, Model, Order, resize_on_load
-from veriscene.models.counts.features import NO_FEATURE, CountFeatures
+from veriscene.models.count_features import NO_FEATURE, CountFeatures
 from veriscene.world.schema import World
 
 

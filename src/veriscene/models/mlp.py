@@ -13,9 +13,9 @@ from veriscene.config import ModelConfig, size
 from veriscene.data.batch import Batch
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.models.base import Judgement, Model, Order, check_weights, resize_on_load
-from veriscene.models.counts.features import NO_FEATURE, CountFeatures
-from veriscene.models.layers.bilstm import xavier_
+from veriscene.models.count_features import NO_FEATURE, CountFeatures
 from veriscene.models.layers.pooling import Scorer
+from veriscene.models.layers.recurrence import xavier_
 from veriscene.world.schema import World
 
 _INITIAL_RANGE = 0.01  # of the features' vectors

@@ -13,10 +13,9 @@ from veriscene.data.batch import Batch, required
 from veriscene.data.items import Items
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
-from veriscene.models.layers.bilstm import xavier_
-from veriscene.models.layers.coordinates import encode_positions
+from veriscene.models.layers.geometry import encode_positions
 from veriscene.models.layers.pooling import Scorer, make_pooling
-from veriscene.models.layers.recurrence import lstm_to_final_state
+from veriscene.models.layers.recurrence import lstm_to_final_state, xavier_
 from veriscene.world.schema import World
 
 

@@ -17,21 +17,23 @@ from veriscene.data.items import Items
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
 from veriscene.models.layers.attention import ItemSetMatching, Sequences
-from veriscene.models.layers.bilstm import BiLSTM, xavier_
-from veriscene.models.layers.coordinates import COORDINATES, encode_positions
-from veriscene.models.layers.counting import (
+from veriscene.models.layers.geometry import (
+    COORDINATES,
+    WALL_FEATURES,
     count_feature_count,
     count_features,
+    encode_positions,
     look_count,
     looks,
     neighbour_feature_count,
     neighbour_features,
+    pair_feature_count,
+    pair_features,
+    wall_features,
 )
-from veriscene.models.layers.geometry import WALL_FEATURES, pair_feature_count, pair_features, wall_features
 from veriscene.models.layers.pooling import POOLINGS, make_pooling
-from veriscene.models.layers.relations import RELATIONS, ItemLayer, Pairs
-from veriscene.models.layers.spelling import SpellingCNN
-from veriscene.models.layers.streams import concurrently
+from veriscene.models.layers.recurrence import BiLSTM, concurrently, xavier_
+from veriscene.models.layers.relations import RELATIONS, ItemLayer, Pairs, SpellingCNN
 from veriscene.world.schema import World
 
 # The weight of neighbours and counts. There are hundreds, and at full weight they drown what an item is: in one small

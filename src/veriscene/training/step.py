@@ -19,7 +19,7 @@ from veriscene.config import TrainingConfig
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import ItemOrder
 from veriscene.models.base import Model
-from veriscene.training.objective import Loss, objective, r_drop
+from veriscene.training.optimization import Loss, objective, r_drop
 
 # Statements and boxes are padded to multiples of these, so that few graphs are captured; towers have up to four items.
 LENGTH_STEP, ITEMS_STEP = 4, 4

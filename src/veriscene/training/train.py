@@ -44,8 +44,7 @@ from veriscene.training.log import (
     read_log,
     show,
 )
-from veriscene.training.objective import objective
-from veriscene.training.optimization import learning_rate, tf32
+from veriscene.training.optimization import learning_rate, objective, tf32
 from veriscene.training.spec import CORPUS, SPEC, Record, Spec, fresh_folder, new_folder_hint
 from veriscene.training.state import Position, TrainingState
 from veriscene.training.step import CapturedStep, PlainStep

@@ -20,11 +20,10 @@ from tiny import DEPTHS, WIDTH, random_pixels, randomize
 from torch.testing import assert_close
 
 from veriscene.errors import InputError
-from veriscene.models.vision import tfjs
+from veriscene.models.vision import convert as tfjs
 from veriscene.models.vision.backbone import BACKBONES, load_weights, weights_path
 from veriscene.models.vision.convert import CLASSIFIER, HUB, convert, fill_from, from_keras
-from veriscene.models.vision.resnet_v1 import ResNetV1
-from veriscene.models.vision.resnet_v2 import ResNetV2
+from veriscene.models.vision.resnet import ResNetV1, ResNetV2
 
 make_v1 = partial(ResNetV1, size=320, stride=32, depths=DEPTHS, width=WIDTH)
 make_v2 = partial(ResNetV2, size=320, depths=DEPTHS, width=WIDTH)

@@ -16,9 +16,10 @@ from veriscene.errors import InputError
 from veriscene.world.corpus import split_file
 from veriscene.world.scene import Box, Item, Scene
 from veriscene.worlds import read
-from veriscene.worlds.nlvr import decoder, picture
+from veriscene.worlds.nlvr import decoder
+from veriscene.worlds.nlvr import pictures as picture
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, Color, Shape, Size, make_item
-from veriscene.worlds.nlvr.picture_files import with_pictures
+from veriscene.worlds.nlvr.pictures import with_pictures
 from veriscene.worlds.nlvr.raster import BOX_PITCH, pixels
 
 KINDS = st.sampled_from(SCENE_KINDS)

@@ -16,7 +16,7 @@ from PIL import Image
 
 from samples import random_scene
 from veriscene.errors import InputError
-from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr import pictures as picture
 from veriscene.worlds.nlvr.raster import pixels
 
 PIXELS = pixels(random_scene(random.Random(3)))

@@ -13,10 +13,16 @@ from samples import yellow_circle_examples
 from veriscene.errors import InputError
 from veriscene.metrics.accuracy import score
 from veriscene.world.scene import Scene
-from veriscene.worlds.nlvr import picture
+from veriscene.worlds.nlvr import pictures as picture
 from veriscene.worlds.nlvr.looks import WORLD
-from veriscene.worlds.nlvr.picture_files import each_picture, find_pictures, per_picture, with_pictures, written_name
-from veriscene.worlds.nlvr.pictures import render_examples
+from veriscene.worlds.nlvr.pictures import (
+    each_picture,
+    find_pictures,
+    per_picture,
+    render_examples,
+    with_pictures,
+    written_name,
+)
 from veriscene.worlds.nlvr.raster import pixels
 
 EXAMPLES = [replace(each, directory=str(number % 3)) for number, each in enumerate(yellow_circle_examples(8))]

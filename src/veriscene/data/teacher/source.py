@@ -17,16 +17,15 @@ from torch import Tensor
 
 from veriscene import models, worlds
 from veriscene.config import Config, TeacherConfig
-from veriscene.data.augmentation import drop_words
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Input, in_reading_order
 from veriscene.data.items import Items
 from veriscene.data.source import Epoch, Source, batches, labelled, vocabulary_of
+from veriscene.data.spelling import drop_words, mistype_words
 from veriscene.data.teacher.maker import Labelled, Made, Maker, pools_of
 from veriscene.data.teacher.statements import Taught, draw_statements, plain, read_statements
 from veriscene.data.teacher.store import Store
 from veriscene.data.teacher.workers import Workers, usable_cores
-from veriscene.data.typing_errors import mistype_words
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import ITEM, STATE, SceneArrays

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from veriscene.models.layers.bilstm import BiLSTM
-from veriscene.models.layers.streams import concurrently
+from veriscene.models.layers.recurrence import BiLSTM, concurrently
 
 
 class Sequences(NamedTuple):

@@ -7,14 +7,15 @@ parallel. On a CPU torch's own LSTM is faster. Both give the same values.
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.overrides import handle_torch_function, has_torch_function
-
-from veriscene.models.layers.streams import concurrently
 
 CLOSED = -1e4  # the input gate is exactly zero at this value
 
@@ -257,3 +258,97 @@ def reverse_within(lengths: Tensor, steps: int) -> Tensor:
 
 def take_steps(sequence: Tensor, index: Tensor) -> Tensor:
     return sequence.gather(1, index[..., None].expand(-1, -1, sequence.size(-1)))
+
+
+# ---------------------------------------------------------------- streams
+
+# Independent computations in parallel branches of a CUDA graph.
+
+First = TypeVar("First")
+Second = TypeVar("Second")
+
+
+def concurrently(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+    """Both results. While a CUDA graph is captured, the two become parallel branches of it; else they run in turn.
+
+    A small model occupies few of a GPU's processors, and the chain of dependent kernels determines its time. Outside
+    a graph, kernel launches are the bottleneck, and streams would not help.
+    """
+    if not torch.cuda.is_available() or not torch.cuda.is_current_stream_capturing():
+        return first(), second()
+    here = torch.cuda.current_stream()
+    side = _side_stream_of(here.cuda_stream, _forks[here.cuda_stream])
+    side.wait_stream(here)
+    with torch.cuda.stream(side):
+        second_result = second()
+    _forks[here.cuda_stream] += 1
+    try:
+        first_result = first()
+    finally:
+        _forks[here.cuda_stream] -= 1
+    here.wait_stream(side)
+    return first_result, second_result
+
+
+_forks: Counter[int] = Counter()  # how many open branches each stream has
+_used: set[int] = set()  # streams that already are a branch or have one
+
+
+@cache
+def _side_stream_of(stream: int, fork: int) -> torch.cuda.Stream:
+    # Branches may fork again. A side stream always forks from the same stream: only then is memory that it freed reused
+    # after that stream is done with it. Torch has a pool of 32 streams, which it hands out in turn.
+    _used.add(stream)
+    candidates: Iterator[torch.cuda.Stream] = (torch.cuda.Stream() for _ in range(32))  # type: ignore[no-untyped-call]
+    side = next((candidate for candidate in candidates if candidate.cuda_stream not in _used), None)
+    if side is None:
+        raise RuntimeError("the model has more parallel branches than torch has streams")
+    _used.add(side.cuda_stream)
+    return side
+
+
+# ---------------------------------------------------------------- bilstm
+
+# Bidirectional LSTMs over padded sequences, and the paper's initialisation.
+
+
+class BiLSTM(nn.Module):
+    """A bidirectional LSTM with dropout on its hidden outputs.
+
+    The backward direction reads each sequence reversed within its own length, so padding never reaches a real output,
+    and no lengths are copied to the host at each step, as packed sequences would need.
+    """
+
+    def __init__(self, size: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.forwards = nn.LSTM(size, hidden, batch_first=True)
+        self.backwards = nn.LSTM(size, hidden, batch_first=True)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, sequence: Tensor, lengths: Tensor) -> Tensor:
+        """sequence (row, step, size), lengths (row,) -> (row, step, 2 hidden); undefined beyond a row's length."""
+        outputs: Tensor = self.dropout(self.read(sequence, lengths))
+        return outputs
+
+    def read(self, sequence: Tensor, lengths: Tensor) -> Tensor:
+        """The hidden outputs before dropout."""
+        return bilstm(self.forwards, self.backwards, sequence, lengths)
+
+
+def last_outputs(outputs: Tensor, lengths: Tensor) -> Tensor:
+    """The last hidden output of each direction of a BiLSTM: (row, step, 2 hidden) -> (row, 2 hidden)."""
+    ahead, back = outputs.chunk(2, dim=-1)
+    rows = torch.arange(outputs.size(0), device=outputs.device)
+    return torch.cat([ahead[rows, lengths - 1], back[:, 0]], dim=-1)
+
+
+def xavier_(module: nn.Module, *, forget_bias: float = 0.0) -> None:
+    """Xavier for all weights (appendix A.3.1), zero for biases; LSTM forget gates start at `forget_bias`."""
+    for name, parameter in module.named_parameters():
+        if parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)
+        else:
+            nn.init.zeros_(parameter)
+        if name.rpartition(".")[2].startswith("bias_ih"):
+            _, forget, _, _ = parameter.detach().chunk(4)
+            forget.fill_(forget_bias)

@@ -48,14 +48,14 @@ def box_pixels(scenes: Sequence[Scene]) -> Pixels:
 
 def cut(picture: Pixels) -> Pixels:
     """Returns the boxes of a picture, (3, 100, 100, channel)."""
-    from veriscene.worlds.nlvr import picture as pictures
+    from veriscene.worlds.nlvr import pictures
 
     return pictures.cut(picture)
 
 
 def read_picture(path: Any) -> Pixels:
     """Returns the pixels of one of the corpus's PNG files."""
-    from veriscene.worlds.nlvr import picture
+    from veriscene.worlds.nlvr import pictures as picture
 
     return picture.read(path)
 
@@ -90,28 +90,29 @@ def extend_language(world: World) -> Extension:
 
 def with_pictures(examples: Sequence[Example], folder: Path, split: str) -> list[Example]:
     """Returns the examples of a split, each with its picture file below the folder."""
-    from veriscene.worlds.nlvr.picture_files import with_pictures as pictured
+    from veriscene.worlds.nlvr.pictures import with_pictures as pictured
 
     return pictured(examples, folder, split)
 
 
 def png(scene: Scene) -> bytes:
     """Returns the PNG file of a scene, with the corpus's exact pixels."""
-    from veriscene.worlds.nlvr import picture, raster
+    from veriscene.worlds.nlvr import pictures as picture
+    from veriscene.worlds.nlvr import raster
 
     return picture.to_png(raster.pixels(scene))
 
 
 def picture_from_bytes(content: bytes) -> Pixels:
     """Returns the pixels of a PNG or JPEG file of about the corpus's proportions."""
-    from veriscene.worlds.nlvr import picture
+    from veriscene.worlds.nlvr import pictures as picture
 
     return picture.from_bytes(content)
 
 
 def picture_from_file(path: Path) -> Pixels:
     """Like `picture_from_bytes`, from a file."""
-    from veriscene.worlds.nlvr import picture
+    from veriscene.worlds.nlvr import pictures as picture
 
     return picture.of_any_size(path)
 

@@ -1,15 +1,49 @@
-"""Typing errors in training statements, as people make them. They keep the labels valid and are redrawn each epoch."""
+"""Words as letters, for models that read spelling: misspelt words are unknown as words, but not as letters."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from veriscene.data.batch import Batch, Statement
-from veriscene.data.letters import CODES, MOST_LETTERS, spell
 from veriscene.data.vocabulary import PADDING, UNKNOWN, Vocabulary
+
+# Fixed, so that batches of any examples have the same shape. Longer words keep their beginning; the longest of NLVR has
+# eleven letters.
+MOST_LETTERS = 16
+CODES = 128  # ASCII; zero beyond a word's end
+FOREIGN = 127  # of every other character
+
+
+def spell(words: Sequence[str]) -> Tensor:
+    """(word, MOST_LETTERS), uint8: the code of each letter; only the first MOST_LETTERS of a longer word."""
+    text = "".join(word[:MOST_LETTERS].ljust(MOST_LETTERS, "\0") for word in words)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).reshape(len(words), MOST_LETTERS)
+    return torch.from_numpy(np.where(codes < CODES, codes, FOREIGN).astype(np.uint8))
+
+
+# ---------------------------------------------------------------- augmentation
+
+# Changes to training examples that keep their labels valid, redrawn each epoch.
+
+
+def drop_words(batch: Batch, share: float, generator: torch.Generator) -> Batch:
+    """Replaces this share of the words by UNK."""
+    if not share:
+        return batch
+    # Drawn on the generator's device and moved, so that every device sees the same words dropped.
+    dropped = (torch.rand(batch.statement.words.shape, generator=generator) < share).to(batch.device)
+    words = torch.where(dropped & batch.statement.mask, UNKNOWN, batch.statement.words)
+    return replace(batch, statement=replace(batch.statement, words=words))
+
+
+# ---------------------------------------------------------------- typing errors
+
+# Typing errors in training statements, as people make them. They keep the labels valid and are redrawn each epoch.
 
 KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 DROPPED, DOUBLED, SWAPPED, REPLACED = range(4)

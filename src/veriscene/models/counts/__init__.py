@@ -1,1 +1,0 @@
-"""The features of MaxEnt and MLP."""
