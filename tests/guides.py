@@ -53,6 +53,7 @@ def mentioned(text: str) -> list[str]:
     """The commands that the text mentions in passing."""
     prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     spans = (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose))
+    spans = (re.sub(r"^veriscene --plugin \w+", "veriscene", span) for span in spans)  # comes before the command
     return [span for span in spans if span.startswith("veriscene ")]
 
 
@@ -68,7 +69,7 @@ def hidden(text: str) -> list[str]:
 
 def run(command: list[str], folder: Path, variables: dict[str, str]) -> str:
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout[-3000:]}\n{done.stderr}"
     return done.stdout
 
 

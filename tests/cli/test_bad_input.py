@@ -105,7 +105,7 @@ def test_wrong_usage_is_status_two(command: str, place: Path) -> None:
 
 def test_a_missing_library_is_reported_before_the_corpus_is_read(place: Path) -> None:
     script = "import sys; sys.modules['sklearn'] = None; from veriscene.cli import main; main()"
-    command = [sys.executable, "-c", script, "train", "maxent", "--data", "nowhere"]
+    command = [sys.executable, "-c", script, "train", "maxent", "--data", "half"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=place, timeout=120)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert "pip install 'veriscene[maxent]'" in done.stderr

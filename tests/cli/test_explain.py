@@ -55,7 +55,7 @@ def test_json_is_the_object_of_the_service_for_a_scene_and_for_its_picture(place
     for source in (("--scene", "scene.json"), ("--image", str(tmp_path / "scene.png"))):
         done = veriscene(*EXPLAIN[:4], *source, "--json", cwd=place)
         record = json.loads(done.stdout)
-        assert record.keys() == {"verdict", "counterfactual", "searched"} and "attention" in record["verdict"]
+        assert record.keys() == {"scene", "verdict", "counterfactual", "searched"} and "attention" in record["verdict"]
         assert record["counterfactual"]["verdict"]["verdict"] != record["verdict"]["verdict"]
         assert WORLD.parse(record["counterfactual"]["scene"]) != scene
 

@@ -70,7 +70,7 @@ def test_random_scenes_are_valid_and_some_boxes_are_full() -> None:
     assert all(WORLD.parse(WORLD.to_json_scene(scene)) == scene for scene in scenes)
     counts = {len(box.items) for scene in scenes for box in scene.boxes}
     assert counts == set(range(1, 9))
-    assert 0.2 < sum(scene.is_towers for scene in scenes) / len(scenes) < 0.4
+    assert 0.2 < sum(all(map(WORLD.is_tower, scene.boxes)) for scene in scenes) / len(scenes) < 0.4
 
 
 def test_a_batch_follows_from_the_seed_and_holds_what_is_drawn() -> None:

@@ -20,7 +20,7 @@ def expected_of_item(item: Item, box: Box) -> list[float]:
     others = [other for other in box.items if other is not item]
 
     def colors(some: Iterable[Item]) -> list[float]:
-        found = [other.color for other in some]
+        found = [other["color"] for other in some]
         return [found.count(color) / 2 for color in Color]
 
     above = [other for other in others if other.lower <= item.y]
@@ -37,7 +37,7 @@ def expected_of_item(item: Item, box: Box) -> list[float]:
         *colors(other for other in above if other in near),
         *colors(other for other in below if other in near),
         *colors(near),
-        *([other.shape for other in near].count(shape) / 2 for shape in Shape),
+        *([other["shape"] for other in near].count(shape) / 2 for shape in Shape),
         float(item.y == min(each.y for each in box.items)),
         float(item.y == max(each.y for each in box.items)),
         *(sum(key(other) == key(item) for other in others) / 2 for key in same),

@@ -22,7 +22,7 @@ from veriscene.worlds.nlvr.looks import WORLD
 
 def spatial() -> Model:
     torch.manual_seed(0)
-    return models.build(small_config("spatial"), vocabulary=vocabulary_of(yellow_circle_examples(8), world=WORLD))
+    return models.build(small_config("spatial"), vocabulary=vocabulary_of(yellow_circle_examples(8)), world=WORLD)
 
 
 def test_matrices_move_as_with_torchs_muon_and_all_else_as_with_adamw() -> None:

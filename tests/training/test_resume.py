@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -194,7 +195,6 @@ KILLED = """
 import os, signal, sys
 import veriscene
 from veriscene.training import train
-from veriscene.world import examples
 from veriscene.training.log import Scored, Step
 
 train.REFRESH_SECONDS = -1.0
@@ -276,7 +276,7 @@ def test_a_run_is_not_resumed_on_other_data(tmp_path: Path) -> None:
     examples = yellow_circle_examples(40)
     folder = write_corpus(tmp_path / "corpus", examples, examples[:8])
     fit(folder, tmp_path / "run", small("training.epochs=1"))
-    flipped = examples.Example(examples[0].identifier, examples[0].statement, examples[0].scene, not examples[0].label)
+    flipped = replace(examples[0], label=not examples[0].label)
     write_corpus(folder, [flipped, *examples[1:]], examples[:8])
     with pytest.raises(InputError) as error:
         resume(tmp_path / "run")

@@ -10,7 +10,11 @@ import typer
 
 from veriscene.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Worlds of your own: what scenes can contain, as a TOML file.")
+app = typer.Typer(
+    help="Worlds of your own: what scenes can contain, as a TOML file.",
+    epilog="Example: veriscene world show shelf.toml",
+    no_args_is_help=True,
+)
 
 EXAMPLE = """\
 # A world: what the scenes that statements are about can contain. docs/own-world.md explains every key.
@@ -50,7 +54,10 @@ File = Annotated[Path, typer.Argument(metavar="FILE.toml", help="A world file.")
 
 @app.command()
 def new(file: File) -> None:
-    """Writes a commented example to FILE.toml, which must not exist."""
+    """Write a commented example to FILE.toml, which must not exist.
+
+    Example: veriscene world new shelf.toml
+    """
     from veriscene.files import write_text
 
     if file.exists():
@@ -62,7 +69,10 @@ def new(file: File) -> None:
 
 @app.command()
 def check(file: File) -> None:
-    """Says everything that is wrong with a world file, and where."""
+    """Print everything that is wrong with a world file, and where.
+
+    Example: veriscene world check shelf.toml
+    """
     from veriscene.world.world_file import check_world
 
     problems: list[InputError] = []
@@ -90,7 +100,10 @@ def show(
     scenes: Annotated[int, typer.Option(min=1, max=100, help="How many scenes to draw.")] = 6,
     seed: Annotated[int, typer.Option(help="Of the random scenes.")] = 1,
 ) -> None:
-    """Draws random scenes of a world as one picture."""
+    """Draw random scenes of a world as one picture.
+
+    Example: veriscene world show shelf.toml --scenes 9
+    """
     from veriscene import worlds
     from veriscene.files import write_text
     from veriscene.world.drawing import contact_sheet

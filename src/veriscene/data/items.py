@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import torch
@@ -43,7 +44,7 @@ class Items(TensorStruct):
                 ranks = torch.arange(len(attribute.choices), device=number.device)
                 features[..., where] = (number[..., None] == ranks).float()
             elif attribute.kind == "ordered":
-                features[..., where] = features.new_tensor(_scale(attribute))[number.long()][..., None]
+                features[..., where] = constant(features, _scale(attribute))[number.long()][..., None]
             else:
                 scaled(attribute.name, *attribute.scale)
         positions = torch.arange(is_item.size(2), device=is_item.device).expand(is_item.shape)
@@ -80,6 +81,18 @@ class Items(TensorStruct):
         return self.reordered(keys.masked_fill(~self.mask, torch.inf).argsort(dim=2, stable=True))
 
 
+def constant(like: Tensor, values: Sequence[float]) -> Tensor:
+    """The numbers as a tensor of the same type and on the same device; made once, since a captured step may not copy
+    from the host."""
+    return _constant(tuple(values), like.dtype, like.device)
+
+
+@lru_cache(maxsize=256)
+def _constant(values: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):
+        return torch.tensor(values, dtype=dtype, device=device)
+
+
 def take_items(items: Tensor, order: Tensor) -> Tensor:
     """items (batch, box, item, dim) in the given order (batch, box, item)."""
     return items.gather(2, order[..., None].expand(-1, -1, -1, items.size(-1)))
@@ -91,13 +104,13 @@ def extents(features: Tensor, world: World) -> Tensor:
         known = [choice.extent for choice in world.sizes.choices if choice.extent]
         ratios = {height / width for width, height in known}
         if world.sizes.kind == "categorical" or len(ratios) > 1:
-            return choices(features, world)[world.sizes.name].to(features.dtype) @ features.new_tensor(known)
+            return choices(features, world)[world.sizes.name].to(features.dtype) @ constant(features, known)
         low, high = world.sizes.scale
         width = low + (features[..., world.columns[world.sizes.name]] + 1) * ((high - low) / 2)
         return torch.cat([width, width * ratios.pop()], dim=-1)
-    canvas = features.new_tensor(world.canvas)
+    canvas = constant(features, world.canvas)
     if world.extent is not None:
-        return features.new_tensor(world.extent).expand(*features.shape[:-1], 2)
+        return constant(features, world.extent).expand(*features.shape[:-1], 2)
     own = slice(world.columns["width"].start, world.columns["height"].stop)
     return (features[..., own] + 1) / 2 * canvas
 
@@ -114,7 +127,7 @@ class Attributes:
     @classmethod
     def of(cls, items: Items, world: World) -> Attributes:
         features, mask = items.features, items.mask
-        canvas = features.new_tensor(world.canvas)
+        canvas = constant(features, world.canvas)
         pixels = ((features[..., CORNER] + 1) * canvas / 2).round().long().masked_fill(~mask[..., None], 0)
         x, y = pixels.unbind(-1)
         width, height = extents(features, world).round().long().unbind(-1)
@@ -139,7 +152,7 @@ def choices(features: Tensor, world: World) -> dict[str, Tensor]:
         elif attribute.kind == "ordered":
             values = _scale(attribute)
             nearest = min((high - low for low, high in pairwise(values)), default=1.0) / 2
-            found[attribute.name] = (own - own.new_tensor(values)).abs() < nearest
+            found[attribute.name] = (own - constant(own, values)).abs() < nearest
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from veriscene.data.items import CORNER, extents
+from veriscene.data.items import CORNER, constant, extents
 from veriscene.world.schema import World
 
 # corner: the top-left corner, as in the file. contact: the share of the way from wall to wall, with a gap at the walls.
@@ -20,7 +20,7 @@ def encode_positions(items: Tensor, coordinates: str, world: World) -> Tensor:
     """
     if coordinates == "corner":
         return items
-    corner, rest, canvas = items[..., CORNER], items[..., CORNER.stop :], items.new_tensor(world.canvas)
+    corner, rest, canvas = items[..., CORNER], items[..., CORNER.stop :], constant(items, world.canvas)
     # An item as large as its box touches both walls; it is said to touch the first one.
     room = (1 - extents(items, world) / canvas).clamp(min=1e-6)
     way = (corner + 1) / room - 1

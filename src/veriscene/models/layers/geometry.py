@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from veriscene.data.items import extents
+from veriscene.data.items import constant, extents
 from veriscene.world.schema import World
 
 HALF = 0.5  # positions are whole pixels but for rounding errors
@@ -40,7 +40,7 @@ def wall_features(items: Tensor, world: World) -> Tensor:
     left, right, bottom, top = edges(items, world)
     width, height = world.canvas
     gaps = torch.stack([left, width - right, bottom, height - top], dim=-1)
-    parts = [gaps / gaps.new_tensor([width, width, height, height])]
+    parts = [gaps / constant(gaps, [width, width, height, height])]
     for margin in (HALF, world.close + HALF):
         touched = gaps < margin
         count = touched.sum(dim=-1, keepdim=True)
@@ -74,7 +74,7 @@ def pair_features(items: Tensor, world: World) -> Tensor:
     same_box, same_item = box[:, None] == box, number[:, None] == number
     apart = torch.cat([(gaps > -HALF), torch.stack(flags, dim=-1)], dim=-1).to(gaps.dtype)
     width, height = world.canvas
-    scaled = gaps / gaps.new_tensor([width, width, height, height])
+    scaled = gaps / constant(gaps, [width, width, height, height])
     within = torch.cat([scaled, apart], dim=-1) * (same_box & ~same_item)[..., None]
     same_place = [same.to(gaps.dtype).expand_as(distance) for same in (same_box, same_item)]
     compared = [*_same_choices(flat, world), *_differences(flat, world), *same_place]
