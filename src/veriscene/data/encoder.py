@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,8 @@ from veriscene.language.module_layout import MAX_STEPS
 from veriscene.world.examples import Example
 from veriscene.world.scene import Item, Value
 from veriscene.world.schema import Attribute, World
+
+Values = tuple[tuple[str, Value], ...]  # of an item
 
 
 class Input(Enum):
@@ -190,19 +192,13 @@ def in_reading_order(items: Items, order: ItemOrder, generator: torch.Generator)
 
 def _codes(items: Sequence[Item], world: World) -> list[int]:
     """Numbers that differ between items: a mixed radix of position, quantities and choices."""
-    (base, places), rows = _digits(world), world.canvas[1] + 1
-    codes = []
-    for item in items:
-        code = (round(item.x) * rows + round(item.y)) * base
-        for (attribute, weight, known), (_, value) in zip(places, item.values, strict=True):
-            code += known[value] if known else weight * _percent(attribute, value)
-        codes.append(code)
-    return codes
+    (base, look), rows = _digits(world), world.canvas[1] + 1
+    return [(round(item.x) * rows + round(item.y)) * base + look(item.values) for item in items]
 
 
 @cache
-def _digits(world: World) -> tuple[int, list[tuple[Attribute, int, dict[Value, int]]]]:
-    """The weight of the position and, by attribute, that of its digit and what each choice adds to a code."""
+def _digits(world: World) -> tuple[int, Callable[[Values], int]]:
+    """The weight of the position in a code, and what an item's values add to it."""
     categorical = [attribute for attribute in world.attributes if attribute.kind == "categorical"]
     weights, weight = dict[str, int](), 1
     for attribute in categorical:
@@ -211,14 +207,16 @@ def _digits(world: World) -> tuple[int, list[tuple[Attribute, int, dict[Value, i
     for attribute in reversed([each for each in world.attributes if each not in categorical]):
         weights[attribute.name] = weight
         weight *= 101
-    places = []
-    for attribute in world.attributes:
-        own, is_categorical = weights[attribute.name], attribute.kind == "categorical"
-        digit = {
-            name: rank + 1 if is_categorical else _percent(attribute, name) for name, rank in attribute.rank.items()
-        }
-        places.append((attribute, own, {name: own * value for name, value in digit.items()}))
-    return weight, places
+
+    @lru_cache(maxsize=4096)
+    def look(values: Values) -> int:
+        code = 0
+        for attribute, (name, value) in zip(world.attributes, values, strict=True):
+            is_name = attribute.kind == "categorical"
+            code += weights[name] * (attribute.rank[value] + 1 if is_name else _percent(attribute, value))
+        return code
+
+    return weight, look
 
 
 def _percent(attribute: Attribute, value: Value) -> int:
@@ -232,6 +230,6 @@ _BITS = 0xFFFFFFFF
 
 def _mix(number: int) -> int:
     """A 32-bit hash without structure: shifts and multiplications by an odd number."""
-    for _ in range(2):
-        number = (((number >> 16) ^ number) * 0x45D9F3B) & _BITS
+    number = (((number >> 16) ^ number) * 0x45D9F3B) & _BITS
+    number = (((number >> 16) ^ number) * 0x45D9F3B) & _BITS
     return (number >> 16) ^ number

@@ -199,7 +199,7 @@ class World:
         """The attribute that determines extents, if there is one."""
         return next((attribute for attribute in self.attributes if attribute.has_extents), None)
 
-    @property
+    @cached_property
     def has_free_extents(self) -> bool:
         """Whether each item states its own width and height."""
         return self.extent is None and self.sizes is None
