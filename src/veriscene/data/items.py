@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from veriscene.data.batch import TensorStruct
+from veriscene.data.struct import TensorStruct
 from veriscene.world.scene import Side
 from veriscene.world.schema import Attribute, World
 

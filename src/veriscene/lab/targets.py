@@ -19,7 +19,7 @@ from torch.nn.functional import one_hot
 from veriscene.data.items import CORNER
 from veriscene.models.layers.geometry import encode_positions
 from veriscene.models.vision import eyes as cells
-from veriscene.models.vision.backbone import Backbone
+from veriscene.models.vision.base import Backbone
 from veriscene.models.vision.eyes import WORLD
 from veriscene.worlds.nlvr.looks import BOX_EXTENT, CLOSE, EXTENTS, MAX_ITEMS, Size
 

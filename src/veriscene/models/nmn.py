@@ -19,7 +19,7 @@ from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.language.module_layout import Module
 from veriscene.models.base import Judgement
 from veriscene.models.layers.geometry import at_least
-from veriscene.models.vision.backbone import GRID
+from veriscene.models.vision.base import GRID
 from veriscene.models.vision.seeing import SeeingConfig, SeeingModel
 
 MOST_COUNTED = 5  # larger counts are told apart only by the linear term

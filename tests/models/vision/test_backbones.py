@@ -8,7 +8,8 @@ from tiny import DEPTHS, TINY, WIDTH, random_pixels, tiny
 from torch import nn
 from torch.testing import assert_close
 
-from veriscene.models.vision.backbone import BACKBONES, GRID
+from veriscene.models.vision.backbone import BACKBONES
+from veriscene.models.vision.base import GRID
 from veriscene.models.vision.resnet import ResNetV1, ResNetV2
 
 CHANNELS = {"convolutions": 128, "resnet50-imagenet": 2048, "resnet50-rendered": 2048, "resnetv2-101-imagenet": 2048}

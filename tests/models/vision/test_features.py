@@ -16,7 +16,7 @@ from torch.testing import assert_close
 
 from veriscene.errors import InputError
 from veriscene.models.vision import features as maps_file
-from veriscene.models.vision.backbone import GRID, Backbone
+from veriscene.models.vision.base import GRID, Backbone
 from veriscene.models.vision.features import extract
 
 

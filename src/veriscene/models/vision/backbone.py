@@ -1,8 +1,7 @@
-"""The contract of every backbone: pixels of sub-images -> feature maps."""
+"""The registry of backbones, and the files their pretrained weights are in."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,76 +13,9 @@ from torch import Tensor, nn
 
 from veriscene import files
 from veriscene.errors import InputError, MissingRequirement
+from veriscene.models.vision.base import GRID, Backbone
+from veriscene.models.vision.convolutions import Convolutions
 from veriscene.models.vision.resnet import ResNetV1, ResNetV2
-
-GRID = 10  # rows and columns of a feature map: a cell stands for 10 x 10 of a sub-image's 100 x 100 pixels
-
-
-class Backbone(nn.Module, ABC):
-    """Includes its own preprocessing. Weights and activations are in channels_last, the faster format on a GPU.
-
-    `forward` may run under torch.autocast and be captured in a CUDA graph.
-    """
-
-    channels: int
-
-    @abstractmethod
-    def forward(self, pixels: Tensor) -> Tensor:
-        """(n, 100, 100, RGB) uint8 -> (n, channels, GRID, GRID), float."""
-
-
-def check_grid(size: int, stride: int) -> None:
-    if size != GRID * stride:
-        raise ValueError(f"an image of {size} pixels at stride {stride} does not give a {GRID} x {GRID} map")
-
-
-def initialize(network: nn.Module) -> None:
-    """He initialization of convolutions, for ReLU; biases zero."""
-    for module in network.modules():
-        if isinstance(module, nn.Conv2d):
-            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-
-
-# ---------------------------------------------------------------- convolutions
-
-# A small convolutional network without pretrained weights, for models that are trained from scratch.
-
-WHITE = 255.0
-
-
-class Convolutions(Backbone):
-    """100 x 100 pixels at their own scale -> 10 x 10 x 128 in four batch-normed convolutions, 0.5 million weights."""
-
-    channels = 128
-
-    def __init__(self) -> None:
-        super().__init__()
-        width = self.channels
-        self.layers = nn.Sequential(
-            *_layer(3, width // 2, kernel=5, stride=2, padding=2),  # 50 x 50
-            *_layer(width // 2, width, kernel=5, stride=5, padding=0),  # 10 x 10
-            *_layer(width, width, kernel=3, stride=1, padding=1),
-            *_layer(width, width, kernel=3, stride=1, padding=1),
-        )
-        initialize(self)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        images = pixels.permute(0, 3, 1, 2).to(next(self.parameters()).dtype) / (WHITE / 2) - 1
-        maps: Tensor = self.layers(images)
-        return maps
-
-
-def _layer(inputs: int, outputs: int, *, kernel: int, stride: int, padding: int) -> tuple[nn.Module, ...]:
-    convolution = nn.Conv2d(inputs, outputs, kernel, stride=stride, padding=padding, bias=False)
-    return convolution, nn.BatchNorm2d(outputs), nn.ReLU()
-
-
-# ---------------------------------------------------------------- backbone
-
-# The registry of backbones, and the files their pretrained weights are in.
 
 __all__ = [
     "BACKBONES",

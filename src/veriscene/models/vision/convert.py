@@ -19,7 +19,8 @@ from torch import Tensor
 
 from veriscene import files
 from veriscene.errors import InputError
-from veriscene.models.vision.backbone import BACKBONES, Backbone, fill, read_weights, save_weights, weights_path
+from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights, weights_path
+from veriscene.models.vision.base import Backbone
 from veriscene.models.vision.resnet import ResNetV1
 
 MANIFEST = "model.json"

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from veriscene import files
 from veriscene.errors import InputError
-from veriscene.models.vision.backbone import GRID, Backbone
+from veriscene.models.vision.base import GRID, Backbone
 
 CHUNK = 256  # rows: 105 MB of ResNet maps
 THREADS = 4  # each holds one chunk in main memory

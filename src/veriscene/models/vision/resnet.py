@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate, max_pool2d
 
-from veriscene.models.vision.backbone import Backbone, check_grid, initialize
+from veriscene.models.vision.base import Backbone, check_grid, initialize
 
 MEAN_BGR = (103.939, 116.779, 123.68)  # of ImageNet, in 0..255; Keras's "caffe" preprocessing does not scale
 EPSILON = 1e-3  # of Keras's batch norm
