@@ -28,11 +28,11 @@ import torch
 from veriscene import models, worlds
 from veriscene.config import Config
 from veriscene.data.encoder import ItemOrder
-from veriscene.data.source import vocabulary_of
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.export import export
 from veriscene.judge.onnx_judge import OnnxJudge
+from veriscene.training.source import vocabulary_of
 from veriscene.world.examples import Example
 from veriscene.worlds.nlvr import synthetic
 from veriscene.worlds.nlvr.looks import WORLD

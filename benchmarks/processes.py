@@ -30,10 +30,10 @@ from torch.multiprocessing.spawn import spawn
 
 from veriscene import models
 from veriscene.config import Config
-from veriscene.data.source import CorpusSource
 from veriscene.errors import InputError
 from veriscene.models import biatt_pointer
 from veriscene.training.optimization import make_optimizer, tf32
+from veriscene.training.source import CorpusSource
 from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step
 
 PROCESSES = 2

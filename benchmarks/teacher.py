@@ -20,9 +20,9 @@ import numpy as np
 import torch
 
 from veriscene.data.teacher.maker import Made
-from veriscene.data.teacher.source import TeacherSource
 from veriscene.data.teacher.workers import usable_cores
 from veriscene.models import load_preset
+from veriscene.training.teacher_source import TeacherSource
 from veriscene.worlds.nlvr import synthetic
 
 EVALUATED_SCENES = 1024

@@ -27,10 +27,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from veriscene import models, worlds
 from veriscene.config import Config
-from veriscene.data.source import CorpusSource
 from veriscene.errors import InputError
 from veriscene.models import Model
 from veriscene.training.optimization import make_optimizer, tf32
+from veriscene.training.source import CorpusSource
 from veriscene.training.step import CapturedStep, PlainStep, Step
 from veriscene.world.examples import Example
 

@@ -27,15 +27,9 @@ def imported_packages(path: Path) -> set[str]:
     return names
 
 
-# Imports that still point the other way; the list only ever gets shorter.
-STILL_BACKWARDS = {
-    "data": {"models"},
-}
-
-
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_imports_only_from_those_listed_before_it(package: str) -> None:
-    allowed = {*PACKAGES[: PACKAGES.index(package) + 1], *STILL_BACKWARDS.get(package, ())}
+    allowed = {*PACKAGES[: PACKAGES.index(package) + 1]}
     paths = [*(SOURCE / package).rglob("*.py"), *SOURCE.glob(f"{package}.py")]
     assert paths
     for path in paths:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veriscene.config import DataConfig
-from veriscene.data.source import vocabulary_of
 from veriscene.data.vocabulary import PADDING, SPECIAL, UNKNOWN, Vocabulary, tokenize
 from veriscene.errors import InputError
+from veriscene.training.source import vocabulary_of
 from veriscene.world.corpus import split_file
 from veriscene.worlds import read
 

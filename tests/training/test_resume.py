@@ -18,11 +18,11 @@ from safetensors.torch import load_file
 from samples import UNTUNED, write_corpus, yellow_circle_examples
 from training_toys import NAME, BatchNormModel
 from veriscene.config import Config, TrainingConfig
-from veriscene.data.source import CorpusSource
 from veriscene.errors import InputError
 from veriscene.models import MODELS, load_preset
 from veriscene.training import train as training
 from veriscene.training.log import Event, OnEvent, Scored, Step, Waiting, read_log
+from veriscene.training.source import CorpusSource
 from veriscene.training.spec import Record, Spec
 from veriscene.training.train import Result, train
 

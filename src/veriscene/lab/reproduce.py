@@ -20,7 +20,6 @@ from pathlib import Path
 
 from veriscene import __version__, files, models, worlds
 from veriscene.config import Config, changes_between, train_command
-from veriscene.data.source import labelled
 from veriscene.data.teacher.statements import check_files
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.judge import load
@@ -35,6 +34,7 @@ from veriscene.metrics.comparison import difference
 from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, typical
 from veriscene.models.settings import with_effect
 from veriscene.training.distributed import Machine
+from veriscene.training.source import labelled
 from veriscene.training.spec import Record, Spec, commit
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example

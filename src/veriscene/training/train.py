@@ -20,8 +20,6 @@ from torch import Tensor
 from veriscene import files, models, worlds
 from veriscene.config import Config
 from veriscene.data.batch import Batch, required
-from veriscene.data.source import CorpusSource, Source
-from veriscene.data.teacher.source import TeacherSource
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import BEST, METRICS, Checkpoint
@@ -45,9 +43,11 @@ from veriscene.training.log import (
     show,
 )
 from veriscene.training.optimization import learning_rate, objective, tf32
+from veriscene.training.source import CorpusSource, Source
 from veriscene.training.spec import CORPUS, SPEC, Record, Spec, fresh_folder, new_folder_hint
 from veriscene.training.state import Position, TrainingState
 from veriscene.training.step import CapturedStep, PlainStep
+from veriscene.training.teacher_source import TeacherSource
 from veriscene.world.corpus import SUPERVISION
 
 if TYPE_CHECKING:

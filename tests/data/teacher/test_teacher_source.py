@@ -23,11 +23,11 @@ from veriscene.data.batch import Batch
 from veriscene.data.encoder import ItemOrder
 from veriscene.data.teacher import statements
 from veriscene.data.teacher.maker import Made, Maker
-from veriscene.data.teacher.source import TeacherSource
 from veriscene.data.teacher.statements import draw_statements
 from veriscene.errors import InputError
 from veriscene.language.program import Statement
 from veriscene.models import load_preset
+from veriscene.training.teacher_source import TeacherSource
 from veriscene.world.examples import Example, write
 from veriscene.world.scene import Item, Scene
 from veriscene.world.schema import World

@@ -20,7 +20,6 @@ from veriscene.config import Config, TeacherConfig
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Input, in_reading_order
 from veriscene.data.items import Items
-from veriscene.data.source import Epoch, Source, batches, labelled, vocabulary_of
 from veriscene.data.spelling import drop_words, mistype_words
 from veriscene.data.teacher.maker import Labelled, Made, Maker, pools_of
 from veriscene.data.teacher.statements import Taught, draw_statements, plain, read_statements
@@ -31,6 +30,7 @@ from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import ITEM, STATE, SceneArrays
 from veriscene.language.program import Program
 from veriscene.output import Progress, silent
+from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example
 from veriscene.world.schema import World

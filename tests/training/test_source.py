@@ -16,10 +16,10 @@ from veriscene import models
 from veriscene.config import Config, DataConfig, TrainingConfig
 from veriscene.data.batch import required
 from veriscene.data.encoder import ItemOrder
-from veriscene.data.source import CorpusSource, Epoch, Source, batches
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.models import load_preset
+from veriscene.training.source import CorpusSource, Epoch, Source, batches
 from veriscene.training.spec import Record, Spec
 from veriscene.training.train import train
 from veriscene.world.examples import Example
