@@ -89,7 +89,7 @@ def _shifted(number: Tensor, bits: int) -> Tensor:
 # features of MaxEnt (Suhr et al. 2017), for any world: a *kind* is a combination of the values of the last two
 # categorical attributes, and a *shade* a value of the last one.
 
-_MANY = 10**6  # above any count of a box
+_MANY_ITEMS = 10**6  # above any count of a box
 
 
 def agreement_count(world: World) -> int:
@@ -146,7 +146,7 @@ def agreements(values: Tensor, image: Tensor, boxes: Tensor, exists: Tensor | No
     """
     number = values[..., None]  # (batch, word, 1)
     in_some = number[:, :, None] == boxes[:, None]  # (batch, word, box, …)
-    fewest = boxes.amin(dim=1) if exists is None else boxes.masked_fill(~exists[..., None], _MANY).amin(dim=1)
+    fewest = boxes.amin(dim=1) if exists is None else boxes.masked_fill(~exists[..., None], _MANY_ITEMS).amin(dim=1)
     if exists is not None:
         in_some = in_some & exists[:, None, :, None]
     return torch.cat(

@@ -113,7 +113,7 @@ class ItemLayer(nn.Module):
 
 # What a word's letters say about it.
 
-LETTER, WIDTH = 32, 3  # size of a letter's vector, letters that a filter sees
+LETTER, WINDOW = 32, 3  # size of a letter's vector, letters that a filter sees
 
 
 class SpellingCNN(nn.Module):
@@ -122,14 +122,14 @@ class SpellingCNN(nn.Module):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.embed_letters = nn.Embedding(CODES, LETTER, padding_idx=0)
-        self.filters = nn.Linear(WIDTH * LETTER, size)
+        self.filters = nn.Linear(WINDOW * LETTER, size)
         self.project = nn.Linear(size, size)
 
     def forward(self, characters: Tensor) -> Tensor:
         """(batch, word, letter), codes -> (batch, word, size)."""
         # Filters also see where a word begins and ends. One matrix product is faster than convolving such short rows.
-        letters = pad(self.embed_letters(characters.long()), (0, 0, WIDTH - 1, WIDTH - 1))
-        count = letters.size(2) - WIDTH + 1
-        windows = torch.cat([letters[:, :, start : start + count] for start in range(WIDTH)], dim=-1)
+        letters = pad(self.embed_letters(characters.long()), (0, 0, WINDOW - 1, WINDOW - 1))
+        count = letters.size(2) - WINDOW + 1
+        windows = torch.cat([letters[:, :, start : start + count] for start in range(WINDOW)], dim=-1)
         vectors: Tensor = self.project(torch.relu(self.filters(windows).amax(dim=2)))
         return vectors

@@ -104,7 +104,6 @@ class Bottleneck(nn.Module):
 
 STRIDE = 32
 HALF_RANGE = 127.5  # pixels are scaled to -1..1: timm's mean and deviation are 0.5 of white
-EXPANSION = 4  # a block's output has this many times the channels of its 3 x 3 convolution
 
 
 class ResNetV2(Backbone):
