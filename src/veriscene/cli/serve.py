@@ -22,7 +22,7 @@ def serve(
     ],
     host: Annotated[str, typer.Option(help="The address to bind to.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
-    data: Annotated[Path | None, typer.Option(readable=False, help="NLVR file whose examples the page shows.")] = None,
+    data: Annotated[Path | None, typer.Option(readable=False, help="File whose examples the page shows.")] = None,
     eyes: Annotated[
         bool, typer.Option("--eyes", help="Judge by what is recognised in pictures of the scenes.")
     ] = False,
