@@ -1,4 +1,4 @@
-"""Makes a corpus of labelled statements about shelves: python make_corpus.py OUT [STATEMENTS] [SEED].
+"""Makes a corpus of labelled statements about shelves: python make_corpus.py OUT [STATEMENTS] [SEED] [SCENES].
 
 The templates give about 400 different statements.
 
@@ -18,7 +18,6 @@ import veriscene
 from veriscene.world.random_scenes import random_scene
 
 WORLD_FILE = Path(__file__).with_name("shelf.toml")
-SCENES_PER_STATEMENT = 16  # half of them make the statement true
 
 OF_COLOR, OF_KIND = "lambda x: color(x) == {color}", "lambda x: kind(x) == {kind}"
 PRODUCT = "lambda x: color(x) == {color} and kind(x) == {kind}"
@@ -59,9 +58,11 @@ TEMPLATES = [
 ]
 
 
-def main(out: Path, statements: int = 300, seed: int = 1) -> None:
+def main(out: Path, statements: int = 300, seed: int = 1, scenes_each: int = 16) -> None:
+    """Writes a corpus; half of the scenes of each statement make it true."""
     world, rng = veriscene.World.read(WORLD_FILE), random.Random(seed)
-    scenes = [random_scene(world, rng) for _ in range(3000)]
+    tried, half = 25 * scenes_each, scenes_each // 2  # scenes of one statement
+    scenes = [random_scene(world, rng) for _ in range(max(3000, 3 * tried))]
     lines: dict[str, list[str]] = {}
     unbalanced: set[str] = set()
     for _ in range(statements * 20):
@@ -74,9 +75,8 @@ def main(out: Path, statements: int = 300, seed: int = 1) -> None:
         statement = text.format(**words)
         if statement in lines or statement in unbalanced:
             continue
-        program, some = veriscene.parse(meaning.format(**words), world=world), rng.sample(scenes, 400)
+        program, some = veriscene.parse(meaning.format(**words), world=world), rng.sample(scenes, tried)
         holds = [program.holds(scene) for scene in some]
-        half = SCENES_PER_STATEMENT // 2
         if not half <= sum(holds) <= len(holds) - half:
             unbalanced.add(statement)
             continue
