@@ -60,6 +60,11 @@ def cut(picture: Pixels) -> Pixels:
     return np.stack([picture[:, left : left + BOX_EXTENT] for left in range(0, BOXES * BOX_PITCH, BOX_PITCH)])
 
 
+def png(scene: Scene) -> bytes:
+    """Returns the PNG file of a scene, with the corpus's exact pixels."""
+    return to_png(raster.pixels(scene))
+
+
 def to_png(pixels: Pixels) -> bytes:
     """A PNG file with exactly these pixels, (height, width, RGB or RGBA)."""
     stream = io.BytesIO()
@@ -262,7 +267,7 @@ def render_scene(world: World, scene: Scene, kind: str) -> bytes:
         return f"{drawing.svg(world, scene)}\n".encode()
     if world != WORLD:
         raise InputError(f"the world {world.name} has no exact pixels", allowed="draw its scenes as svg")
-    return to_png(raster.pixels(scene))
+    return png(scene)
 
 
 def render_examples(

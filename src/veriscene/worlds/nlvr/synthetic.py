@@ -102,3 +102,8 @@ def write(folder: str | Path, corpus: Corpus) -> None:
 def program_file(folder: Path, split: str) -> Path:
     """Returns the file with the programs of a split, which `--teacher` reads."""
     return folder / "programs" / f"{split}.jsonl"
+
+
+def make_corpus(folder: Path, statements: int, *, seed: int, level: str, progress: Progress) -> None:
+    """Writes a synthetic corpus, drawn from the grammar, to a folder."""
+    write(folder, build(statements, seed=seed, level=level, progress=progress))
