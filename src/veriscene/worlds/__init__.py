@@ -95,6 +95,12 @@ def require(world: World, name: str, what: str) -> Callable[..., Any]:
     return found
 
 
+def scene_kinds(world: World) -> tuple[str, ...]:
+    """Returns the kinds of scenes that statements about a world can be limited to; most worlds have none."""
+    kinds: Any = ability(world, "SCENE_KINDS")
+    return kinds or ()
+
+
 def language(world: str | Path | World | None = None) -> Language:
     """Returns the language of programs about a world, with the names that the world adds to it."""
     found = get(world)

@@ -314,48 +314,39 @@ RULES: dict[str, Compile] = {
 # ---------------------------------------------------------------- functions of a set and a lambda
 
 # The body of a lambda is evaluated once, on rows that are the members of all sets.
-Members = tuple[Rows, Any, Array]  # the members' rows; their sets; where in the sets they are
 
 
-def _each(rows: Rows, collection: Code, depth: int) -> Members:
-    """A row for each member. A value that occurs several times has one row."""
-    sets, layout = as_members(rows, collection), rows.scenes.layout
+def _each(rows: Rows, collection: Code, depth: int, body: Code, *, is_lazy: bool = False) -> tuple[Rows, Any, Any]:
+    """Returns a row for each member, the body's values on them, and the sets. A repeated value has one row.
+
+    Rows one of whose members has no value are marked as undefined, unless the caller stops early (`is_lazy`).
+    """
+    sets = as_members(rows, collection)
     if isinstance(sets, Subsets):
-        return rows.members(depth, sets.origin, sets.members), sets, np.arange(len(sets.origin))
-    origin, member = np.divmod(np.flatnonzero(sets), sets.shape[1])  # faster than np.nonzero
-    values = member
-    if collection.type in (Many(Kind.ITEM), Kind.BOX):
-        values = rows.scene[origin] * layout.slots + member
-    elif collection.type == Many(Kind.BOX):
-        values = rows.scene[origin] * layout.boxes + member
-    return rows.members(depth, origin, values), sets, member
-
-
-def _run_body(inner: Rows, body: Code) -> Any:
+        inner = rows.members(depth, sets.origin, sets.members)
+    else:
+        origin, values = np.divmod(np.flatnonzero(sets), sets.shape[1])  # faster than np.nonzero
+        if tree.element_type(collection.type) in (Kind.ITEM, Kind.BOX):
+            values = values + rows.scene[origin] * sets.shape[1]
+        inner = rows.members(depth, origin, values)
     found = body.run(inner)
-    return np.broadcast_to(found, (len(inner), *np.shape(found)[1:]))
+    if inner.undefined is not None and not is_lazy:
+        rows.mark_undefined(_per_row(rows, inner, inner.undefined))
+    return inner, np.broadcast_to(found, (len(inner), *np.shape(found)[1:])), sets
 
 
 def _per_row(rows: Rows, inner: Rows, where: Array) -> Array:
     """Whether `where` is true of a member of each row's set."""
-    found: Array = np.bincount(inner.origin[where], minlength=len(rows)) > 0
-    return found
-
-
-def _mark_members(rows: Rows, inner: Rows) -> None:
-    """Marks the rows one of whose members has no value."""
-    if inner.undefined is not None:
-        rows.mark_undefined(_per_row(rows, inner, inner.undefined))
+    return np.bincount(inner.origin[where], minlength=len(rows)) > 0
 
 
 def _filter(collection: Code, depth: int, body: Code, type: Type) -> Code:
     def run(rows: Rows) -> Any:
-        inner, sets, member = _each(rows, collection, depth)
-        kept = truth(_run_body(inner, body))
-        _mark_members(rows, inner)
+        _, value, sets = _each(rows, collection, depth, body)
+        kept = truth(value)
         if isinstance(sets, Subsets):
             return Subsets(sets.origin[kept], sets.members[kept])
-        result, where = np.zeros_like(sets), (inner.origin * sets.shape[1] + member)[kept]
+        result, where = np.zeros_like(sets), np.flatnonzero(sets)[kept]
         result.reshape(-1)[where] = sets.reshape(-1)[where]
         return result
 
@@ -368,8 +359,8 @@ def _quantifier(universal: bool, collection: Code, depth: int, body: Code, type:
         raise Unsupported("the members before the deciding one must have a value, and their order is not known")
 
     def run(rows: Rows) -> Any:
-        inner, _, _ = _each(rows, collection, depth)
-        decides = truth(_run_body(inner, body)) != universal
+        inner, value, _ = _each(rows, collection, depth, body, is_lazy=True)
+        decides = truth(value) != universal
         if inner.undefined is not None:
             # Evaluation ends at the first member that decides or has no value.
             ends = np.flatnonzero(decides | inner.undefined)
@@ -392,11 +383,9 @@ def _same_attribute(collection: Code, depth: int, body: Code, type: Type) -> Cod
         raise Unsupported("sets of sets, and boxes by what they contain")
 
     def run(rows: Rows) -> Any:
-        inner, _, _ = _each(rows, collection, depth)
-        value = _run_body(inner, body)
+        inner, value, _ = _each(rows, collection, depth, body)
         if are_values:
             value = (value > 0) @ (1 << np.arange(value.shape[1]))  # equal sets have equal numbers
-        _mark_members(rows, inner)
         starts = np.flatnonzero(np.diff(inner.origin, prepend=-1))
         same = np.zeros(len(rows), bool)
         if len(starts):
@@ -413,12 +402,11 @@ def _extreme(sign: int, collection: Code, depth: int, body: Code, type: Type) ->
         raise Unsupported("the first of the least members, in an order that is not known")
 
     def run(rows: Rows) -> Any:
-        inner, _, _ = _each(rows, collection, depth)
-        key = sign * _run_body(inner, body).astype(np.float64)
+        inner, value, _ = _each(rows, collection, depth, body)
+        key = sign * value.astype(np.float64)
         undefined = np.ones(len(rows), bool)
         undefined[inner.origin] = False
         rows.mark_undefined(undefined)
-        _mark_members(rows, inner)
         order = np.lexsort((np.arange(len(inner)), key, inner.origin))
         starts = order[np.flatnonzero(np.diff(inner.origin[order], prepend=-1))]
         # Where there is no least member, any will do: the row is undefined.
@@ -435,9 +423,7 @@ def _sum(collection: Code, depth: int, body: Code, type: Type) -> Code:
         raise Unsupported("rounding depends on the order, and a list may contain a member twice")
 
     def run(rows: Rows) -> Any:
-        inner, _, _ = _each(rows, collection, depth)
-        numbers = _run_body(inner, body)
-        _mark_members(rows, inner)
+        inner, numbers, _ = _each(rows, collection, depth, body)
         return np.bincount(inner.origin, weights=numbers, minlength=len(rows))  # adds one by one, in order
 
     return Code(run, type)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from veriscene.worlds.nlvr.looks import SCENE_KINDS as SCENE_KINDS
 from veriscene.worlds.nlvr.looks import WORLD as WORLD
 
 # What a model card says about a model that the grammar taught.
