@@ -95,7 +95,8 @@ def check(file: File) -> None:
 def show(
     file: Annotated[str, typer.Argument(metavar="FILE.toml", help="A world file, or the name of a world.")],
     out: Annotated[
-        Path | None, typer.Option(help="The SVG file to write. Default: the name of the world file, in the current folder.")
+        Path | None,
+        typer.Option(help="The SVG file to write. Default: FILE.svg in the current folder."),
     ] = None,
     scenes: Annotated[int, typer.Option(min=1, max=100, help="How many scenes to draw.")] = 6,
     seed: Annotated[int, typer.Option(help="Of the random scenes.")] = 1,

@@ -262,12 +262,13 @@ class Expression:
     """A node; `type` is computed when it is built."""
 
     type: Type
+    of: Type  # of nodes that state their type
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "type", self._infer_type())
 
     def _infer_type(self) -> Type:
-        raise NotImplementedError
+        return self.of
 
 
 @dataclass(frozen=True)
@@ -286,9 +287,6 @@ class Constant(Expression):
     of: Type
     value: Any  # of an attribute: the place among the choices; of a side: a Side, or None for any
 
-    def _infer_type(self) -> Type:
-        return self.of
-
 
 @dataclass(frozen=True)
 class Variable(Expression):
@@ -296,9 +294,6 @@ class Variable(Expression):
 
     name: str
     of: Type
-
-    def _infer_type(self) -> Type:
-        return self.of
 
 
 GLOBALS: dict[str, Type] = {"all_boxes": Many(Kind.BOX), "all_items": Many(Kind.ITEM)}

@@ -76,14 +76,13 @@ Items = tuple[PlacedItem, ...]
 
 
 class PlacedBox:
-    __slots__ = ("highest", "is_tower", "items", "lowest", "scene_items")
+    """A box with what follows from its items; compared by identity."""
 
-    def __init__(self) -> None:
-        self.items: Items = ()
-        self.scene_items: Items = ()
-        self.is_tower = False
-        self.highest: Number = 0
-        self.lowest: Number = 0
+    items: Items = ()
+    scene_items: Items = ()
+    is_tower = False
+    highest: Number = 0
+    lowest: Number = 0
 
     def content(self) -> Hashable:
         """What the box contains, in any order."""
@@ -103,13 +102,6 @@ class Placing:
     def __init__(self, world: World) -> None:
         self.world = world
         self._ranks = [None if attribute.kind == "numeric" else attribute.rank for attribute in world.attributes]
-        towers = world.towers.values if world.towers else ()
-        self._tower_values = [
-            (at, attribute.rank[value])
-            for at, attribute in enumerate(world.attributes)
-            for name, value in towers
-            if name == attribute.name
-        ]
         self._cache: dict[int, tuple[Scene, Placed]] = {}
 
     def __call__(self, scene: Scene) -> Placed:
@@ -132,20 +124,12 @@ class Placing:
         if items:
             tops = [item.top for item in items]
             found.highest, found.lowest = min(tops), max(tops)
-            found.is_tower = self.world.towers is not None and self._is_tower(items)
+            found.is_tower = self.world.is_tower(box)
         return found
 
     def _values(self, item: Item) -> tuple[Number, ...]:
         pairs = zip(self._ranks, item.values, strict=False)
         return tuple([value if rank is None else rank[value] for rank, (_, value) in pairs])  # type: ignore[misc]
-
-    def _is_tower(self, items: Items) -> bool:
-        """As `World.is_tower`, but faster."""
-        right = items[0].right
-        for item in items:
-            if item.right != right:
-                return False
-        return all(item.values[at] == value for item in items for at, value in self._tower_values)
 
 
 # ---------------------------------------------------------------- sets
@@ -402,15 +386,16 @@ class AttributeFunctions:
     @property
     def of_items(self) -> Function:
         """The value of an item, or the values of a set of items, each as often as it occurs."""
-        at, type = self._at, self.type
 
         def value(given: Any) -> Any:
             if isinstance(given, PlacedItem):
-                return given.values[at]
-            return tuple([item.values[at] for item in _flat((given,))[0]])
+                return given.values[self._at]
+            return tuple([item.values[self._at] for item in _flat((given,))[0]])
+
+        def gives(types: Sequence[Type]) -> Type:
+            return self.type if types[0] is Kind.ITEM else Many(self.type)
 
         parameter = replace(takes.ITEM_OR_ITEMS, collected=False)
-        gives = lambda types: type if types[0] is Kind.ITEM else Many(type)  # noqa: E731
         return Function((parameter,), gives, value, bulk=("attribute", self.attribute.name))
 
     def has(self, value: str) -> Function:
