@@ -32,9 +32,9 @@ _ABILITIES = {
     "decode_file": "pictures.decode_file",
     # statements and scenes
     "draw_statement": "grammar.draw",
-    "draw_scenes": "scene_drawing.draw_scenes",
-    "scenes_by_kind": "scene_drawing.by_kind",
-    "edit_scenes": "scene_editing.edit_scenes",
+    "draw_scenes": "scenes.draw_scenes",
+    "scenes_by_kind": "scenes.by_kind",
+    "edit_scenes": "scenes.edit_scenes",
     "draw_example": "near_miss.draw_example",
     "make_corpus": "synthetic.make_corpus",
 }

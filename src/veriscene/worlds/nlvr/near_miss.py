@@ -15,8 +15,7 @@ from veriscene.world.scene import Scene
 from veriscene.world.schema import not_allowed
 from veriscene.worlds.nlvr.grammar import draw
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, WORLD
-from veriscene.worlds.nlvr.scene_drawing import draw_scenes
-from veriscene.worlds.nlvr.scene_editing import edit_scenes
+from veriscene.worlds.nlvr.scenes import draw_scenes, edit_scenes
 
 PAIRS = 2  # for each statement of a corpus
 STARTS, ROUNDS = 24, 12  # of the walks that find them
