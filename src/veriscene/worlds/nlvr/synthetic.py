@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 
 class Corpus(dict[str, list[Example]]):
-    """Holds the examples of each split, and the statement of each presentation."""
+    """The examples of each split, and the statement of each presentation."""
 
     def __init__(self, *, level: str, seed: int) -> None:
         super().__init__({split: [] for split in SPLITS})
