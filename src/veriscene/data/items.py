@@ -45,7 +45,7 @@ class Items(TensorStruct):
                 ranks = torch.arange(len(attribute.choices), device=number.device)
                 features[..., where] = (number[..., None] == ranks).float()
             elif attribute.kind == "ordered":
-                features[..., where] = constant(features, _scale(attribute))[number.long()][..., None]
+                features[..., where] = constant(features, _features(attribute))[number.long()][..., None]
             else:
                 scaled(attribute.name, *attribute.scale)
         positions = torch.arange(is_item.size(2), device=is_item.device).expand(is_item.shape)
@@ -151,13 +151,12 @@ def choices(features: Tensor, world: World) -> dict[str, Tensor]:
         if attribute.kind == "categorical":
             found[attribute.name] = own > 0.5
         elif attribute.kind == "ordered":
-            values = _scale(attribute)
+            values = _features(attribute)
             nearest = min((high - low for low, high in pairwise(values)), default=1.0) / 2
             found[attribute.name] = (own - constant(own, values)).abs() < nearest
     return found
 
 
-def _scale(attribute: Attribute) -> list[float]:
+def _features(attribute: Attribute) -> list[float]:
     """The feature of each choice of an ordered attribute."""
-    low, high = attribute.scale
-    return [2 * (attribute.number(choice.name) - low) / ((high - low) or 1) - 1 for choice in attribute.choices]
+    return [feature for (feature,) in attribute.features.values()]

@@ -31,7 +31,7 @@ MAX_SCENE_FILE = 1 << 20
 _LINES_PER_PROGRESS = 1000
 _IDENTIFIER = re.compile(r"[^-\s,\"\ud800-\udfff]+-[^-\s,\"\ud800-\udfff]+")
 WORD = re.compile(r"[^\W\d_]+|\d+|[^\s]")  # a word, a number or a punctuation mark
-_LABELS = {"true": True, "false": False}
+LABELS = {"true": True, "false": False}
 
 Progress = Callable[[int, int], None]  # bytes read, bytes in total
 Parsed = TypeVar("Parsed")
@@ -189,9 +189,9 @@ def _parse_identifier(value: object) -> str:
 def _parse_label(value: object) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
-    if not isinstance(value, str) or value not in _LABELS:
+    if not isinstance(value, str) or value not in LABELS:
         raise not_allowed(value, 'allowed: "true", "false", or no label')
-    return _LABELS[value]
+    return LABELS[value]
 
 
 def _parse_directory(value: object) -> str | None:
@@ -246,10 +246,10 @@ def read_predictions(path: str | Path) -> dict[str, bool]:
         if not line.strip():
             continue
         identifier, _, word = (part.strip() for part in line.partition(","))
-        if word.lower() not in _LABELS:
+        if word.lower() not in LABELS:
             raise InputError(f"{line[:60]!r}", where=f"{path}:{number}", allowed="a line is `identifier,true|false`")
         if identifier in verdicts:
             what = f"identifier {identifier!r} is a duplicate"
             raise InputError(what, where=f"{path}:{number}", allowed="each must have one prediction")
-        verdicts[identifier] = _LABELS[word.lower()]
+        verdicts[identifier] = LABELS[word.lower()]
     return verdicts

@@ -37,6 +37,10 @@ class Item:
                 return value
         raise KeyError(attribute)
 
+    def at(self, x: Number, y: Number) -> Item:
+        """Returns the item at another place."""
+        return Item(x, y, self.width, self.height, self.values)
+
     @property
     def right(self) -> Number:
         return self.x + self.width

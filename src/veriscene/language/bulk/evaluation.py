@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,7 +49,11 @@ class BulkProgram:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._code = _compiled(program)
+        self._code: Code | None = None
+        with suppress(Unsupported):
+            code = compile_rows(program.expression, layout_of(program.language.world))
+            if code.cost + code.operators <= MAX_STEPS:  # Otherwise the plain evaluator counts the steps.
+                self._code = code
 
     @property
     def vectorised(self) -> bool:
@@ -69,29 +74,13 @@ class BulkProgram:
         if self._code is None:
             return _plain(self.program, scenes[which])
         at_once = max(1, MAX_ROWS // (1 + self._code.cost))
-        parts = [_run(self._code, scenes, which[start : start + at_once]) for start in range(0, len(which), at_once)]
-        if len(parts) == 1:
-            return parts[0]
-        nothing = np.empty(0, bool)
-        return Truths(
-            np.concatenate([nothing, *(part.holds for part in parts)]),
-            np.concatenate([nothing, *(part.undefined for part in parts)]),
-        )
-
-
-def _compiled(program: Program) -> Code | None:
-    try:
-        code = compile_rows(program.expression, layout_of(program.language.world))
-    except Unsupported:
-        return None
-    return code if code.cost + code.operators <= MAX_STEPS else None  # the plain evaluator counts the steps
-
-
-def _run(code: Code, scenes: SceneArrays, which: Array) -> Truths:
-    rows = Rows(scenes, which)
-    holds = np.broadcast_to(code.run(rows), len(rows))
-    undefined = np.zeros(len(rows), bool) if rows.undefined is None else rows.undefined
-    return Truths(holds & ~undefined, undefined)
+        holds, undefined = np.zeros((2, len(which)), bool)
+        for start in range(0, len(which), at_once):
+            some, rows = slice(start, start + at_once), Rows(scenes, which[start : start + at_once])
+            holds[some] = self._code.run(rows)
+            if rows.undefined is not None:
+                undefined[some] = rows.undefined
+        return Truths(holds & ~undefined, undefined)
 
 
 def _plain(program: Program, scenes: SceneArrays) -> Truths:
@@ -173,8 +162,8 @@ def _junction(conjunctive: bool, codes: Sequence[Code], node: Expression) -> Cod
             if code.total and not code.cost and node.type is Kind.TRUTH:
                 value = join(value, as_result(code, code.run(rows)))
                 continue
-            undecided = truth(value) == conjunctive
-            some = rows.only(np.broadcast_to(undecided, len(rows)))
+            undecided = np.broadcast_to(truth(value) == conjunctive, len(rows))
+            some = Rows(rows.scenes, np.flatnonzero(undecided), rows)
             found = as_result(code, code.run(some))
             value = np.array(np.broadcast_to(value, (len(rows), *np.shape(found)[1:])))
             if np.result_type(value, found) != value.dtype:  # a count, or a price

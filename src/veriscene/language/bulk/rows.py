@@ -55,17 +55,13 @@ class Rows:
     @property
     def scene(self) -> Array:
         """(R,): the scene's number."""
-        found: Array = self.value(SCENE)
-        return found
+        return self.value(SCENE)
 
     def members(self, depth: int, origin: Array, values: Any) -> Rows:
         """Returns a row for each member of a set; `origin` ascends."""
         inner = Rows(self.scenes, origin, self)
         inner.values[depth] = values
         return inner
-
-    def only(self, condition: Array) -> Rows:
-        return Rows(self.scenes, np.flatnonzero(condition), self)
 
     def mark_undefined(self, where: Array) -> None:
         self.undefined = where if self.undefined is None else self.undefined | where
@@ -174,11 +170,11 @@ def one_hot(rows: Rows, numbers: Any, width: int) -> Array:
 
 
 def as_members(rows: Rows, code: Code) -> Any:
-    """The value as a collection: a box becomes its items, a single value a set of one."""
-    return collected(rows, code.type, code.run(rows))
+    """Returns the value as a collection: a box becomes its items, a single value a set of one."""
+    return _collected(rows, code.type, code.run(rows))
 
 
-def collected(rows: Rows, type: Type, value: Any) -> Any:
+def _collected(rows: Rows, type: Type, value: Any) -> Any:
     if isinstance(type, Many):
         return value
     if type is Kind.BOX:
@@ -194,24 +190,21 @@ def same(left: Code, right: Code, always_sets: bool = False) -> Callable[[Rows, 
     if Kind.SIDE in (left.type, right.type):
         raise Unsupported("sides are not compared")
     as_sets = any(isinstance(code.type, Many) for code in (left, right))
-    if as_sets or (always_sets and Kind.BOX in (left.type, right.type)):
-        kinds = left.type, right.type
+    if not as_sets and not (always_sets and Kind.BOX in (left.type, right.type)):
+        return lambda rows, a, b: np.equal(a, b)
 
-        def equal_sets(rows: Rows, a: Any, b: Any) -> Any:
-            one, other = (collected(rows, kind, value) > 0 for kind, value in zip(kinds, (a, b), strict=True))
-            return (one == other).all(axis=1)
+    def equal_sets(rows: Rows, a: Any, b: Any) -> Any:
+        return ((_collected(rows, left.type, a) > 0) == (_collected(rows, right.type, b) > 0)).all(axis=1)
 
-        return equal_sets
-    return lambda rows, a, b: np.equal(a, b)
+    return equal_sets
 
 
 def membership(member: Code, members: Code) -> Callable[[Rows, Any, Any], Any]:
     if member.type not in (Kind.ITEM, Kind.BOX) and not isinstance(member.type, AttributeType):
         raise Unsupported("sets of sets")
-    element, kind = member.type, members.type
 
     def contains(rows: Rows, a: Any, b: Any) -> Any:
-        width = width_of(element, rows.scenes.layout)
-        return collected(rows, kind, b)[np.arange(len(rows)), a % width] > 0
+        width = width_of(member.type, rows.scenes.layout)
+        return _collected(rows, members.type, b)[np.arange(len(rows)), a % width] > 0
 
     return contains
