@@ -73,9 +73,8 @@ def scan(path: str | Path, world: World, progress: Progress | None = None) -> It
 
     Ends early where the rest cannot be examples: pretty-printed JSON, text that is not UTF-8, too many problems.
     """
-    path = Path(path)
     try:
-        yield from _scan(path, world, progress)
+        yield from _scan(Path(path), world, progress)
     except InputError as error:
         yield error
 
@@ -92,9 +91,9 @@ def _scan(path: Path, world: World, progress: Progress | None) -> Iterator[Examp
                 progress(stream.tell(), size)
             if number > MAX_LINES:
                 raise InputError("too many lines", where=path, allowed=f"at most {MAX_LINES:,} are read")
-            if isinstance(line, str) and not line.strip():
-                continue
             if isinstance(line, str):
+                if not line.strip():
+                    continue
                 _check_is_json_lines(line, path if is_empty else place, is_first=is_empty)
             is_empty = False
             problems: list[InputError] = []
@@ -189,16 +188,15 @@ def _parse_identifier(value: object) -> str:
 def _parse_label(value: object) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
-    if not isinstance(value, str) or value not in LABELS:
-        raise not_allowed(value, 'allowed: "true", "false", or no label')
-    return LABELS[value]
+    if isinstance(value, str) and value in LABELS:
+        return LABELS[value]
+    raise not_allowed(value, 'allowed: "true", "false", or no label')
 
 
 def _parse_directory(value: object) -> str | None:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    if value is not None and not is_number and not (isinstance(value, str) and _is_encodable(value)):
-        raise not_allowed(value, "it must be text or a whole number")
-    return None if value is None else str(value)
+    if value is None or type(value) is int or (isinstance(value, str) and _is_encodable(value)):
+        return None if value is None else str(value)
+    raise not_allowed(value, "it must be text or a whole number")
 
 
 def read_scene_file(path: str | Path, world: World) -> Scene:

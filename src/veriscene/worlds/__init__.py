@@ -49,11 +49,9 @@ def get(name_or_path: str | Path | World | None = None) -> World:
         return _load(_modules()[name])
     if name.endswith(".toml") or Path(name).is_file():
         return read_world(name)
-    near = get_close_matches(name, names(), n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise InputError(
-        f"unknown world {name!r:.60}", allowed=f"{hint}choose from {', '.join(names())}, or name a TOML file"
-    )
+    hint = "".join(f"did you mean {near}? " for near in get_close_matches(name, names(), n=1))
+    allowed = f"{hint}choose from {', '.join(names())}, or name a TOML file"
+    raise InputError(f"unknown world {name!r:.60}", allowed=allowed)
 
 
 def of_corpus(path: str | Path) -> World:

@@ -83,8 +83,8 @@ def draw_statements(
     taken = {plain(text) for text in known}
     size = min(count, STATEMENTS_PER_BLOCK)
     drawing = Drawing(world, teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
+    barren = 0  # rounds in a row
     with closing(Workers(drawing, workers)) as processes:
-        barren = 0  # rounds in a row
         for number in range(MAX_ROUNDS):
             before = len(found)
             # Starting processes takes longer than drawing a single block.
