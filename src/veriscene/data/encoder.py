@@ -158,7 +158,7 @@ def _characters(examples: Sequence[Example], longest: int) -> Tensor:
 
 
 def reading_order(items: Sequence[Item], order: ItemOrder, world: World) -> Sequence[int]:
-    """The index of the item that is read at each place.
+    """Returns the index of the item that is read at each place.
 
     RANDOM is a scramble that depends only on what the box holds, so that a verdict depends neither on the other
     examples of a batch nor on the order of the file; no item is always first, because the whole box enters the hash.
@@ -177,7 +177,7 @@ def reading_order(items: Sequence[Item], order: ItemOrder, world: World) -> Sequ
 
 
 def in_reading_order(items: Items, order: ItemOrder, generator: torch.Generator) -> Items:
-    """Items that are in the order of the file, in the order of `reading_order`; but RANDOM is a new random order."""
+    """Returns items that are in the file's order in that of `reading_order`; but RANDOM is a new random order."""
     if order is ItemOrder.FILE:
         return items
     if order is ItemOrder.SORTED:

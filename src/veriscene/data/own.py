@@ -73,8 +73,8 @@ def read_table(table: Path, scenes: Path, world: World, see: See | None) -> list
 
 
 def split(rows: list[Row], *, dev_share: float, seed: int) -> dict[str, list[Example]]:
-    """Train and dev examples, in the order of the rows. A statement with all its scenes is in one of them, because a
-    model that has seen a statement in training judges it better than a new one.
+    """Returns train and dev examples, in the rows' order. All scenes of a statement are in one of them, because a model
+    that has seen a statement in training judges it better than a new one.
 
     The scenes of a statement are one presentation. Deterministic given the arguments.
     """

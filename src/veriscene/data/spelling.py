@@ -20,7 +20,7 @@ FOREIGN = 127  # of every other character
 
 
 def spell(words: Sequence[str]) -> Tensor:
-    """(word, MOST_LETTERS), uint8: the code of each letter; only the first MOST_LETTERS of a longer word."""
+    """Returns the code of each letter, (word, MOST_LETTERS), uint8; longer words keep only their beginning."""
     text = "".join(word[:MOST_LETTERS].ljust(MOST_LETTERS, "\0") for word in words)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).reshape(len(words), MOST_LETTERS)
     return torch.from_numpy(np.where(codes < CODES, codes, FOREIGN).astype(np.uint8))

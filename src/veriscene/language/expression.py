@@ -77,17 +77,17 @@ def element_type(type: Type) -> Type:
 
 
 def is_condition(type: Type) -> bool:
-    """Whether it has a truth value. As in Python, 0 and empty collections are false."""
+    """Returns whether it has a truth value. As in Python, 0 and empty collections are false."""
     return type in (Kind.TRUTH, Kind.NUMBER) or isinstance(type, Many)
 
 
 def is_ordered(type: Type) -> bool:
-    """Whether values can be compared with <."""
+    """Returns whether values can be compared with <."""
     return type is Kind.NUMBER or (isinstance(type, AttributeType) and type.is_ordered)
 
 
 def comparable(left: Type, word: str, right: Type) -> bool:
-    """Whether `left word right` has a truth value."""
+    """Returns whether `left word right` has a truth value."""
     if word in ("in", "not in"):
         return member_type(right) == left
     if word not in ("==", "!="):
@@ -99,7 +99,7 @@ def comparable(left: Type, word: str, right: Type) -> bool:
 
 
 def described(type: Type) -> str:
-    """The type in words, with its article."""
+    """Returns the type in words, with its article."""
     if isinstance(type, Many):
         return f"a set of {_plural(type.of)}"
     if isinstance(type, FunctionOf):

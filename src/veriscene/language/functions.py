@@ -66,7 +66,7 @@ class PlacedItem:
         return tuple([other for other in items if other.top >= bottom])
 
     def adjacent_in_tower(self, others: Items, margin: Number) -> Items:
-        """The others that touch this item if they form a tower, otherwise all of them."""
+        """Returns the others that touch this item if they form a tower, otherwise all of them."""
         if not self.box.is_tower:
             return others
         return tuple([other for other in others if self.distance(other) <= margin])
@@ -136,7 +136,7 @@ class Placing:
 
 
 def keys(members: Sequence[Any], contents: bool = False) -> Sequence[Hashable]:
-    """The members as set operations compare them: nested collections are equal if they have the same members.
+    """Returns the members as set operations compare them: nested collections are equal if they have the same members.
 
     Boxes are compared by identity, or by what they contain.
     """
@@ -164,7 +164,7 @@ def same_members(a: Members, b: Members) -> bool:
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Whether two values are the same. A set has no order, and a box that is compared with a set is one of items."""
+    """Returns whether two values are the same. A set has no order; a box is compared with a set by its items."""
     if isinstance(a, tuple) or isinstance(b, tuple):
         return same_members(*_flat((a, b)))
     return bool(a == b)
@@ -399,19 +399,19 @@ class AttributeFunctions:
         return Function((parameter,), gives, value, bulk=("attribute", self.attribute.name))
 
     def has(self, value: str) -> Function:
-        """Whether an item has a value."""
+        """Returns the function that tells whether an item has a value."""
         at, wanted = self._at, self.attribute.rank[value]
         bulk = ("has", self.attribute.name, wanted)
         return Function((takes.ITEM,), TRUTH, lambda item: item.values[at] == wanted, bulk=bulk)
 
     def keep(self, expected: str) -> Function:
-        """The items of a set that have a value."""
+        """Returns the function that keeps the items of a set that have a value."""
         at, name = self._at, self.attribute.name
         value = lambda items, wanted: tuple([item for item in items if item.values[at] == wanted])  # noqa: E731
         return Function((takes.ITEMS, takes.one(self.type, expected)), FOUND_ITEMS, value, bulk=("keep", name))
 
     def values(self, *, distinct_only: bool) -> Function:
-        """The values of a set of items: each as often as it occurs, or once."""
+        """Returns the function that gives the values of items: each as often as it occurs, or once."""
         at, name = self._at, self.attribute.name
         parameter = takes.ITEMS if distinct_only else takes.ITEM_OR_ITEMS
 
@@ -422,7 +422,7 @@ class AttributeFunctions:
         return Function((parameter,), always(Many(self.type)), value, bulk=("values", name, distinct_only))
 
     def same(self, expected: str) -> Function:
-        """Whether two values, or sets of values, are the same."""
+        """Returns the function that tells whether two values, or sets of values, are the same."""
         some = takes.one_or_more(self.type, expected)
         return Function((some, some), TRUTH, same_members, bulk=("equal",))
 

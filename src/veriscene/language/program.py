@@ -44,7 +44,7 @@ class Program:
         return Program, (self.expression, self.language)  # Closures cannot be pickled.
 
     def holds(self, scene: Scene) -> bool:
-        """Whether the statement is true of the scene.
+        """Returns whether the statement is true of the scene.
 
         If a presupposition fails, the statement is false, and so is its negation: `unique` of no or several members,
         an index past the end, the minimum of an empty set, a remainder by zero. Raises InputError if evaluation takes

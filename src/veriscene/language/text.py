@@ -233,7 +233,7 @@ class _Parser:
             yield parameter, argument
 
     def function(self, node: ast.expr, collection: Expression, scope: Scope) -> Expression:
-        """A function of a collection's members: a lambda, or a name as in `filter_obj(all_items, is_top)`."""
+        """Parses a function of members: a lambda, or a name as in `filter_obj(all_items, is_top)`."""
         takes = member_type(collection.type)
         if takes is None:
             what = f"a function needs members to apply to, but the first argument is {described(collection.type)}"

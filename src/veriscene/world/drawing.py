@@ -78,7 +78,7 @@ class Look:
 
 
 def look(world: World, item: Item) -> Look:
-    """How the world says that an item looks. Numbers are written on the item."""
+    """Returns how the world says that an item looks. Numbers are written on the item."""
     hints: dict[str, str] = {}
     labels, tile = [], ""
     for attribute, (_, value) in zip(world.attributes, item.values, strict=True):
@@ -110,7 +110,7 @@ class Arrangement:
 
 
 def arrange(world: World, boxes: int) -> Arrangement:
-    """Side by side, half a box apart; wide boxes one below the other."""
+    """Places boxes side by side, half a box apart, or wide ones one below the other."""
     width, height = world.canvas
     if width >= WIDE * height:
         step = height + max(2, height // 4)
@@ -180,7 +180,7 @@ def _label(item: Item, seen: Look) -> str:
 
 
 def corners(item: Item, shape: tuple[Point, ...]) -> list[Point]:
-    """The corners of a shape where the item is."""
+    """Returns the corners of a shape where the item is."""
     return [(item.x + x * item.width, item.y + y * item.height) for x, y in shape]
 
 

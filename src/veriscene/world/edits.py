@@ -105,7 +105,7 @@ class Edit:
 
 
 def name(world: World, item: Item, items: Sequence[Item]) -> str:
-    """What to call this item of a box, so that no other can be meant: "black square", "small black square",
+    """Names this item of a box so that no other can be meant: "black square", "small black square",
     "leftmost black square", "second black block from the bottom"."""
     said = [
         each
@@ -179,7 +179,7 @@ _Change = tuple[EditKind, str | None, Item | None, Item | None, tuple[Item, ...]
 
 
 def edits(world: World, scene: Scene) -> Iterator[tuple[Edit, Scene]]:
-    """Each edit with the scene that it leads to, which is valid and not the same scene."""
+    """Yields each edit with the scene that it leads to, which is valid and not the same scene."""
     towers = [blocks for box in scene.boxes if (blocks := tower_of(world, box.items))]
     are_towers = len(towers) == len(scene.boxes)
     for number, box in enumerate(scene.boxes):
@@ -194,7 +194,7 @@ def edits(world: World, scene: Scene) -> Iterator[tuple[Edit, Scene]]:
 
 
 def tower_of(world: World, items: Sequence[Item]) -> tuple[Item, ...] | None:
-    """The blocks from the floor up, if the items are a tower without gaps of blocks of one size; otherwise None."""
+    """Returns the blocks from the floor up if the items are a tower of blocks of one size without gaps, else None."""
     if world.towers is None or not world.is_tower(Box(tuple(items))):
         return None
     blocks = tuple(sorted(items, key=lambda item: -item.lower))
@@ -321,7 +321,7 @@ def _kinds(world: World, others: list[Item]) -> list[list[Item]]:
 
 
 def fits(world: World, item: Item, others: Sequence[Item]) -> bool:
-    """Whether the item is inside the box and leaves the gap of touching items to all others."""
+    """Returns whether the item is inside the box and leaves the gap of touching items to all others."""
     width, height = world.canvas
     inside = item.x >= 0 and item.y >= 0 and item.right <= width and item.lower <= height
     return inside and (world.overlap or all(item.distance(other) >= world.touching for other in others))

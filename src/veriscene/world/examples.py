@@ -153,7 +153,7 @@ def _attempt(parse: Callable[[object], Parsed], value: object, where: str, probl
 
 
 def check_statement(statement: object) -> str:
-    """The statement itself; raises InputError unless it is text that a model can judge."""
+    """Returns the statement; raises InputError unless it is text that a model can judge."""
     allowed = f"it must be text of at most {MAX_WORDS} words, with a letter or a digit"
     if not isinstance(statement, str) or not any(map(str.isalnum, statement)) or not _is_encodable(statement):
         raise not_allowed(statement, allowed)
@@ -167,8 +167,8 @@ _DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
 
 
 def normalized(statement: str) -> str:
-    """The statement without differences in case, punctuation, whitespace, digits and British spelling: two statements
-    that are equal then are the same one."""
+    """Removes differences in case, punctuation, whitespace, digits and British spelling, so that two statements that
+    are equal then are the same one."""
     words = re.findall(r"\w+", statement.lower().replace("colour", "color"))
     return " ".join(_DIGITS.get(word, word) for word in words)
 
@@ -237,7 +237,7 @@ def write_predictions(path: str | Path, verdicts: Mapping[str, bool]) -> None:
 
 
 def read_predictions(path: str | Path) -> dict[str, bool]:
-    """The inverse of `write_predictions`; raises InputError if an identifier occurs twice."""
+    """Reads what `write_predictions` wrote; raises InputError if an identifier occurs twice."""
     path = Path(path)
     verdicts: dict[str, bool] = {}
     for number, line in enumerate(read_text(path).splitlines(), 1):

@@ -55,7 +55,7 @@ class Item:
         return max(self.x - other.right, other.x - self.right, self.y - other.lower, other.y - self.lower)
 
     def is_above(self, other: Item) -> bool:
-        """Whether this item lies wholly above the other one."""
+        """Returns whether this item lies wholly above the other one."""
         return self.lower <= other.y
 
 

@@ -119,7 +119,7 @@ class Attribute:
         return 2 * (self.number(value) - low) / ((high - low) or 1) - 1
 
     def number(self, value: Value) -> Number:
-        """The quantity behind a value of an ordered or numeric attribute: what `scale` scales."""
+        """Returns the quantity behind a value of an ordered or numeric attribute: what `scale` scales."""
         if self.kind == "numeric":
             assert not isinstance(value, str)
             return value
@@ -127,7 +127,7 @@ class Attribute:
         return extent[0] if extent else self.rank[value]
 
     def say(self, value: Value) -> str:
-        """The value in words, for descriptions."""
+        """Returns the value in words, for descriptions."""
         return f"{value:g}{self.unit}" if not isinstance(value, str) else self.by_name[value].word
 
 
@@ -219,7 +219,7 @@ class World:
         return Item(x, y, width, height, tuple((name, values[name]) for name in self.by_name))
 
     def changed(self, item: Item, **changes: Value) -> Item:
-        """The item with other values, and with the extent that follows; or, for x and y, at another place."""
+        """Returns the item with other values, and with the extent that follows; or, for x and y, at another place."""
         values: dict[str, Value] = {**dict(item.values), **changes}
         place = {name: values.pop(name) for name in ("x", "y") if name in values}
         x, y = place.get("x", item.x), place.get("y", item.y)
@@ -227,7 +227,7 @@ class World:
         return self.make(x, y, width=item.width, height=item.height, **values)
 
     def walls_of(self, item: Item, margin: Number = 0) -> frozenset[Side]:
-        """The walls of the box within `margin` of this item."""
+        """Returns the walls of the box within `margin` of this item."""
         width, height = self.canvas
         contacts = (
             (Side.RIGHT, item.right >= width - margin),
@@ -241,7 +241,7 @@ class World:
         return item.distance(other) <= (self.touching if margin is None else margin)
 
     def is_tower(self, box: Box) -> bool:
-        """Whether the box is not empty and all its items are blocks with aligned right edges."""
+        """Returns whether the box is not empty and all its items are blocks with aligned right edges."""
         if self.towers is None or not box.items:
             return False
         return len({item.right for item in box.items}) == 1 and all(
@@ -271,7 +271,7 @@ class World:
         return int(max(where.stop for where in self.columns.values()))
 
     def features(self, item: Item) -> list[float]:
-        """The features of one item, in the order of `columns`."""
+        """Returns the features of one item, in the order of `columns`."""
         width, height = self.canvas
         found = [2 * item.x / width - 1, 2 * item.y / height - 1]
         if self.has_free_extents:
@@ -302,7 +302,7 @@ class World:
         return Scene(tuple(boxes)) if len(problems) == before else None
 
     def to_json_scene(self, scene: Scene) -> list[list[dict[str, Value]]]:
-        """The inverse of `parse`."""
+        """Returns the JSON value from which `parse` makes an equal scene."""
         return [[self.to_json_item(item) for item in box.items] for box in scene.boxes]
 
     def to_json_item(self, item: Item) -> dict[str, Value]:
@@ -403,7 +403,7 @@ def _number(
 
 
 def not_allowed(value: object, allowed: str) -> InputError:
-    """The error for a value that is wrong or, being None, missing."""
+    """Returns the error for a value that is wrong or, being None, missing."""
     if value is None:
         return InputError("is missing", allowed=allowed)
     is_huge = isinstance(value, int) and abs(value) >= 10**20  # Python refuses to print integers of 4,300 digits

@@ -122,7 +122,7 @@ class _Reader:
         return default
 
     def count(self, value: object, where: str, low: int, high: int) -> tuple[int, int]:
-        """A number, or [smallest, largest]."""
+        """Returns a number, or [smallest, largest]."""
         pair = [value, value] if isinstance(value, int) and not isinstance(value, bool) else value
         is_pair = isinstance(pair, list) and len(pair) == 2 and all(type(each) is int for each in pair)
         if is_pair and low <= pair[0] <= pair[1] <= high:  # type: ignore[index]
@@ -131,7 +131,7 @@ class _Reader:
         return max(low, 1), max(low, 1)
 
     def extent(self, value: object, where: str) -> tuple[Number, Number] | None:
-        """A side length, or [width, height]."""
+        """Returns a side length, or [width, height]."""
         if value is None:
             return None
         pair: list[Any] = value if isinstance(value, list) and len(value) == 2 else [value, value]
@@ -362,7 +362,7 @@ def _plain(value: object) -> object:
 
 
 def plural_of(word: str) -> str:
-    """A guess at the plural of an English noun, for world files that give only the singular."""
+    """Guesses the plural of an English noun, for world files that give only the singular."""
     if re.search(r"[^aeiou]y$", word):
         return f"{word[:-1]}ies"
     if word.endswith("f") and not word.endswith("ff"):

@@ -36,7 +36,7 @@ def register(name: str, module: str) -> None:
 
 
 def names() -> list[str]:
-    """The worlds that can be named."""
+    """Returns the worlds that can be named."""
     return sorted(_modules())
 
 

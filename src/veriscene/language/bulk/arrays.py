@@ -40,6 +40,7 @@ class Layout:
 
 @lru_cache(maxsize=64)
 def layout_of(world: World) -> Layout:
+    """Returns how the scenes of a world are stored. The most recent layouts are cached."""
     names = ["x", "y", *(("width", "height") if world.has_free_extents else ()), *world.by_name]
     extents = [choice.extent for choice in world.sizes.choices] if world.sizes else [world.extent]
     is_whole = world.whole and all(extent and all(side == int(side) for side in extent) for extent in extents)
@@ -87,7 +88,7 @@ class SceneArrays:
         return cls(parts[0].world, np.concatenate([part.fields for part in parts], axis=1))
 
     def scenes(self) -> list[Scene]:
-        """The inverse of `of`."""
+        """Returns the scenes of which `of` makes these arrays."""
         world, has_extents = self.world, self.world.has_free_extents
         choices = {attribute.name: [choice.name for choice in attribute.choices] for attribute in world.attributes}
 
@@ -116,7 +117,7 @@ class SceneArrays:
         return SceneArrays(self.world, self.fields[:, which])
 
     def derived(self, name: Hashable, make: Callable[[SceneArrays], Array]) -> Array:
-        """What `make` returns, computed once under this name."""
+        """Returns what `make` returns, computed once under this name."""
         found = self._derived.get(name)
         if found is None:
             found = self._derived[name] = make(self)
@@ -131,7 +132,7 @@ class SceneArrays:
         return layout_of(self.world)
 
     def column(self, name: str) -> Array:
-        """(n, box, slot): x, y, or an attribute."""
+        """Returns x, y, or an attribute, (n, box, slot)."""
         return self.fields[self.layout.columns[name]]
 
     # ------------------------------------------------------------ (n, box, slot)
@@ -147,7 +148,7 @@ class SceneArrays:
         return self.fields[STATE, :, :, 0] != NO_BOX
 
     def values(self, attribute: str) -> Array:
-        """The values of an attribute; places of choices are small integers, whatever the type of `fields`."""
+        """Returns the values of an attribute; places of choices are small integers, whatever the type of `fields`."""
         column = self.column(attribute)
         if column.dtype != np.float64 or self.world.by_name[attribute].kind == "numeric":
             return column

@@ -61,7 +61,7 @@ class BulkProgram:
         return self._code is not None
 
     def holds(self, scenes: SceneArrays, which: Array | None = None) -> Array:
-        """(n,): as `Program.holds`; False where a presupposition fails."""
+        """Returns (n,) as `Program.holds` does: False where a presupposition fails."""
         return self(scenes, which).holds
 
     def __call__(self, scenes: SceneArrays, which: Array | None = None) -> Truths:

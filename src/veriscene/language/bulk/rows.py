@@ -45,7 +45,7 @@ class Rows:
         return len(self.origin)
 
     def value(self, depth: int) -> Any:
-        """The parameter of the lambda at a depth, the outermost being at 1; taken from where it was bound."""
+        """Returns the parameter of the lambda at a depth, the outermost being at 1; taken from where it was bound."""
         found = self.values.get(depth)
         if found is None:
             assert self.outer is not None, depth
@@ -98,7 +98,7 @@ class Code:
 
 
 def joined(codes: Sequence[Code], result: Code) -> Code:
-    """`result` with the cost of its operands, each of whose members takes a step; it is total only if they are."""
+    """Returns `result` with the cost of its operands, whose members take a step each; it is total only if they are."""
     cost = result.cost + sum(code.cost + code.charge for code in codes)
     operators = result.operators + sum(code.operators for code in codes)
     return replace(result, cost=cost, operators=operators, total=result.total and all(code.total for code in codes))
@@ -108,6 +108,7 @@ def joined(codes: Sequence[Code], result: Code) -> Code:
 
 
 def representable(type: Type) -> bool:
+    """Returns whether values of this type have a form on rows."""
     if not isinstance(type, Many):
         return isinstance(type, Kind | AttributeType)
     members = (Kind.ITEM, Kind.BOX)
@@ -115,23 +116,24 @@ def representable(type: Type) -> bool:
 
 
 def is_values(type: Type) -> bool:
-    """Whether it is a set of an attribute's values."""
+    """Returns whether it is a set of an attribute's values."""
     return isinstance(type, Many) and isinstance(type.of, AttributeType)
 
 
 def are_sets(type: Type) -> bool:
+    """Returns whether it is a set of sets."""
     return isinstance(type, Many) and isinstance(type.of, Many)
 
 
 def width_of(type: Type, layout: Layout) -> int:
-    """How many values of a type there are in a scene."""
+    """Returns how many values of a type there are in a scene."""
     if isinstance(type, AttributeType):
         return type.size
     return layout.slots if type is Kind.ITEM else layout.boxes if type is Kind.BOX else 0
 
 
 def truth(value: Any) -> Any:
-    """As in Python, 0 and empty collections are false."""
+    """Returns the truth value; as in Python, 0 and empty collections are false."""
     if np.ndim(value) == 2:
         return any_member(value)
     return value if np.asarray(value).dtype == bool else np.asarray(value) != 0
@@ -146,13 +148,13 @@ def _words(sets: Array) -> list[Array] | None:
 
 
 def any_member(sets: Array) -> Array:
-    """(R,): whether a set has members."""
+    """Returns (R,): whether a set has members."""
     words = _words(sets)
     return sets.any(axis=1) if words is None else reduce(operator.or_, words) != 0
 
 
 def count_members(sets: Array) -> Array:
-    """(R,): how many different members a set has."""
+    """Returns (R,): how many different members a set has."""
     words = _words(sets) if sets.shape[1] < 256 else None
     if words is None:
         return np.count_nonzero(sets, axis=1)
@@ -164,6 +166,7 @@ _EACH_BYTE, _LAST_BYTE = np.uint64(0x0101010101010101), np.uint64(56)
 
 
 def one_hot(rows: Rows, numbers: Any, width: int) -> Array:
+    """Returns (R, width): sets of one member, given by number."""
     result = np.zeros((len(rows), width), bool)
     result[np.arange(len(rows)), numbers] = True
     return result
@@ -184,7 +187,7 @@ def _collected(rows: Rows, type: Type, value: Any) -> Any:
 
 
 def same(left: Code, right: Code, always_sets: bool = False) -> Callable[[Rows, Any, Any], Any]:
-    """Equality. `always_sets`: boxes are compared by their items."""
+    """Returns a test of equality. `always_sets`: boxes are compared by their items."""
     if are_sets(left.type):
         raise Unsupported("sets of sets are not compared")
     if Kind.SIDE in (left.type, right.type):
@@ -200,6 +203,7 @@ def same(left: Code, right: Code, always_sets: bool = False) -> Callable[[Rows, 
 
 
 def membership(member: Code, members: Code) -> Callable[[Rows, Any, Any], Any]:
+    """Returns a test of whether a value is in a collection."""
     if member.type not in (Kind.ITEM, Kind.BOX) and not isinstance(member.type, AttributeType):
         raise Unsupported("sets of sets")
 

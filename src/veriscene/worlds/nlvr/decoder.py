@@ -25,7 +25,7 @@ _EXPLAINED = np.uint32(0)  # transparent: neither a pixel of a picture nor of a 
 
 
 def scene(pixels: Pixels) -> Scene:
-    """The scene whose picture this is: (100, 400, RGB or RGBA), uint8.
+    """Returns the scene whose picture this is: (100, 400, RGB or RGBA), uint8.
 
     The items of a box come in reading order of their first pixels: from top to bottom, then from left to right.
     Raises InputError with box and pixel unless it is exactly the picture of a scene with 1 to 8 items in each box.

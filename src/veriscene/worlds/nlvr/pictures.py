@@ -55,7 +55,7 @@ def from_bytes(content: bytes, where: Path | None = None) -> Pixels:
 
 
 def cut(picture: Pixels) -> Pixels:
-    """The three boxes of a (100, 400, channel) picture, (3, 100, 100, channel)."""
+    """Returns the three boxes of a (100, 400, channel) picture, (3, 100, 100, channel)."""
     return np.stack([picture[:, left : left + BOX_EXTENT] for left in range(0, BOXES * BOX_PITCH, BOX_PITCH)])
 
 
@@ -65,7 +65,7 @@ def png(scene: Scene) -> bytes:
 
 
 def to_png(pixels: Pixels) -> bytes:
-    """A PNG file with exactly these pixels, (height, width, RGB or RGBA)."""
+    """Returns a PNG file with exactly these pixels, (height, width, RGB or RGBA)."""
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, "PNG")
     return stream.getvalue()
@@ -126,12 +126,12 @@ def file_name(split: str, identifier: str, permutation: int, suffix: str = ".png
 
 
 def permuted(scene: Scene, permutation: int) -> Scene:
-    """The scene as picture number `permutation` shows it."""
+    """Returns the scene as picture number `permutation` shows it."""
     return Scene(tuple(scene.boxes[box] for box in PERMUTATIONS[permutation]))
 
 
 def find_pictures(folder: Path, split: str | None) -> dict[str, list[Path]]:
-    """The 1 to 6 pictures of each example of a split below `folder`, by identifier, in the order of permutations.
+    """Returns the 1 to 6 pictures of each example of a split below `folder`, by identifier, in order of permutations.
 
     If `split` is None, the folder must hold pictures of only one.
     """
@@ -152,7 +152,7 @@ def find_pictures(folder: Path, split: str | None) -> dict[str, list[Path]]:
 
 
 def pictures_below(folder: Path) -> list[Path]:
-    """All PNG files below a folder, sorted by path."""
+    """Returns all PNG files below a folder, sorted by path."""
     if not folder.is_dir():
         raise InputError("no such folder", where=folder)
 
@@ -164,7 +164,7 @@ def pictures_below(folder: Path) -> list[Path]:
 
 
 def with_pictures(examples: Sequence[Example], folder: Path, split: str) -> list[Example]:
-    """The examples of a split, each with its picture in the box order of its scene (number 0)."""
+    """Returns the examples of a split, each with its picture in the box order of its scene (number 0)."""
     found = find_pictures(folder, split).items()
     first = {identifier: paths[0] for identifier, paths in found if paths[0].name.endswith("-0.png")}
     missing = [example.identifier for example in examples if example.identifier not in first]
@@ -173,7 +173,7 @@ def with_pictures(examples: Sequence[Example], folder: Path, split: str) -> list
 
 
 def each_picture(examples: Iterable[Example], folder: Path, file: Path) -> list[Example]:
-    """One example for each picture of each example, which were read from `file`.
+    """Returns one example for each picture of each example, which were read from `file`.
 
     Their identifiers end with the number of the permutation, `n-m-k`, so that presentations stay together. A file that
     has not the name of one of the corpus's splits takes the pictures that there are.
@@ -208,7 +208,7 @@ def per_picture(examples: Iterable[Example], verdicts: Mapping[str, bool]) -> tu
 
 
 def written_name(example: Example) -> str:
-    """What names the example in a prediction file: its picture's file name, if it has one."""
+    """Returns the example's name in a prediction file: its picture's file name, if it has one."""
     return example.picture.name if isinstance(example.picture, Path) else example.identifier
 
 
@@ -273,7 +273,7 @@ def _directory(example: Example, number: int) -> str:
 
 
 def decode_folder(folder: Path, progress: Progress) -> Iterator[dict[str, object]]:
-    """For each PNG below a folder, by path: `identifier` and `picture` (its path in the folder), `structured_rep`."""
+    """Yields `identifier`, `picture` (its path in the folder) and `structured_rep` of each PNG below a folder."""
     paths = pictures_below(folder)
     if not paths:
         raise InputError("holds no PNG files", where=folder)
@@ -286,7 +286,7 @@ def decode_folder(folder: Path, progress: Progress) -> Iterator[dict[str, object
 
 
 def decode_file(path: Path) -> Scene:
-    """The scene that a PNG shows; raises InputError unless every pixel is that of a rendered scene."""
+    """Returns the scene that a PNG shows; raises InputError unless every pixel is that of a rendered scene."""
     pixels = read(path)
     try:
         return decode_scene(pixels)
