@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from veriscene.errors import InputError
@@ -191,12 +192,11 @@ def first_set(types: Sequence[Type]) -> Type:
     return Many(first_member(types))
 
 
+some = partial(Parameter, collected=True)
+
+
 def one(type: Type, expected: str) -> Parameter:
     return Parameter(expected, lambda given, _: given == type)
-
-
-def some(expected: str, accepts: Accepts) -> Parameter:
-    return Parameter(expected, accepts, collected=True)
 
 
 def one_or_more(type: Type, expected: str) -> Parameter:
