@@ -373,65 +373,20 @@ def _relations(world: World) -> dict[str, Function]:
     }
 
 
-# ---------------------------------------------------------------- attributes
+def attribute_function(world: World, attribute: Attribute) -> Function:
+    """Returns the function that gives the value of an item, or the values of items, each as often as it occurs."""
+    at, type = world.attributes.index(attribute), takes.type_of(attribute)
 
+    def value(given: Any) -> Any:
+        if isinstance(given, PlacedItem):
+            return given.values[at]
+        return tuple([item.values[at] for item in _flat((given,))[0]])
 
-class AttributeFunctions:
-    """Functions of one attribute. Every language has `of_items`; the others are for notations that a world adds."""
+    def gives(types: Sequence[Type]) -> Type:
+        return type if types[0] is Kind.ITEM else Many(type)
 
-    def __init__(self, world: World, attribute: Attribute) -> None:
-        self.attribute, self.type = attribute, takes.type_of(attribute)
-        self._at = world.attributes.index(attribute)
-
-    @property
-    def of_items(self) -> Function:
-        """The value of an item, or the values of a set of items, each as often as it occurs."""
-
-        def value(given: Any) -> Any:
-            if isinstance(given, PlacedItem):
-                return given.values[self._at]
-            return tuple([item.values[self._at] for item in _flat((given,))[0]])
-
-        def gives(types: Sequence[Type]) -> Type:
-            return self.type if types[0] is Kind.ITEM else Many(self.type)
-
-        parameter = replace(takes.ITEM_OR_ITEMS, collected=False)
-        return Function((parameter,), gives, value, bulk=("attribute", self.attribute.name))
-
-    def has(self, value: str) -> Function:
-        """Returns the function that tells whether an item has a value."""
-        at, wanted = self._at, self.attribute.rank[value]
-        bulk = ("has", self.attribute.name, wanted)
-        return Function((takes.ITEM,), TRUTH, lambda item: item.values[at] == wanted, bulk=bulk)
-
-    def keep(self, expected: str) -> Function:
-        """Returns the function that keeps the items of a set that have a value."""
-        at, name = self._at, self.attribute.name
-        value = lambda items, wanted: tuple([item for item in items if item.values[at] == wanted])  # noqa: E731
-        return Function((takes.ITEMS, takes.one(self.type, expected)), FOUND_ITEMS, value, bulk=("keep", name))
-
-    def values(self, *, distinct_only: bool) -> Function:
-        """Returns the function that gives the values of items: each as often as it occurs, or once."""
-        at, name = self._at, self.attribute.name
-        parameter = takes.ITEMS if distinct_only else takes.ITEM_OR_ITEMS
-
-        def value(items: Items) -> Members:
-            found = tuple([item.values[at] for item in items])
-            return distinct(found) if distinct_only else found
-
-        return Function((parameter,), always(Many(self.type)), value, bulk=("values", name, distinct_only))
-
-    def same(self, expected: str) -> Function:
-        """Returns the function that tells whether two values, or sets of values, are the same."""
-        some = takes.one_or_more(self.type, expected)
-        return Function((some, some), TRUTH, same_members, bulk=("equal",))
-
-    @property
-    def all_same(self) -> Function:
-        """Whether the items of a set have one value."""
-        at, name = self._at, self.attribute.name
-        value = lambda items: len({item.values[at] for item in items}) == 1  # noqa: E731
-        return Function((takes.ITEMS,), TRUTH, value, bulk=("one_value", name))
+    parameter = replace(takes.ITEM_OR_ITEMS, collected=False)
+    return Function((parameter,), gives, value, bulk=("attribute", attribute.name))
 
 
 def core_functions(world: World) -> dict[str, Function]:
