@@ -32,7 +32,7 @@ from veriscene.world.corpus import split_file
 from veriscene.world.scene import Box, Scene
 from veriscene.worlds.nlvr.grammar import draw
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, WORLD, Color
-from veriscene.worlds.nlvr.scene_drawing import draw_scenes
+from veriscene.worlds.nlvr.scenes import draw_scenes
 
 Words = tuple[str, ...]
 START, END = "<s>", "</s>"

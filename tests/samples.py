@@ -21,7 +21,7 @@ from veriscene.models.biatt_pointer import Choose
 from veriscene.world.examples import Example, write
 from veriscene.world.scene import Box, Item, Scene
 from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD, Color, SceneKind, Shape, Size, make_item
-from veriscene.worlds.nlvr.scene_drawing import draw_scenes
+from veriscene.worlds.nlvr.scenes import draw_scenes
 
 if TYPE_CHECKING:
     from veriscene.judge.checkpoint import Checkpoint

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from veriscene.world.examples import Example
     from veriscene.world.schema import World
     from veriscene.worlds import parse, read
-    from veriscene.worlds.nlvr import decode, pixels
+    from veriscene.worlds.nlvr.decoder import scene as decode
+    from veriscene.worlds.nlvr.raster import pixels
 
 __all__ = [
     "Example",
@@ -57,13 +58,13 @@ _HOMES = {
     "Question": "judge.judge.Question",
     "Verdict": "judge.judge.Verdict",
     "World": "world.schema.World",
-    "decode": "worlds.nlvr.decode",
+    "decode": "worlds.nlvr.decoder.scene",
     "explain": "judge.explain.explain",
     "list_checkpoints": "judge.listing.list_checkpoints",
     "list_models": "judge.listing.list_models",
     "load": "judge.load",
     "parse": "worlds.parse",
-    "pixels": "worlds.nlvr.pixels",
+    "pixels": "worlds.nlvr.raster.pixels",
     "read": "worlds.read",
 }
 

@@ -1,4 +1,4 @@
-"""Typing errors: what an encoder makes of a misspelt text, one error a word, and nothing else changes."""
+"""Typing errors: what an encoder makes of a misspelt text, one error a word, and nothing else changes. Word dropout."""
 
 import difflib
 from dataclasses import replace
@@ -12,7 +12,7 @@ from small_corpora import QUICK, assert_same
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder, Input
-from veriscene.data.spelling import KEYBOARD, MOST_LETTERS, mistype_words, spell
+from veriscene.data.spelling import KEYBOARD, MOST_LETTERS, drop_words, mistype_words, spell
 from veriscene.data.vocabulary import UNKNOWN, Vocabulary, tokenize
 from veriscene.worlds.nlvr.looks import WORLD
 
@@ -123,3 +123,19 @@ def test_letters_are_codes_cut_at_the_limit():
     assert spell(["é𝒳a"])[0, :4].tolist() == [127, 127, 97, 0]
     assert torch.equal(spell(["a" * MOST_LETTERS]), spell(["a" * 40]))
     assert spell([]).shape == (0, MOST_LETTERS)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
+def test_about_that_share_of_the_words_is_dropped(share):
+    def dropped(seed: int) -> Batch:
+        return drop_words(CORPUS, share, torch.Generator().manual_seed(seed))
+
+    batch = dropped(0)
+    lost = batch.statement.words != CORPUS.statement.words
+    assert (batch.statement.words[lost] == UNKNOWN).all()
+    assert not lost[~CORPUS.statement.mask].any()
+    assert lost[CORPUS.statement.mask].float().mean() == pytest.approx(share, abs=0.05)
+    unchanged = replace(batch.statement, words=CORPUS.statement.words)
+    assert replace(batch, statement=unchanged).fingerprint() == CORPUS.fingerprint()
+    assert dropped(0).fingerprint() == batch.fingerprint()
+    assert not share or dropped(1).fingerprint() != batch.fingerprint()

@@ -57,7 +57,7 @@ def train(
         raise typer.BadParameter("name a PRESET (see `veriscene models`) or a TOML file, or --resume RUN")
     all_changes = output.all_changes(changes, seed)
     spec = Spec.of(preset, data=data, changes=all_changes, programs=teacher or [], initial=initial, world=world)
-    check_files(spec.programs)
+    check_files(spec.programs, spec.world)
     machine = output.make_machine()
     if seeds is None:
         _report(train_spec(spec, out, machine=machine))

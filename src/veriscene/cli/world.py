@@ -95,12 +95,13 @@ def check(file: File) -> None:
 def show(
     file: Annotated[str, typer.Argument(metavar="FILE.toml", help="A world file, or the name of a world.")],
     out: Annotated[
-        Path | None, typer.Option(help="The picture to write, FILE.svg. Default: beside the world file.")
+        Path | None,
+        typer.Option(help="The SVG file to write. Default: FILE.svg in the current folder."),
     ] = None,
     scenes: Annotated[int, typer.Option(min=1, max=100, help="How many scenes to draw.")] = 6,
     seed: Annotated[int, typer.Option(help="Of the random scenes.")] = 1,
 ) -> None:
-    """Draw random scenes of a world as one picture.
+    """Draw random scenes of a world as one SVG picture.
 
     Example: veriscene world show shelf.toml --scenes 9
     """

@@ -26,14 +26,14 @@ class Statement(TensorStruct):
         return torch.arange(self.words.size(1), device=self.words.device) < self.lengths[:, None]
 
     def narrowed(self, words: int) -> Statement:
-        """Without the places beyond that many words."""
+        """Returns the statements without the places beyond that many words."""
         characters = None if self.characters is None else self.characters[:, :words]
         return replace(self, words=self.words[:, :words], characters=characters)
 
 
 @dataclass(frozen=True)
 class Layouts(TensorStruct):
-    """The steps of a module network (meaning/layout.py); beyond a layout's last step all are zero."""
+    """The steps of a module network (language/module_layout.py); beyond a layout's last step all are zero."""
 
     modules: Tensor  # (batch, step), int64: Module
     arguments: Tensor  # (batch, step, 2), int64: earlier steps; a module with one argument has it twice
@@ -57,14 +57,14 @@ class Batch(TensorStruct):
         return self.statement.words.device
 
     def __getitem__(self, which: slice | Tensor) -> Batch:
-        """Some of the examples, without padding that none of them needs."""
+        """Returns some of the examples, without padding that none of them needs."""
         lengths = self.statement.lengths[which]
         counts = self.items.counts[which] if self.items is not None else lengths
         longest, fullest = (int(lengths.max()), max(1, int(counts.max()))) if len(lengths) else (1, 1)
         return self.select(which, words=longest, items=fullest)
 
     def select(self, which: slice | Tensor, *, words: int, items: int) -> Batch:
-        """Some of the examples, padded to a shape that the caller knows to suffice: no synchronisation with the device.
+        """Returns some examples, padded to a shape that the caller knows to suffice: the device is not synchronised.
 
         Narrowing comes first, because it is a view and makes the copies smaller.
         """
@@ -78,7 +78,7 @@ class Batch(TensorStruct):
 
 
 def required(part: Part | None) -> Part:
-    """A field of a Batch that the caller's contract guarantees: a model's `inputs`, or labels in training."""
+    """Returns a field of a Batch that the caller's contract guarantees: a model's `inputs`, or labels in training."""
     if part is None:
         raise ValueError("the batch lacks a field; the encoder's inputs must be those of the model")
     return part

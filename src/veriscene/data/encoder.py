@@ -114,20 +114,15 @@ class Encoder:
         )
         width, height = self.world.canvas
         pixels = np.empty((len(examples), self.world.boxes[1], height, width, 3), np.uint8)
-        files: list[tuple[int, Path]] = []
-        rendered: list[int] = []
-        for number, example in enumerate(examples):
-            if isinstance(example.picture, Path):
-                files.append((number, example.picture))
-            elif example.picture is None:
-                rendered.append(number)
-            else:
-                pixels[number] = cut(example.picture)
+        files = [number for number, example in enumerate(examples) if isinstance(example.picture, Path)]
+        rendered = [number for number, example in enumerate(examples) if example.picture is None]
+        for number in set(range(len(examples))) - {*files, *rendered}:
+            pixels[number] = cut(examples[number].picture)
         if rendered:
             pixels[rendered] = draw([examples[number].scene for number in rendered])[..., :3]
 
-        def read(file: tuple[int, Path]) -> None:
-            pixels[file[0]] = cut(read_picture(file[1]))
+        def read(number: int) -> None:
+            pixels[number] = cut(read_picture(examples[number].picture))
 
         if files:
             with ThreadPoolExecutor() as pool:  # half of the time is spent in Pillow's decoder, which releases the GIL
@@ -163,7 +158,7 @@ def _characters(examples: Sequence[Example], longest: int) -> Tensor:
 
 
 def reading_order(items: Sequence[Item], order: ItemOrder, world: World) -> Sequence[int]:
-    """The index of the item that is read at each place.
+    """Returns the index of the item that is read at each place.
 
     RANDOM is a scramble that depends only on what the box holds, so that a verdict depends neither on the other
     examples of a batch nor on the order of the file; no item is always first, because the whole box enters the hash.
@@ -172,14 +167,17 @@ def reading_order(items: Sequence[Item], order: ItemOrder, world: World) -> Sequ
         return range(len(items))
     if order is ItemOrder.SORTED:
         return sorted(range(len(items)), key=lambda number: (items[number].x, -items[number].y))
-    mixed = [_mix(code) for code in _codes(items, world)]
+    (base, look), rows = _digits(world), world.canvas[1] + 1
+    # Numbers that differ between items: a mixed radix of position, quantities and choices.
+    codes = [(round(item.x) * rows + round(item.y)) * base + look(item.values) for item in items]
+    mixed = [_mix(code) for code in codes]
     whole_box = _mix(sum(mixed) & _BITS)
     keys = [_mix(each ^ whole_box) for each in mixed]
     return sorted(range(len(items)), key=keys.__getitem__)
 
 
 def in_reading_order(items: Items, order: ItemOrder, generator: torch.Generator) -> Items:
-    """Items that are in the order of the file, in the order of `reading_order`; but RANDOM is a new random order."""
+    """Returns items that are in the file's order in that of `reading_order`; but RANDOM is a new random order."""
     if order is ItemOrder.FILE:
         return items
     if order is ItemOrder.SORTED:
@@ -188,12 +186,6 @@ def in_reading_order(items: Items, order: ItemOrder, generator: torch.Generator)
     else:
         keys = torch.rand(items.features.shape[:3], generator=generator)
     return items.shuffled(keys.to(items.features.device, torch.float64))
-
-
-def _codes(items: Sequence[Item], world: World) -> list[int]:
-    """Numbers that differ between items: a mixed radix of position, quantities and choices."""
-    (base, look), rows = _digits(world), world.canvas[1] + 1
-    return [(round(item.x) * rows + round(item.y)) * base + look(item.values) for item in items]
 
 
 @cache
@@ -208,21 +200,18 @@ def _digits(world: World) -> tuple[int, Callable[[Values], int]]:
         weights[attribute.name] = weight
         weight *= 101
 
+    def digit(attribute: Attribute, value: Value) -> int:
+        if attribute.kind == "categorical":
+            return attribute.rank[value] + 1
+        low, high = attribute.scale  # a quantity, in percent of its range
+        return round(100 * (attribute.number(value) - low) / ((high - low) or 1))
+
     @lru_cache(maxsize=4096)
     def look(values: Values) -> int:
-        code = 0
-        for attribute, (name, value) in zip(world.attributes, values, strict=True):
-            is_name = attribute.kind == "categorical"
-            code += weights[name] * (attribute.rank[value] + 1 if is_name else _percent(attribute, value))
-        return code
+        pairs = zip(world.attributes, values, strict=True)
+        return sum(weights[name] * digit(attribute, value) for attribute, (name, value) in pairs)
 
     return weight, look
-
-
-def _percent(attribute: Attribute, value: Value) -> int:
-    """Where a quantity lies between the attribute's smallest and largest, from 0 to 100."""
-    low, high = attribute.scale
-    return round(100 * (attribute.number(value) - low) / ((high - low) or 1))
 
 
 _BITS = 0xFFFFFFFF

@@ -27,7 +27,7 @@ class Items(TensorStruct):
 
     @classmethod
     def of_fields(cls, world: World, fields: Mapping[str, Tensor], is_item: Tensor, boxes: Tensor | None) -> Items:
-        """Items as `World.features` describes them, from numbers (batch, box, item): pixels, the rank of each choice,
+        """Makes items, as `World.features` describes them, of numbers (batch, box, item): pixels, ranks of choices,
         the value of each numeric attribute. Items fill the first places of a box (`is_item`)."""
         features = torch.zeros((*is_item.shape, world.feature_count), device=is_item.device)
 
@@ -45,7 +45,7 @@ class Items(TensorStruct):
                 ranks = torch.arange(len(attribute.choices), device=number.device)
                 features[..., where] = (number[..., None] == ranks).float()
             elif attribute.kind == "ordered":
-                features[..., where] = constant(features, _scale(attribute))[number.long()][..., None]
+                features[..., where] = constant(features, _features(attribute))[number.long()][..., None]
             else:
                 scaled(attribute.name, *attribute.scale)
         positions = torch.arange(is_item.size(2), device=is_item.device).expand(is_item.shape)
@@ -74,17 +74,17 @@ class Items(TensorStruct):
         return torch.arange(self.features.size(2), device=self.features.device).expand(self.features.shape[:3])
 
     def reordered(self, order: Tensor) -> Items:
-        """`order` (batch, box, item) holds, for each place, the item that is read there."""
+        """Returns the items in an `order` (batch, box, item), which holds the item that is read at each place."""
         return Items(take_items(self.features, order), self.counts, self.positions.gather(2, order), self.boxes)
 
     def shuffled(self, keys: Tensor) -> Items:
-        """Each box's items sorted by `keys` (batch, box, item), for example random ones; padding stays at the end."""
+        """Sorts each box's items by `keys` (batch, box, item), for example random ones; padding stays at the end."""
         return self.reordered(keys.masked_fill(~self.mask, torch.inf).argsort(dim=2, stable=True))
 
 
 def constant(like: Tensor, values: Sequence[Any]) -> Tensor:
-    """The numbers as a tensor of the same type and on the same device; made once, since a captured step may not copy
-    from the host."""
+    """Returns the numbers as a tensor of the same type and on the same device. It is made once, since a captured step
+    may not copy from the host."""
     return _constant(tuple(values), like.dtype, like.device)
 
 
@@ -100,7 +100,7 @@ def take_items(items: Tensor, order: Tensor) -> Tensor:
 
 
 def extents(features: Tensor, world: World) -> Tensor:
-    """Width and height of each item in pixels: (…, feature) -> (…, 2)."""
+    """Returns width and height of each item in pixels: (…, feature) -> (…, 2)."""
     if world.sizes is not None:
         known = [choice.extent for choice in world.sizes.choices if choice.extent]
         ratios = {height / width for width, height in known}
@@ -144,20 +144,19 @@ class Attributes:
 
 
 def choices(features: Tensor, world: World) -> dict[str, Tensor]:
-    """By discrete attribute, which of its choices each item has: (…, feature) -> (…, choice), bool."""
+    """Returns, by discrete attribute, which choice each item has: (…, feature) -> (…, choice), bool."""
     found = {}
     for attribute in world.attributes:
         own = features[..., world.columns[attribute.name]]
         if attribute.kind == "categorical":
             found[attribute.name] = own > 0.5
         elif attribute.kind == "ordered":
-            values = _scale(attribute)
+            values = _features(attribute)
             nearest = min((high - low for low, high in pairwise(values)), default=1.0) / 2
             found[attribute.name] = (own - constant(own, values)).abs() < nearest
     return found
 
 
-def _scale(attribute: Attribute) -> list[float]:
+def _features(attribute: Attribute) -> list[float]:
     """The feature of each choice of an ordered attribute."""
-    low, high = attribute.scale
-    return [2 * (attribute.number(choice.name) - low) / ((high - low) or 1) - 1 for choice in attribute.choices]
+    return [feature for (feature,) in attribute.features.values()]

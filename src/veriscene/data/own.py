@@ -10,23 +10,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import Any
 
 from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.files import read_text, write_text
 from veriscene.world import corpus, examples
-from veriscene.world.examples import Example, check_statement, normalized
+from veriscene.world.examples import LABELS, Example, check_statement, normalized
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World, not_allowed
 from veriscene.world.world_file import to_toml
 
 COLUMNS = ("statement", "scene", "label")
-LABELS = {"true": True, "false": False}
 PICTURES = (".png", ".jpg", ".jpeg")
 PARTS = ("train", "dev", corpus.DESCRIPTION, worlds.FILE)  # entries of the corpus folder
 
-Parsed = TypeVar("Parsed")
 See = Callable[[Path], Scene]  # a picture file -> the scene that it shows
 
 
@@ -50,15 +48,21 @@ def read_table(table: Path, scenes: Path, world: World, see: See | None) -> list
     def read_scene(name: str) -> Scene:
         return _read_scene(name, scenes, world, see)
 
+    parsers: dict[str, Callable[[str], Any]] = {
+        "statement": check_statement,
+        "scene": read_scene,
+        "label": _parse_label,
+    }
     rows: list[Row] = []
     first_line: dict[tuple[str, str], int] = {}
     for line, record in _records(table):
-        place = f"{table}:{line}"
-        row = Row(
-            statement=_column(check_statement, record, "statement", place),
-            scene=_column(read_scene, record, "scene", place),
-            label=_column(_parse_label, record, "label", place),
-        )
+        place, values = f"{table}:{line}", dict[str, Any]()
+        for name, parse in parsers.items():
+            try:
+                values[name] = parse(record[name])
+            except InputError as error:
+                raise error.at(f"{place}: column {name}") from None
+        row = Row(**values)
         if (first := first_line.setdefault((normalized(row.statement), record["scene"]), line)) != line:
             what = f"the same statement and scene as in line {first}"
             raise InputError(what, where=place, allowed="each pair must occur once")
@@ -69,8 +73,8 @@ def read_table(table: Path, scenes: Path, world: World, see: See | None) -> list
 
 
 def split(rows: list[Row], *, dev_share: float, seed: int) -> dict[str, list[Example]]:
-    """Train and dev examples, in the order of the rows. A statement with all its scenes is in one of them, because a
-    model that has seen a statement in training judges it better than a new one.
+    """Returns train and dev examples, in the rows' order. All scenes of a statement are in one of them, because a model
+    that has seen a statement in training judges it better than a new one.
 
     The scenes of a statement are one presentation. Deterministic given the arguments.
     """
@@ -102,36 +106,21 @@ def write(folder: Path, splits: Mapping[str, list[Example]], world: World, *, de
 def _records(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows with their line numbers, each with a value in all of COLUMNS."""
     reader = csv.reader(io.StringIO(read_text(table), newline=""), strict=True)
-    header: list[str] | None = None
+    filled = ([field.strip() for field in fields] for fields in reader if any(map(str.strip, fields)))
     try:
-        for fields in reader:
-            if not any(field.strip() for field in fields):
-                continue
-            if header is None:
-                header = _check_header([field.strip().lower() for field in fields], table)
-            elif len(fields) != len(header):
+        header = [name.lower() for name in next(filled, COLUMNS)]
+        for name in COLUMNS:
+            if header.count(name) != 1:
+                what = f"column {name} {'occurs twice' if name in header else 'is missing'}"
+                raise InputError(what, where=f"{table}:1", allowed=f"the first line must name {', '.join(COLUMNS)}")
+        for fields in filled:
+            if len(fields) != len(header):
                 what = f"has {len(fields)} columns, the header {len(header)}"
                 allowed = "put a text with commas in double quotes"
                 raise InputError(what, where=f"{table}:{reader.line_num}", allowed=allowed)
-            else:
-                yield reader.line_num, dict(zip(header, (field.strip() for field in fields), strict=True))
+            yield reader.line_num, dict(zip(header, fields, strict=True))
     except csv.Error as error:
         raise InputError(f"not CSV ({error})", where=f"{table}:{reader.line_num}") from None
-
-
-def _check_header(header: list[str], table: Path) -> list[str]:
-    missing = [name for name in COLUMNS if header.count(name) != 1]
-    if missing:
-        what = f"column {missing[0]} {'occurs twice' if missing[0] in header else 'is missing'}"
-        raise InputError(what, where=f"{table}:1", allowed=f"the first line must name {', '.join(COLUMNS)}")
-    return header
-
-
-def _column(parse: Callable[[str], Parsed], record: Mapping[str, str], name: str, place: str) -> Parsed:
-    try:
-        return parse(record[name])
-    except InputError as error:
-        raise error.at(f"{place}: column {name}") from None
 
 
 def _parse_label(text: str) -> bool:

@@ -20,7 +20,7 @@ FOREIGN = 127  # of every other character
 
 
 def spell(words: Sequence[str]) -> Tensor:
-    """(word, MOST_LETTERS), uint8: the code of each letter; only the first MOST_LETTERS of a longer word."""
+    """Returns the code of each letter, (word, MOST_LETTERS), uint8; longer words keep only their beginning."""
     text = "".join(word[:MOST_LETTERS].ljust(MOST_LETTERS, "\0") for word in words)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).reshape(len(words), MOST_LETTERS)
     return torch.from_numpy(np.where(codes < CODES, codes, FOREIGN).astype(np.uint8))
@@ -28,7 +28,13 @@ def spell(words: Sequence[str]) -> Tensor:
 
 # ---------------------------------------------------------------- augmentation
 
-# Changes to training examples that keep their labels valid, redrawn each epoch.
+# Changes to training statements that keep their labels valid, redrawn each epoch.
+
+KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+DROPPED, DOUBLED, SWAPPED, REPLACED = range(4)  # typing errors
+# The longest word that changes. It gains at most one letter, so that it is never cut.
+_LONGEST = MOST_LETTERS - 2
+_HASH = 0x9E3779B97F4A7C15 - (1 << 64)  # odd, as int64
 
 
 def drop_words(batch: Batch, share: float, generator: torch.Generator) -> Batch:
@@ -39,17 +45,6 @@ def drop_words(batch: Batch, share: float, generator: torch.Generator) -> Batch:
     dropped = (torch.rand(batch.statement.words.shape, generator=generator) < share).to(batch.device)
     words = torch.where(dropped & batch.statement.mask, UNKNOWN, batch.statement.words)
     return replace(batch, statement=replace(batch.statement, words=words))
-
-
-# ---------------------------------------------------------------- typing errors
-
-# Typing errors in training statements, as people make them. They keep the labels valid and are redrawn each epoch.
-
-KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-DROPPED, DOUBLED, SWAPPED, REPLACED = range(4)
-# The longest word that changes. It gains at most one letter, so that it is never cut.
-_LONGEST = MOST_LETTERS - 2
-_HASH = 0x9E3779B97F4A7C15 - (1 << 64)  # odd, as int64
 
 
 def mistype_words(batch: Batch, share: float, vocabulary: Vocabulary, generator: torch.Generator) -> Batch:
@@ -66,18 +61,13 @@ def mistype_words(batch: Batch, share: float, vocabulary: Vocabulary, generator:
     statement = batch.statement.map(torch.clone)  # once: a million statements take a gigabyte
     if batch.layout is None:
         _lose_blanks_(statement, share, speller, generator)
-    _mistype_(statement, share, speller, generator)
-    return replace(batch, statement=statement)
-
-
-def _mistype_(statement: Statement, share: float, speller: _Speller, generator: torch.Generator) -> None:
     # Drawn on the generator's device and moved, so that every device sees the same errors.
     drawn = (torch.rand(statement.words.shape, generator=generator) < share).to(statement.words.device)
     rows, places = (drawn & statement.mask).nonzero(as_tuple=True)
     letters = speller.letters(statement, rows, places)
     plain = _are_plain(letters, least=2)
-    rows, places, letters = rows[plain], places[plain], letters[plain]
-    speller.write_(statement, rows, places, _misspelt(letters, generator))
+    speller.write_(statement, rows[plain], places[plain], _misspelt(letters[plain], generator))
+    return replace(batch, statement=statement)
 
 
 def _misspelt(letters: Tensor, generator: torch.Generator) -> Tensor:
@@ -140,15 +130,12 @@ class _Speller:
 
     def write_(self, statement: Statement, rows: Tensor, places: Tensor, letters: Tensor) -> None:
         """Puts words, spelt (word, letter), into these rows and places of a statement."""
-        statement.words[rows, places] = self.numbers(letters)
-        if statement.characters is not None:
-            statement.characters[rows, places] = letters
-
-    def numbers(self, letters: Tensor) -> Tensor:
-        """Returns the number of each word (word, letter) in the vocabulary, or UNKNOWN."""
         found = torch.searchsorted(self.hashes, _hashes(letters)).clamp(max=len(self.hashes) - 1)
         numbers = self.order[found]
-        return torch.where((self.spelling[numbers] == letters).all(dim=1), numbers, UNKNOWN)
+        is_known = (self.spelling[numbers] == letters).all(dim=1)
+        statement.words[rows, places] = torch.where(is_known, numbers, UNKNOWN)
+        if statement.characters is not None:
+            statement.characters[rows, places] = letters
 
 
 def _hashes(letters: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ class TensorStruct:
     cannot be forgotten."""
 
     def map(self, function: Callable[..., Tensor], *others: Self) -> Self:
-        """The struct of function(tensor, *corresponding tensors of the others); None stays None.
+        """Returns the struct of function(tensor, *corresponding tensors of the others); None stays None.
 
         Raises ValueError if a field is None in some of the structs only.
         """
@@ -46,11 +46,11 @@ class TensorStruct:
         return self.map(lambda tensor: tensor.to(device))
 
     def concatenated(self, other: Self) -> Self:
-        """The examples of both, which must be padded alike and have the same fields."""
+        """Returns the examples of both, which must be padded alike and have the same fields."""
         return self.map(lambda mine, theirs: torch.cat([mine, theirs]), other)
 
     def fingerprint(self) -> int:
-        """A checksum that changes with any value or shape."""
+        """Returns a checksum that changes with any value or shape."""
         checksum = 0
         for tensor in self.tensors():
             checksum = zlib.crc32(repr(tuple(tensor.shape)).encode(), checksum)

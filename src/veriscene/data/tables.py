@@ -23,7 +23,7 @@ from typing import Any
 
 from veriscene import worlds
 from veriscene.errors import InputError, MissingRequirement
-from veriscene.files import check_absent, opened, write_bytes
+from veriscene.files import check_absent, write_bytes
 from veriscene.world.corpus import split_files
 from veriscene.world.examples import Example
 from veriscene.world.schema import World
@@ -58,46 +58,37 @@ def export(path: Path, out: Path, *, kind: str, images: bool, progress: Progress
                 done += 1
                 progress(done, total)
 
-    write_bytes(out, _parquet(rows(), world, images) if kind == "parquet" else _json_lines(rows(), images))
+    write_bytes(out, _parquet(rows(), world, images) if kind == "parquet" else _json_lines(rows()))
     return total
 
 
 def row(example: Example, split: str, world: World, *, images: bool) -> Row:
-    columns: Row = {
-        "identifier": example.identifier,
-        "statement": example.statement,
-        "label": example.label,
-        "split": split,
-        "directory": example.directory,
-        "scene": world.to_json_scene(example.scene),
-    }
+    """Returns the columns of an example; its picture as the bytes of a PNG file."""
+    columns: Row = {name: getattr(example, name) for name in ("identifier", "statement", "label")}
+    columns |= {"split": split, "directory": example.directory, "scene": world.to_json_scene(example.scene)}
     return columns | ({"image": _png(example, world)} if images else {})
 
 
 def _read(file: Path, world: World, images: bool) -> list[Example]:
     found, folder = worlds.read(file, world), file.parent / "images"
-    if not images or not folder.is_dir():
-        return found
-    pictured: list[Example] = worlds.require(world, "with_pictures", "picture files")(found, folder, file.stem)
-    return pictured
+    if images and folder.is_dir():
+        found = worlds.require(world, "with_pictures", "picture files")(found, folder, file.stem)
+    return found
 
 
 def _png(example: Example, world: World) -> bytes:
-    what = "exact pictures"
     if isinstance(example.picture, Path):
-        worlds.require(world, "read_picture", what)(example.picture)  # a damaged file is an error, here as in training
-        with opened(example.picture) as stream:
-            return stream.read()
-    content: bytes = worlds.require(world, "png", what)(example.scene)
+        # A damaged file is an error, here as in training.
+        worlds.require(world, "read_picture", "exact pictures")(example.picture)
+        return example.picture.read_bytes()
+    content: bytes = worlds.require(world, "png", "exact pictures")(example.scene)
     return content
 
 
-def _json_lines(rows: Iterable[Row], images: bool) -> bytes:
-    def as_text(found: Row) -> Row:
-        return found | ({"image": base64.b64encode(found["image"]).decode()} if images else {})
-
-    # ASCII: many readers also end a line at U+0085 or U+2028.
-    return "".join(json.dumps(as_text(found)) + "\n" for found in rows).encode()
+def _json_lines(rows: Iterable[Row]) -> bytes:
+    # ASCII: many readers also end a line at U+0085 or U+2028. Only pictures are no JSON values.
+    lines = (json.dumps(found, default=lambda content: base64.b64encode(content).decode()) for found in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _parquet(rows: Iterable[Row], world: World, images: bool) -> bytes:

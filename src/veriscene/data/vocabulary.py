@@ -17,7 +17,7 @@ SPECIAL = ("<pad>", "<unk>")
 
 
 def tokenize(statement: str) -> list[str]:
-    """Lower-case words, numbers and single punctuation marks, in order; at least one unless the text is blank."""
+    """Returns lower-case words, numbers and punctuation marks, in order; at least one unless the text is blank."""
     return WORD.findall(statement.lower())
 
 
@@ -54,13 +54,13 @@ class Vocabulary:
         return [self._number_of.get(word, UNKNOWN) for word in tokenize(statement)]
 
     def unknown_words(self, statement: str) -> dict[str, list[str]]:
-        """The words of a statement that become UNK, each with the nearest known ones."""
+        """Returns the words of a statement that become UNK, each with the nearest known ones."""
         known = self.words[len(SPECIAL) :]
         unknown = dict.fromkeys(word for word in tokenize(statement) if word not in self._number_of)
         return {word: get_close_matches(word, known, n=3, cutoff=0.6) for word in unknown}
 
     def coverage(self, statements: Iterable[str]) -> float:
-        """The share of the statements' words that the vocabulary contains."""
+        """Returns the share of the statements' words that the vocabulary contains."""
         numbers = [number for statement in statements for number in self.encode(statement)]
         return sum(number != UNKNOWN for number in numbers) / max(1, len(numbers))
 

@@ -35,7 +35,7 @@ from veriscene.worlds.nlvr import raster
 from veriscene.worlds.nlvr.distort import DISTORTIONS, random_distortion
 from veriscene.worlds.nlvr.looks import BOXES, MAX_ITEMS, WORLD, Color, Size
 from veriscene.worlds.nlvr.raster import Pixels
-from veriscene.worlds.nlvr.scene_drawing import draw_scenes, scatter
+from veriscene.worlds.nlvr.scenes import draw_scenes, scatter
 
 RENDERED_BACKBONE = "resnet50-rendered"
 NAMES = ("eyes", RENDERED_BACKBONE)

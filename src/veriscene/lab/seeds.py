@@ -41,7 +41,7 @@ def start(spec: Spec, folder: Path, count: int, *, machine: Machine, on_event: O
     first = spec.config.training.seed
     seeds = range(first, first + count)
     models.read_config(spec.for_seed(seeds[-1]).config.to_json(), where=f"--seeds {count}")  # raises InputError
-    check_files(spec.programs)
+    check_files(spec.programs, spec.world)
     with machine.created(folder, fill=[SPEC], hint=new_folder_hint(folder)):
         record = Record.new(spec, machine, seeds=seeds)
         machine.on_main(lambda: record.write(folder))

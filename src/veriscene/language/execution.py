@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from veriscene.errors import InputError
@@ -69,7 +69,7 @@ def _code(node: Expression, scope: Scope) -> Code:
             code = _junction(word == "and", [_code(operand, scope) for operand in operands])
             return code if all(operand.type == node.type for operand in operands) else _applied(bool, [code])
         case tree.Comparison(operands, words):
-            return _comparison(operands, words, scope)
+            return _comparison(operands, words, [_operand(each, scope) for each in operands])
         case tree.Display(members, is_set):
             codes = [_code(member, scope) for member in members]
             collection = _charged(lambda frame: tuple([code(frame) for code in codes]), _depth(node.type))
@@ -77,13 +77,24 @@ def _code(node: Expression, scope: Scope) -> Code:
     raise TypeError(f"{type(node).__name__} cannot be evaluated on its own")
 
 
-def _comparison(operands: tuple[Expression, ...], words: tuple[str, ...], scope: Scope) -> Code:
-    codes, tests = [_operand(each, scope) for each in operands], [_COMPARISONS[word] for word in words]
-    if len(tests) > 1:
-        return _chain(codes, tests)
-    if words[0] in ("==", "!=") and not any(isinstance(each.type, Many) for each in operands):
-        tests = [operator.eq if words[0] == "==" else operator.ne]
-    return _applied(tests[0], codes)
+def _comparison(operands: Sequence[Expression], words: Sequence[str], codes: list[Code]) -> Code:
+    """A chain as `a == b <= c` evaluates each operand once, so nested chains take linear time."""
+    if len(words) == 1:
+        has_sets = any(isinstance(each.type, Many) for each in operands)
+        fast = {} if has_sets else {"==": operator.eq, "!=": operator.ne}
+        return _applied(fast.get(words[0], _COMPARISONS[words[0]]), codes)
+    tests = [_COMPARISONS[word] for word in words]
+
+    def run(frame: Frame) -> bool:
+        left = codes[0](frame)
+        for test, operand in zip(tests, codes[1:], strict=True):
+            right = operand(frame)
+            if not test(left, right):
+                return False
+            left = right
+        return True
+
+    return run
 
 
 def _operand(node: Expression, scope: Scope, collected: bool = False) -> Code:
@@ -109,7 +120,7 @@ def _call(call: tree.Call, scope: Scope) -> Code:
     if function.value is None:
         return _SPECIAL[function.name](codes)
     if function.scans:
-        codes[0] = _scanned(codes[0], function.scans)
+        codes[0] = _charged(codes[0], depth=1, steps=function.scans)
     return _applied(function.value, codes)
 
 
@@ -124,7 +135,7 @@ def _function(function: tree.Lambda, scope: Scope) -> Code:
 
         def apply(member: Any) -> Any:
             frame[slot] = member
-            remaining = frame[STEPS] = frame[STEPS] - steps
+            remaining = frame[STEPS] = frame[STEPS] - steps  # inline: most of a program's time is spent here
             if remaining < 0:
                 raise _too_many_steps()
             return body(frame)
@@ -134,32 +145,30 @@ def _function(function: tree.Lambda, scope: Scope) -> Code:
     return run
 
 
-def _charged(code: Code, depth: int) -> Code:
-    """Charges one step per member, including members of members."""
+def _charged(code: Code, depth: int, steps: int = 1) -> Code:
+    """Charges steps per member, including members of members."""
 
-    def run(frame: Frame) -> Members:
-        members: Members = code(frame)
-        _charge(frame, len(members), members if depth > 1 else (), depth)
-        return members
-
-    return run
-
-
-def _scanned(code: Code, steps: int) -> Code:
     def run(frame: Frame) -> Members:
         members: Members = code(frame)
         _charge(frame, len(members) * steps)
+        if depth > 1:
+            _charge_nested(frame, members, depth - 1)
         return members
 
     return run
 
 
-def _charge(frame: Frame, steps: int, nested: Members = (), depth: int = 0) -> None:
+def _charge_nested(frame: Frame, sets: Members, depth: int) -> None:
+    for members in sets:
+        _charge(frame, len(members))
+        if depth > 1:
+            _charge_nested(frame, members, depth - 1)
+
+
+def _charge(frame: Frame, steps: int) -> None:
     frame[STEPS] -= steps
     if frame[STEPS] < 0:
         raise _too_many_steps()
-    for members in nested:
-        _charge(frame, len(members), members if depth > 2 else (), depth - 1)
 
 
 def _too_many_steps() -> InputError:
@@ -190,22 +199,6 @@ def _junction(conjunctive: bool, conditions: list[Code]) -> Code:
             if (not value) is conjunctive:
                 break
         return value
-
-    return run
-
-
-def _chain(operands: list[Code], tests: list[Callable[[Any, Any], bool]]) -> Code:
-    """As in `a == b <= c`. Each operand is compiled and evaluated once, so nested chains take linear time."""
-    first, *others = operands
-
-    def run(frame: Frame) -> bool:
-        left = first(frame)
-        for test, operand in zip(tests, others, strict=True):
-            right = operand(frame)
-            if not test(left, right):
-                return False
-            left = right
-        return True
 
     return run
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from veriscene.errors import InputError
@@ -77,17 +78,17 @@ def element_type(type: Type) -> Type:
 
 
 def is_condition(type: Type) -> bool:
-    """Whether it has a truth value. As in Python, 0 and empty collections are false."""
+    """Returns whether it has a truth value. As in Python, 0 and empty collections are false."""
     return type in (Kind.TRUTH, Kind.NUMBER) or isinstance(type, Many)
 
 
 def is_ordered(type: Type) -> bool:
-    """Whether values can be compared with <."""
+    """Returns whether values can be compared with <."""
     return type is Kind.NUMBER or (isinstance(type, AttributeType) and type.is_ordered)
 
 
 def comparable(left: Type, word: str, right: Type) -> bool:
-    """Whether `left word right` has a truth value."""
+    """Returns whether `left word right` has a truth value."""
     if word in ("in", "not in"):
         return member_type(right) == left
     if word not in ("==", "!="):
@@ -99,7 +100,7 @@ def comparable(left: Type, word: str, right: Type) -> bool:
 
 
 def described(type: Type) -> str:
-    """The type in words, with its article."""
+    """Returns the type in words, with its article."""
     if isinstance(type, Many):
         return f"a set of {_plural(type.of)}"
     if isinstance(type, FunctionOf):
@@ -191,12 +192,11 @@ def first_set(types: Sequence[Type]) -> Type:
     return Many(first_member(types))
 
 
+some = partial(Parameter, collected=True)
+
+
 def one(type: Type, expected: str) -> Parameter:
     return Parameter(expected, lambda given, _: given == type)
-
-
-def some(expected: str, accepts: Accepts) -> Parameter:
-    return Parameter(expected, accepts, collected=True)
 
 
 def one_or_more(type: Type, expected: str) -> Parameter:
@@ -262,12 +262,13 @@ class Expression:
     """A node; `type` is computed when it is built."""
 
     type: Type
+    of: Type  # of nodes that state their type
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "type", self._infer_type())
 
     def _infer_type(self) -> Type:
-        raise NotImplementedError
+        return self.of
 
 
 @dataclass(frozen=True)
@@ -286,9 +287,6 @@ class Constant(Expression):
     of: Type
     value: Any  # of an attribute: the place among the choices; of a side: a Side, or None for any
 
-    def _infer_type(self) -> Type:
-        return self.of
-
 
 @dataclass(frozen=True)
 class Variable(Expression):
@@ -296,9 +294,6 @@ class Variable(Expression):
 
     name: str
     of: Type
-
-    def _infer_type(self) -> Type:
-        return self.of
 
 
 GLOBALS: dict[str, Type] = {"all_boxes": Many(Kind.BOX), "all_items": Many(Kind.ITEM)}

@@ -66,7 +66,7 @@ class PlacedItem:
         return tuple([other for other in items if other.top >= bottom])
 
     def adjacent_in_tower(self, others: Items, margin: Number) -> Items:
-        """The others that touch this item if they form a tower, otherwise all of them."""
+        """Returns the others that touch this item if they form a tower, otherwise all of them."""
         if not self.box.is_tower:
             return others
         return tuple([other for other in others if self.distance(other) <= margin])
@@ -76,14 +76,13 @@ Items = tuple[PlacedItem, ...]
 
 
 class PlacedBox:
-    __slots__ = ("highest", "is_tower", "items", "lowest", "scene_items")
+    """A box with what follows from its items; compared by identity."""
 
-    def __init__(self) -> None:
-        self.items: Items = ()
-        self.scene_items: Items = ()
-        self.is_tower = False
-        self.highest: Number = 0
-        self.lowest: Number = 0
+    items: Items = ()
+    scene_items: Items = ()
+    is_tower = False
+    highest: Number = 0
+    lowest: Number = 0
 
     def content(self) -> Hashable:
         """What the box contains, in any order."""
@@ -103,13 +102,6 @@ class Placing:
     def __init__(self, world: World) -> None:
         self.world = world
         self._ranks = [None if attribute.kind == "numeric" else attribute.rank for attribute in world.attributes]
-        towers = world.towers.values if world.towers else ()
-        self._tower_values = [
-            (at, attribute.rank[value])
-            for at, attribute in enumerate(world.attributes)
-            for name, value in towers
-            if name == attribute.name
-        ]
         self._cache: dict[int, tuple[Scene, Placed]] = {}
 
     def __call__(self, scene: Scene) -> Placed:
@@ -132,27 +124,19 @@ class Placing:
         if items:
             tops = [item.top for item in items]
             found.highest, found.lowest = min(tops), max(tops)
-            found.is_tower = self.world.towers is not None and self._is_tower(items)
+            found.is_tower = self.world.is_tower(box)
         return found
 
     def _values(self, item: Item) -> tuple[Number, ...]:
         pairs = zip(self._ranks, item.values, strict=False)
         return tuple([value if rank is None else rank[value] for rank, (_, value) in pairs])  # type: ignore[misc]
 
-    def _is_tower(self, items: Items) -> bool:
-        """As `World.is_tower`, but faster."""
-        right = items[0].right
-        for item in items:
-            if item.right != right:
-                return False
-        return all(item.values[at] == value for item in items for at, value in self._tower_values)
-
 
 # ---------------------------------------------------------------- sets
 
 
 def keys(members: Sequence[Any], contents: bool = False) -> Sequence[Hashable]:
-    """The members as set operations compare them: nested collections are equal if they have the same members.
+    """Returns the members as set operations compare them: nested collections are equal if they have the same members.
 
     Boxes are compared by identity, or by what they contain.
     """
@@ -180,7 +164,7 @@ def same_members(a: Members, b: Members) -> bool:
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Whether two values are the same. A set has no order, and a box that is compared with a set is one of items."""
+    """Returns whether two values are the same. A set has no order; a box is compared with a set by its items."""
     if isinstance(a, tuple) or isinstance(b, tuple):
         return same_members(*_flat((a, b)))
     return bool(a == b)
@@ -389,64 +373,20 @@ def _relations(world: World) -> dict[str, Function]:
     }
 
 
-# ---------------------------------------------------------------- attributes
+def attribute_function(world: World, attribute: Attribute) -> Function:
+    """Returns the function that gives the value of an item, or the values of items, each as often as it occurs."""
+    at, type = world.attributes.index(attribute), takes.type_of(attribute)
 
+    def value(given: Any) -> Any:
+        if isinstance(given, PlacedItem):
+            return given.values[at]
+        return tuple([item.values[at] for item in _flat((given,))[0]])
 
-class AttributeFunctions:
-    """Functions of one attribute. Every language has `of_items`; the others are for notations that a world adds."""
+    def gives(types: Sequence[Type]) -> Type:
+        return type if types[0] is Kind.ITEM else Many(type)
 
-    def __init__(self, world: World, attribute: Attribute) -> None:
-        self.attribute, self.type = attribute, takes.type_of(attribute)
-        self._at = world.attributes.index(attribute)
-
-    @property
-    def of_items(self) -> Function:
-        """The value of an item, or the values of a set of items, each as often as it occurs."""
-        at, type = self._at, self.type
-
-        def value(given: Any) -> Any:
-            if isinstance(given, PlacedItem):
-                return given.values[at]
-            return tuple([item.values[at] for item in _flat((given,))[0]])
-
-        parameter = replace(takes.ITEM_OR_ITEMS, collected=False)
-        gives = lambda types: type if types[0] is Kind.ITEM else Many(type)  # noqa: E731
-        return Function((parameter,), gives, value, bulk=("attribute", self.attribute.name))
-
-    def has(self, value: str) -> Function:
-        """Whether an item has a value."""
-        at, wanted = self._at, self.attribute.rank[value]
-        bulk = ("has", self.attribute.name, wanted)
-        return Function((takes.ITEM,), TRUTH, lambda item: item.values[at] == wanted, bulk=bulk)
-
-    def keep(self, expected: str) -> Function:
-        """The items of a set that have a value."""
-        at, name = self._at, self.attribute.name
-        value = lambda items, wanted: tuple([item for item in items if item.values[at] == wanted])  # noqa: E731
-        return Function((takes.ITEMS, takes.one(self.type, expected)), FOUND_ITEMS, value, bulk=("keep", name))
-
-    def values(self, *, distinct_only: bool) -> Function:
-        """The values of a set of items: each as often as it occurs, or once."""
-        at, name = self._at, self.attribute.name
-        parameter = takes.ITEMS if distinct_only else takes.ITEM_OR_ITEMS
-
-        def value(items: Items) -> Members:
-            found = tuple([item.values[at] for item in items])
-            return distinct(found) if distinct_only else found
-
-        return Function((parameter,), always(Many(self.type)), value, bulk=("values", name, distinct_only))
-
-    def same(self, expected: str) -> Function:
-        """Whether two values, or sets of values, are the same."""
-        some = takes.one_or_more(self.type, expected)
-        return Function((some, some), TRUTH, same_members, bulk=("equal",))
-
-    @property
-    def all_same(self) -> Function:
-        """Whether the items of a set have one value."""
-        at, name = self._at, self.attribute.name
-        value = lambda items: len({item.values[at] for item in items}) == 1  # noqa: E731
-        return Function((takes.ITEMS,), TRUTH, value, bulk=("one_value", name))
+    parameter = replace(takes.ITEM_OR_ITEMS, collected=False)
+    return Function((parameter,), gives, value, bulk=("attribute", attribute.name))
 
 
 def core_functions(world: World) -> dict[str, Function]:

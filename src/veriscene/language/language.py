@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from veriscene.language.expression import GLOBALS, Constant, Expression, Form, Function, Kind, type_of
-from veriscene.language.functions import AttributeFunctions, Placing, core_functions
+from veriscene.language.functions import Placing, attribute_function, core_functions
 from veriscene.language.program import Program
 from veriscene.language.text import parse_expression
 from veriscene.world.scene import Side
@@ -47,7 +47,7 @@ class Language:
         more = Extension() if extend is None else extend(world)
         self.reserved = frozenset([*core, *more.functions, *GLOBALS, SIDE])
         self.attributes = _named(world.attributes, lambda attribute: attribute.name, taken=self.reserved)
-        own = {name: AttributeFunctions(world, attribute).of_items for name, attribute in self.attributes.items()}
+        own = {name: attribute_function(world, attribute) for name, attribute in self.attributes.items()}
         self.functions = {
             name: replace(function, name=name, language=self)
             for name, function in {**own, **core, **more.functions}.items()

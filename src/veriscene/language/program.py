@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from veriscene.language.functions import Undefined
 from veriscene.language.text import unparse
 from veriscene.world.examples import check_statement
 from veriscene.world.scene import Scene
+from veriscene.world.schema import not_allowed
 
 if TYPE_CHECKING:
     from veriscene.language.language import Language
@@ -43,7 +44,7 @@ class Program:
         return Program, (self.expression, self.language)  # Closures cannot be pickled.
 
     def holds(self, scene: Scene) -> bool:
-        """Whether the statement is true of the scene.
+        """Returns whether the statement is true of the scene.
 
         If a presupposition fails, the statement is false, and so is its negation: `unique` of no or several members,
         an index past the end, the minimum of an empty set, a remainder by zero. Raises InputError if evaluation takes
@@ -69,8 +70,11 @@ class Statement:
     program: Program
 
 
-def read_programs(path: str | Path, language: Language) -> list[Statement]:
-    """Returns the statements of a JSON lines file in order; raises InputError with the line of the first problem."""
+def read_programs(path: str | Path, language: Language, kinds: Collection[str] | None = None) -> list[Statement]:
+    """Returns the statements of a JSON lines file in order; raises InputError with the line of the first problem.
+
+    `kinds` are the kinds of scenes that the world knows; None: they are not checked.
+    """
     found = []
     with opened(Path(path)) as stream:
         for number, line in read_lines(stream):
@@ -78,7 +82,7 @@ def read_programs(path: str | Path, language: Language) -> list[Statement]:
                 if isinstance(line, InputError):
                     raise line
                 if line.strip():
-                    found.append(_parse_record(parse_json(line), language))
+                    found.append(_parse_record(parse_json(line), language, kinds))
             except InputError as error:
                 raise error.at(f"{path}:{number}") from None
     if not found:
@@ -86,7 +90,7 @@ def read_programs(path: str | Path, language: Language) -> list[Statement]:
     return found
 
 
-def _parse_record(record: object, language: Language) -> Statement:
+def _parse_record(record: object, language: Language, kinds: Collection[str] | None) -> Statement:
     if not isinstance(record, dict):
         raise InputError("not a JSON object", allowed=f"each line needs {_NEEDS}")
     named = [name for name in ("sentence", "statement") if name in record]
@@ -99,10 +103,13 @@ def _parse_record(record: object, language: Language) -> Statement:
         text = check_statement(record[place])
         place, kind = "kind", record.get("kind")
         if kind is not None and not isinstance(kind, str):
-            raise InputError(f"{kind!r:.60} is not allowed", allowed="it must be text")
+            raise not_allowed(kind, "it must be text")
+        if kind is not None and kinds is not None and kind not in kinds:
+            none = f"the world {language.world.name} has no kinds of scenes"
+            raise not_allowed(kind, f"choose from {', '.join(kinds)}" if kinds else none)
         place, program = "program", record["program"]
         if not isinstance(program, str) or not program.strip():
-            raise InputError(f"{program!r:.60} is not allowed", allowed="it must be text")
+            raise not_allowed(program, "it must be text")
         return Statement(text, kind, language.parse(program))
     except InputError as error:
         raise error.at(place) from None

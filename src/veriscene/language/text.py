@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from veriscene.errors import InputError
 from veriscene.language import expression as tree
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from veriscene.language.language import Language
 
 Scope = Mapping[str, Type]
-Node = TypeVar("Node", bound=Expression)
 
 MAX_LENGTH = 4000  # The longest public program has 700 characters and a tree of depth 18.
 MAX_DEPTH = 60
@@ -70,22 +69,17 @@ def _syntax_tree(text: object) -> ast.expr:
         raise InputError(what, where=where, allowed="check parentheses and commas") from None
     except (MemoryError, RecursionError, ValueError):
         raise _TOO_DEEP from None
-    _check_depth(root)
+    level: list[ast.AST] = [root]
+    for _ in range(MAX_DEPTH):
+        level = [child for each in level for child in ast.iter_child_nodes(each)]
+    if level:
+        raise _TOO_DEEP
     if indent or not line.isascii():
         encoded = stripped.encode()
         for node in ast.walk(root):
             if isinstance(node, ast.expr | ast.keyword):  # `ast` counts bytes.
                 node.col_offset = indent + len(encoded[: node.col_offset].decode())
     return root
-
-
-def _check_depth(root: ast.expr) -> None:
-    level: list[ast.AST] = [root]
-    for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        if not level:
-            return
-    raise _TOO_DEEP
 
 
 # ---------------------------------------------------------------- syntax to expressions
@@ -103,8 +97,14 @@ class _Parser:
                 return self.attribute(node, scope)
             case ast.Call():
                 return self.call(node, scope)
-            case ast.Subscript():
-                return self.subscript(node, scope)
+            case ast.Subscript(value, ast.Slice(lower, upper, None)):
+                start = tree.Number(0) if lower is None else self.expression(lower, scope)
+                stop = () if upper is None else (self.expression(upper, scope),)
+                return self.apply(node, "[:]", self.expression(value, scope), start, *stop)
+            case ast.Subscript(slice=ast.Slice()):
+                raise _error(node, "a slice cannot have a step", "write x[1:], for example")
+            case ast.Subscript(value, index):
+                return self.apply(node, "[]", *self.expressions((value, index), scope))
             case ast.Constant(value):
                 return self.number(node, value)
             case ast.BoolOp(word, operands):
@@ -165,13 +165,9 @@ class _Parser:
         raise self.unknown_value(node, name, f"{', '.join(scope)}, ")
 
     def unknown_value(self, node: ast.expr, name: str, also: str = "") -> InputError:
-        name = name.removeprefix("is_")  # as in is_red, for a world without red
+        what = f"the world {self.language.world.name} has no value {name.removeprefix('is_'):.40}"  # as in is_red
         values = [name for name in self.language.constants if "." not in name]
-        return _error(
-            node,
-            f"the world {self.language.world.name} has no value {name:.40}",
-            f"choose from {also}{_listed(values)}",
-        )
+        return _error(node, what, f"choose from {also}{_listed(values)}")
 
     def values(self, namespace: str) -> list[str]:
         return [name for name in self.language.constants if name.startswith(f"{namespace}.")]
@@ -181,9 +177,8 @@ class _Parser:
         if isinstance(node.value, ast.Name) and node.value.id not in scope and node.value.id in language.namespaces:
             name = f"{node.value.id}.{node.attr}"
             if name not in language.constants:
-                raise _error(
-                    node, f"there is no value {name:.40}", f"choose from {_listed(self.values(node.value.id))}"
-                )
+                values = _listed(self.values(node.value.id))
+                raise _error(node, f"there is no value {name:.40}", f"choose from {values}")
             return language.constants[name]
         known = [*language.attributes, *language.methods, *language.fields]
         if node.attr not in known:
@@ -201,10 +196,8 @@ class _Parser:
             raise self.not_callable(node, callable)
         name, arguments = node.func.id, list[Expression]()
         for parameter, argument in self.bound(node, name):
-            if argument is None:
-                arguments.append(
-                    self.language.constants["Side.ANY"]
-                )  # The only parameters that can be skipped are sides.
+            if argument is None:  # The only parameters that can be skipped are sides.
+                arguments.append(self.language.constants["Side.ANY"])
             elif parameter is not None and parameter.mapped and arguments:
                 arguments.append(self.function(argument, arguments[0], scope))
             else:
@@ -240,7 +233,7 @@ class _Parser:
             yield parameter, argument
 
     def function(self, node: ast.expr, collection: Expression, scope: Scope) -> Expression:
-        """A function of a collection's members: a lambda, or a name as in `filter_obj(all_items, is_top)`."""
+        """Parses a function of members: a lambda, or a name as in `filter_obj(all_items, is_top)`."""
         takes = member_type(collection.type)
         if takes is None:
             what = f"a function needs members to apply to, but the first argument is {described(collection.type)}"
@@ -251,44 +244,25 @@ class _Parser:
         if not isinstance(node, ast.Lambda):
             return self.expression(node, scope)
         given = node.args
-        if (
-            len(given.args) != 1
-            or given.posonlyargs
-            or given.kwonlyargs
-            or given.vararg
-            or given.kwarg
-            or given.defaults
-        ):
+        others = (given.posonlyargs, given.kwonlyargs, given.vararg, given.kwarg, given.defaults)
+        if len(given.args) != 1 or any(others):
             raise _error(node, "a lambda must have one plain parameter, as `lambda x: …`")
         name = given.args[0].arg
         if name in self.language.reserved or not _PARAMETER.fullmatch(name):
             raise _error(node, f"{name!r:.40} cannot be the name of a parameter", "use a letter, as x")
         return tree.Lambda(tree.Variable(name, takes), self.expression(node.body, {**scope, name: takes}))
 
-    def subscript(self, node: ast.Subscript, scope: Scope) -> Expression:
-        if not isinstance(node.slice, ast.Slice):
-            return self.apply(node, "[]", *self.expressions((node.value, node.slice), scope))
-        if node.slice.step is not None:
-            raise _error(node, "a slice cannot have a step", "write x[1:], for example")
-        start = tree.Number(0) if node.slice.lower is None else self.expression(node.slice.lower, scope)
-        stop = () if node.slice.upper is None else (self.expression(node.slice.upper, scope),)
-        return self.apply(node, "[:]", self.expression(node.value, scope), start, *stop)
 
-
-def _build(at: ast.expr, node: Callable[..., Node], *parts: Any) -> Node:
+def _build(at: ast.expr, node: Callable[..., Expression], *parts: Any) -> Expression:
     """Builds a node of the tree; type errors are reported with their place."""
     try:
         return node(*parts)
     except InputError as error:
-        raise error.at(_place(at)) from None
-
-
-def _place(node: ast.expr | ast.keyword) -> str:
-    return f"character {node.col_offset + 1}"
+        raise _error(at, error.what, error.allowed) from None
 
 
 def _error(node: ast.expr | ast.keyword, what: str, allowed: str | None = None) -> InputError:
-    return InputError(what, where=_place(node), allowed=allowed)
+    return InputError(what, where=f"character {node.col_offset + 1}", allowed=allowed)
 
 
 def _rejected(node: ast.expr, allowed: str) -> InputError:
@@ -334,17 +308,11 @@ def unparse(expression: Expression) -> str:
 
 def _part(expression: Expression, loosest: int) -> str:
     """The text, in parentheses if the expression's precedence is below `loosest`."""
-    match expression:
-        case tree.Lambda():
-            precedence = _LAMBDA
-        case tree.Comparison():
-            precedence = _COMPARISON
-        case tree.Logic(word):
-            precedence = _PRECEDENCE[word]
-        case tree.Call(function):
-            precedence = _PRECEDENCE.get(function.name, _ATOM)
-        case _:
-            precedence = _ATOM
+    precedence = {tree.Lambda: _LAMBDA, tree.Comparison: _COMPARISON}.get(type(expression), _ATOM)
+    if isinstance(expression, tree.Logic):
+        precedence = _PRECEDENCE[expression.operator]
+    elif isinstance(expression, tree.Call):
+        precedence = _PRECEDENCE.get(expression.function.name, _ATOM)
     return unparse(expression) if precedence >= loosest else f"({unparse(expression)})"
 
 

@@ -122,11 +122,6 @@ class TeacherSource(Source):
         world = self.encoder.world
         scenes = SceneArrays.of(world, [example.scene for example in train])
         pools, own = pools_of(scenes), None
-        for each in self.statements:
-            if each.kind is not None and each.kind not in pools:
-                what = f"{each.text!r:.80} is about scenes of the kind {each.kind!r:.40}"
-                kinds = ", ".join(filter(None, pools))
-                raise InputError(what, allowed=f"choose from {kinds}" if kinds else f"{world.name} has no kinds")
         if labelled_train:
             taught = sum(each.scenes for each in self.statements)
             own = Labelled(

@@ -6,7 +6,7 @@ A world file says how values look: a fill, an outline, a shape, a label. An item
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -78,7 +78,7 @@ class Look:
 
 
 def look(world: World, item: Item) -> Look:
-    """How the world says that an item looks. Numbers are written on the item."""
+    """Returns how the world says that an item looks. Numbers are written on the item."""
     hints: dict[str, str] = {}
     labels, tile = [], ""
     for attribute, (_, value) in zip(world.attributes, item.values, strict=True):
@@ -110,7 +110,7 @@ class Arrangement:
 
 
 def arrange(world: World, boxes: int) -> Arrangement:
-    """Side by side, half a box apart; wide boxes one below the other."""
+    """Places boxes side by side, half a box apart, or wide ones one below the other."""
     width, height = world.canvas
     if width >= WIDE * height:
         step = height + max(2, height // 4)
@@ -160,7 +160,7 @@ def item_svg(world: World, item: Item) -> str:
     elif shape is _SQUARE:
         drawn = f'<rect x="{item.x:g}" y="{item.y:g}" width="{item.width:g}" height="{item.height:g}" {paint}/>'
     else:
-        drawn = f'<polygon points="{" ".join(f"{x:g},{y:g}" for x, y in corners(item, shape))}" {paint}/>'
+        drawn = f'<polygon points="{_points(corners(item, shape))}" {paint}/>'
     return drawn + (_label(item, seen) if seen.label else "")
 
 
@@ -180,7 +180,7 @@ def _label(item: Item, seen: Look) -> str:
 
 
 def corners(item: Item, shape: tuple[Point, ...]) -> list[Point]:
-    """The corners of a shape where the item is."""
+    """Returns the corners of a shape where the item is."""
     return [(item.x + x * item.width, item.y + y * item.height) for x, y in shape]
 
 
@@ -205,18 +205,18 @@ def arrow(start: Point, end: Point) -> tuple[Point, tuple[Point, Point, Point]]:
 
 def _arrows(items: Sequence[Item]) -> list[str]:
     centers = [center(item) for item in items]
-    first = [f'<circle cx="{x:g}" cy="{y:g}" r="2.5" fill="{ARROW}"/>' for x, y in centers[:1]]
-    return first + [_arrow(start, end) for start, end in pairwise(centers)]
+    parts = [f'<circle cx="{x:g}" cy="{y:g}" r="2.5" fill="{ARROW}"/>' for x, y in centers[:1]]
+    for (x1, y1), (x2, y2) in pairwise(centers):
+        (bow_x, bow_y), head = arrow((x1, y1), (x2, y2))
+        path = f"M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}"
+        parts.append(f'<path d="{path}" fill="none" stroke="{ARROW}" stroke-width="1.4"/>')
+        # The head is a polygon: an SVG marker needs an id, which would not be unique on a page with several pictures.
+        parts[-1] += f'<polygon points="{_points(head)}" fill="{ARROW}"/>'
+    return parts
 
 
-def _arrow(start: Point, end: Point) -> str:
-    (x1, y1), (x2, y2) = start, end
-    (bow_x, bow_y), head = arrow(start, end)
-    curve = (
-        f'<path d="M{x1:g} {y1:g}Q{bow_x:g} {bow_y:g} {x2:g} {y2:g}" fill="none" stroke="{ARROW}" stroke-width="1.4"/>'
-    )
-    # The head is a polygon: an SVG marker needs an id, which would not be unique on a page with several pictures.
-    return curve + f'<polygon points="{" ".join(f"{x:g},{y:g}" for x, y in head)}" fill="{ARROW}"/>'
+def _points(corners: Iterable[Point]) -> str:
+    return " ".join(f"{x:g},{y:g}" for x, y in corners)
 
 
 def contact_sheet(world: World, scenes: Sequence[Scene], *, columns: int = 2, scale: float = 2.0) -> str:

@@ -41,30 +41,27 @@ class Edit:
     box: int  # index in the scene
     before: Item | None
     after: Item | None
-    attribute: str | None = None  # that is changed
-    items: tuple[Item, ...] = field(default=(), compare=False, repr=False)  # of the box before this edit
-    world: World | None = field(default=None, compare=False, repr=False)
+    attribute: str | None  # that is changed
+    items: tuple[Item, ...] = field(compare=False, repr=False)  # of the box before this edit
+    world: World = field(compare=False, repr=False)
 
     @property
     def cost(self) -> int:
         """How much of a change it is: values first, the world's last attribute before its first; then the others."""
-        assert self.world is not None
         count = len(self.world.attributes)
         if self.attribute is not None:
             return count - 1 - list(self.world.by_name).index(self.attribute)
-        return count + ("change", "move", "remove", "add").index(self.kind) - 1
+        return count + ("move", "remove", "add").index(self.kind)
 
     @property
     def text(self) -> str:
         """An instruction. It names an item so that no other item of the box can be meant."""
         world = self.world
-        assert world is not None
         where = f"{world.box.singular} {self.box + 1}"
-        is_tower = tower_of(world, self.items) is not None
         if self.before is None:
             assert self.after is not None
             preposition, place = self._place(world, self.after)
-            look = _look(world, self.after, world.attributes, is_tower)
+            look = _look(world, self.after, world.attributes, tower_of(world, self.items) is not None)
             return f"add a {look} to {where}, {preposition}{place}"
         item = f"the {name(world, self.before, self.items)} in {where}"
         if self.after is None:
@@ -76,10 +73,8 @@ class Edit:
         return template.replace("{item}", item).replace("{value}", attribute.say(self.after[self.attribute]))
 
     def to_json(self) -> dict[str, Any]:
-        """Items as in files; boxes are counted from 0."""
-        assert self.world is not None
-        own = self.world.to_json_item
-        before, after = (None if item is None else own(item) for item in (self.before, self.after))
+        """Returns the edit with items as in files; boxes are counted from 0."""
+        before, after = (None if item is None else self.world.to_json_item(item) for item in (self.before, self.after))
         shown = {"kind": self.kind, "attribute": self.attribute, "box": self.box, "before": before, "after": after}
         return {**shown, "text": self.text}
 
@@ -110,19 +105,18 @@ class Edit:
 
 
 def name(world: World, item: Item, items: Sequence[Item]) -> str:
-    """What to call this item of a box, so that no other can be meant: "black square", "small black square",
+    """Names this item of a box so that no other can be meant: "black square", "small black square",
     "leftmost black square", "second black block from the bottom"."""
-    is_tower = tower_of(world, items) is not None
-    said = [each for each in world.attributes if each.kind == "categorical" and _is_adjective(each)]
-    for extra in [None, *(each for each in world.attributes if each not in said)]:
-        if extra is not None:
-            alike = _alike(world, item, items, said)
-            if len({other[extra.name] for other in alike}) == 1:
-                continue
-            said = [*said, extra]
-        if len(_alike(world, item, items, said)) == 1:
-            break
-    look, alike = _look(world, item, said, is_tower), _alike(world, item, items, said)
+    said = [
+        each
+        for each in world.attributes
+        if each.kind == "categorical" and (each.is_noun or all(" " not in choice.word for choice in each.choices))
+    ]
+    for extra in [each for each in world.attributes if each not in said]:
+        if len({other[extra.name] for other in _alike(item, items, said)}) > 1:  # it tells some of them apart
+            said.append(extra)
+    alike = _alike(item, items, said)
+    look = _look(world, item, said, tower_of(world, items) is not None)
     if len(alike) == 1:
         return look
     height = world.canvas[1]
@@ -135,12 +129,8 @@ def name(world: World, item: Item, items: Sequence[Item]) -> str:
     return f"{look} whose upper left corner is at ({item.x:g}, {item.y:g})"
 
 
-def _alike(world: World, item: Item, items: Sequence[Item], said: Sequence[Attribute]) -> list[Item]:
+def _alike(item: Item, items: Sequence[Item], said: Sequence[Attribute]) -> list[Item]:
     return [other for other in items if all(other[each.name] == item[each.name] for each in said)]
-
-
-def _is_adjective(attribute: Attribute) -> bool:
-    return attribute.is_noun or all(" " not in choice.word for choice in attribute.choices)
 
 
 def _look(world: World, item: Item, said: Sequence[Attribute], is_tower: bool) -> str:
@@ -148,9 +138,8 @@ def _look(world: World, item: Item, said: Sequence[Attribute], is_tower: bool) -
     fixed = {each for each, _ in world.towers.values} if is_tower and world.towers else set()
     if is_tower and world.sizes is not None:
         fixed.add(world.sizes.name)  # the blocks of a tower have one size
-    noun = (
-        "block" if is_tower else (world.item.singular if world.noun is None else world.noun.say(item[world.noun.name]))
-    )
+    noun = world.item.singular if world.noun is None else world.noun.say(item[world.noun.name])
+    noun = "block" if is_tower else noun
     before, after = [], []
     for attribute in sorted(said, key=lambda each: each.kind != "ordered"):
         if attribute is world.noun or attribute.name in fixed:
@@ -190,7 +179,7 @@ _Change = tuple[EditKind, str | None, Item | None, Item | None, tuple[Item, ...]
 
 
 def edits(world: World, scene: Scene) -> Iterator[tuple[Edit, Scene]]:
-    """Each edit with the scene that it leads to, which is valid and not the same scene."""
+    """Yields each edit with the scene that it leads to, which is valid and not the same scene."""
     towers = [blocks for box in scene.boxes if (blocks := tower_of(world, box.items))]
     are_towers = len(towers) == len(scene.boxes)
     for number, box in enumerate(scene.boxes):
@@ -205,7 +194,7 @@ def edits(world: World, scene: Scene) -> Iterator[tuple[Edit, Scene]]:
 
 
 def tower_of(world: World, items: Sequence[Item]) -> tuple[Item, ...] | None:
-    """The blocks from the floor up, if the items are a tower without gaps of blocks of one size; otherwise None."""
+    """Returns the blocks from the floor up if the items are a tower of blocks of one size without gaps, else None."""
     if world.towers is None or not world.is_tower(Box(tuple(items))):
         return None
     blocks = tuple(sorted(items, key=lambda item: -item.lower))
@@ -254,19 +243,9 @@ def _values(attribute: Attribute, items: Sequence[Item] = ()) -> list[Value]:
     low, high = attribute.low, attribute.high
     step = attribute.step or (high - low) / 10
     middle = low + round((high - low) / 2 / step) * step
-    near = [
-        number
-        for item in items
-        for number in (item[attribute.name], _plus(item, attribute, -step), _plus(item, attribute, step))
-    ]
-    found = dict.fromkeys([low, high, middle, *near])
-    return [value for value in found if not isinstance(value, str) and low <= value <= high]
-
-
-def _plus(item: Item, attribute: Attribute, step: Number) -> Value:
-    value = item[attribute.name]
-    assert not isinstance(value, str)
-    return round(value + step, 6)
+    own = [attribute.number(item[attribute.name]) for item in items]
+    near = [each for value in own for each in (value, round(value - step, 6), round(value + step, 6))]
+    return [value for value in dict.fromkeys([low, high, middle, *near]) if low <= value <= high]
 
 
 # ---------------------------------------------------------------- scattered items
@@ -301,9 +280,9 @@ def _changes(world: World, item: Item, others: list[Item]) -> Iterator[tuple[str
     far_x, far_y = width - item.width, height - item.height
     at_walls = [(0, item.y), (far_x, item.y), (item.x, 0), (item.x, far_y)]
     places: list[Place] = [*at_walls, *product((0, far_x), (0, far_y)), *_beside(world, item, others)]
-    free = [place for place in places if fits(world, _at(world, item, place), others)]
+    free = [place for place in places if fits(world, item.at(*place), others)]
     for place in dict.fromkeys([*free, *_near_middle(world, item, others)]):
-        yield None, _at(world, item, place)
+        yield None, item.at(*place)
 
 
 def _additions(world: World, others: list[Item]) -> Iterator[Item]:
@@ -315,31 +294,23 @@ def _additions(world: World, others: list[Item]) -> Iterator[Item]:
             width, height = world.canvas
             far_x, far_y = width - sample.width, height - sample.height
             across, down = _from_middle(world, sample, 0), _from_middle(world, sample, 1)
-            walls: list[list[Place]] = [
-                [(x, far_y) for x in across],
-                [(far_x, y) for y in down],
-                [(0, y) for y in down],
-            ]
-            walls.append([(x, 0) for x in across])
-            for options in [*walls, _beside(world, sample, others)]:
-                places += [place for place in options if fits(world, _at(world, sample, place), others)][:1]
+            right, left = ([(x, y) for y in down] for x in (far_x, 0))
+            floor, top = ([(x, y) for x in across] for y in (far_y, 0))
+            for options in (floor, right, left, top, _beside(world, sample, others)):
+                places += [place for place in options if fits(world, sample.at(*place), others)][:1]
         for place, kind in product(dict.fromkeys(places), kinds):
-            yield _at(world, kind, place)
+            yield kind.at(*place)
 
 
 def _kinds(world: World, others: list[Item]) -> list[list[Item]]:
     """The items that may be added, grouped by extent. Numbers are those of the middle; a world's own extents are those
     of the box's first item."""
     options = {each.name: _values(each)[2:3] if each.kind == "numeric" else _values(each) for each in world.attributes}
-    combinations = (
-        [dict(zip(options, values, strict=True)) for values in product(*options.values())]
-        if (prod(map(len, options.values())) <= MAX_KINDS_ADDED)
-        else [
-            {**{other: values[0] for other, values in options.items()}, name: value}
-            for name, own in options.items()
-            for value in own
-        ]
-    )
+    if prod(map(len, options.values())) <= MAX_KINDS_ADDED:
+        combinations = [dict(zip(options, values, strict=True)) for values in product(*options.values())]
+    else:
+        usual = {name: values[0] for name, values in options.items()}
+        combinations = [{**usual, name: value} for name, values in options.items() for value in values]
     side = max(1, min(world.canvas) // 5)
     width, height = (others[0].width, others[0].height) if others else (side, side)
     groups: dict[tuple[Number, Number], list[Item]] = {}
@@ -349,12 +320,8 @@ def _kinds(world: World, others: list[Item]) -> list[list[Item]]:
     return list(groups.values())
 
 
-def _at(world: World, item: Item, place: Place) -> Item:
-    return Item(place[0], place[1], item.width, item.height, item.values)
-
-
 def fits(world: World, item: Item, others: Sequence[Item]) -> bool:
-    """Whether the item is inside the box and leaves the gap of touching items to all others."""
+    """Returns whether the item is inside the box and leaves the gap of touching items to all others."""
     width, height = world.canvas
     inside = item.x >= 0 and item.y >= 0 and item.right <= width and item.lower <= height
     return inside and (world.overlap or all(item.distance(other) >= world.touching for other in others))
@@ -377,10 +344,8 @@ def _near_middle(world: World, item: Item, others: list[Item]) -> list[Place]:
     """The place nearest to the middle that is apart from the others and from the walls, if there is one."""
     apart = world.close + 1
     across, down = _from_middle(world, item, 0), _from_middle(world, item, 1)
-    middle = across[0], down[0]
-    places: list[Place] = list(product(across, down))
-    for place in sorted(places, key=lambda at: (at[0] - middle[0]) ** 2 + (at[1] - middle[1]) ** 2):
-        placed = _at(world, item, place)
+    for place in sorted(product(across, down), key=lambda at: (at[0] - across[0]) ** 2 + (at[1] - down[0]) ** 2):
+        placed = item.at(*place)
         if not world.walls_of(placed, apart) and not any(world.touches(placed, other, apart) for other in others):
             return [place]
     return []

@@ -31,7 +31,7 @@ MAX_SCENE_FILE = 1 << 20
 _LINES_PER_PROGRESS = 1000
 _IDENTIFIER = re.compile(r"[^-\s,\"\ud800-\udfff]+-[^-\s,\"\ud800-\udfff]+")
 WORD = re.compile(r"[^\W\d_]+|\d+|[^\s]")  # a word, a number or a punctuation mark
-_LABELS = {"true": True, "false": False}
+LABELS = {"true": True, "false": False}
 
 Progress = Callable[[int, int], None]  # bytes read, bytes in total
 Parsed = TypeVar("Parsed")
@@ -73,9 +73,8 @@ def scan(path: str | Path, world: World, progress: Progress | None = None) -> It
 
     Ends early where the rest cannot be examples: pretty-printed JSON, text that is not UTF-8, too many problems.
     """
-    path = Path(path)
     try:
-        yield from _scan(path, world, progress)
+        yield from _scan(Path(path), world, progress)
     except InputError as error:
         yield error
 
@@ -92,9 +91,9 @@ def _scan(path: Path, world: World, progress: Progress | None) -> Iterator[Examp
                 progress(stream.tell(), size)
             if number > MAX_LINES:
                 raise InputError("too many lines", where=path, allowed=f"at most {MAX_LINES:,} are read")
-            if isinstance(line, str) and not line.strip():
-                continue
             if isinstance(line, str):
+                if not line.strip():
+                    continue
                 _check_is_json_lines(line, path if is_empty else place, is_first=is_empty)
             is_empty = False
             problems: list[InputError] = []
@@ -154,7 +153,7 @@ def _attempt(parse: Callable[[object], Parsed], value: object, where: str, probl
 
 
 def check_statement(statement: object) -> str:
-    """The statement itself; raises InputError unless it is text that a model can judge."""
+    """Returns the statement; raises InputError unless it is text that a model can judge."""
     allowed = f"it must be text of at most {MAX_WORDS} words, with a letter or a digit"
     if not isinstance(statement, str) or not any(map(str.isalnum, statement)) or not _is_encodable(statement):
         raise not_allowed(statement, allowed)
@@ -168,8 +167,8 @@ _DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
 
 
 def normalized(statement: str) -> str:
-    """The statement without differences in case, punctuation, whitespace, digits and British spelling: two statements
-    that are equal then are the same one."""
+    """Removes differences in case, punctuation, whitespace, digits and British spelling, so that two statements that
+    are equal then are the same one."""
     words = re.findall(r"\w+", statement.lower().replace("colour", "color"))
     return " ".join(_DIGITS.get(word, word) for word in words)
 
@@ -189,16 +188,15 @@ def _parse_identifier(value: object) -> str:
 def _parse_label(value: object) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
-    if not isinstance(value, str) or value not in _LABELS:
-        raise not_allowed(value, 'allowed: "true", "false", or no label')
-    return _LABELS[value]
+    if isinstance(value, str) and value in LABELS:
+        return LABELS[value]
+    raise not_allowed(value, 'allowed: "true", "false", or no label')
 
 
 def _parse_directory(value: object) -> str | None:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    if value is not None and not is_number and not (isinstance(value, str) and _is_encodable(value)):
-        raise not_allowed(value, "it must be text or a whole number")
-    return None if value is None else str(value)
+    if value is None or type(value) is int or (isinstance(value, str) and _is_encodable(value)):
+        return None if value is None else str(value)
+    raise not_allowed(value, "it must be text or a whole number")
 
 
 def read_scene_file(path: str | Path, world: World) -> Scene:
@@ -239,17 +237,17 @@ def write_predictions(path: str | Path, verdicts: Mapping[str, bool]) -> None:
 
 
 def read_predictions(path: str | Path) -> dict[str, bool]:
-    """The inverse of `write_predictions`; raises InputError if an identifier occurs twice."""
+    """Reads what `write_predictions` wrote; raises InputError if an identifier occurs twice."""
     path = Path(path)
     verdicts: dict[str, bool] = {}
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if not line.strip():
             continue
         identifier, _, word = (part.strip() for part in line.partition(","))
-        if word.lower() not in _LABELS:
+        if word.lower() not in LABELS:
             raise InputError(f"{line[:60]!r}", where=f"{path}:{number}", allowed="a line is `identifier,true|false`")
         if identifier in verdicts:
             what = f"identifier {identifier!r} is a duplicate"
             raise InputError(what, where=f"{path}:{number}", allowed="each must have one prediction")
-        verdicts[identifier] = _LABELS[word.lower()]
+        verdicts[identifier] = LABELS[word.lower()]
     return verdicts

@@ -20,8 +20,8 @@ def random_scene(world: World, rng: random.Random) -> Scene:
 
 
 def _random_box(world: World, rng: random.Random) -> Box:
-    wanted, items = rng.randint(*world.items), list[Item]()
-    for _ in range(wanted):
+    items: list[Item] = []
+    for _ in range(rng.randint(*world.items)):
         item = _place(world, rng, random_item(world, rng), items)
         if item is None:
             break
@@ -56,24 +56,22 @@ def random_edit(world: World, scene: Scene, rng: random.Random) -> Scene:
 def random_item(world: World, rng: random.Random) -> Item:
     """Returns an item with random values, in the upper left corner."""
     values: dict[str, Any] = {attribute.name: _value(attribute, rng) for attribute in world.attributes}
-    extent = {}
     if world.has_free_extents:
-        extent = {name: rng.randint(max(1, side // 10), max(1, side // 3)) for name, side in _sides(world)}
-    return world.make(0, 0, **extent, **values)
+        values |= {
+            name: rng.randint(max(1, side // 10), max(1, side // 3))
+            for name, side in zip(("width", "height"), world.canvas, strict=True)
+        }
+    return world.make(0, 0, **values)
 
 
 def _place(world: World, rng: random.Random, item: Item, others: Sequence[Item]) -> Item | None:
     """The item at a random free place, or None if none was found."""
     for _ in range(MAX_TRIES):
         x, y = (_along(rng, int(room)) for room in (world.canvas[0] - item.width, world.canvas[1] - item.height))
-        placed = Item(x, y, item.width, item.height, item.values)
+        placed = item.at(x, y)
         if fits(world, placed, others):
             return placed
     return None
-
-
-def _sides(world: World) -> tuple[tuple[str, int], tuple[str, int]]:
-    return ("width", world.canvas[0]), ("height", world.canvas[1])
 
 
 def _value(attribute: Attribute, rng: random.Random) -> Value:

@@ -37,6 +37,10 @@ class Item:
                 return value
         raise KeyError(attribute)
 
+    def at(self, x: Number, y: Number) -> Item:
+        """Returns the item at another place."""
+        return Item(x, y, self.width, self.height, self.values)
+
     @property
     def right(self) -> Number:
         return self.x + self.width
@@ -51,7 +55,7 @@ class Item:
         return max(self.x - other.right, other.x - self.right, self.y - other.lower, other.y - self.lower)
 
     def is_above(self, other: Item) -> bool:
-        """Whether this item lies wholly above the other one."""
+        """Returns whether this item lies wholly above the other one."""
         return self.lower <= other.y
 
 

@@ -8,7 +8,7 @@ docs/own-world.md describes the file.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -110,13 +110,16 @@ class Attribute:
     def features(self) -> dict[Value, list[float]]:
         """The features of each choice: 0 or 1 for each choice of a categorical attribute, -1 to 1 for ordered ones."""
         if self.kind == "categorical":
-            names = list(self.by_name)
-            return {name: [float(name == other) for other in names] for name in names}
+            return {name: [float(name == other) for other in self.by_name] for name in self.by_name}
+        return {name: [self.scaled(name)] for name in self.by_name}
+
+    def scaled(self, value: Value) -> float:
+        """Returns the feature, from -1 to 1, of a value of an ordered or numeric attribute."""
         low, high = self.scale
-        return {name: [2 * (self.number(name) - low) / ((high - low) or 1) - 1] for name in self.by_name}
+        return 2 * (self.number(value) - low) / ((high - low) or 1) - 1
 
     def number(self, value: Value) -> Number:
-        """The quantity behind a value of an ordered or numeric attribute: what `scale` scales."""
+        """Returns the quantity behind a value of an ordered or numeric attribute: what `scale` scales."""
         if self.kind == "numeric":
             assert not isinstance(value, str)
             return value
@@ -124,7 +127,7 @@ class Attribute:
         return extent[0] if extent else self.rank[value]
 
     def say(self, value: Value) -> str:
-        """The value in words, for descriptions."""
+        """Returns the value in words, for descriptions."""
         return f"{value:g}{self.unit}" if not isinstance(value, str) else self.by_name[value].word
 
 
@@ -183,10 +186,8 @@ class World:
     def attribute(self, name: str) -> Attribute:
         """Returns the attribute of that name; raises InputError if the world has none."""
         if name not in self.by_name:
-            names = ", ".join(self.by_name)
-            raise InputError(
-                f"unknown attribute {name!r:.40}", where=f"world {self.name}", allowed=f"choose from {names}"
-            )
+            what, allowed = f"unknown attribute {name!r:.40}", f"choose from {', '.join(self.by_name)}"
+            raise InputError(what, where=f"world {self.name}", allowed=allowed)
         return self.by_name[name]
 
     @cached_property
@@ -218,7 +219,7 @@ class World:
         return Item(x, y, width, height, tuple((name, values[name]) for name in self.by_name))
 
     def changed(self, item: Item, **changes: Value) -> Item:
-        """The item with other values, and with the extent that follows; or, for x and y, at another place."""
+        """Returns the item with other values, and with the extent that follows; or, for x and y, at another place."""
         values: dict[str, Value] = {**dict(item.values), **changes}
         place = {name: values.pop(name) for name in ("x", "y") if name in values}
         x, y = place.get("x", item.x), place.get("y", item.y)
@@ -226,7 +227,7 @@ class World:
         return self.make(x, y, width=item.width, height=item.height, **values)
 
     def walls_of(self, item: Item, margin: Number = 0) -> frozenset[Side]:
-        """The walls of the box within `margin` of this item."""
+        """Returns the walls of the box within `margin` of this item."""
         width, height = self.canvas
         contacts = (
             (Side.RIGHT, item.right >= width - margin),
@@ -240,7 +241,7 @@ class World:
         return item.distance(other) <= (self.touching if margin is None else margin)
 
     def is_tower(self, box: Box) -> bool:
-        """Whether the box is not empty and all its items are blocks with aligned right edges."""
+        """Returns whether the box is not empty and all its items are blocks with aligned right edges."""
         if self.towers is None or not box.items:
             return False
         return len({item.right for item in box.items}) == 1 and all(
@@ -270,17 +271,13 @@ class World:
         return int(max(where.stop for where in self.columns.values()))
 
     def features(self, item: Item) -> list[float]:
-        """The features of one item, in the order of `columns`."""
+        """Returns the features of one item, in the order of `columns`."""
         width, height = self.canvas
         found = [2 * item.x / width - 1, 2 * item.y / height - 1]
         if self.has_free_extents:
             found += [2 * item.width / width - 1, 2 * item.height / height - 1]
         for attribute, (_, value) in zip(self.attributes, item.values, strict=True):
-            if attribute.choices:
-                found += attribute.features[value]
-            else:
-                low, high = attribute.scale
-                found.append(2 * (attribute.number(value) - low) / ((high - low) or 1) - 1)
+            found += attribute.features[value] if attribute.choices else [attribute.scaled(value)]
         return found
 
     # ------------------------------------------------------------ scenes as JSON
@@ -297,23 +294,15 @@ class World:
         """Like `parse`, but adds every wrong item to `problems` and returns None if there is one."""
         if isinstance(value, Mapping) and len(value) == 1 and ("boxes" in value or self.scene_field in value):
             value = next(iter(value.values()))
-        low, high = self.boxes
-        count = str(low) if low == high else f"{low} to {high}"
-        allowed = f"it must be a list of {count} {self.box.plural}"
-        value = _listed(value)
-        if not isinstance(value, list | tuple):
-            problems.append(not_allowed(value, allowed).at(self.scene_field))
-            return None
-        if not low <= len(value) <= high:
-            what = f"has {len(value)} {self.box.plural if len(value) != 1 else self.box.singular}"
-            problems.append(InputError(what, where=self.scene_field, allowed=allowed))
-            return None
-        boxes = [self._read_box(box, f"{self.box.singular} {number}", problems) for number, box in enumerate(value, 1)]
-        found = tuple(box for box in boxes if box is not None)
-        return Scene(found) if len(found) == len(boxes) else None
+        before = len(problems)
+        members = _members(value, self.boxes, self.box, self.scene_field, problems)
+        boxes = [
+            self._read_box(box, f"{self.box.singular} {number}", problems) for number, box in enumerate(members, 1)
+        ]
+        return Scene(tuple(boxes)) if len(problems) == before else None
 
     def to_json_scene(self, scene: Scene) -> list[list[dict[str, Value]]]:
-        """The inverse of `parse`."""
+        """Returns the JSON value from which `parse` makes an equal scene."""
         return [[self.to_json_item(item) for item in box.items] for box in scene.boxes]
 
     def to_json_item(self, item: Item) -> dict[str, Value]:
@@ -325,37 +314,25 @@ class World:
             record[attribute.field] = value if attribute.kind == "numeric" else attribute.by_name[value].stored
         return record
 
-    def _read_box(self, value: object, where: str, problems: list[InputError]) -> Box | None:
-        value = _listed(value)
-        if not isinstance(value, list | tuple):
-            problems.append(not_allowed(value, f"it must be a list of {self.item.plural}").at(where))
-            return None
-        low, high = self.items
-        if not low <= len(value) <= high:
-            what = f"has {len(value)} {self.item.plural if len(value) != 1 else self.item.singular}"
-            problems.append(InputError(what, where=where, allowed=f"allowed: {low} to {high}"))
-            return None
-        found, places = [], [f"{where}, {self.item.singular} {number}" for number in range(1, len(value) + 1)]
-        before = len(problems)
-        for item, place in zip(value, places, strict=True):
+    def _read_box(self, value: object, where: str, problems: list[InputError]) -> Box:
+        """Returns the valid items of a box; overlaps are reported only if all items are valid."""
+        found: list[Item] = []
+        members = _members(value, self.items, self.item, where, problems)
+        places = [f"{where}, {self.item.singular} {number}" for number in range(1, len(members) + 1)]
+        for item, place in zip(members, places, strict=True):
             try:
                 found.append(self._parse_item(item))
             except InputError as error:
                 problems.append(error.at(place))
-        if len(problems) > before:
-            return None
-        if not self.overlap:
+        if len(found) == len(members) and not self.overlap:
+            allowed = f"{self.item.plural} must not overlap"
             problems += [
-                InputError(
-                    f"overlaps {self.item.singular} {earlier}",
-                    where=places[number],
-                    allowed=f"{self.item.plural} must not overlap",
-                )
+                InputError(f"overlaps {self.item.singular} {earlier}", where=places[number], allowed=allowed)
                 for number, item in enumerate(found)
                 for earlier, other in enumerate(found[:number], 1)
                 if item.distance(other) < 0
             ]
-        return Box(tuple(found)) if len(problems) == before else None
+        return Box(tuple(found))
 
     @cached_property
     def _known_fields(self) -> tuple[str, ...]:
@@ -369,9 +346,7 @@ class World:
             if name not in self._known_fields:
                 allowed = f"the world {self.name} has {', '.join(self._known_fields)}"
                 raise InputError(f"unknown field {name!r:.40}", allowed=allowed)
-        values: dict[str, Any] = {
-            each.name: self._parse_value(each, record.get(each.field)) for each in self.attributes
-        }
+        values: dict[str, Any] = {each.name: _value(each, record.get(each.field)) for each in self.attributes}
         x, y, width, height = self.fields
         extent: dict[str, Any] = {"width": 0, "height": 0}
         if self.has_free_extents:
@@ -381,29 +356,37 @@ class World:
         whole = "whole number" if self.whole else "number"
         corner = []
         for name, size, room in ((x, item.width, self.canvas[0]), (y, item.height, self.canvas[1])):
-            allowed = f"{_article(self.item.singular)} of size {size:g} needs a {whole} from 0 to {room - size:g}"
+            article = "an" if self.item.singular[:1].lower() in "aeiou" else "a"
+            allowed = f"{article} {self.item.singular} of size {size:g} needs a {whole} from 0 to {room - size:g}"
             corner.append(_number(record.get(name), name, 0, room - size, allowed, whole=self.whole))
-        return Item(corner[0], corner[1], item.width, item.height, item.values)
+        return item.at(corner[0], corner[1])
 
-    def _parse_value(self, attribute: Attribute, value: object) -> Value:
-        if attribute.kind == "numeric":
-            number = _number(value, attribute.field, attribute.low, attribute.high, attribute.allowed)
-            steps = (number - attribute.low) / attribute.step if attribute.step else 0
-            if abs(steps - round(steps)) > 1e-6:
-                raise not_allowed(value, attribute.allowed).at(attribute.field)
+
+def _value(attribute: Attribute, value: object) -> Value:
+    if attribute.kind == "numeric":
+        number = _number(value, attribute.field, attribute.low, attribute.high, attribute.allowed)
+        steps = (number - attribute.low) / attribute.step if attribute.step else 0
+        if abs(steps - round(steps)) <= 1e-6:
             return number
-        if isinstance(value, str | int | float) and not isinstance(value, bool) and value in attribute.by_stored:
-            return attribute.by_stored[value].name
-        raise not_allowed(value, attribute.allowed).at(attribute.field)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool) and value in attribute.by_stored:
+        return attribute.by_stored[value].name
+    raise not_allowed(value, attribute.allowed).at(attribute.field)
 
 
-def _listed(value: object) -> object:
-    """A numpy array of objects, as pandas reads nested lists from parquet files, as a list."""
-    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
-
-
-def _article(word: str) -> str:
-    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
+def _members(value: Any, count: tuple[int, int], noun: Noun, where: str, problems: list[InputError]) -> Sequence[Any]:
+    """Returns the members of a list of boxes or items; none, after adding a problem, if it is no list or too long."""
+    if type(value).__module__ == "numpy":  # pandas reads nested lists from parquet files as arrays of objects
+        value = value.tolist()
+    low, high = count
+    allowed = f"it must be a list of {low if low == high else f'{low} to {high}'} {noun.plural}"
+    if not isinstance(value, list | tuple):
+        problems.append(not_allowed(value, allowed).at(where))
+    elif not low <= len(value) <= high:
+        what = f"has {len(value)} {noun.singular if len(value) == 1 else noun.plural}"
+        problems.append(InputError(what, where=where, allowed=allowed))
+    else:
+        return value
+    return ()
 
 
 def _number(
@@ -420,7 +403,7 @@ def _number(
 
 
 def not_allowed(value: object, allowed: str) -> InputError:
-    """The error for a value that is wrong or, being None, missing."""
+    """Returns the error for a value that is wrong or, being None, missing."""
     if value is None:
         return InputError("is missing", allowed=allowed)
     is_huge = isinstance(value, int) and abs(value) >= 10**20  # Python refuses to print integers of 4,300 digits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -27,9 +26,8 @@ _WORLD_KEYS = (
     *("name", "canvas", "boxes", "items", "box", "item", "extent", "overlap", "whole", "walls", "towers"),
     *("touching", "close", "fields", "scene_field", "attributes"),
 )
-_ATTRIBUTE_KEYS = (
-    *("kind", "values", "field", "words", "range", "step", "unit", "noun", "more", "less", "most", "least", "change"),
-)
+_COMPARISONS = ("more", "less", "most", "least", "change")
+_ATTRIBUTE_KEYS = ("kind", "values", "field", "words", "range", "step", "unit", "noun", *_COMPARISONS)
 _CHOICE_KEYS = ("stored", "words", "plural", "extent", "fill", "shape", "outline", "label")
 
 
@@ -67,8 +65,7 @@ def world_of(tree: object, *, where: str) -> World:
 
 def parse_world(tree: object, problems: list[InputError]) -> World | None:
     """Returns the world that the tables of a world file describe, or None after adding what is wrong to `problems`."""
-    reader = _Reader(problems)
-    world = reader.world(tree)
+    world = _Reader(problems).world(tree)
     return None if problems else world
 
 
@@ -125,7 +122,7 @@ class _Reader:
         return default
 
     def count(self, value: object, where: str, low: int, high: int) -> tuple[int, int]:
-        """A number, or [smallest, largest]."""
+        """Returns a number, or [smallest, largest]."""
         pair = [value, value] if isinstance(value, int) and not isinstance(value, bool) else value
         is_pair = isinstance(pair, list) and len(pair) == 2 and all(type(each) is int for each in pair)
         if is_pair and low <= pair[0] <= pair[1] <= high:  # type: ignore[index]
@@ -134,7 +131,7 @@ class _Reader:
         return max(low, 1), max(low, 1)
 
     def extent(self, value: object, where: str) -> tuple[Number, Number] | None:
-        """A side length, or [width, height]."""
+        """Returns a side length, or [width, height]."""
         if value is None:
             return None
         pair: list[Any] = value if isinstance(value, list) and len(value) == 2 else [value, value]
@@ -230,9 +227,8 @@ class _Reader:
     def attribute(self, name: str, value: object) -> Attribute:
         where = f"attributes.{name:.40}"
         if not _NAME.fullmatch(name) or name in _RESERVED:
-            self.wrong(
-                f"an attribute cannot be called {name!r:.40}", "attributes", "use a letter, then letters, digits, _"
-            )
+            what = f"an attribute cannot be called {name!r:.40}"
+            self.wrong(what, "attributes", "use a letter, then letters, digits, _")
         table = self.table(value, where, _ATTRIBUTE_KEYS)
         kind: Kind = table.get("kind", "categorical" if "values" in table else "numeric")
         if kind not in get_args(Kind):
@@ -253,26 +249,22 @@ class _Reader:
             step=self.number(table.get("step"), f"{where}.step", 0, 0, 1e9),
             unit=self.text(table.get("unit"), f"{where}.unit"),
             is_noun=self.flag(table.get("noun"), f"{where}.noun", False),
-            **{key: self.text(table.get(key), f"{where}.{key}") for key in ("more", "less", "most", "least", "change")},
+            **{key: self.text(table.get(key), f"{where}.{key}") for key in _COMPARISONS},
         )
         if attribute.change and not {"{item}", "{value}"} <= set(re.findall(r"\{[^{}]*\}", attribute.change)):
             self.refuse(attribute.change, f"{where}.change", "it must contain {item} and {value}")
         if any(choice.extent for choice in attribute.choices) and not attribute.has_extents:
             self.wrong("only some values have an extent", f"{where}.values", "give one to each, or to none")
-        if attribute.has_extents and kind == "ordered":
-            widths = [choice.extent[0] for choice in attribute.choices if choice.extent]
-            if not all(small < large for small, large in pairwise(widths)):
-                self.wrong(
-                    "the extents of an ordered attribute must ascend", f"{where}.values", "list the smallest first"
-                )
+        widths = [choice.extent[0] for choice in attribute.choices if choice.extent]
+        if kind == "ordered" and any(small >= large for small, large in pairwise(widths)):
+            what = "the extents of an ordered attribute must ascend"
+            self.wrong(what, f"{where}.values", "list the smallest first")
         return attribute
 
     def range(self, value: object, where: str) -> tuple[Number, Number]:
-        pair: list[Any] = value if isinstance(value, list) and len(value) == 2 else [None]
-        if all(isinstance(each, int | float) and type(each) is not bool for each in pair):
-            low, high = pair
-            if math.isfinite(low) and math.isfinite(high) and low < high and max(abs(low), abs(high)) <= 1e12:
-                return low, high
+        is_pair = isinstance(value, list) and len(value) == 2 and all(type(each) in (int, float) for each in value)
+        if is_pair and -1e12 <= value[0] < value[1] <= 1e12:  # type: ignore[index]
+            return value[0], value[1]  # type: ignore[index]
         self.refuse(value, where, "it must be [smallest, largest]")
         return 0, 1
 
@@ -298,9 +290,8 @@ class _Reader:
             stored = name
         shape = self.text(table.get("shape"), f"{where}.shape") or None
         if shape is not None and shape not in SHAPES:
-            self.refuse(
-                shape, f"{where}.shape", f"choose from {', '.join(SHAPES)}; without one, a labelled tile is drawn"
-            )
+            allowed = f"choose from {', '.join(SHAPES)}; without one, a labelled tile is drawn"
+            self.refuse(shape, f"{where}.shape", allowed)
         colors = {}
         for key in ("fill", "outline"):
             colors[key] = self.text(table.get(key), f"{where}.{key}") or None
@@ -332,7 +323,7 @@ def to_tree(world: World) -> dict[str, Any]:
             table |= {"range": [each.low, each.high], "step": each.step, "unit": each.unit}
         else:
             table |= {"values": {choice.name: written(choice) for choice in each.choices}, "noun": each.is_noun}
-        table |= {key: getattr(each, key) for key in ("more", "less", "most", "least", "change")}
+        table |= {key: getattr(each, key) for key in _COMPARISONS}
         attributes[each.name] = {key: value for key, value in table.items() if value not in ("", 0, False)}
     tree = {key: _plain(getattr(world, key)) for key in _WORLD_KEYS if key not in ("attributes", "towers", "fields")}
     tree |= {key: [noun.singular, noun.plural] for key, noun in (("box", world.box), ("item", world.item))}
@@ -371,7 +362,7 @@ def _plain(value: object) -> object:
 
 
 def plural_of(word: str) -> str:
-    """A guess at the plural of an English noun, for world files that give only the singular."""
+    """Guesses the plural of an English noun, for world files that give only the singular."""
     if re.search(r"[^aeiou]y$", word):
         return f"{word[:-1]}ies"
     if word.endswith("f") and not word.endswith("ff"):

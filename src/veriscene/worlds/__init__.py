@@ -36,7 +36,7 @@ def register(name: str, module: str) -> None:
 
 
 def names() -> list[str]:
-    """The worlds that can be named."""
+    """Returns the worlds that can be named."""
     return sorted(_modules())
 
 
@@ -49,11 +49,9 @@ def get(name_or_path: str | Path | World | None = None) -> World:
         return _load(_modules()[name])
     if name.endswith(".toml") or Path(name).is_file():
         return read_world(name)
-    near = get_close_matches(name, names(), n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise InputError(
-        f"unknown world {name!r:.60}", allowed=f"{hint}choose from {', '.join(names())}, or name a TOML file"
-    )
+    hint = "".join(f"did you mean {near}? " for near in get_close_matches(name, names(), n=1))
+    allowed = f"{hint}choose from {', '.join(names())}, or name a TOML file"
+    raise InputError(f"unknown world {name!r:.60}", allowed=allowed)
 
 
 def of_corpus(path: str | Path) -> World:
@@ -93,6 +91,12 @@ def require(world: World, name: str, what: str) -> Callable[..., Any]:
     if found is None:
         raise InputError(f"the world {world.name} has no {what}", allowed="give scenes as lists of items")
     return found
+
+
+def scene_kinds(world: World) -> tuple[str, ...]:
+    """Returns the kinds of scenes that statements about a world can be limited to; most worlds have none."""
+    kinds: Any = ability(world, "SCENE_KINDS")
+    return kinds or ()
 
 
 def language(world: str | Path | World | None = None) -> Language:

@@ -205,6 +205,7 @@ def test_an_unknown_kind_of_scenes_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text() + '{"statement": "A box", "program": "1 == 1", "kind": "castle"}\n')
     with pytest.raises(InputError) as error:
         TeacherSource.open(config(), corpus(tmp_path / "corpus"), [path])
+    assert error.value.where == f"{path}:{len(STATEMENTS) + 1}: kind"
     assert "castle" in error.value.what and "tower, scatter" in error.value.allowed
 
 

@@ -24,7 +24,7 @@ from veriscene.worlds import parse
 from veriscene.worlds.nlvr.grammar import draw
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, SceneKind
 from veriscene.worlds.nlvr.near_miss import labelled_scenes
-from veriscene.worlds.nlvr.scene_drawing import draw_scenes
+from veriscene.worlds.nlvr.scenes import draw_scenes
 from veriscene.worlds.nlvr.wordings.habits import HABITS, rewrite
 from veriscene.worlds.nlvr.wordings.sentences import some_sentence
 from veriscene.worlds.nlvr.wordings.wording import Voice

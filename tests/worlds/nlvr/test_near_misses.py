@@ -9,8 +9,7 @@ from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.language.bulk.near_misses import find_pairs
 from veriscene.world.scene import Scene
 from veriscene.worlds import parse
-from veriscene.worlds.nlvr.scene_drawing import draw_scenes
-from veriscene.worlds.nlvr.scene_editing import edit_scenes
+from veriscene.worlds.nlvr.scenes import draw_scenes, edit_scenes
 
 PROGRAMS = [
     parse(text)

@@ -52,7 +52,7 @@ DAMAGE = {
     "two boxes": (record(structured_rep=record()["structured_rep"][:2]), "structured_rep: has 2 boxes; it must be a"),
     "no boxes": (record(structured_rep="scene"), "structured_rep: 'scene' is not allowed; it must be a list of 3"),
     "missing boxes": (record(structured_rep=None), "structured_rep: is missing"),
-    "empty box": (record(structured_rep=[[], [], []]), "box 1: has 0 items; allowed: 1 to 8"),
+    "empty box": (record(structured_rep=[[], [], []]), "box 1: has 0 items; it must be a list of 1 to 8"),
     "nine items": (record(structured_rep=[[{"x_loc": 11 * n, **ITEM} for n in range(9)]] * 3), "has 9 items"),
     "outside": (with_item(x_loc=85), "x_loc: 85 is not allowed; an item of size 20 needs a whole number from 0 to 80"),
     "overlap": (

@@ -12,8 +12,7 @@ from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.world.edits import tower_of
 from veriscene.world.scene import Box, Scene
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, TOUCHING, WORLD, SceneKind
-from veriscene.worlds.nlvr.scene_drawing import MAX_BLOCKS, MAX_SCATTERED, are_towers, by_kind, draw_scenes
-from veriscene.worlds.nlvr.scene_editing import edit_scenes
+from veriscene.worlds.nlvr.scenes import MAX_BLOCKS, MAX_SCATTERED, are_towers, by_kind, draw_scenes, edit_scenes
 
 
 def check_valid(scenes: SceneArrays, kind: SceneKind) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from veriscene.data.teacher.statements import Taught
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import Array, SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
-from veriscene.language.bulk.near_misses import find_pairs
+from veriscene.language.bulk.near_misses import EditScenes, find_pairs
 from veriscene.world.random_scenes import random_edit, random_scene
 from veriscene.world.schema import World
 
@@ -48,6 +49,8 @@ class Made:
 
 # ---------------------------------------------------------------- scenes of any world
 
+Draw = Callable[[np.random.Generator, str | None, int], SceneArrays]
+
 
 def pools_of(scenes: SceneArrays) -> dict[str | None, SceneArrays]:
     """Returns the scenes of each kind that statements can be about; worlds without kinds have a single one, None."""
@@ -57,20 +60,18 @@ def pools_of(scenes: SceneArrays) -> dict[str | None, SceneArrays]:
 
 def draw_scenes(world: World, rng: np.random.Generator, kind: str | None, count: int) -> SceneArrays:
     """Returns random scenes of a kind."""
-    draw = worlds.ability(world, "draw_scenes")
+    draw: Draw | None = worlds.ability(world, "draw_scenes")
     if draw is not None:
-        drawn: SceneArrays = draw(rng, kind, count)
-        return drawn
+        return draw(rng, kind, count)
     one_by_one = random.Random(int(rng.integers(2**62)))
     return SceneArrays.of(world, [random_scene(world, one_by_one) for _ in range(count)])
 
 
 def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
     """Returns each scene with one random small edit, or as it is if none is possible."""
-    edit = worlds.ability(scenes.world, "edit_scenes")
+    edit: EditScenes | None = worlds.ability(scenes.world, "edit_scenes")
     if edit is not None:
-        edited: SceneArrays = edit(rng, scenes)
-        return edited
+        return edit(rng, scenes)
     one_by_one = random.Random(int(rng.integers(2**62)))
     return SceneArrays.of(scenes.world, [random_edit(scenes.world, scene, one_by_one) for scene in scenes.scenes()])
 
@@ -100,7 +101,6 @@ class Maker:
     _programs: dict[int, BulkProgram] = field(default_factory=dict, init=False)
     _fresh: dict[tuple[int, str | None], SceneArrays] = field(default_factory=dict, init=False)
     _labelled_orders: dict[int, Array] = field(default_factory=dict, init=False)  # by epoch
-    _both: SceneArrays | None = field(default=None, init=False)  # the pools, for statements about any kind of scene
 
     def __post_init__(self) -> None:
         alike: dict[tuple[str | None, int], list[int]] = {}
@@ -155,14 +155,13 @@ class Maker:
             wanted=wanted,
             rounds=ROUNDS if all(choice.has_both for choice in choices) else ROUNDS_WITHOUT_CONTRAST,
         )
-        which, labels = [], []
+        filled = []
         for at, choice in enumerate(choices):
             mine = np.flatnonzero(pairs.statements == at)
             in_pairs = len(known) + np.concatenate([mine, mine + len(pairs.truths)])
             truths = np.concatenate([pairs.truths[mine], ~pairs.truths[mine]])
-            drawn, drawn_labels = choice.fill(rng, scenes, in_pairs, truths)
-            which.append(drawn)
-            labels.append(drawn_labels)
+            filled.append(choice.fill(rng, scenes, in_pairs, truths))
+        which, labels = zip(*filled, strict=True)
         return Made(
             statements=np.repeat(numbers, [len(some) for some in which]).astype(np.int32),
             labels=np.concatenate(labels),
@@ -177,11 +176,14 @@ class Maker:
         return self._programs[number]
 
     def _pool(self, kind: str | None) -> SceneArrays:
+        """Returns the scenes of a kind; those of all kinds for a statement without one."""
         if kind in self.pools:
             return self.pools[kind]
-        if self._both is None:
-            self._both = SceneArrays.concatenated(self.pools.values())
-        return self._both
+        return self._all_kinds
+
+    @cached_property
+    def _all_kinds(self) -> SceneArrays:
+        return SceneArrays.concatenated(self.pools.values())
 
     def _pool_truths(self, number: int) -> Array:
         """Returns (scene of the pool,): whether the statement holds. It is evaluated once, as pools do not change."""
@@ -244,8 +246,7 @@ class Choice:
 
     def balanced(self, rng: np.random.Generator, count: int) -> Array:
         """Draws scenes, half of them true and half false, as far as both exist."""
-        found = [self.draw(rng, label, count // 2) for label in (False, True)]
-        return np.concatenate(found)
+        return np.concatenate([self.draw(rng, label, count // 2) for label in (False, True)])
 
     def fill(self, rng: np.random.Generator, count: int, paired: Array, labels: Array) -> tuple[Array, Array]:
         """Returns the pairs' scenes and so many others that there are `count`, half of them true as far as possible."""

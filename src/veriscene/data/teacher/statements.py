@@ -39,12 +39,13 @@ def check_files(paths: Sequence[Path], world: World | None = None) -> None:
             raise InputError("is not a regular file", where=path, allowed="save the programs to a file first")
         if path.resolve() in (other.resolve() for other in paths[:number]):
             raise InputError("is given twice", where=path, allowed="give each file of programs once")
-        read_programs(path, worlds.language(world))
+        read_statements(path, worlds.get(world), scenes=0)
 
 
 def read_statements(path: Path, world: World, *, scenes: int) -> list[Taught]:
     """Reads the statements of a JSON lines file, in order; raises InputError with the first invalid line's number."""
-    return [Taught(each.text, each.program, each.kind, scenes) for each in read_programs(path, worlds.language(world))]
+    found = read_programs(path, worlds.language(world), kinds=worlds.scene_kinds(world))
+    return [Taught(each.text, each.program, each.kind, scenes) for each in found]
 
 
 def plain(text: str) -> str:
@@ -82,8 +83,8 @@ def draw_statements(
     taken = {plain(text) for text in known}
     size = min(count, STATEMENTS_PER_BLOCK)
     drawing = Drawing(world, teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
+    barren = 0  # rounds in a row
     with closing(Workers(drawing, workers)) as processes:
-        barren = 0  # rounds in a row
         for number in range(MAX_ROUNDS):
             before = len(found)
             # Starting processes takes longer than drawing a single block.

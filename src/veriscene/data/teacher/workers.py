@@ -110,11 +110,8 @@ class Workers(Generic[Block]):
         for process in self._processes:
             process.kill()
         for process in self._processes:
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    with suppress(OSError):  # what was still to be sent cannot be
-                        stream.close()
+            with suppress(OSError), process:  # closes its streams: what was still to be sent cannot be
+                process.wait()
 
 
 def _start_process() -> subprocess.Popen[bytes]:

@@ -40,6 +40,7 @@ class Layout:
 
 @lru_cache(maxsize=64)
 def layout_of(world: World) -> Layout:
+    """Returns how the scenes of a world are stored. The most recent layouts are cached."""
     names = ["x", "y", *(("width", "height") if world.has_free_extents else ()), *world.by_name]
     extents = [choice.extent for choice in world.sizes.choices] if world.sizes else [world.extent]
     is_whole = world.whole and all(extent and all(side == int(side) for side in extent) for extent in extents)
@@ -62,14 +63,10 @@ class SceneArrays:
     fields: Array
 
     @classmethod
-    def empty(cls, world: World, count: int) -> SceneArrays:
-        """Returns scenes whose boxes all exist and are empty, to be filled before anything is derived from them."""
-        layout = layout_of(world)
-        return cls(world, np.zeros((1 + len(layout.columns), count, layout.boxes, layout.items), layout.dtype))
-
-    @classmethod
     def of(cls, world: World, scenes: Sequence[Scene]) -> SceneArrays:
-        fields = np.ascontiguousarray(np.moveaxis(cls.empty(world, len(scenes)).fields, 0, 3))
+        """Returns scenes that are valid in the world as arrays."""
+        layout = layout_of(world)
+        fields = np.zeros((len(scenes), layout.boxes, layout.items, 1 + len(layout.columns)), layout.dtype)
         ranks = [None if attribute.kind == "numeric" else attribute.rank for attribute in world.attributes]
 
         def row(item: Item) -> list[Any]:
@@ -91,7 +88,7 @@ class SceneArrays:
         return cls(parts[0].world, np.concatenate([part.fields for part in parts], axis=1))
 
     def scenes(self) -> list[Scene]:
-        """The inverse of `of`."""
+        """Returns the scenes of which `of` makes these arrays."""
         world, has_extents = self.world, self.world.has_free_extents
         choices = {attribute.name: [choice.name for choice in attribute.choices] for attribute in world.attributes}
 
@@ -120,7 +117,7 @@ class SceneArrays:
         return SceneArrays(self.world, self.fields[:, which])
 
     def derived(self, name: Hashable, make: Callable[[SceneArrays], Array]) -> Array:
-        """What `make` returns, computed once under this name."""
+        """Returns what `make` returns, computed once under this name."""
         found = self._derived.get(name)
         if found is None:
             found = self._derived[name] = make(self)
@@ -135,7 +132,7 @@ class SceneArrays:
         return layout_of(self.world)
 
     def column(self, name: str) -> Array:
-        """(n, box, slot): x, y, or an attribute."""
+        """Returns x, y, or an attribute, (n, box, slot)."""
         return self.fields[self.layout.columns[name]]
 
     # ------------------------------------------------------------ (n, box, slot)
@@ -150,13 +147,8 @@ class SceneArrays:
         """(n, box): whether the scene has the box."""
         return self.fields[STATE, :, :, 0] != NO_BOX
 
-    @property
-    def counts(self) -> Array:
-        """(n, box): items of each box."""
-        return self.mask.sum(axis=2)
-
     def values(self, attribute: str) -> Array:
-        """The values of an attribute; places of choices are small integers, whatever the type of `fields`."""
+        """Returns the values of an attribute; places of choices are small integers, whatever the type of `fields`."""
         column = self.column(attribute)
         if column.dtype != np.float64 or self.world.by_name[attribute].kind == "numeric":
             return column
@@ -197,15 +189,12 @@ class SceneArrays:
 
     @cached_property
     def is_top(self) -> Array:
-        return self.top == np.where(self.mask, self.top, self._beyond).min(axis=2, keepdims=True)
+        beyond = 2 * self.world.canvas[1]
+        return self.top == np.where(self.mask, self.top, beyond).min(axis=2, keepdims=True)
 
     @cached_property
     def is_bottom(self) -> Array:
         return self.top == np.where(self.mask, self.top, -1).max(axis=2, keepdims=True)
-
-    @property
-    def _beyond(self) -> Number:
-        return 2 * self.world.canvas[1]
 
     @cached_property
     def is_tower(self) -> Array:
@@ -228,14 +217,14 @@ class SceneArrays:
     @cached_property
     def distance(self) -> Array:
         """As `Item.distance`; meaningless for an empty slot."""
-        sideways = _first(self.left) - _second(self.right)
-        upwards = _first(self.top) - _second(self.bottom)
+        sideways = self.left[..., None] - self.right[..., None, :]
+        upwards = self.top[..., None] - self.bottom[..., None, :]
         return np.maximum(np.maximum(sideways, sideways.swapaxes(2, 3)), np.maximum(upwards, upwards.swapaxes(2, 3)))
 
     @cached_property
     def are_pairs(self) -> Array:
         """Whether both slots have items."""
-        return _first(self.mask) & _second(self.mask)
+        return self.mask[..., None] & self.mask[..., None, :]
 
     @cached_property
     def touching(self) -> Array:
@@ -251,7 +240,7 @@ class SceneArrays:
     @cached_property
     def all_above(self) -> Array:
         """Whether the second item is wholly above the first."""
-        return (_first(self.top) >= _second(self.bottom)) & self.are_pairs
+        return (self.top[..., None] >= self.bottom[..., None, :]) & self.are_pairs
 
     @cached_property
     def above(self) -> Array:
@@ -265,14 +254,6 @@ class SceneArrays:
     @cached_property
     def below(self) -> Array:
         return self.above.swapaxes(2, 3)
-
-
-def _first(values: Array) -> Array:
-    return values[..., :, None]
-
-
-def _second(values: Array) -> Array:
-    return values[..., None, :]
 
 
 def _number(value: float) -> Number:

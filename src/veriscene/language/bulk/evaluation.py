@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,7 +49,11 @@ class BulkProgram:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._code = _compiled(program)
+        self._code: Code | None = None
+        with suppress(Unsupported):
+            code = compile_rows(program.expression, layout_of(program.language.world))
+            if code.cost + code.operators <= MAX_STEPS:  # Otherwise the plain evaluator counts the steps.
+                self._code = code
 
     @property
     def vectorised(self) -> bool:
@@ -56,7 +61,7 @@ class BulkProgram:
         return self._code is not None
 
     def holds(self, scenes: SceneArrays, which: Array | None = None) -> Array:
-        """(n,): as `Program.holds`; False where a presupposition fails."""
+        """Returns (n,) as `Program.holds` does: False where a presupposition fails."""
         return self(scenes, which).holds
 
     def __call__(self, scenes: SceneArrays, which: Array | None = None) -> Truths:
@@ -69,29 +74,13 @@ class BulkProgram:
         if self._code is None:
             return _plain(self.program, scenes[which])
         at_once = max(1, MAX_ROWS // (1 + self._code.cost))
-        parts = [_run(self._code, scenes, which[start : start + at_once]) for start in range(0, len(which), at_once)]
-        if len(parts) == 1:
-            return parts[0]
-        nothing = np.empty(0, bool)
-        return Truths(
-            np.concatenate([nothing, *(part.holds for part in parts)]),
-            np.concatenate([nothing, *(part.undefined for part in parts)]),
-        )
-
-
-def _compiled(program: Program) -> Code | None:
-    try:
-        code = compile_rows(program.expression, layout_of(program.language.world))
-    except Unsupported:
-        return None
-    return code if code.cost + code.operators <= MAX_STEPS else None  # the plain evaluator counts the steps
-
-
-def _run(code: Code, scenes: SceneArrays, which: Array) -> Truths:
-    rows = Rows(scenes, which)
-    holds = np.broadcast_to(code.run(rows), len(rows))
-    undefined = np.zeros(len(rows), bool) if rows.undefined is None else rows.undefined
-    return Truths(holds & ~undefined, undefined)
+        holds, undefined = np.zeros((2, len(which)), bool)
+        for start in range(0, len(which), at_once):
+            some, rows = slice(start, start + at_once), Rows(scenes, which[start : start + at_once])
+            holds[some] = self._code.run(rows)
+            if rows.undefined is not None:
+                undefined[some] = rows.undefined
+        return Truths(holds & ~undefined, undefined)
 
 
 def _plain(program: Program, scenes: SceneArrays) -> Truths:
@@ -112,65 +101,52 @@ def compile_rows(node: Expression, layout: Layout, scope: Scope = ()) -> Code:
     """Returns code for rows; raises Unsupported if only the plain evaluator can evaluate the expression."""
     if not representable(node.type):
         raise Unsupported(f"values of type {node.type}")
-    code = _Compiler(layout, scope).code(node)
+
+    def codes(nodes: Sequence[Expression]) -> list[Code]:
+        return [compile_rows(each, layout, scope) for each in nodes]
+
+    match node:
+        case tree.Call(_, (first, *_, tree.Lambda(parameter, body))):
+            (members,) = codes([first])
+            inner = (*scope, (parameter.name, members.member_most))
+            code = functions.quantifier(node, members, len(inner), compile_rows(body, layout, inner))
+        case tree.Call(_, arguments):
+            code = _call(node, codes(arguments), layout)
+        case tree.Variable():
+            code = _variable(node, layout, scope)
+        case tree.Number(value) | tree.Constant(value=value):
+            code = Code(lambda rows: value, node.type)
+        case tree.Logic(word, operands):
+            code = _junction(word == "and", codes(operands), node)
+        case tree.Comparison(operands, words):
+            code = _comparison(codes(operands), words)
+        case tree.Display(elements, is_set):
+            code = functions.display(codes(elements), node.type, is_set, layout)
+        case _:
+            raise Unsupported(type(node).__name__)
     return replace(code, most=layout.items) if code.type is Kind.BOX else code
 
 
-class _Compiler:
-    def __init__(self, layout: Layout, scope: Scope) -> None:
-        self.layout, self.scope = layout, scope
-
-    def codes(self, nodes: Sequence[Expression]) -> list[Code]:
-        return [compile_rows(node, self.layout, self.scope) for node in nodes]
-
-    def code(self, node: Expression) -> Code:
-        match node:
-            case tree.Call():
-                return self.call(node)
-            case tree.Variable(name):
-                return self.variable(name, node)
-            case tree.Number(value):
-                return Code(lambda rows: value, node.type)
-            case tree.Constant(value=value):
-                # A side has no value on rows: functions of walls read it from the expression.
-                return Code(lambda rows: value, node.type)
-            case tree.Logic(word, operands):
-                return _junction(word == "and", self.codes(operands), node)
-            case tree.Comparison(operands, words):
-                return _comparison(self.codes(operands), words)
-            case tree.Display(members, is_set):
-                return functions.display(self.codes(members), node.type, is_set, self.layout)
-        raise Unsupported(type(node).__name__)
-
-    def variable(self, name: str, node: tree.Variable) -> Code:
-        for depth in range(len(self.scope), 0, -1):  # Inner lambdas hide outer ones.
-            if self.scope[depth - 1][0] == name:
-                return Code(_parameter(depth), node.type, most=self.scope[depth - 1][1])
-        slots, boxes = self.layout.slots, self.layout.boxes
-        if name == "all_items":
-            return Code(lambda rows: rows.scenes.mask.reshape(-1, slots)[rows.scene], node.type, most=slots)
-        return Code(lambda rows: rows.scenes.box_mask[rows.scene], node.type, most=boxes)
-
-    def call(self, call: tree.Call) -> Code:
-        function = call.arguments[-1]
-        if isinstance(function, tree.Lambda):
-            (members,) = self.codes(call.arguments[:1])
-            inner = (*self.scope, (function.parameter.name, members.member_most))
-            body = compile_rows(function.body, self.layout, inner)
-            return functions.quantifier(call, members, len(inner), body)
-        codes = self.codes(call.arguments)
-        name = next(iter(call.function.bulk), "")
-        if name in ("AND", "OR"):
-            return _junction(name == "AND", codes, call)
-        if name not in functions.RULES:
-            raise Unsupported(call.function.name)
-        if any(are_sets(code.type) for code in codes) and name not in functions.OF_SUBSETS:
-            raise Unsupported("sets of sets")
-        return joined(codes, functions.RULES[name](call, codes, self.layout))
+def _call(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
+    name = call.function.bulk[0]
+    if name in ("AND", "OR"):
+        return _junction(name == "AND", codes, call)
+    if name not in functions.RULES:
+        raise Unsupported(call.function.name)
+    if any(are_sets(code.type) for code in codes) and name not in functions.OF_SUBSETS:
+        raise Unsupported("sets of sets")
+    return joined(codes, functions.RULES[name](call, codes, layout))
 
 
-def _parameter(depth: int) -> Callable[[Rows], Any]:
-    return lambda rows: rows.value(depth)
+def _variable(variable: tree.Variable, layout: Layout, scope: Scope) -> Code:
+    depths = [depth for depth, (name, _) in enumerate(scope, 1) if name == variable.name]
+    if depths:
+        depth = depths[-1]  # Inner lambdas hide outer ones.
+        return Code(lambda rows: rows.value(depth), variable.type, most=scope[depth - 1][1])
+    slots = layout.slots
+    if variable.name == "all_items":
+        return Code(lambda rows: rows.scenes.mask.reshape(-1, slots)[rows.scene], variable.type, most=slots)
+    return Code(lambda rows: rows.scenes.box_mask[rows.scene], variable.type, most=layout.boxes)
 
 
 def _junction(conjunctive: bool, codes: Sequence[Code], node: Expression) -> Code:
@@ -186,8 +162,8 @@ def _junction(conjunctive: bool, codes: Sequence[Code], node: Expression) -> Cod
             if code.total and not code.cost and node.type is Kind.TRUTH:
                 value = join(value, as_result(code, code.run(rows)))
                 continue
-            undecided = truth(value) == conjunctive
-            some = rows.only(np.broadcast_to(undecided, len(rows)))
+            undecided = np.broadcast_to(truth(value) == conjunctive, len(rows))
+            some = Rows(rows.scenes, np.flatnonzero(undecided), rows)
             found = as_result(code, code.run(some))
             value = np.array(np.broadcast_to(value, (len(rows), *np.shape(found)[1:])))
             if np.result_type(value, found) != value.dtype:  # a count, or a price

@@ -45,7 +45,7 @@ class Rows:
         return len(self.origin)
 
     def value(self, depth: int) -> Any:
-        """The parameter of the lambda at a depth, the outermost being at 1; taken from where it was bound."""
+        """Returns the parameter of the lambda at a depth, the outermost being at 1; taken from where it was bound."""
         found = self.values.get(depth)
         if found is None:
             assert self.outer is not None, depth
@@ -55,17 +55,13 @@ class Rows:
     @property
     def scene(self) -> Array:
         """(R,): the scene's number."""
-        found: Array = self.value(SCENE)
-        return found
+        return self.value(SCENE)
 
     def members(self, depth: int, origin: Array, values: Any) -> Rows:
         """Returns a row for each member of a set; `origin` ascends."""
         inner = Rows(self.scenes, origin, self)
         inner.values[depth] = values
         return inner
-
-    def only(self, condition: Array) -> Rows:
-        return Rows(self.scenes, np.flatnonzero(condition), self)
 
     def mark_undefined(self, where: Array) -> None:
         self.undefined = where if self.undefined is None else self.undefined | where
@@ -102,7 +98,7 @@ class Code:
 
 
 def joined(codes: Sequence[Code], result: Code) -> Code:
-    """`result` with the cost of its operands, each of whose members takes a step; it is total only if they are."""
+    """Returns `result` with the cost of its operands, whose members take a step each; it is total only if they are."""
     cost = result.cost + sum(code.cost + code.charge for code in codes)
     operators = result.operators + sum(code.operators for code in codes)
     return replace(result, cost=cost, operators=operators, total=result.total and all(code.total for code in codes))
@@ -112,6 +108,7 @@ def joined(codes: Sequence[Code], result: Code) -> Code:
 
 
 def representable(type: Type) -> bool:
+    """Returns whether values of this type have a form on rows."""
     if not isinstance(type, Many):
         return isinstance(type, Kind | AttributeType)
     members = (Kind.ITEM, Kind.BOX)
@@ -119,23 +116,24 @@ def representable(type: Type) -> bool:
 
 
 def is_values(type: Type) -> bool:
-    """Whether it is a set of an attribute's values."""
+    """Returns whether it is a set of an attribute's values."""
     return isinstance(type, Many) and isinstance(type.of, AttributeType)
 
 
 def are_sets(type: Type) -> bool:
+    """Returns whether it is a set of sets."""
     return isinstance(type, Many) and isinstance(type.of, Many)
 
 
 def width_of(type: Type, layout: Layout) -> int:
-    """How many values of a type there are in a scene."""
+    """Returns how many values of a type there are in a scene."""
     if isinstance(type, AttributeType):
         return type.size
     return layout.slots if type is Kind.ITEM else layout.boxes if type is Kind.BOX else 0
 
 
 def truth(value: Any) -> Any:
-    """As in Python, 0 and empty collections are false."""
+    """Returns the truth value; as in Python, 0 and empty collections are false."""
     if np.ndim(value) == 2:
         return any_member(value)
     return value if np.asarray(value).dtype == bool else np.asarray(value) != 0
@@ -150,13 +148,13 @@ def _words(sets: Array) -> list[Array] | None:
 
 
 def any_member(sets: Array) -> Array:
-    """(R,): whether a set has members."""
+    """Returns (R,): whether a set has members."""
     words = _words(sets)
     return sets.any(axis=1) if words is None else reduce(operator.or_, words) != 0
 
 
 def count_members(sets: Array) -> Array:
-    """(R,): how many different members a set has."""
+    """Returns (R,): how many different members a set has."""
     words = _words(sets) if sets.shape[1] < 256 else None
     if words is None:
         return np.count_nonzero(sets, axis=1)
@@ -168,17 +166,18 @@ _EACH_BYTE, _LAST_BYTE = np.uint64(0x0101010101010101), np.uint64(56)
 
 
 def one_hot(rows: Rows, numbers: Any, width: int) -> Array:
+    """Returns (R, width): sets of one member, given by number."""
     result = np.zeros((len(rows), width), bool)
     result[np.arange(len(rows)), numbers] = True
     return result
 
 
 def as_members(rows: Rows, code: Code) -> Any:
-    """The value as a collection: a box becomes its items, a single value a set of one."""
-    return collected(rows, code.type, code.run(rows))
+    """Returns the value as a collection: a box becomes its items, a single value a set of one."""
+    return _collected(rows, code.type, code.run(rows))
 
 
-def collected(rows: Rows, type: Type, value: Any) -> Any:
+def _collected(rows: Rows, type: Type, value: Any) -> Any:
     if isinstance(type, Many):
         return value
     if type is Kind.BOX:
@@ -188,30 +187,28 @@ def collected(rows: Rows, type: Type, value: Any) -> Any:
 
 
 def same(left: Code, right: Code, always_sets: bool = False) -> Callable[[Rows, Any, Any], Any]:
-    """Equality. `always_sets`: boxes are compared by their items."""
+    """Returns a test of equality. `always_sets`: boxes are compared by their items."""
     if are_sets(left.type):
         raise Unsupported("sets of sets are not compared")
     if Kind.SIDE in (left.type, right.type):
         raise Unsupported("sides are not compared")
     as_sets = any(isinstance(code.type, Many) for code in (left, right))
-    if as_sets or (always_sets and Kind.BOX in (left.type, right.type)):
-        kinds = left.type, right.type
+    if not as_sets and not (always_sets and Kind.BOX in (left.type, right.type)):
+        return lambda rows, a, b: np.equal(a, b)
 
-        def equal_sets(rows: Rows, a: Any, b: Any) -> Any:
-            one, other = (collected(rows, kind, value) > 0 for kind, value in zip(kinds, (a, b), strict=True))
-            return (one == other).all(axis=1)
+    def equal_sets(rows: Rows, a: Any, b: Any) -> Any:
+        return ((_collected(rows, left.type, a) > 0) == (_collected(rows, right.type, b) > 0)).all(axis=1)
 
-        return equal_sets
-    return lambda rows, a, b: np.equal(a, b)
+    return equal_sets
 
 
 def membership(member: Code, members: Code) -> Callable[[Rows, Any, Any], Any]:
+    """Returns a test of whether a value is in a collection."""
     if member.type not in (Kind.ITEM, Kind.BOX) and not isinstance(member.type, AttributeType):
         raise Unsupported("sets of sets")
-    element, kind = member.type, members.type
 
     def contains(rows: Rows, a: Any, b: Any) -> Any:
-        width = width_of(element, rows.scenes.layout)
-        return collected(rows, kind, b)[np.arange(len(rows)), a % width] > 0
+        width = width_of(member.type, rows.scenes.layout)
+        return _collected(rows, members.type, b)[np.arange(len(rows)), a % width] > 0
 
     return contains

@@ -12,7 +12,6 @@ that touch without a gap may have several: the largest square at each place that
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +25,7 @@ _EXPLAINED = np.uint32(0)  # transparent: neither a pixel of a picture nor of a 
 
 
 def scene(pixels: Pixels) -> Scene:
-    """The scene whose picture this is: (100, 400, RGB or RGBA), uint8.
+    """Returns the scene whose picture this is: (100, 400, RGB or RGBA), uint8.
 
     The items of a box come in reading order of their first pixels: from top to bottom, then from left to right.
     Raises InputError with box and pixel unless it is exactly the picture of a scene with 1 to 8 items in each box.
@@ -67,39 +66,35 @@ def _words(pixels: Pixels) -> Words:
     return words
 
 
-class _Failure(NamedTuple):
-    position: int  # of a pixel in its box, in reading order
-    items: int  # found before it
-
-
 def _box(words: Words, number: int) -> Box:
     left = number * BOX_PITCH
     canvas = words[:, left : left + BOX_EXTENT].copy()
     items: list[Item] = []
-    failure = _explain(canvas, left, items)
-    where = f"box {number + 1}"
-    if failure is None:
-        if not items:
-            raise InputError("is empty", where=where, allowed=f"a box has 1 to {MAX_ITEMS} items")
+    failure, where = _explain(canvas, left, items), f"box {number + 1}"
+    if failure is None and items:
         return Box(tuple(items))
-    y, x = divmod(failure.position, BOX_EXTENT)
-    if failure.items == MAX_ITEMS:
+    if failure is None:
+        raise InputError("is empty", where=where, allowed=f"a box has 1 to {MAX_ITEMS} items")
+    position, found = failure
+    y, x = divmod(position, BOX_EXTENT)
+    if found == MAX_ITEMS:
         raise InputError(f"has more than {MAX_ITEMS} items", where=f"{where}, pixel x={x} y={y}")
     what = f"no item fits here (colour {_hex(words[y, left + x])})"
     raise InputError(what, where=f"{where}, pixel x={x} y={y}", allowed="every pixel must be that of a rendered scene")
 
 
-def _explain(canvas: Words, left: int, items: list[Item]) -> _Failure | None:
+def _explain(canvas: Words, left: int, items: list[Item]) -> tuple[int, int] | None:
     """Adds the items that make up what is unexplained in a box, whose left edge in the picture is `left`.
 
-    If there are none, changes neither `canvas` nor `items` and returns where the best attempt failed.
+    If there are none, changes neither `canvas` nor `items` and returns where the best attempt failed: the position of a
+    pixel in the box, in reading order, and the number of items found before it.
     """
     unexplained = (canvas != _BACKGROUND) & (canvas != _EXPLAINED)
     position = int(unexplained.argmax())
     y, x = divmod(position, BOX_EXTENT)
     if not unexplained[y, x]:
         return None
-    furthest = _Failure(position, len(items))
+    furthest = position, len(items)
     for kind, row, column in _starts().get(int(canvas[y, x]), ()) if len(items) < MAX_ITEMS else ():
         shape, size, color = kind
         own_x, own_y = x - column, y - row
@@ -134,5 +129,4 @@ def _starts() -> dict[int, list[tuple[Kind, int, int]]]:
 
 
 def _hex(word: np.uint32) -> str:
-    red, green, blue, _ = word.tobytes()
-    return f"#{red:02x}{green:02x}{blue:02x}"
+    return f"#{word.tobytes()[:3].hex()}"

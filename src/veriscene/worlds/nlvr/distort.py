@@ -29,7 +29,7 @@ MIDDLE_GREY = 127.5
 
 
 def scale(picture: Pixels, factor: float, *, resampling: Image.Resampling = Image.Resampling.BICUBIC) -> Pixels:
-    """Both sides times `factor`. Pillow's default filter; it averages over all pixels that become one."""
+    """Scales both sides by `factor`. Pillow's default filter averages over all pixels that become one."""
     height, width, _ = picture.shape
     size = (round(width * factor), round(height * factor))
     return np.array(Image.fromarray(picture).resize(size, resampling))
@@ -46,14 +46,14 @@ def shift(picture: Pixels, right: int, down: int) -> Pixels:
 
 
 def jpeg(picture: Pixels, quality: int, *, subsampling: int = 2) -> Pixels:
-    """Compressed and read again. `subsampling` is Pillow's; 2 halves the colour resolution, as most programs do."""
+    """Compresses and reads again. `subsampling` is Pillow's; 2 halves the colour resolution, as most programs do."""
     stream = io.BytesIO()
     Image.fromarray(picture).save(stream, "JPEG", quality=quality, subsampling=subsampling)
     return np.array(Image.open(stream))
 
 
 def noise(picture: Pixels, rng: np.random.Generator, *, deviation: float) -> Pixels:
-    """Gaussian, independent for each pixel and channel; `deviation` in grey levels."""
+    """Adds Gaussian noise, independent for each pixel and channel; `deviation` is in grey levels."""
     noisy = rng.standard_normal(picture.shape, dtype=np.float32)
     noisy *= deviation
     noisy += picture
@@ -114,7 +114,7 @@ CHANGE_FOR_TRAINING = 0.25
 
 
 def random_distortion(picture: Pixels, rng: np.random.Generator) -> Pixels:
-    """A random distortion or combination, in continuous ranges a little wider than those of the table."""
+    """Distorts a picture at random, in continuous ranges a little wider than those of the table."""
     if rng.random() < CLEAN:
         return picture
     chosen = rng.random(5) < 0.5

@@ -95,8 +95,9 @@ class _Chunker:
             self.negated = word == "without"
         elif word in CONJUNCTIONS:
             self._conjunction(index)
-        elif word in PRONOUNS:
-            self._refer_back()
+        elif word in PRONOUNS:  # "a circle and it is touching the wall" goes on with the clause before
+            if self.clauses and self.clause.is_empty and not self.clause.quantity:
+                self.clause = self.clauses.pop()
         elif word in VERBS:
             self.predicate = None
         elif word == "not":
@@ -148,11 +149,6 @@ class _Chunker:
         if not self.clause.predicates or not (following in PLACES | RELATIONS or following == "not"):
             self._close()
 
-    def _refer_back(self) -> None:
-        """Goes on, as in "a circle and it is touching the wall", with the clause before."""
-        if self.clauses and self.clause.is_empty and not self.clause.quantity:
-            self.clause = self.clauses.pop()
-
     def _relation(self, index: int) -> None:
         if self.predicate is None or self.predicate.described:
             self._open()
@@ -176,12 +172,10 @@ class _Chunker:
         if self.clause.has_noun or self.clause.predicates:
             if following in PLACES | PROPERTIES and word in DETERMINERS | {"at"}:  # "at the top", "of the same color"
                 return
-            if word not in {"only", "each"} or self._starts_description(following):
+            starts_description = following in QUANTITIES | COLORS | ITEMS or following.isdigit()
+            if word not in {"only", "each"} or starts_description:
                 self._close()
         self.clause.quantity.append(index)
-
-    def _starts_description(self, word: str) -> bool:
-        return word in QUANTITIES | COLORS | ITEMS or word.isdigit()
 
     def _place(self, index: int) -> None:
         if self.predicate is None and (self.clause.has_noun or self.negated):
@@ -223,7 +217,11 @@ def layout(words: Sequence[str]) -> Layout:
     clauses = chunks.clauses or [chunks.clause]  # nothing described: all objects are found
     # "There is a blue item touching the wall of a box" counts in the whole scene, and so does what names no box.
     boxes = [index for index in chunks.boxes if words[index] not in DETERMINERS | BOXES]
-    is_global = len(clauses) == 1 and not boxes and not _box_comes_first(chunks, clauses[0])
+    end = len(words)
+    box_comes_first = min(chunks.boxes, default=end) < min(
+        (*clauses[0].described, *clauses[0].alternatives), default=end
+    )
+    is_global = len(clauses) == 1 and not boxes and not box_comes_first
     steps: list[Step] = []
     verdict: int | None = None
     for clause in clauses:
@@ -239,11 +237,6 @@ def layout(words: Sequence[str]) -> Layout:
         verdict = _add(steps, Module.COUNT, (), (everything, everything))
     _add(steps, Module.DECIDE, tuple(chunks.boxes), (verdict,))
     return tuple(steps)
-
-
-def _box_comes_first(chunks: _Chunker, clause: _Clause) -> bool:
-    end = len(chunks.words)
-    return min(chunks.boxes, default=end) < min((*clause.described, *clause.alternatives), default=end)
 
 
 def _add(steps: list[Step], module: Module, words: Sequence[int], arguments: tuple[int, ...]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,9 +12,10 @@ from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.language.bulk.near_misses import find_pairs
 from veriscene.language.program import Statement
 from veriscene.world.scene import Scene
+from veriscene.world.schema import not_allowed
+from veriscene.worlds.nlvr.grammar import draw
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, WORLD
-from veriscene.worlds.nlvr.scene_drawing import draw_scenes
-from veriscene.worlds.nlvr.scene_editing import edit_scenes
+from veriscene.worlds.nlvr.scenes import draw_scenes, edit_scenes
 
 PAIRS = 2  # for each statement of a corpus
 STARTS, ROUNDS = 24, 12  # of the walks that find them
@@ -60,3 +62,17 @@ def labelled_scenes(rng: np.random.Generator, statements: Sequence[Statement]) -
         is_complete = len(labelled) == 2 * PAIRS == len({scene for scene, _ in labelled})
         result.append([labelled[at] for at in rng.permutation(len(labelled))] if is_complete else None)
     return result
+
+
+def draw_example(rng: random.Random, kind: str | None = None) -> tuple[str, Scene, bool]:
+    """Returns a random statement with a scene, and whether it is true of the scene; `kind` is tower or scatter."""
+    if kind is not None and kind not in SCENE_KINDS:
+        raise not_allowed(kind, f"choose from {', '.join(SCENE_KINDS)}").at("kind")
+    wanted = kind or rng.choice(SCENE_KINDS)
+    while True:
+        statement = draw(rng)
+        if statement.kind == wanted:
+            (scenes,) = labelled_scenes(np.random.default_rng(rng.getrandbits(64)), [statement])
+            if scenes:
+                scene, label = rng.choice(scenes)
+                return statement.text, scene, label

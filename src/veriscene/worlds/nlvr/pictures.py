@@ -31,54 +31,58 @@ MAX_FILE = 16 << 20  # bytes; a picture of the corpus has about 3,000
 MAX_WIDTH = 4096
 ASPECT_TOLERANCE = 0.05  # for pictures of any size, which scaling and cropping may have changed a little
 
-_SIZE = (WIDTH, BOX_EXTENT)
 _MODES = {"1", "L", "LA", "P", "PA", "RGB", "RGBA"}
 _PNG_END = b"IEND\xaeB`\x82"
 
 
 def read(path: str | Path) -> Pixels:
-    """The pixels of one of the corpus's PNGs (RGB, RGBA or palette), (100, 400, 3); raises InputError for any other
-    file. Transparent pixels are laid over the background of a box."""
-    path = Path(path)
-    return _decode(_content(path), path, formats=("PNG",), exact=True)
+    """Returns the pixels of one of the corpus's PNGs (RGB, RGBA or palette), (100, 400, 3); raises InputError for any
+    other file. Transparent pixels are laid over the background of a box."""
+    with opened(Path(path)) as stream:
+        return _decode(stream.read(MAX_FILE + 1), Path(path), formats=("PNG",), exact=True)
 
 
 def of_any_size(path: str | Path) -> Pixels:
-    """The pixels of a PNG or JPEG of any size up to 4096 x 1024 whose sides are about 4 to 1, not resized; raises
-    InputError for any other file."""
-    path = Path(path)
-    return _decode(_content(path), path, formats=("PNG", "JPEG"), exact=False)
+    """Returns the pixels of a PNG or JPEG of any size up to 4096 x 1024 whose sides are about 4 to 1, not resized;
+    raises InputError for any other file."""
+    with opened(Path(path)) as stream:
+        return from_bytes(stream.read(MAX_FILE + 1), Path(path))
 
 
-def from_bytes(content: bytes) -> Pixels:
+def from_bytes(content: bytes, where: Path | None = None) -> Pixels:
     """Like `of_any_size`, from the contents of a file."""
-    return _decode(content, None, formats=("PNG", "JPEG"), exact=False)
+    return _decode(content, where, formats=("PNG", "JPEG"), exact=False)
 
 
 def cut(picture: Pixels) -> Pixels:
-    """The three boxes of a (100, 400, channel) picture, (3, 100, 100, channel)."""
+    """Returns the three boxes of a (100, 400, channel) picture, (3, 100, 100, channel)."""
     return np.stack([picture[:, left : left + BOX_EXTENT] for left in range(0, BOXES * BOX_PITCH, BOX_PITCH)])
 
 
+def png(scene: Scene) -> bytes:
+    """Returns the PNG file of a scene, with the corpus's exact pixels."""
+    return to_png(raster.pixels(scene))
+
+
 def to_png(pixels: Pixels) -> bytes:
-    """A PNG file with exactly these pixels, (height, width, RGB or RGBA)."""
+    """Returns a PNG file with exactly these pixels, (height, width, RGB or RGBA)."""
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, "PNG")
     return stream.getvalue()
 
 
-def _content(path: Path) -> bytes:
-    with opened(path) as stream:
-        return stream.read(MAX_FILE + 1)
-
-
 def _decode(content: bytes, where: Path | None, *, formats: tuple[str, ...], exact: bool) -> Pixels:
-    names = " or ".join(formats)
+    names, size = " or ".join(formats), f"{WIDTH} x {BOX_EXTENT}"
+    allowed = f"it must be four times as wide as high, such as {size}, and at most {MAX_WIDTH} wide"
+    allowed = f"it must be {size}" if exact else allowed
     if len(content) > MAX_FILE:
         raise InputError("is too large", where=where, allowed=f"a picture has at most {MAX_FILE:,} bytes")
     try:
         with Image.open(io.BytesIO(content), formats=formats) as image:
-            _check_size(image.size, where, exact=exact)
+            width, height = image.size
+            is_similar = width <= MAX_WIDTH and abs(width - 4 * height) <= ASPECT_TOLERANCE * width
+            if image.size != (WIDTH, BOX_EXTENT) if exact else not is_similar:
+                raise InputError(f"is {width} x {height} pixels", where=where, allowed=allowed)
             if image.mode not in _MODES:
                 what = f"has the colour mode {image.mode}"
                 raise InputError(what, where=where, allowed="allowed: 8 bits of grey, palette, RGB or RGBA")
@@ -88,25 +92,12 @@ def _decode(content: bytes, where: Path | None, *, formats: tuple[str, ...], exa
     except UnidentifiedImageError:
         raise InputError(f"not a {names} picture", where=where) from None
     except Image.DecompressionBombError:
-        raise InputError("has too many pixels", where=where, allowed=_allowed_size(exact=exact)) from None
+        raise InputError("has too many pixels", where=where, allowed=allowed) from None
+    except InputError:
+        raise
     except Exception as error:  # Pillow's decoders raise OSError, SyntaxError, ValueError, struct.error and others
-        if isinstance(error, InputError):
-            raise
         what = f"cannot be decoded ({next(iter(str(error).splitlines()), type(error).__name__)})"
         raise InputError(what, where=where, allowed=f"is it a damaged or truncated {names} file?") from None
-
-
-def _check_size(size: tuple[int, int], where: Path | None, *, exact: bool) -> None:
-    width, height = size
-    is_similar = width <= MAX_WIDTH and abs(width - 4 * height) <= ASPECT_TOLERANCE * width
-    if size != _SIZE if exact else not is_similar:
-        raise InputError(f"is {width} x {height} pixels", where=where, allowed=_allowed_size(exact=exact))
-
-
-def _allowed_size(*, exact: bool) -> str:
-    if exact:
-        return f"it must be {WIDTH} x {BOX_EXTENT}"
-    return f"it must be four times as wide as high, such as {WIDTH} x {BOX_EXTENT}, and at most {MAX_WIDTH} wide"
 
 
 def _rgb(image: Image.Image) -> Pixels:
@@ -135,18 +126,12 @@ def file_name(split: str, identifier: str, permutation: int, suffix: str = ".png
 
 
 def permuted(scene: Scene, permutation: int) -> Scene:
-    """The scene as picture number `permutation` shows it."""
+    """Returns the scene as picture number `permutation` shows it."""
     return Scene(tuple(scene.boxes[box] for box in PERMUTATIONS[permutation]))
 
 
-def identifier_of(name: str) -> str:
-    """The example's identifier in a file name of the corpus; of any other file its name without the suffix."""
-    match = _NAME.fullmatch(name)
-    return match["identifier"] if match else Path(name).stem
-
-
 def find_pictures(folder: Path, split: str | None) -> dict[str, list[Path]]:
-    """The 1 to 6 pictures of each example of a split below `folder`, by identifier, in the order of permutations.
+    """Returns the 1 to 6 pictures of each example of a split below `folder`, by identifier, in order of permutations.
 
     If `split` is None, the folder must hold pictures of only one.
     """
@@ -167,28 +152,28 @@ def find_pictures(folder: Path, split: str | None) -> dict[str, list[Path]]:
 
 
 def pictures_below(folder: Path) -> list[Path]:
-    """All PNG files below a folder, sorted by path."""
+    """Returns all PNG files below a folder, sorted by path."""
     if not folder.is_dir():
         raise InputError("no such folder", where=folder)
-    walk = os.walk(folder, onerror=_raise)
+
+    def refuse(error: OSError) -> None:
+        raise InputError(f"cannot be read ({error.strerror})", where=error.filename) from None
+
+    walk = os.walk(folder, onerror=refuse)
     return sorted(Path(parent, name) for parent, _, names in walk for name in names if name.endswith(".png"))
 
 
 def with_pictures(examples: Sequence[Example], folder: Path, split: str) -> list[Example]:
-    """The examples of a split, each with its picture in the box order of its scene (number 0)."""
-    found = find_pictures(folder, split)
-    first = [next(iter(found.get(example.identifier, [])), None) for example in examples]
-    missing = [
-        example.identifier
-        for example, path in zip(examples, first, strict=True)
-        if path is None or not path.name.endswith("-0.png")
-    ]
+    """Returns the examples of a split, each with its picture in the box order of its scene (number 0)."""
+    found = find_pictures(folder, split).items()
+    first = {identifier: paths[0] for identifier, paths in found if paths[0].name.endswith("-0.png")}
+    missing = [example.identifier for example in examples if example.identifier not in first]
     _check_none_missing(missing, folder, "complete the pictures, or remove the folder to have them rendered")
-    return [replace(example, picture=path) for example, path in zip(examples, first, strict=True)]
+    return [replace(example, picture=first[example.identifier]) for example in examples]
 
 
 def each_picture(examples: Iterable[Example], folder: Path, file: Path) -> list[Example]:
-    """One example for each picture of each example, which were read from `file`.
+    """Returns one example for each picture of each example, which were read from `file`.
 
     Their identifiers end with the number of the permutation, `n-m-k`, so that presentations stay together. A file that
     has not the name of one of the corpus's splits takes the pictures that there are.
@@ -223,7 +208,7 @@ def per_picture(examples: Iterable[Example], verdicts: Mapping[str, bool]) -> tu
 
 
 def written_name(example: Example) -> str:
-    """What names the example in a prediction file: its picture's file name, if it has one."""
+    """Returns the example's name in a prediction file: its picture's file name, if it has one."""
     return example.picture.name if isinstance(example.picture, Path) else example.identifier
 
 
@@ -242,13 +227,7 @@ def _check_none_missing(identifiers: Sequence[str], folder: Path, allowed: str) 
         raise InputError(what, where=folder, allowed=allowed)
 
 
-def _raise(error: OSError) -> None:
-    raise InputError(f"cannot be read ({error.strerror})", where=error.filename) from None
-
-
-# ---------------------------------------------------------------- pictures
-
-# Whole NLVR files as picture files, and folders of picture files as scenes.
+# ---------------------------------------------------------------- whole files of examples, folders of pictures
 
 FORMATS = ("png", "svg")
 EXAMPLES_PER_FOLDER = 250  # of examples without a directory
@@ -262,7 +241,7 @@ def render_scene(world: World, scene: Scene, kind: str) -> bytes:
         return f"{drawing.svg(world, scene)}\n".encode()
     if world != WORLD:
         raise InputError(f"the world {world.name} has no exact pixels", allowed="draw its scenes as svg")
-    return to_png(raster.pixels(scene))
+    return png(scene)
 
 
 def render_examples(
@@ -294,18 +273,20 @@ def _directory(example: Example, number: int) -> str:
 
 
 def decode_folder(folder: Path, progress: Progress) -> Iterator[dict[str, object]]:
-    """For each PNG below a folder, by path: `identifier` and `picture` (its path in the folder), `structured_rep`."""
+    """Yields `identifier`, `picture` (its path in the folder) and `structured_rep` of each PNG below a folder."""
     paths = pictures_below(folder)
     if not paths:
         raise InputError("holds no PNG files", where=folder)
     for done, path in enumerate(paths, 1):
-        record = {"identifier": identifier_of(path.name), "picture": path.relative_to(folder).as_posix()}
+        match = _NAME.fullmatch(path.name)
+        identifier = match["identifier"] if match else path.stem
+        record = {"identifier": identifier, "picture": path.relative_to(folder).as_posix()}
         yield {**record, "structured_rep": WORLD.to_json_scene(decode_file(path))}
         progress(done, len(paths))
 
 
 def decode_file(path: Path) -> Scene:
-    """The scene that a PNG shows; raises InputError unless every pixel is that of a rendered scene."""
+    """Returns the scene that a PNG shows; raises InputError unless every pixel is that of a rendered scene."""
     pixels = read(path)
     try:
         return decode_scene(pixels)

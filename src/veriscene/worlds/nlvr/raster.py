@@ -34,7 +34,7 @@ Kind = tuple[Shape, Size, Color]
 
 
 def pixels(scene: Scene) -> Pixels:
-    """The picture of a scene, (100, 400, 4) RGBA: three boxes on light grey with grey strips between them."""
+    """Returns the picture of a scene, (100, 400, 4) RGBA: three boxes on light grey with grey strips between them."""
     picture = np.empty((BOX_EXTENT, WIDTH), np.uint32)
     picture[:] = _grey(STRIP)
     for number, box in enumerate(scene.boxes):
@@ -44,7 +44,7 @@ def pixels(scene: Scene) -> Pixels:
 
 
 def boxes(scenes: Sequence[Scene]) -> Pixels:
-    """The three boxes of each scene as they appear in its picture, (n, 3, 100, 100, 4) RGBA."""
+    """Returns the three boxes of each scene as they appear in its picture, (n, 3, 100, 100, 4) RGBA."""
     pictures = np.empty((len(scenes), BOXES, BOX_EXTENT, BOX_EXTENT), np.uint32)
     for scene, picture in zip(scenes, pictures, strict=True):
         for number, box in enumerate(scene.boxes):
@@ -65,7 +65,7 @@ def _draw(box: Box, number: int, canvas: Words) -> None:
 
 @cache
 def templates() -> dict[Any, tuple[Words, ...]]:
-    """Per shape, size and color: one (size, size) patch, or, for the large circle, one per left edge in the picture."""
+    """Returns, per shape, size and color, one (size, size) patch, or, for the large circle, one per left edge."""
     masks: dict[tuple[Shape, Size], NDArray[np.uint8]] = {}
     file = resources.files("veriscene.worlds.nlvr") / "templates.txt"
     lines, size_of = iter(file.read_text(encoding="ascii").splitlines()), {n: size for size, n in EXTENTS.items()}

@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 
 class Corpus(dict[str, list[Example]]):
-    """Holds the examples of each split, and the statement of each presentation."""
+    """The examples of each split, and the statement of each presentation."""
 
     def __init__(self, *, level: str, seed: int) -> None:
         super().__init__({split: [] for split in SPLITS})
@@ -102,3 +102,8 @@ def write(folder: str | Path, corpus: Corpus) -> None:
 def program_file(folder: Path, split: str) -> Path:
     """Returns the file with the programs of a split, which `--teacher` reads."""
     return folder / "programs" / f"{split}.jsonl"
+
+
+def make_corpus(folder: Path, statements: int, *, seed: int, level: str, progress: Progress) -> None:
+    """Writes a synthetic corpus, drawn from the grammar, to a folder."""
+    write(folder, build(statements, seed=seed, level=level, progress=progress))
