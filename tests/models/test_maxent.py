@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.encoder import Encoder
-from veriscene.models.maxent import MaxEnt
+from veriscene.models.maxent import MaxEnt, MaxEntConfig
 from veriscene.worlds.nlvr.looks import WORLD
 
 pytest.importorskip("sklearn")
@@ -20,7 +20,7 @@ CORPUS = ENCODE(EXAMPLES)
 
 
 def fitted(penalty: float) -> MaxEnt:
-    model = MaxEnt(vocabulary=VOCABULARY, world=WORLD, penalty=penalty).double()
+    model = MaxEnt(MaxEntConfig(penalty=penalty), VOCABULARY, WORLD).double()
     model.prepare(CORPUS)
     model.fit(CORPUS)
     return model.eval()
@@ -52,5 +52,5 @@ def test_a_higher_penalty_makes_smaller_weights():
 
 
 def test_without_features_all_logits_are_zero():
-    logits = MaxEnt(vocabulary=VOCABULARY, world=WORLD, penalty=1.0)(CORPUS).logits
+    logits = MaxEnt(MaxEntConfig(), VOCABULARY, WORLD)(CORPUS).logits
     assert torch.equal(logits, torch.zeros_like(logits))

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.encoder import Encoder
 from veriscene.models.count_features import NO_FEATURE
-from veriscene.models.mlp import MLP
+from veriscene.models.mlp import MLP, MLPConfig
 from veriscene.worlds.nlvr.looks import WORLD
 
 EXAMPLES = yellow_circle_examples(60)
@@ -19,7 +19,7 @@ CORPUS = Encoder(VOCABULARY, WORLD)(EXAMPLES)
 
 def prepared() -> MLP:
     torch.manual_seed(0)
-    model = MLP(vocabulary=VOCABULARY, world=WORLD, embedding=8, mlp=5)
+    model = MLP(MLPConfig(embedding=8, mlp=5), VOCABULARY, WORLD)
     model.prepare(CORPUS[:40])
     return model
 
@@ -33,7 +33,7 @@ def test_a_logit_is_that_of_the_mean_of_known_features():
 
 
 def test_without_known_features_logits_are_finite():
-    untrained = MLP(vocabulary=VOCABULARY, world=WORLD, embedding=8, mlp=5)
+    untrained = MLP(MLPConfig(embedding=8, mlp=5), VOCABULARY, WORLD)
     assert untrained(CORPUS).logits.isfinite().all()
 
 

@@ -12,8 +12,9 @@ from veriscene.config import ModelConfig, share, size
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import PADDING, Vocabulary
-from veriscene.models.base import Judgement, Model, Order, Progress, Say, silent
+from veriscene.models.base import Judgement, Model, Order
 from veriscene.models.layers.recurrence import xavier_
+from veriscene.output import Output
 from veriscene.world.schema import World
 
 HEIGHT, WIDTH, STRIP_WIDTH = 40, 160, 20  # of the small picture: three boxes with strips between them
@@ -41,31 +42,20 @@ class CNNRNN(Model):
 
     mean: Tensor
 
-    def __init__(
-        self,
-        *,
-        vocabulary: Vocabulary,
-        world: World,
-        embedding: int,
-        hidden: int,
-        channels: int,
-        picture: int,
-        mlp: int,
-        dropout: float,
-    ) -> None:
-        super().__init__()
+    def __init__(self, config: CNNRNNConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
         self.register_buffer("mean", torch.zeros(3, HEIGHT, WIDTH))  # of the train pictures
-        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
-        self.lang_lstm = nn.LSTM(embedding, hidden, batch_first=True)
+        self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
+        self.lang_lstm = nn.LSTM(config.embedding, config.hidden, batch_first=True)
         inputs, height, width = 3, HEIGHT, WIDTH
         self.convolutions = nn.ModuleList()
         for kernel, stride in zip(KERNELS, STRIDES, strict=True):
-            self.convolutions.append(nn.Conv2d(inputs, channels, kernel, stride))
-            inputs, height, width = channels, (height - kernel) // stride + 1, (width - kernel) // stride + 1
-        self.picture = nn.Linear(channels * height * width, picture)
-        self.joint = nn.Linear(hidden + picture, mlp)
-        self.dropout = nn.Dropout(dropout)
-        self.score = nn.Linear(mlp, 1)
+            self.convolutions.append(nn.Conv2d(inputs, config.channels, kernel, stride))
+            inputs, height, width = config.channels, (height - kernel) // stride + 1, (width - kernel) // stride + 1
+        self.picture = nn.Linear(inputs * height * width, config.picture)
+        self.joint = nn.Linear(config.hidden + config.picture, config.mlp)
+        self.dropout = nn.Dropout(config.dropout)
+        self.score = nn.Linear(config.mlp, 1)
         xavier_(self)
 
     def prepare(self, corpus: Batch) -> None:
@@ -73,8 +63,8 @@ class CNNRNN(Model):
         total = torch.stack([joined(small_boxes(chunk)).double().sum(dim=0) for chunk in chunks]).sum(dim=0)
         self.mean.copy_(total / len(corpus))
 
-    def extract(self, corpus: Batch, *, store: bool = False, say: Say = silent, progress: Progress = silent) -> Batch:
-        """Small boxes in the place of pixels; they take a moment, so there is nothing to store or to say."""
+    def extract(self, corpus: Batch, *, store: bool = False, output: Output | None = None) -> Batch:
+        """Puts small boxes in the place of pixels; they take a moment, so there is nothing to store or to say."""
         chunks = torch.split(required(corpus.pixels), CHUNK)
         return replace(corpus, pixels=None, features=torch.cat([small_boxes(chunk).half() for chunk in chunks]))
 

@@ -33,12 +33,11 @@ class ImageFeatRNN(Model):
     Config = ImageFeatRNNConfig
     summary = "ImageFeat+RNN: an LSTM over the words, the scene as one flat vector"
 
-    def __init__(self, *, vocabulary: Vocabulary, world: World, embedding: int, hidden: int, mlp: int) -> None:
-        super().__init__()
-        self.world = world
-        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
-        self.lang_lstm = nn.LSTM(embedding, hidden, batch_first=True)
-        self.scorer = Scorer(hidden + image_feature_count(world), mlp, dropout=0.0)
+    def __init__(self, config: ImageFeatRNNConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
+        self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
+        self.lang_lstm = nn.LSTM(config.embedding, config.hidden, batch_first=True)
+        self.scorer = Scorer(config.hidden + image_feature_count(world), config.mlp, dropout=0.0)
         xavier_(self)
 
     def forward(self, batch: Batch) -> Judgement:

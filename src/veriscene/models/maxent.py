@@ -31,9 +31,9 @@ class MaxEnt(Model):
     order = Order.NONE
     is_fitted = True
 
-    def __init__(self, *, vocabulary: Vocabulary, world: World, penalty: float) -> None:
-        super().__init__()
-        self.penalty = penalty
+    def __init__(self, config: MaxEntConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
+        self.penalty = config.penalty
         self.features = CountFeatures(vocabulary, world)
         self.register_buffer("weights", torch.zeros(1))  # (feature,); that of NO_FEATURE is zero
         self.register_buffer("bias", torch.zeros(()))

@@ -33,11 +33,11 @@ class MLP(Model):
     summary = "MLP: the features of MaxEnt as embeddings"
     order = Order.NONE
 
-    def __init__(self, *, vocabulary: Vocabulary, world: World, embedding: int, mlp: int) -> None:
-        super().__init__()
+    def __init__(self, config: MLPConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
         self.features = CountFeatures(vocabulary, world)
-        self.vectors = nn.Parameter(torch.zeros(1, embedding))  # (feature, embedding)
-        self.scorer = Scorer(embedding, mlp, dropout=0.0)
+        self.vectors = nn.Parameter(torch.zeros(1, config.embedding))  # (feature, embedding)
+        self.scorer = Scorer(config.embedding, config.mlp, dropout=0.0)
         xavier_(self.scorer)
         resize_on_load(self)
 

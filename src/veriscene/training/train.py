@@ -284,7 +284,7 @@ def _build(run: Run, initial: Checkpoint | None) -> TrainingState:
     model.to(machine.device)
     machine.broadcast(model.state_dict().values())
     with machine.main_first():  # the main process stores what frozen parts make of the corpus; the others read it
-        source.transform(partial(model.extract, store=True, say=machine.output.say, progress=machine.output.progress))
+        source.transform(partial(model.extract, store=True, output=machine.output))
     # Processes must draw different dropout masks and orders.
     torch.manual_seed(settings.seed + 7919 * machine.rank)
     return TrainingState(Checkpoint(model, run.config, source.encoder, {}), settings, machine, source.fingerprint)

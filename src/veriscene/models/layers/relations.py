@@ -83,7 +83,7 @@ class Asking(nn.Module):
 class ItemLayer(nn.Module):
     """g += asking(g, h); g += relating(g, e); g += W relu(W' g). Each reads normalised items and has dropout."""
 
-    def __init__(self, *, size: int, joint: int, dropout: float, relations: bool) -> None:
+    def __init__(self, size: int, joint: int, dropout: float, *, relations: bool) -> None:
         super().__init__()
         self.relating = Relating(size) if relations else None
         self.asking = Asking(size)

@@ -13,22 +13,7 @@ from torch import Tensor, nn
 
 from veriscene import files
 from veriscene.errors import InputError, MissingRequirement
-from veriscene.models.vision.base import GRID, Backbone
-from veriscene.models.vision.convolutions import Convolutions
-from veriscene.models.vision.resnet import ResNetV1, ResNetV2
-
-__all__ = [
-    "BACKBONES",
-    "GRID",
-    "PRETRAINED",
-    "Backbone",
-    "check_weights_file",
-    "fill",
-    "load_weights",
-    "read_weights",
-    "save_weights",
-    "weights_path",
-]
+from veriscene.models.vision.networks import Backbone, Convolutions, ResNetV1, ResNetV2
 
 BACKBONES: dict[str, Callable[[], Backbone]] = {
     "convolutions": Convolutions,

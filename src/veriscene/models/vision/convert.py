@@ -20,8 +20,7 @@ from torch import Tensor
 from veriscene import files
 from veriscene.errors import InputError
 from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights, weights_path
-from veriscene.models.vision.base import Backbone
-from veriscene.models.vision.resnet import ResNetV1
+from veriscene.models.vision.networks import Backbone, ResNetV1
 
 MANIFEST = "model.json"
 MOST_MEMBERS = 1000
