@@ -93,7 +93,8 @@ class Machine:
 
     def gather(self, values: list[T]) -> list[T]:
         """The lists of all processes, joined in the order of their ranks."""
-        return gathered(self.accelerator, values)
+        joined: list[T] = gather_object(values) if self.processes > 1 else values
+        return joined
 
     def broadcast(self, tensors: Iterable[Tensor]) -> None:
         """Gives the tensors of every process rank 0's values, in place."""
@@ -117,9 +118,3 @@ class Machine:
             new = files.created(folder, fill=fill, hint=hint)
             self.on_main(lambda: stack.enter_context(new))
             yield
-
-
-def gathered(accelerator: Accelerator, values: list[T]) -> list[T]:
-    """The lists of all processes, joined in the order of their ranks."""
-    joined: list[T] = gather_object(values) if accelerator.num_processes > 1 else values
-    return joined

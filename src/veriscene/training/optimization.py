@@ -1,17 +1,12 @@
-"""Muon: matrices move by their orthogonalised momentum, embeddings and all other parameters as with AdamW.
-
-Jordan et al. 2024, with the step size of Liu et al. 2025, which gives a matrix the same root mean square as AdamW's
-steps have, so that learning rates and weight decays carry over. `torch.optim.Muon` computes the same; this one can be
-captured as a CUDA graph, and handles all matrices of one shape at once.
-"""
+"""What training minimises, and how weights change: objective, optimizers, learning rate, moving average, precision."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +14,13 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from veriscene.config import TrainingConfig
 from veriscene.models.base import Judgement, Model
+
+# ---------------------------------------------------------------- Muon
+
+# Matrices move by their orthogonalised momentum, embeddings and all other parameters as with AdamW: Jordan et al. 2024,
+# with the step size of Liu et al. 2025, which gives a matrix the same root mean square as AdamW's steps have, so that
+# learning rates and weight decays carry over. `torch.optim.Muon` computes the same; this one can be captured as a CUDA
+# graph, and handles all matrices of one shape at once.
 
 MOMENTUM = 0.95
 # Of five iterations X <- a X + (b A + c A²) X with A = X Xᵀ, which bring all singular values to between 0.7 and 1.2.
@@ -30,18 +32,8 @@ TINY = 1e-7
 class Muon(torch.optim.AdamW):
     """Groups with `orthogonal` must hold matrices; they have the moment `exp_avg` alone."""
 
-    @overload
-    def step(self, closure: None = None) -> None: ...
-
-    @overload
-    def step(self, closure: Callable[[], float]) -> float: ...
-
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
         groups = self.param_groups
         for group in groups:
             if group["orthogonal"]:
@@ -51,7 +43,6 @@ class Muon(torch.optim.AdamW):
             super().step()
         finally:
             self.param_groups = groups
-        return loss
 
     def _step_orthogonally(self, group: dict[str, Any]) -> None:
         parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
@@ -93,8 +84,6 @@ def _orthogonalise(matrices: Tensor) -> Tensor:
 
 
 # ---------------------------------------------------------------- objective
-
-# What training minimises.
 
 
 @dataclass(frozen=True)
@@ -140,9 +129,7 @@ def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(logits.to(labels.dtype), labels, reduction="none")
 
 
-# ---------------------------------------------------------------- optimization
-
-# How weights change: the optimizer, the learning rate schedule, the moving average of the weights, precision.
+# ---------------------------------------------------------------- optimizer, schedule, averages, precision
 
 
 def make_optimizer(model: Model, settings: TrainingConfig, *, captured: bool) -> torch.optim.AdamW:

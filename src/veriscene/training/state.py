@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -20,7 +20,7 @@ from veriscene.training.optimization import EMA, make_optimizer
 STATE = "trainer.pt"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Position:
     """How far a run is."""
 
@@ -80,7 +80,7 @@ class TrainingState:
             raise InputError(f"was trained by {count} processes; resume with as many", where=folder.parent)
         try:
             mine = processes[self.machine.rank]
-            position = replace(position, loss_sum=mine["loss_sum"])
+            position.loss_sum = mine["loss_sum"]
             _check_position(position, total_steps)
             _check_moments(moments, self.optimizer, position.step)
             self.checkpoint.model.load_state_dict(saved.model.state_dict())
