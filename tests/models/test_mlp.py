@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.encoder import Encoder
 from veriscene.models.count_features import NO_FEATURE
-from veriscene.models.mlp import MLP, MLPConfig
+from veriscene.models.maxent import MLP, MLPConfig
 from veriscene.worlds.nlvr.looks import WORLD
 
 EXAMPLES = yellow_circle_examples(60)

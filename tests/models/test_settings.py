@@ -16,7 +16,7 @@ from veriscene.data.encoder import Encoder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError
 from veriscene.models import MODELS, base
-from veriscene.models.mlp import MLP, MLPConfig
+from veriscene.models.maxent import MLP, MLPConfig
 from veriscene.worlds.nlvr.looks import WORLD
 
 VOCABULARY = Vocabulary((*SPECIAL, "there", "is", "3"))

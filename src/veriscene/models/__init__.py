@@ -27,8 +27,7 @@ from veriscene.models.bidaf import BiDAF
 from veriscene.models.cnn_biatt import CNNBiATT, CNNBiENC
 from veriscene.models.cnn_rnn import CNNRNN
 from veriscene.models.imagefeat_rnn import ImageFeatRNN
-from veriscene.models.maxent import MaxEnt
-from veriscene.models.mlp import MLP
+from veriscene.models.maxent import MLP, MaxEnt
 from veriscene.models.nmn import NMN
 from veriscene.models.relation_net import RelationNet
 from veriscene.models.spatial import Spatial

@@ -15,6 +15,7 @@ from veriscene.models.base import Judgement, Model, Order, evaluating
 from veriscene.models.biatt import BiATT, BiATTConfig
 from veriscene.models.layers.attention import Sequences, masked_softmax
 from veriscene.models.layers.recurrence import (
+    State,
     concurrently,
     gates_of,
     lstm_from,
@@ -25,7 +26,6 @@ from veriscene.models.layers.recurrence import (
 from veriscene.world.schema import World
 
 Choose = Callable[[int, Tensor], Tensor]  # (place, log-probabilities (batch, box, item)) -> item (batch, box)
-State = tuple[Tensor, Tensor]  # hidden output and cell of an LSTM, (batch x box, hidden) each
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Context:
     word_mask: Tensor  # (batch, 1, word)
     e: Tensor  # (batch, box, item, dim)
     keys: Tensor  # (batch, box, item, hidden): the items as targets of pointing
-    state: State  # the decoder's initial state
+    state: State  # (batch x box, hidden) each: the decoder's initial state
     kept: Tensor  # (place, batch, box, hidden): the decoder's dropout mask, shared by sampling and log-probability
     counts: Tensor  # (batch, box)
 
