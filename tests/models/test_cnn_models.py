@@ -20,7 +20,7 @@ from veriscene.config import Config, TrainingConfig
 from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import ItemOrder
 from veriscene.errors import MissingRequirement
-from veriscene.models.cnn_rnn import joined, small_boxes
+from veriscene.models.rnn_baselines import joined, small_boxes
 from veriscene.models.vision import backbone as backbones
 from veriscene.models.vision.feature_maps import FeatureMapModel
 from veriscene.models.vision.networks import ResNetV1

@@ -12,7 +12,7 @@ from samples import random_scene
 from veriscene import worlds
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
-from veriscene.models.imagefeat_rnn import image_feature_count, image_features
+from veriscene.models.rnn_baselines import image_feature_count, image_features
 from veriscene.world.examples import Example
 from veriscene.world.scene import Scene, Side
 from veriscene.worlds.nlvr.looks import MAX_ITEMS, WORLD, Color, Shape, Size

@@ -25,18 +25,6 @@ from veriscene.world.schema import World
 MOST_COUNTED = 5  # larger counts are told apart only by the linear term
 
 
-def intersection(a: Tensor, b: Tensor) -> Tensor:
-    return a * b
-
-
-def union(a: Tensor, b: Tensor) -> Tensor:
-    return a + b - a * b
-
-
-def difference(a: Tensor, b: Tensor) -> Tensor:
-    return a * (1 - b)
-
-
 def displacements(grid: int) -> Tensor:
     """(7, source, target): whether a target stands in each of seven relations to a source, along one axis.
 
@@ -208,9 +196,9 @@ class NMN(FeatureMapModel):
             outcome = found[:, step]
             for module, value in (
                 (Module.RELATE, self.relate(phrases[:, step], a)),
-                (Module.AND, intersection(a, b)),
-                (Module.OR, union(a, b)),
-                (Module.EXCEPT, difference(a, b)),
+                (Module.AND, a * b),
+                (Module.OR, a + b - a * b),
+                (Module.EXCEPT, a * (1 - b)),
             ):
                 chosen = (layout.modules[:, step] == module)[:, None, None, None]
                 outcome = torch.where(chosen, value, outcome)

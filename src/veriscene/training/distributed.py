@@ -104,17 +104,16 @@ class Machine:
 
     # ------------------------------------------------------------ folders
 
-    @contextmanager
-    def locked(self, folder: Path) -> Iterator[None]:
+    def locked(self, folder: Path) -> AbstractContextManager[None]:
         """Keeps the folder locked by rank 0 on behalf of all processes."""
-        with ExitStack() as lock:
-            self.on_main(lambda: lock.enter_context(files.locked(folder)))
-            yield
+        return self._on_main_during(files.locked(folder))
+
+    def created(self, folder: Path, *, fill: Collection[str], hint: str) -> AbstractContextManager[None]:
+        """Makes a new folder, locked by rank 0. On failure the names in `fill` are removed, unless there is more."""
+        return self._on_main_during(files.created(folder, fill=fill, hint=hint))
 
     @contextmanager
-    def created(self, folder: Path, *, fill: Collection[str], hint: str) -> Iterator[None]:
-        """A new folder, locked by rank 0. On failure the names in `fill` are removed, unless there is more."""
+    def _on_main_during(self, context: AbstractContextManager[None]) -> Iterator[None]:
         with ExitStack() as stack:
-            new = files.created(folder, fill=fill, hint=hint)
-            self.on_main(lambda: stack.enter_context(new))
+            self.on_main(lambda: stack.enter_context(context))
             yield

@@ -52,7 +52,7 @@ class Spec:
     ) -> Spec:
         """A preset, or a TOML file, with changes; raises InputError for a change that would be ignored.
 
-        Paths are made absolute, so that a run can be resumed from anywhere.
+        Paths are made absolute, so that a run can be resumed from anywhere; names of models stay names.
         """
         changes = changes if hasattr(changes, "items") else list(changes)
         config = models.load_preset(preset, changes)
@@ -63,7 +63,7 @@ class Spec:
             world=worlds.of_corpus(data) if world is None and data is not None else worlds.get(world),
             corpus=None if data is None else Path(data).resolve(),
             programs=tuple(Path(path).resolve() for path in programs),
-            initial=_absolute(initial),
+            initial=str(Path(initial).resolve() if Path(initial).is_dir() else initial) if initial else None,
             preset=str(preset),
         )
 
@@ -207,10 +207,3 @@ def commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return described.stdout.strip() or None
-
-
-def _absolute(model: str | Path | None) -> str | None:
-    """A model's folder as an absolute path; names stay names."""
-    if not model:
-        return None
-    return str(Path(model).resolve()) if Path(model).is_dir() else str(model)

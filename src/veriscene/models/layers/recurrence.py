@@ -24,7 +24,7 @@ State = tuple[Tensor, Tensor]  # hidden output and cell, (row, hidden) each
 def bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
     """Both directions over padded sequences (row, step, size); the backward one starts at each row's last step."""
     if has_torch_function((sequence,)):  # `veriscene export` replaces it by one node
-        return handle_torch_function(bilstm, (sequence,), forwards, backwards, sequence, lengths)  # type: ignore[no-any-return]
+        return handle_torch_function(bilstm, (sequence,), forwards, backwards, sequence, lengths)
     return (chained_bilstm if sequence.is_cuda else torch_bilstm)(forwards, backwards, sequence, lengths)
 
 
@@ -54,7 +54,7 @@ def chained_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, leng
 def lstm_to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
     """One direction over padded sequences: hidden outputs (row, step, hidden), and the state after each row's end."""
     if has_torch_function((sequence,)):  # `veriscene export` replaces it by one node
-        return handle_torch_function(lstm_to_final_state, (sequence,), cell, sequence, lengths)  # type: ignore[no-any-return]
+        return handle_torch_function(lstm_to_final_state, (sequence,), cell, sequence, lengths)
     return (chained_to_final_state if sequence.is_cuda else stepped_to_final_state)(cell, sequence, lengths)
 
 
