@@ -68,12 +68,12 @@ def _load_entry_points() -> None:
 
 
 def load_preset(name: str | Path, changes: Changes = ()) -> Config:
-    """The preset of that name, or the TOML file at that path, with `section.key` changes applied."""
+    """Loads the preset of that name, or the TOML file at that path, and applies `section.key` changes."""
     return configuration.load_preset(name, changes, _kinds())
 
 
 def read_config(tree: object, *, where: str) -> Config:
-    """A configuration from nested mappings; errors name the key, its value and what is allowed."""
+    """Reads a configuration from nested mappings; errors name the key, its value and what is allowed."""
     return configuration.from_json(tree, where=where, kinds=_kinds())
 
 
@@ -121,5 +121,5 @@ def _kinds() -> dict[str, type[ModelConfig]]:
 
 
 def encoder(config: Config, vocabulary: Vocabulary, world: World) -> Encoder:
-    """How examples become tensors for the configured model, in inference."""
+    """Returns the encoder that makes tensors of examples for the configured model, in inference."""
     return Encoder(vocabulary, world, MODELS[config.model.name].inputs, ItemOrder(config.data.order))

@@ -95,7 +95,7 @@ class Model(nn.Module, ABC):
         """Raises MissingRequirement if training lacks a library or pretrained weights. Inference needs neither."""
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """What the optimizer gets; override it to give some parameters other settings.
+        """Returns what the optimizer gets; override it to give some parameters other settings.
 
         A group may have a `rate`, its learning rate as a multiple of training.learning_rate, and a `decay`, likewise
         of training.weight_decay, which AdamW multiplies by the learning rate. `orthogonal=False` says that its matrices

@@ -104,7 +104,7 @@ def _distinctive(world: World) -> list[Attribute]:
 
 
 def predicate_counts(world: World) -> tuple[int, int]:
-    """How many features `agreements` has for each word, and how many `looks` has."""
+    """Returns how many features `agreements` has for each word, and how many `looks` has."""
     choices = [len(attribute.choices) for attribute in _distinctive(world)]
     shades, kinds = choices[0] if choices else 1, math.prod(choices)
     return 2 * ((2 * kinds + shades) + (2 * kinds + 1)), 2 * shades + 1
@@ -191,7 +191,7 @@ class CountFeatures(nn.Module):
         return self.looks.learn(of_looks, first=self.counts.learn(of_counts, first=NO_FEATURE + 1))
 
     def chunks(self, corpus: Batch) -> Iterator[Batch]:
-        """The corpus in chunks, in order, on this module's device."""
+        """Yields the corpus in chunks, in order, on this module's device."""
         for start in range(0, len(corpus), _CHUNK):
             yield corpus[start : start + _CHUNK].to(self.numbers.device)
 

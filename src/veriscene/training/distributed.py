@@ -68,7 +68,7 @@ class Machine:
         return shared[0]
 
     def main_first(self) -> AbstractContextManager[None]:
-        """Inside, the main process goes first, and the others follow when it has left."""
+        """Lets the main process go first; the others follow when it has left the context."""
         context: AbstractContextManager[None] = self.accelerator.main_process_first()
         return context
 
@@ -79,20 +79,20 @@ class Machine:
     # ------------------------------------------------------------ all processes exchange something
 
     def any(self, *flags: bool) -> tuple[bool, ...]:
-        """Which flags any process has set: all must leave a loop at the same step."""
+        """Returns which flags any process has set: all must leave a loop at the same step."""
         if self.processes == 1:
             return flags
         votes = torch.tensor([float(flag) for flag in flags], device=self.device)
         return tuple(count > 0 for count in self.accelerator.reduce(votes).tolist())  # waits for the device once
 
     def sum(self, value: float) -> float:
-        """The sum over processes."""
+        """Returns the sum over processes."""
         if self.processes == 1:
             return value
         return float(self.accelerator.reduce(torch.tensor(value, dtype=torch.float64, device=self.device)))
 
     def gather(self, values: list[T]) -> list[T]:
-        """The lists of all processes, joined in the order of their ranks."""
+        """Joins the lists of all processes, in the order of their ranks."""
         joined: list[T] = gather_object(values) if self.processes > 1 else values
         return joined
 

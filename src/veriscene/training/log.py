@@ -140,7 +140,7 @@ class RunLog:
 
 
 def read_log(run: Path) -> list[LogLine]:
-    """The lines of a run's log up to the first damaged one: a crash may have cut the last line off."""
+    """Reads the lines of a run's log up to the first damaged one: a crash may have cut the last line off."""
     path = run / LOG
     texts = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     lines: list[LogLine] = []

@@ -61,7 +61,7 @@ class Muon(torch.optim.AdamW):
 
 
 def orthogonalised(matrices: Sequence[Tensor]) -> list[Tensor]:
-    """Each matrix U S Vᵀ as about U Vᵀ."""
+    """Returns about U Vᵀ for each matrix U S Vᵀ."""
     results: dict[int, Tensor] = {}
     for shape in dict.fromkeys(matrix.shape for matrix in matrices):
         alike = [number for number, matrix in enumerate(matrices) if matrix.shape == shape]
@@ -110,8 +110,8 @@ def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0, p
 
 
 def r_drop(loss: Loss, logits: Tensor, *, weight: float) -> Loss:
-    """For a batch that was read twice, first half and second: the mean of both losses, and `weight` times the mean of
-    KL(p || q) and KL(q || p), p and q being the probabilities of the two readings.
+    """Returns the mean of both losses of a batch that was read twice, and `weight` times the mean of KL(p || q) and
+    KL(q || p), p and q being the probabilities of the two readings.
 
     This is R-Drop (Liang et al. 2021), whose α is twice this weight, since they add the losses up. It penalises
     verdicts that depend on which units were dropped or in which order items were read. The pointer's reward is the loss
@@ -133,7 +133,7 @@ def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def make_optimizer(model: Model, settings: TrainingConfig, *, captured: bool) -> torch.optim.AdamW:
-    """`captured`: for a step that is captured as a CUDA graph."""
+    """Makes the configured optimizer; `captured` says that its step is captured as a CUDA graph."""
     groups = [
         {**group, "weight_decay": settings.weight_decay * group.get("decay", 1.0)} for group in model.parameter_groups()
     ]
@@ -155,7 +155,7 @@ def _parts(model: Model, group: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def learning_rate(settings: TrainingConfig, step: int, total_steps: int) -> float:
-    """Constant, as in the paper; with linear warm-up and cool-down where a preset asks for them."""
+    """Returns the rate of a step: constant, as in the paper, or with linear warm-up and cool-down."""
     up = min(1.0, (step + 1) / settings.warmup) if settings.warmup else 1.0
     cooling = settings.cooldown * total_steps
     down = min(1.0, (total_steps - step) / cooling) if cooling else 1.0
@@ -172,13 +172,13 @@ class EMA:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """After the step with this index. Early on the decay is smaller, so that initial weights are forgotten."""
+        """Follows the step with this index. Early on the decay is smaller, so that initial weights are forgotten."""
         decay = min(self.decay, (1 + step) / (10 + step))
         torch._foreach_lerp_(self.weights, self._own, 1 - decay)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Inside, the model has the averaged weights. They are copied, because a CUDA graph reads fixed memory."""
+        """Gives the model the averaged weights, inside. They are copied, because a CUDA graph reads fixed memory."""
         own = [tensor.detach().clone() for tensor in self._own]
         self._copy(self.weights)
         try:
@@ -193,7 +193,7 @@ class EMA:
 
 @contextmanager
 def tf32() -> Iterator[None]:
-    """Matrix products in tf32 on a GPU: about three decimal digits, and several times faster than fp32."""
+    """Allows tf32 in matrix products on a GPU: about three decimal digits, and several times faster than fp32."""
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = True
     try:

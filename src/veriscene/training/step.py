@@ -41,8 +41,8 @@ class Step(ABC):
 
     @abstractmethod
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
-        """The examples with these indices, each with its share in the mean over all processes. Returns this process's
-        part of the mean loss, without waiting for the device."""
+        """Learns from the examples with these indices, each with its share in the mean over all processes. Returns this
+        process's part of the mean loss, without waiting for the device."""
 
     def _backward(self, batch: Batch, share: Tensor) -> Tensor:
         self.model.train()
@@ -158,8 +158,8 @@ class CapturedStep(Step):
         return self._backward(self.corpus.select(self.numbers, words=words, items=items), self.share)
 
     def capture(self, words: int, items: int) -> tuple[list[torch.cuda.CUDAGraph], Tensor]:
-        """The graphs of a step of this shape, and where they leave the loss. Weights, moments and random numbers stay
-        as they are."""
+        """Captures a step of this shape: its graphs, and where they leave the loss. Weights, moments and random numbers
+        stay as they are."""
         with self._unchanged():
             side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
             side.wait_stream(torch.cuda.current_stream())
@@ -219,7 +219,7 @@ class FlatGradients:
             parameter.grad = view
 
     def clip(self, most: float) -> None:
-        """As clip_grad_norm_ does, but with one norm over the buffer."""
+        """Clips as clip_grad_norm_ does, but with one norm over the buffer."""
         norm = torch.linalg.vector_norm(self.flat)
         self.flat.mul_((most / (norm + 1e-6)).clamp_max(1.0))
 
@@ -239,7 +239,7 @@ def _updated(own: Tensor, new: Tensor, loaded: Tensor) -> Tensor:
 
 
 def padded(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor]:
-    """A short batch in full size: its examples, which fit its shape, are repeated in turn with a share of zero, so that
-    the batch's statistics stay about the same."""
+    """Brings a short batch to full size: its examples, which fit its shape, are repeated in turn with a share of zero,
+    so that the batch's statistics stay about the same."""
     missing = size - len(numbers)
     return numbers[torch.arange(size) % len(numbers)], torch.cat([share, share.new_zeros(missing)])

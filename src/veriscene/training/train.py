@@ -78,11 +78,11 @@ class Result:
 
     @property
     def best_accuracy(self) -> float:
-        """The best accuracy on dev, that of the weights in `best`."""
+        """Returns the best accuracy on dev, that of the weights in `best`."""
         return self.position.best_accuracy
 
     def judge(self) -> Judge:
-        """The model with its best weights, ready to judge."""
+        """Loads the model with its best weights, ready to judge."""
         from veriscene.judge import load
 
         return load(self.folder)
@@ -140,7 +140,7 @@ def train(
 def open_source(
     spec: Spec, corpus: Path, initial: Checkpoint | None = None, output: Output | None = None
 ) -> CorpusSource | TeacherSource:
-    """Where the examples come from: a teacher, if it has statements to teach, otherwise the corpus."""
+    """Opens what examples come from: a teacher, if it has statements to teach, otherwise the corpus."""
     known: dict[str, Any] = {"vocabulary": initial and initial.encoder.vocabulary, "world": spec.world}
     progress = (output or Output()).progress
     source: CorpusSource | TeacherSource
@@ -154,7 +154,7 @@ def open_source(
 
 
 def load_initial(spec: Spec) -> Checkpoint | None:
-    """The model that a run starts from; raises InputError if such a model cannot start from it."""
+    """Loads the model that a run starts from; raises InputError if such a model cannot start from it."""
     if spec.initial is None:
         return None
     initial, name = checkpoints.load(spec.initial), spec.config.model.name
@@ -203,7 +203,7 @@ class Run:
 
     @contextmanager
     def logging(self, *, up_to_step: int) -> Iterator[None]:
-        """Inside, scores go to the log, which is cut off after `up_to_step`."""
+        """Writes scores to the log, which is cut off after `up_to_step`."""
         if not self.machine.is_main:
             yield
             return
@@ -211,7 +211,7 @@ class Run:
             yield
 
     def accuracy(self, model: Model) -> float:
-        """The accuracy on dev. Every example is judged exactly once, by one process or another, so the score does not
+        """Scores a model on dev. Every example is judged exactly once, by one process or another, so the score does not
         depend on their number."""
         right: list[bool] = []
         rank, processes = self.machine.rank, self.machine.processes
@@ -266,7 +266,7 @@ def _fit_at_once(run: Run, stop_after: StopAfter) -> Result:
 
 
 def _build(run: Run, initial: Checkpoint | None) -> TrainingState:
-    """The model with its optimizer, on the device. Everything is drawn from `training.seed`, in this order."""
+    """Builds the model with its optimizer, on the device. All is drawn from `training.seed`, in this order."""
     settings, source, machine = run.config.training, run.source, run.machine
     if settings.threads:
         torch.set_num_threads(settings.threads)

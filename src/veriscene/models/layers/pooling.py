@@ -33,23 +33,24 @@ Combine = Callable[[Tensor, Tensor | None], Tensor]  # (batch, box, …), which 
 
 
 def max_over(values: Tensor, mask: Tensor | None) -> Tensor:
-    """The maximum over boxes: (batch, box, …) -> (batch, …)."""
-    return (values if mask is None else values.masked_fill(~_fitted(mask, values), -torch.inf)).amax(dim=1)
+    """Takes the maximum over boxes: (batch, box, …) -> (batch, …)."""
+    return _filled(values, mask, -torch.inf).amax(dim=1)
 
 
 def min_over(values: Tensor, mask: Tensor | None) -> Tensor:
-    return (values if mask is None else values.masked_fill(~_fitted(mask, values), torch.inf)).amin(dim=1)
+    return _filled(values, mask, torch.inf).amin(dim=1)
 
 
 def mean_over(values: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return values.mean(dim=1)
-    own = _fitted(mask, values)
-    return values.masked_fill(~own, 0).sum(dim=1) / own.sum(dim=1)
+    count = mask.sum(dim=1).view(-1, *[1] * (values.dim() - 2))
+    return _filled(values, mask, 0).sum(dim=1) / count
 
 
-def _fitted(mask: Tensor, values: Tensor) -> Tensor:
-    return mask.view(*mask.shape, *[1] * (values.dim() - 2))
+def _filled(values: Tensor, mask: Tensor | None, value: float) -> Tensor:
+    """(batch, box, …) with another value where there is no box."""
+    return values if mask is None else values.masked_fill(~mask.view(*mask.shape, *[1] * (values.dim() - 2)), value)
 
 
 SCORE_COMBINATIONS = {"max": max_over, "mean": mean_over}

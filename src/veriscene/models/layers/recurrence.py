@@ -22,7 +22,7 @@ State = tuple[Tensor, Tensor]  # hidden output and cell, (row, hidden) each
 
 
 def bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
-    """Both directions over padded sequences (row, step, size); the backward one starts at each row's last step."""
+    """Reads padded sequences (row, step, size) in both directions; the backward one starts at each row's last step."""
     if has_torch_function((sequence,)):  # `veriscene export` replaces it by one node
         return handle_torch_function(bilstm, (sequence,), forwards, backwards, sequence, lengths)
     return (chained_bilstm if sequence.is_cuda else torch_bilstm)(forwards, backwards, sequence, lengths)
@@ -52,7 +52,7 @@ def chained_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, leng
 
 
 def lstm_to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
-    """One direction over padded sequences: hidden outputs (row, step, hidden), and the state after each row's end."""
+    """Reads padded sequences: hidden outputs (row, step, hidden), and the state after each row's end."""
     if has_torch_function((sequence,)):  # `veriscene export` replaces it by one node
         return handle_torch_function(lstm_to_final_state, (sequence,), cell, sequence, lengths)
     return (chained_to_final_state if sequence.is_cuda else stepped_to_final_state)(cell, sequence, lengths)
@@ -81,7 +81,7 @@ def chained_to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor)
 
 
 def lstm_from(cell: nn.LSTMCell, sequence: Tensor, state: State) -> Tensor:
-    """One direction from a given initial state: (row, step, size) -> hidden outputs (row, step, hidden)."""
+    """Reads from a given initial state: (row, step, size) -> hidden outputs (row, step, hidden)."""
     return (chained_from if sequence.is_cuda else stepped_from)(cell, sequence, state)
 
 
@@ -99,13 +99,13 @@ def chained_from(cell: nn.LSTMCell, sequence: Tensor, state: State) -> Tensor:
 
 
 def lstm_step(from_input: Tensor, cell: nn.LSTMCell, state: State) -> State:
-    """One step of `cell`; `gates_of` has computed what the input adds to the gates."""
+    """Makes one step of `cell`; `gates_of` has computed what the input adds to the gates."""
     hidden, memory, _ = cell_forward(from_input, state[0] @ cell.weight_hh.T, state[1])
     return hidden, memory
 
 
 def gates_of(inputs: Tensor, cell: nn.LSTMCell) -> Tensor:
-    """What inputs (…, size) and biases add to the gates of `cell`, (…, 4 hidden)."""
+    """Computes what inputs (…, size) and biases add to the gates of `cell`, (…, 4 hidden)."""
     return nn.functional.linear(inputs, cell.weight_ih, cell.bias_ih + cell.bias_hh)
 
 
@@ -258,7 +258,7 @@ Second = TypeVar("Second")
 
 
 def concurrently(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Both results. While a CUDA graph is captured, the two become parallel branches of it; else they run in turn.
+    """Returns both results. While a CUDA graph is captured, the two are its parallel branches; else they run in turn.
 
     A small model occupies few of a GPU's processors, and the chain of dependent kernels determines its time. Outside
     a graph, kernel launches are the bottleneck, and streams would not help.
@@ -332,7 +332,7 @@ def last_outputs(outputs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def xavier_(module: nn.Module, *, forget_bias: float = 0.0) -> None:
-    """Xavier for all weights (appendix A.3.1), zero for biases; LSTM forget gates start at `forget_bias`."""
+    """Draws all weights as Xavier (appendix A.3.1); biases become zero, those of LSTM forget gates `forget_bias`."""
     for name, parameter in module.named_parameters():
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)

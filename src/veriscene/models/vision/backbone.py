@@ -34,7 +34,7 @@ LARGEST_HALF = torch.finfo(torch.float16).max
 
 
 def weights_path(name: str) -> Path:
-    """The file with the weights of a pretrained backbone, whether or not it exists."""
+    """Returns the path of a pretrained backbone's weights, whether or not the file exists."""
     if name not in PRETRAINED:
         raise InputError(f"{name!r} has no weights file", allowed=f"choose from {', '.join(sorted(PRETRAINED))}")
     return files.cache_folder() / "backbones" / f"{name}.safetensors"
@@ -68,7 +68,7 @@ def save_weights(backbone: nn.Module, path: Path, *, metadata: Mapping[str, str]
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file; InputError if it cannot be read, is damaged or too large."""
+    """Reads the tensors of a safetensors file; InputError if it cannot be read, is damaged or too large."""
     with files.opened(path):  # for its error messages: safetensors calls a file that may not be read missing
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"has {path.stat().st_size:,} bytes", where=path, allowed=f"at most {MOST_BYTES:,}")

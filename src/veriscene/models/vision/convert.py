@@ -174,7 +174,7 @@ def _add_tensors(tensors: dict[str, Tensor], content: bytearray, weights: list[d
 
 
 def from_keras(tensors: Mapping[str, Tensor], network: ResNetV1) -> dict[str, Tensor]:
-    """Keras's tensors under our names and in our layout; InputError unless each is used exactly once."""
+    """Returns Keras's tensors under our names and in our layout; InputError unless each is used exactly once."""
     layers = {"conv1": "conv1", "norm1": "bn_conv1"}
     for number, blocks in enumerate(network.stages.children()):
         for block in range(len(list(blocks.children()))):

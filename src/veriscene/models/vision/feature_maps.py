@@ -55,7 +55,7 @@ class FeatureMapModel(Model, ABC):
         self.register_buffer("deviation", torch.ones(()))
 
     def cells(self, batch: Batch) -> Tensor:
-        """The normalized feature maps, cells row by row: (batch, box, cell, channel)."""
+        """Returns the normalized feature maps, cells row by row: (batch, box, cell, channel)."""
         if batch.features is not None:
             # Layers round their inputs to bf16 under autocast anyway; half precision is exact enough, and faster.
             half = torch.is_autocast_enabled(self.mean.device.type)
@@ -94,7 +94,7 @@ class FeatureMapModel(Model, ABC):
         check_weights_file(self.config.backbone)
 
     def train(self, mode: bool = True) -> FeatureMapModel:
-        """A frozen backbone keeps its running statistics."""
+        """Leaves a frozen backbone in evaluation mode, so that it keeps its running statistics."""
         super().train(mode)
         if self.is_frozen:
             self.backbone.eval()
@@ -102,7 +102,7 @@ class FeatureMapModel(Model, ABC):
 
     @abstractmethod
     def layers_on_maps(self) -> tuple[nn.Module, nn.Module | None]:
-        """The layer that `map_rate` is about, and the one that `cell_rate` is about."""
+        """Returns the layer that `map_rate` is about, and the one that `cell_rate` is about."""
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Layers on feature maps decay as fast as the others, whatever their rate."""

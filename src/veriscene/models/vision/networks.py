@@ -27,7 +27,7 @@ class Backbone(nn.Module, ABC):
         """(n, 100, 100, RGB) uint8 -> (n, channels, GRID, GRID), float."""
 
     def initialize(self) -> None:
-        """He initialization of convolutions, for ReLU; biases zero."""
+        """Draws convolutions as He et al. for ReLU, with zero biases, and sets the memory format."""
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
@@ -196,7 +196,7 @@ class ResNetV2(ResNet):
         return interpolate(images, size=(self.size, self.size), mode="bicubic", antialias=False)
 
     def encode(self, images: Tensor) -> Tensor:
-        """As timm's `forward_features`."""
+        """Computes timm's `forward_features`."""
         maps: Tensor = self.norm(self.stages(self.stem(images))).relu()
         return maps
 
