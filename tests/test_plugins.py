@@ -43,8 +43,9 @@ class Bag(Model):
     summary = "a bag of words and items"
     order = Order.NONE
 
-    def __init__(self, *, vocabulary, world, width):
-        super().__init__()
+    def __init__(self, config, vocabulary, world):
+        super().__init__(config, vocabulary, world)
+        width = config.width
         self.words = nn.Embedding(len(vocabulary), width)
         self.items = nn.Linear(world.feature_count, width)
         self.score = nn.Bilinear(width, width, 1)

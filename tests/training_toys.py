@@ -27,8 +27,9 @@ class BatchNormModel(Model):
     Config = BatchNormConfig
     summary = "sums of words and items, normalized over the batch: buffers change without gradients"
 
-    def __init__(self, *, vocabulary: Vocabulary, world: World, hidden: int) -> None:
-        super().__init__()
+    def __init__(self, config: BatchNormConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
+        hidden = config.hidden
         self.words = nn.Embedding(len(vocabulary), hidden, padding_idx=PADDING)
         self.items = nn.Linear(world.feature_count, hidden)
         self.norm = nn.BatchNorm1d(2 * hidden)
@@ -50,8 +51,8 @@ class PixelModel(Model):
     summary = "the mean colour of each box"
     inputs = frozenset({Input.PIXELS})
 
-    def __init__(self, *, vocabulary: Vocabulary, world: World) -> None:
-        super().__init__()
+    def __init__(self, config: PixelConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
         self.score = nn.Linear(3 * world.boxes[1], 1)
 
     def forward(self, batch: Batch) -> Judgement:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -73,10 +73,10 @@ class Counter(Model):
 
     Config = CounterConfig
 
-    def __init__(self, *, vocabulary: Vocabulary, world: World, hidden: int) -> None:
-        super().__init__()
-        self.words = nn.Embedding(len(vocabulary), hidden)
-        self.lstm = nn.LSTM(world.feature_count, hidden, batch_first=True)
+    def __init__(self, config: CounterConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
+        self.words = nn.Embedding(len(vocabulary), config.hidden)
+        self.lstm = nn.LSTM(world.feature_count, config.hidden, batch_first=True)
 
     def forward(self, batch: Batch) -> Judgement:
         items = required(batch.items)
@@ -92,8 +92,9 @@ class Counter(Model):
 class Transformer(Counter):
     """Of usual sizes: rounding errors of its scores, which random weights make large, exceed 1e-4."""
 
-    def __init__(self, *, vocabulary: Vocabulary, world: World, hidden: int) -> None:
-        super().__init__(vocabulary=vocabulary, world=world, hidden=32 * hidden)
+    def __init__(self, config: CounterConfig, vocabulary: Vocabulary, world: World) -> None:
+        hidden = config.hidden
+        super().__init__(replace(config, hidden=32 * hidden), vocabulary, world)
         self.places, self.items = nn.Embedding(MAX_WORDS, 32 * hidden), nn.Linear(world.feature_count, 32 * hidden)
         layer = nn.TransformerEncoderLayer(32 * hidden, hidden, norm_first=True, batch_first=True)
         self.encoder = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)

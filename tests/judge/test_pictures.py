@@ -47,8 +47,8 @@ class Brightness(Model):
     inputs = frozenset({Input.PIXELS})
     order = Order.NONE
 
-    def __init__(self, *, vocabulary: Vocabulary, world: World) -> None:
-        super().__init__()
+    def __init__(self, config: ModelConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
         self.bias = nn.Parameter(torch.tensor(-1.5))
 
     def forward(self, batch: Batch) -> Judgement:

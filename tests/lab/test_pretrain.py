@@ -28,8 +28,8 @@ from veriscene.lab.pretrain import (
 from veriscene.lab.targets import TargetBackbone
 from veriscene.models.vision import eyes as cells
 from veriscene.models.vision.backbone import BACKBONES, save_weights
-from veriscene.models.vision.base import Backbone
 from veriscene.models.vision.eyes import Eyes
+from veriscene.models.vision.networks import Backbone
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr.looks import WORLD
 

@@ -60,11 +60,11 @@ class BagOfItems(Model):
     summary = "words times items, added up"
     order = Order.NONE
 
-    def __init__(self, *, vocabulary: Vocabulary, world: World, units: int, activation: str) -> None:
-        super().__init__()
-        self.embed_words = BagOfWords(vocabulary, units)
-        self.embed_items = nn.Linear(world.feature_count, units)
-        self.activation = ACTIVATIONS[activation]
+    def __init__(self, config: BagOfItemsConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
+        self.embed_words = BagOfWords(vocabulary, config.units)
+        self.embed_items = nn.Linear(world.feature_count, config.units)
+        self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, batch: Batch) -> Judgement:
         items = required(batch.items)
@@ -90,10 +90,10 @@ class Glance(Model):
     inputs = frozenset({Input.PIXELS})
     order = Order.NONE
 
-    def __init__(self, *, vocabulary: Vocabulary, world: World, units: int) -> None:
-        super().__init__()
-        self.embed_words = BagOfWords(vocabulary, units)
-        self.embed_cells = nn.Linear(3, units)
+    def __init__(self, config: GlanceConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
+        self.embed_words = BagOfWords(vocabulary, config.units)
+        self.embed_cells = nn.Linear(3, config.units)
         self.register_buffer("mean", torch.zeros(3))
 
     def prepare(self, corpus: Batch) -> None:

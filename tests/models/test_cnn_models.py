@@ -20,16 +20,16 @@ from veriscene.config import Config, TrainingConfig
 from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import ItemOrder
 from veriscene.errors import MissingRequirement
-from veriscene.models.cnn_rnn import joined, small_boxes
+from veriscene.models.rnn_baselines import joined, small_boxes
 from veriscene.models.vision import backbone as backbones
-from veriscene.models.vision.resnet import ResNetV1
-from veriscene.models.vision.seeing import SeeingModel
+from veriscene.models.vision.feature_maps import FeatureMapModel
+from veriscene.models.vision.networks import ResNetV1
 from veriscene.training.optimization import make_optimizer
 from veriscene.training.step import PlainStep
 from veriscene.worlds.nlvr import raster
 from veriscene.worlds.nlvr.looks import WORLD
 
-SEEING = [name for name, kind in models.MODELS.items() if issubclass(kind, SeeingModel)]
+SEEING = [name for name, kind in models.MODELS.items() if issubclass(kind, FeatureMapModel)]
 PIXELS = ["cnn-rnn", *SEEING]
 EXAMPLES = yellow_circle_examples(6)
 SIDE = 10
@@ -54,14 +54,14 @@ def read_cells(weights: dict[str, np.ndarray], vectors: list[np.ndarray]) -> np.
     return elementwise_max(list(cells.values()))
 
 
-def cells_of(model: SeeingModel, maps: np.ndarray) -> list[np.ndarray]:
+def cells_of(model: FeatureMapModel, maps: np.ndarray) -> list[np.ndarray]:
     """a_l = relu(W_x f_l + b_x) of one box's normalized map (channel, row, column)."""
     weights = weights_of(model)
     features = [maps[:, row, column] for row in range(SIDE) for column in range(SIDE)]
     return [np.maximum(0, weights["embed_cells.weight"] @ f + weights["embed_cells.bias"]) for f in features]
 
 
-def cnn_biatt_scores(model: SeeingModel, example: Toy, maps: np.ndarray) -> list[float]:
+def cnn_biatt_scores(model: FeatureMapModel, example: Toy, maps: np.ndarray) -> list[float]:
     weights = weights_of(model)
     h, scores, matching = read_statement(weights, example, keep), [], under(weights, "matching")
     for box in maps:
@@ -74,7 +74,7 @@ def cnn_biatt_scores(model: SeeingModel, example: Toy, maps: np.ndarray) -> list
     return scores
 
 
-def cnn_bienc_scores(model: SeeingModel, example: Toy, maps: np.ndarray) -> list[float]:
+def cnn_bienc_scores(model: FeatureMapModel, example: Toy, maps: np.ndarray) -> list[float]:
     weights = weights_of(model)
     h = read_statement(weights, example, keep)
     half = len(h[0]) // 2
@@ -137,12 +137,12 @@ def pretrained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     backbones.save_weights(network, backbones.weights_path("resnet50-rendered"), metadata={})
 
 
-def seeing(name: str, *, end_to_end: bool) -> tuple[SeeingModel, Batch]:
+def seeing(name: str, *, end_to_end: bool) -> tuple[FeatureMapModel, Batch]:
     config = Config(model=replace(small_config(name), backbone="resnet50-rendered", end_to_end=end_to_end))
     torch.manual_seed(1)
     vocabulary = vocabulary_of(EXAMPLES)
     model = models.build(config.model, vocabulary=vocabulary, world=WORLD)
-    assert isinstance(model, SeeingModel)
+    assert isinstance(model, FeatureMapModel)
     batch = models.encoder(config, vocabulary, WORLD)(EXAMPLES)
     model.prepare(batch)
     return model, batch
@@ -154,7 +154,7 @@ def test_a_frozen_backbone_never_changes_and_its_features_replace_the_pixels(nam
     model, batch = seeing(name, end_to_end=False)
     before = {key: tensor.clone() for key, tensor in model.backbone.state_dict().items()}
     extracted = model.extract(batch)
-    seen = model.see(extracted)
+    seen = model.cells(extracted)
     assert abs(seen.mean()) < 0.01 and abs(seen.std() - 1) < 0.01
     assert extracted.pixels is None and extracted.features is not None and extracted.features.dtype == torch.float16
     assert_close(model.eval()(extracted).logits, model(batch).logits, atol=2e-2, rtol=2e-2)
@@ -173,7 +173,7 @@ def test_end_to_end_the_backbone_learns_more_slowly(name: str) -> None:
     model, batch = seeing(name, end_to_end=True)
     assert model.extract(batch) is batch
     groups = model.parameter_groups()
-    of_layers = [model.map_rate] if name == "nmn" else [model.map_rate, model.cell_rate]
+    of_layers = [0.1] if name == "nmn" else [0.1, 0.3]
     assert [group.get("rate", 1.0) for group in groups] == [1.0, *of_layers, 0.1]
     assert sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
     model.train()(batch).logits.sum().backward()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 from dataclasses import replace
 
 import pytest
@@ -10,12 +11,14 @@ import torch
 from padding import with_random_padding
 from torch.testing import assert_close
 
-from samples import small_config, vocabulary_of, yellow_circle_examples
-from veriscene import models
+from samples import random_scene, small_config, vocabulary_of, yellow_circle_examples
+from veriscene import models, worlds
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.models import Model
-from veriscene.world.scene import Box, Scene
-from veriscene.worlds.nlvr.looks import WORLD
+from veriscene.models.rnn_baselines import image_feature_count, image_features
+from veriscene.world.examples import Example
+from veriscene.world.scene import Box, Scene, Side
+from veriscene.worlds.nlvr.looks import MAX_ITEMS, WORLD, Color, Shape, Size
 
 EXAMPLES = yellow_circle_examples(40)
 VOCABULARY = vocabulary_of(EXAMPLES)
@@ -87,3 +90,54 @@ def test_a_training_step_does_not_synchronise_with_the_device(name):
     model.to("meta").train()
     model(CORPUS.to("meta")).logits.sum().backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+# ---------------------------------------------------------------- the flat vector of ImageFeat+RNN
+
+
+def reference(scene: Scene) -> list[float]:
+    numbers: list[bool] = []
+    for box in scene.boxes:
+        slots = [*box.items, *[None] * (MAX_ITEMS - len(box.items))]
+        for item in slots:
+            numbers.append(item is not None)
+            numbers += [item is not None and item["color"] == color for color in Color]
+            numbers += [item is not None and item["shape"] == shape for shape in Shape]
+            numbers += [item is not None and item["size"] == size for size in Size]
+            numbers += [item is not None and side in WORLD.walls_of(item) for side in Side]
+            for other in slots:
+                both = item is not None and other is not None
+                numbers += [
+                    both and item.x < other.x,
+                    both and item.x > other.x,
+                    both and item.y < other.y,
+                    both and item.y > other.y,
+                ]
+    return [float(number) for number in numbers]
+
+
+def examples_of(scenes: list[Scene]) -> list[Example]:
+    return [Example(f"{number}-0", "so it is", scene) for number, scene in enumerate(scenes)]
+
+
+@pytest.mark.parametrize("most", [1, 3, MAX_ITEMS])
+def test_the_vector_is_that_of_the_reference(most):
+    rng = random.Random(most)
+    scenes = [random_scene(rng, most) for _ in range(30)]
+    batch = ENCODE(examples_of(scenes))
+    expected = torch.tensor([reference(scene) for scene in scenes])
+    assert expected.shape == (30, image_feature_count(WORLD))
+    assert torch.equal(image_features(batch.items, WORLD), expected)
+    assert torch.equal(
+        image_features(with_random_padding(batch, more_items=MAX_ITEMS - batch.items.features.size(2)).items, WORLD),
+        expected,
+    )
+
+
+def test_the_vector_is_that_of_the_reference_on_nlvr(nlvr_folder):
+    examples = worlds.read(nlvr_folder / "dev" / "dev.json")[::10]
+    expected = torch.tensor([reference(example.scene) for example in examples])
+    vectors = image_features(ENCODE(examples).items, WORLD)
+    assert torch.equal(vectors, expected)
+    per_slot = expected.view(-1, image_feature_count(WORLD) // (3 * MAX_ITEMS))
+    assert per_slot[:, : 11 + len(Side)].any(dim=0).all()  # every kind of item and of contact occurs

@@ -1,17 +1,39 @@
-"""Features of walls and pairs: what the scene's own geometry says, pixel by pixel."""
+"""What items have to do with walls and one another, how many there are, and where: what the scene itself says."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
+from toy import batch_of, mixed_toys, toy_model
 
 from samples import random_scene
 from veriscene.data.encoder import Encoder, ItemOrder
+from veriscene.data.items import CORNER
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
-from veriscene.models.layers.geometry import WALL_FEATURES, pair_feature_count, pair_features, wall_features
+from veriscene.models.layers.geometry import (
+    WALL_FEATURES,
+    count_feature_count,
+    count_features,
+    encode_positions,
+    look_count,
+    looks,
+    neighbour_feature_count,
+    neighbour_features,
+    pair_feature_count,
+    pair_features,
+    wall_features,
+)
 from veriscene.world.examples import Example
-from veriscene.world.scene import Item, Side
-from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD
+from veriscene.world.scene import Box, Item, Scene, Side
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD, Color, Shape, Size, make_item
+
+# ---------------------------------------------------------------- walls and pairs
 
 ENCODE = Encoder(Vocabulary(SPECIAL), WORLD, order=ItemOrder.FILE)
 WALLS = (Side.LEFT, Side.RIGHT, Side.BOTTOM, Side.TOP)
@@ -58,3 +80,91 @@ def test_features_are_those_of_the_scene(scene):
         for column, other_box, j in placed:
             expected = torch.tensor(expected_pair(i, j, same_box=box == other_box))
             assert_close(pairs[row, column], expected, atol=1e-5, rtol=0)
+
+
+# ---------------------------------------------------------------- counts of looks
+
+KINDS = [
+    lambda i: True,
+    *(lambda i, look=look: look in dict(i.values).values() for look in (*Color, *Shape, *Size)),
+    *(lambda i, c=color, s=shape: i["color"] == c and i["shape"] == s for color in Color for shape in Shape),
+]
+
+
+def thresholds(items: Sequence[Item], most: int) -> list[float]:
+    counts = [sum(map(kind, items)) for kind in KINDS]
+    return [float(count >= least) for count in counts for least in range(1, most + 1)]
+
+
+def expected_neighbours(i: Item, box: Box) -> list[float]:
+    others = [j for j in box.items if j is not i]
+    sides = [
+        [j for j in others if j.right <= i.x],
+        [j for j in others if j.x >= i.right],
+        [j for j in others if j.y >= i.lower],
+        [j for j in others if j.lower <= i.y],
+    ]
+    close = [j for j in others if WORLD.touches(i, j, margin=4)]
+    groups = [
+        *sides,
+        *([j for j in side if j in close] for side in sides),
+        [j for j in others if WORLD.touches(i, j)],
+        close,
+    ]
+    return [value for group in groups for value in thresholds(group, 3)]
+
+
+def expected_counts(box: Box, scene: Scene) -> list[float]:
+    everything = [item for each in scene.boxes for item in each.items]
+    sizes, size = [len(each.items) for each in scene.boxes], len(box.items)
+    as_many = sizes.count(size) - 1
+    compared = [as_many >= 1, as_many >= 2, size == min(sizes), size == max(sizes)]
+    return [*thresholds(box.items, 8), *thresholds(everything, 8), *map(float, compared)]
+
+
+@settings(deadline=None, max_examples=30)
+@given(SCENES)
+def test_counts_are_those_of_the_scene_whatever_the_padding_holds(scene):
+    items = ENCODE([Example("1-1", "a", scene)]).items
+    noise = torch.randint(0, 2, items.features.shape).float()
+    items = replace(items, features=torch.where(items.mask[..., None], items.features, noise))
+    kinds = looks(items, WORLD)
+    neighbours, counts = (
+        neighbour_features(pair_features(items.features, WORLD), kinds)[0],
+        count_features(kinds, WORLD, None)[0],
+    )
+    assert kinds.shape[-1] == look_count(WORLD)
+    assert neighbours.shape[-1] == neighbour_feature_count(WORLD) and counts.shape[-1] == count_feature_count(WORLD)
+    for box, whole in enumerate(scene.boxes):
+        for place, item in enumerate(whole.items):
+            assert kinds[0, box, place].tolist() == [float(kind(item)) for kind in KINDS]
+            assert_close(neighbours[box, place], torch.tensor(expected_neighbours(item, whole)), atol=1e-5, rtol=0)
+            assert counts[box, place].tolist() == expected_counts(whole, scene)
+
+
+# ---------------------------------------------------------------- coordinates
+
+EDGES = st.integers(0, BOX_EXTENT)
+
+
+@given(st.sampled_from(Size), EDGES, EDGES, st.sampled_from(Shape), st.sampled_from(Color))
+def test_contact_is_the_share_of_the_way_from_wall_to_wall_halved_unless_the_item_touches(size, x, y, shape, color):
+    last = BOX_EXTENT - size.extent
+    x, y = min(x, last), min(y, last)
+    features = torch.tensor(WORLD.features(make_item(x, y, size, shape, color)))
+    way = [2 * edge / last - 1 for edge in (x, y)]
+    expected = [w if edge in (0, last) else w / 2 for w, edge in zip(way, (x, y), strict=True)]
+    contact = encode_positions(features, "contact", WORLD)
+    assert contact[CORNER].tolist() == pytest.approx(expected, abs=1e-6)
+    assert torch.equal(contact[CORNER.stop :], features[CORNER.stop :])
+    assert torch.equal(encode_positions(features, "corner", WORLD), features)
+
+
+@pytest.mark.parametrize("name", ["bienc", "biatt", "biatt-pointer", "bidaf", "relation-net"])
+def test_a_model_reads_positions_in_its_coordinates(name):
+    batch = batch_of(mixed_toys())
+    features = encode_positions(batch.items.features, "contact", WORLD)
+    encoded = replace(batch, items=replace(batch.items, features=features))
+    contact, corner = (toy_model(name, coordinates=each).eval() for each in ("contact", "corner"))
+    torch.testing.assert_close(contact(batch).logits, corner(encoded).logits)
+    assert not torch.allclose(contact(batch).logits, corner(batch).logits)

@@ -1,4 +1,6 @@
-"""What must not change a judgement: padding, the rest of the batch, and the order of the boxes."""
+"""What must not change a judgement: padding, the rest of the batch, the order of the boxes, and the device."""
+
+from __future__ import annotations
 
 from dataclasses import replace
 
@@ -153,3 +155,21 @@ def test_item_order_matters_exactly_to_models_that_declare_it(name, pooling):
     before, after = (toy_model(name, pooling, seed=9).eval()(batch_of(some)) for some in (examples, upturned))
     assert torch.allclose(before.logits, after.logits) == (MODELS[name].order is Order.NONE)
     assert (after.order is None) == (MODELS[name].order is Order.NONE)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["bienc", "biatt", "biatt-pointer", "bidaf", "relation-net"])
+def test_judgements_and_gradients_are_those_of_the_cpu(name):
+    """On a GPU the models run other code for LSTMs."""
+    results = []
+    for device in ("cpu", "cuda"):
+        model = toy_model(name, seed=2).to(device).train()  # dropout is 0
+        batch = batch_of(mixed_toys(), more_words=1, more_items=1).to(device)
+        judgement = model.judge(batch, greedy) if isinstance(model, BiATTPointer) else model(batch)
+        loss = judgement.logits.pow(2).sum()
+        if judgement.log_probability is not None:
+            loss = loss + judgement.log_probability.sum()
+        gradients = torch.autograd.grad(loss, list(model.parameters()))
+        results.append([tensor.cpu() for tensor in (judgement.logits, *gradients)])
+    for on_cpu, on_gpu in zip(*results, strict=True):
+        assert_close(on_gpu, on_cpu, atol=1e-8, rtol=1e-8)

@@ -11,11 +11,11 @@ from torch.testing import assert_close
 
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene import models
-from veriscene.data.batch import Batch, required
+from veriscene.data.batch import Batch, Layouts, required
 from veriscene.data.encoder import Encoder, Input
 from veriscene.language.module_layout import Module
 from veriscene.models.layers.geometry import at_least
-from veriscene.models.nmn import NMN, NMNConfig, Relate, Surroundings, difference, intersection, union
+from veriscene.models.nmn import NMN, NMNConfig, Relate, Surroundings
 from veriscene.training.optimization import objective
 from veriscene.world.examples import Example
 from veriscene.worlds.nlvr.looks import WORLD
@@ -67,11 +67,22 @@ def mixture(relation: int) -> Tensor:
     return torch.nn.functional.one_hot(torch.tensor([relation]), 7).float()
 
 
-def test_maps_are_sets() -> None:
-    a, b = at((1, 1), (2, 2)), at((2, 2), (3, 3))
-    assert cells_of(intersection(a, b)) == {(2, 2)}
-    assert cells_of(union(a, b)) == {(1, 1), (2, 2), (3, 3)} and union(a, b).max() == 1
-    assert cells_of(difference(a, b)) == {(1, 1)}
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [(Module.AND, {(2, 2)}), (Module.OR, {(1, 1), (2, 2), (3, 3)}), (Module.EXCEPT, {(1, 1)})],
+    ids=["and", "or", "except"],
+)
+def test_maps_are_sets(module: Module, expected: set[tuple[int, int]]) -> None:
+    model = small_nmn(examples())
+    found = torch.stack([at((1, 1), (2, 2)), at((2, 2), (3, 3)), at()], dim=1)[:, :, None]
+    layout = Layouts(
+        modules=torch.tensor([[Module.FIND, Module.FIND, module]]),
+        arguments=torch.tensor([[[0, 0], [0, 0], [0, 1]]]),
+        spans=torch.zeros(1, 3, 1, dtype=torch.bool),
+    )
+    phrases = torch.zeros(1, 3, model.embed_words.embedding_dim)
+    result = model.relate_all(layout, phrases, found)[0, 2].flatten()
+    assert cells_of(result) == expected and result.max() == 1
 
 
 def test_counts_are_thresholded() -> None:

@@ -1,10 +1,11 @@
-"""Settings: one default each, errors that name key, value and what is allowed, and sizes that fit in memory."""
+"""Settings: one default each, clear errors, sizes that fit in memory, and no setting without an effect."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import asdict, fields, replace
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,8 +16,9 @@ from veriscene.config import presets
 from veriscene.data.encoder import Encoder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError
-from veriscene.models import MODELS, base
-from veriscene.models.mlp import MLP
+from veriscene.models import MODELS, base, load_preset
+from veriscene.models.maxent import MLP, MLPConfig
+from veriscene.models.settings import check_changes, listed, reference, with_effect
 from veriscene.worlds.nlvr.looks import WORLD
 
 VOCABULARY = Vocabulary((*SPECIAL, "there", "is", "3"))
@@ -24,39 +26,26 @@ NAMES = sorted(MODELS)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_only_the_config_of_a_model_has_defaults(name: str) -> None:
-    config = MODELS[name].Config()  # type: ignore[call-arg]
-    assert config.name == name
-    settings = {key: value for key, value in asdict(config).items() if key != "name"}
-    with torch.device("meta"):
-        MODELS[name](vocabulary=VOCABULARY, world=WORLD, **settings)
-        for key in settings:
-            with pytest.raises(TypeError, match=key):
-                MODELS[name](vocabulary=VOCABULARY, world=WORLD, **{k: v for k, v in settings.items() if k != key})
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_building_draws_the_random_numbers_of_the_constructor_and_no_others(name: str) -> None:
     config = MODELS[name].Config()  # type: ignore[call-arg]
-    settings = {key: value for key, value in asdict(config).items() if key != "name"}
+    assert config.name == name
     torch.manual_seed(3)
     built, after = models.build(config, vocabulary=VOCABULARY, world=WORLD), torch.get_rng_state()
     torch.manual_seed(3)
-    constructed = MODELS[name](vocabulary=VOCABULARY, world=WORLD, **settings)
+    constructed = MODELS[name](config, VOCABULARY, WORLD)
     assert torch.equal(after, torch.get_rng_state())
     assert all(map(torch.equal, built.state_dict().values(), constructed.state_dict().values()))
 
 
 @pytest.mark.parametrize("preset", sorted(presets()))
-def test_presets_load_and_survive_json(preset: str) -> None:
+def test_presets_load_survive_json_and_may_be_twice_as_large(preset: str) -> None:
     config = models.load_preset(preset)
-    models.check_size(config.model, VOCABULARY, WORLD)
     assert models.read_config(config.to_json(), where="here") == config
     widths = [f.name for f in fields(config.model) if type(getattr(config.model, f.name)) is int]
-    doubled = [f"model.{name}={2 * getattr(config.model, name)}" for name in widths]
-    models.check_size(
-        models.load_preset(preset, doubled).model, VOCABULARY, WORLD
-    )  # twice the paper's sizes are allowed
+    doubled = models.load_preset(preset, [f"model.{name}={2 * getattr(config.model, name)}" for name in widths])
+    with torch.device("meta"):
+        for model in (config.model, doubled.model):
+            models.build(model, vocabulary=VOCABULARY, world=WORLD)
 
 
 @pytest.mark.parametrize(
@@ -99,11 +88,10 @@ def test_a_configuration_of_another_form_is_an_input_error(tree: object) -> None
         models.read_config(tree, where="config.json")
 
 
-def test_unknown_names_are_answered_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"unknown preset 'bert'.*biatt-pointer"):
+def test_an_unknown_preset_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(InputError) as raised:
         models.load_preset("bert")
-    with pytest.raises(InputError, match=r"unknown model 'bert'.*biatt-pointer"):
-        models.build(replace(models.load_preset("biatt").model, name="bert"), vocabulary=VOCABULARY, world=WORLD)
+    assert "'bert'" in raised.value.what and "biatt-pointer" in str(raised.value.allowed)
 
 
 BUILD_THE_LARGEST = """
@@ -140,7 +128,60 @@ def test_absurd_sizes_are_refused_before_memory_is_allocated() -> None:
 
 def test_weights_that_grow_with_the_corpus_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     examples = yellow_circle_examples(20)
-    model = MLP(vocabulary=vocabulary_of(examples), world=WORLD, embedding=7, mlp=5)
-    monkeypatch.setattr(base, "MOST_WEIGHTS", 1000)
-    with pytest.raises(InputError, match=r"model.embedding=7 for each of .* features .*lower model.embedding"):
+    model = MLP(MLPConfig(embedding=7, mlp=5), vocabulary_of(examples), WORLD)
+    monkeypatch.setattr(base, "MAX_WEIGHTS", 1000)
+    with pytest.raises(InputError) as raised:
         model.prepare(Encoder(vocabulary_of(examples), WORLD)(examples))
+    assert "model.embedding=7" in raised.value.what and raised.value.allowed == "lower model.embedding"
+
+
+# ---------------------------------------------------------------- settings have an effect
+
+EFFECTIVE = {
+    "maxent": ["model.penalty=3", "data.minimum_count=2", "data.counting=examples", "training.seed=2"],
+    "mlp": ["model.mlp=8", "training.epochs=2", "data.word_dropout=0.1"],
+    "relation-net": ["model.joint=8", "training.batch=8"],
+    "bienc": ["data.order=file", "training.r_drop=1"],
+    "biatt": ["data.order=sorted", "model.pooling=mean"],
+    "biatt-pointer": ["training.policy_weight=0.1", "data.order=file"],
+}
+INEFFECTIVE = {
+    "maxent": ["training.epochs=3", "data.order=file", "data.word_dropout=0.1", "training.minutes=2"],
+    "mlp": ["data.order=file", "training.policy_weight=0.1"],
+    "relation-net": ["data.order=file"],
+    "bienc": ["training.policy_weight=1"],  # even if it is the default
+    "biatt": ["training.policy_weight=1", "model.penalty=2"],
+    "biatt-pointer": ["model.penalty=2"],
+}
+
+
+@pytest.mark.parametrize("preset", EFFECTIVE)
+def test_a_setting_without_effect_is_an_error_that_names_it(preset: str) -> None:
+    model = load_preset(preset).model
+    check_changes(EFFECTIVE[preset], model, corpus_given=True)
+    for change in INEFFECTIVE[preset]:
+        with pytest.raises(InputError) as error:
+            check_changes([*EFFECTIVE[preset], change], model, corpus_given=True)
+        assert error.value.where == f"--set {change.partition('=')[0]}"
+    both = [*INEFFECTIVE[preset], *EFFECTIVE[preset]]
+    assert with_effect(both, model, corpus_given=True) == EFFECTIVE[preset]
+
+
+@pytest.mark.parametrize("change", ["data.statements=20", "data.level=simple", "data.corpus_seed=2"])
+def test_settings_of_the_synthetic_corpus_have_an_effect_only_without_data(change: str) -> None:
+    for preset in ("maxent", "biatt"):
+        check_changes([change], load_preset(preset).model, corpus_given=False)
+        with pytest.raises(InputError):
+            check_changes([change], load_preset(preset).model, corpus_given=True)
+
+
+def test_every_setting_is_listed_with_its_value_range_and_meaning() -> None:
+    rows = {row.key: row for row in listed(load_preset("biatt-pointer", {"training.epochs": 3}))}
+    assert rows["training.epochs"].value == "3" and rows["training.epochs"].allowed == "from 1 to 1,000,000"
+    lacking = [row.key for row in rows.values() if not row.meaning]
+    assert not lacking
+
+
+def test_docs_settings_is_what_the_command_prints() -> None:
+    written = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
+    assert written.read_text(encoding="utf-8") == reference(), "veriscene settings --markdown > docs/settings.md"

@@ -11,7 +11,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from samples import vocabulary_of, write_corpus, yellow_circle_examples
-from training_toys import NAME, BatchNormModel
+from training_toys import NAME, BatchNormConfig, BatchNormModel
 from veriscene import models
 from veriscene.config import Config, TrainingConfig
 from veriscene.data.encoder import Encoder
@@ -51,7 +51,7 @@ def test_applied_puts_the_average_into_the_same_memory_and_takes_it_out_after_an
 def test_running_statistics_are_averaged_and_counters_are_not() -> None:
     examples = yellow_circle_examples(24)
     vocabulary = vocabulary_of(examples)
-    model, batch = BatchNormModel(vocabulary=vocabulary, world=WORLD, hidden=4), Encoder(vocabulary, WORLD)(examples)
+    model, batch = BatchNormModel(BatchNormConfig(hidden=4), vocabulary, WORLD), Encoder(vocabulary, WORLD)(examples)
     ema = EMA(model, decay=0.5)
     expected = {name: value.clone() for name, value in model.norm.named_buffers() if value.is_floating_point()}
     for step in range(12):

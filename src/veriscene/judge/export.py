@@ -37,8 +37,8 @@ from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.judge import FIELDS
 from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, graph_inputs, open_session
 from veriscene.models import Model, Order
-from veriscene.models.base import Say, silent
 from veriscene.models.layers import recurrence
+from veriscene.output import Say, silent
 from veriscene.world.examples import MAX_WORDS
 from veriscene.world.random_scenes import random_item
 from veriscene.world.scene import Item

@@ -19,8 +19,8 @@ from torch.nn.functional import one_hot
 from veriscene.data.items import CORNER
 from veriscene.models.layers.geometry import encode_positions
 from veriscene.models.vision import eyes as cells
-from veriscene.models.vision.base import Backbone
 from veriscene.models.vision.eyes import WORLD
+from veriscene.models.vision.networks import Backbone
 from veriscene.worlds.nlvr.looks import BOX_EXTENT, CLOSE, EXTENTS, MAX_ITEMS, Size
 
 COUNT_UNIT = 2  # counts are divided by it, so that they vary about as much as the other targets

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
@@ -14,16 +15,16 @@ from torch import Tensor, nn
 from veriscene.config import ModelConfig, choice, number, share, size
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Input
+from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.models.layers.geometry import COORDINATES
 from veriscene.models.layers.pooling import POOLINGS
-from veriscene.output import Progress as Progress
-from veriscene.output import Say as Say
-from veriscene.output import silent as silent
+from veriscene.output import Output
+from veriscene.world.schema import World
 
 # Ten times the paper's largest model. A training step of BiATT-Pointer at that size and batch 256 takes 12 GB; a typing
 # error asks for a hundred times as much, and a process that uses up all memory is killed without a message.
-MOST_WEIGHTS = 100_000_000
+MAX_WEIGHTS = 100_000_000
 INFERENCE_BATCH = 256
 
 
@@ -61,13 +62,17 @@ class RecurrentConfig(ModelConfig):
 
 
 class Model(nn.Module, ABC):
-    """The constructor takes `vocabulary`, `world` and, as keywords, every field of `Config` but the name."""
+    """The base of every model. Sizes follow from its settings, its vocabulary and its world."""
 
     Config: ClassVar[type[ModelConfig]]  # this model's settings, with their only defaults
     summary: ClassVar[str]  # one line for `veriscene models`
     inputs: ClassVar[frozenset[Input]] = frozenset({Input.ITEMS})
     order: ClassVar[Order] = Order.GIVEN
     is_fitted: ClassVar[bool] = False  # whether `fit` finds the weights, without gradient steps
+
+    def __init__(self, config: ModelConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__()
+        self.config, self.world = config, world
 
     @abstractmethod
     def forward(self, batch: Batch) -> Judgement: ...
@@ -79,10 +84,10 @@ class Model(nn.Module, ABC):
         """Finds the weights; only for models with `is_fitted`, after `prepare`."""
         raise NotImplementedError
 
-    def extract(self, corpus: Batch, *, store: bool = False, say: Say = silent, progress: Progress = silent) -> Batch:
-        """The corpus with what the model's frozen parts make of it, computed once instead of at every step.
+    def extract(self, corpus: Batch, *, store: bool = False, output: Output | None = None) -> Batch:
+        """Returns the corpus with what the model's frozen parts make of it, computed once instead of at every step.
 
-        Called after `prepare`, with corpus and model on the device. `store`: keeps the result for later runs.
+        Called after `prepare`, with corpus and model on the device. `store` keeps the result for later runs.
         """
         return corpus
 
@@ -90,7 +95,7 @@ class Model(nn.Module, ABC):
         """Raises MissingRequirement if training lacks a library or pretrained weights. Inference needs neither."""
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """What the optimizer gets; override it to give some parameters other settings.
+        """Returns what the optimizer gets; override it to give some parameters other settings.
 
         A group may have a `rate`, its learning rate as a multiple of training.learning_rate, and a `decay`, likewise
         of training.weight_decay, which AdamW multiplies by the learning rate. `orthogonal=False` says that its matrices
@@ -100,9 +105,9 @@ class Model(nn.Module, ABC):
 
 
 def check_weights(count: int, *, what: str, allowed: str) -> None:
-    if count > MOST_WEIGHTS:
+    if count > MAX_WEIGHTS:
         raise InputError(
-            f"{what} would have {count:,} weights, and at most {MOST_WEIGHTS:,} are allowed", allowed=allowed
+            f"{what} would have {count:,} weights, and at most {MAX_WEIGHTS:,} are allowed", allowed=allowed
         )
 
 
@@ -112,29 +117,33 @@ def resize_on_load(module: nn.Module) -> None:
 
 
 def _resize(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
-    own: Iterable[tuple[str, Tensor]] = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
-    for name, tensor in own:
+    for name, tensor in (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)):
         saved = state.get(prefix + name)
         # Memory of the right size stays: the EMA and CUDA graphs refer to it.
         if saved is not None and saved.shape != tensor.shape and saved.shape[1:] == tensor.shape[1:]:
             tensor.data = tensor.new_empty(saved.shape)
 
 
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Puts the module in evaluation mode, and then back in the mode that it was in."""
+    was_training = module.training
+    module.eval()
+    try:
+        yield
+    finally:
+        module.train(was_training)
+
+
 def judge_in_batches(
     model: nn.Module, corpus: Batch, *, size: int = INFERENCE_BATCH, rank: int = 0, processes: int = 1
 ) -> Iterator[tuple[Tensor, Batch, Judgement]]:
-    """Every `processes`-th example from `rank` on, each exactly once: (indices into the corpus, batch, judgement).
-
-    Statements of similar length share a batch, to save padding.
-    """
+    """Judges every `processes`-th example from `rank` on, each exactly once: (indices into the corpus, batch,
+    judgement). Statements of similar length share a batch, to save padding."""
     by_length = corpus.statement.lengths.argsort(stable=True)[rank::processes]
-    was_training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         for numbers in torch.split(by_length, size) if len(by_length) else ():  # fewer examples than processes
             batch = corpus[numbers]
             with torch.inference_mode():
                 judgement: Judgement = model(batch)
             yield numbers, batch, judgement
-    finally:
-        model.train(was_training)

@@ -1,11 +1,12 @@
-"""The n-grams of statements, n = 2 … 6, as 64-bit keys, and the numbers that words denote.
+"""The features of MaxEnt and MLP (Suhr et al. 2017): pairs of a statement's n-grams and predicates of the scene.
 
-A key depends only on the words, not on the batch or the device. Grams of different words, or of the same words around
-another gap, have different keys except with probability 2^-64.
+A number-gram, an n-gram whose number word is cut out, is paired with each count of the scene that agrees with the
+number. A plain n-gram is paired with each look of the scene. The pairs in the training corpus are the features.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import torch
@@ -17,7 +18,12 @@ from veriscene.data.items import Attributes, Items
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.models.base import resize_on_load
 from veriscene.world.scene import Side
-from veriscene.world.schema import World
+from veriscene.world.schema import Attribute, World
+
+# ---------------------------------------------------------------- n-grams
+
+# The n-grams of statements, n = 2 … 6, as 64-bit keys. A key depends only on the words, not on the batch or the device.
+# Grams of different words, or of the same words around another gap, have different keys except with probability 2^-64.
 
 _LENGTHS = range(2, 7)
 # The kinds of grams: the offsets of their words from the gram's own place.
@@ -37,13 +43,13 @@ _MANY = 10**9
 
 def numbers_of(words: Vocabulary) -> Tensor:
     """(word,), int64: the number that each word of the vocabulary denotes, or NO_NUMBER."""
-    return torch.tensor([_number_of(word) for word in words.words], dtype=torch.int64)
 
+    def number_of(word: str) -> int:
+        if word.isdecimal():
+            return int(word) if len(word) < 10 else _MANY  # above any count of a scene
+        return _NUMBERS.get(word, NO_NUMBER)
 
-def _number_of(word: str) -> int:
-    if word.isdecimal():
-        return int(word) if len(word) < 10 else _MANY  # above any count of a scene
-    return _NUMBERS.get(word, NO_NUMBER)
+    return torch.tensor([number_of(word) for word in words.words], dtype=torch.int64)
 
 
 class Grams(nn.Module):
@@ -73,55 +79,44 @@ class Grams(nn.Module):
 
 def _mix(number: Tensor) -> Tensor:
     """A 64-bit hash without structure (the finaliser of SplitMix64); products wrap around on purpose."""
+
+    def shifted(number: Tensor, bits: int) -> Tensor:
+        """A logical shift to the right; torch's is arithmetic."""
+        return (number >> bits) & ((1 << (64 - bits)) - 1)
+
     for shift, odd in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        number = (number ^ _shifted(number, shift)) * (odd - (1 << 64))
-    return number ^ _shifted(number, 31)
-
-
-def _shifted(number: Tensor, bits: int) -> Tensor:
-    """A logical shift to the right; torch's is arithmetic."""
-    return (number >> bits) & ((1 << (64 - bits)) - 1)
+        number = (number ^ shifted(number, shift)) * (odd - (1 << 64))
+    return number ^ shifted(number, 31)
 
 
 # ---------------------------------------------------------------- scene counts
 
-# The counts of a scene and which of them agree with a number; the looks of a scene, without numbers. After the
-# features of MaxEnt (Suhr et al. 2017), for any world: a *kind* is a combination of the values of the last two
-# categorical attributes, and a *shade* a value of the last one.
+# The counts of a scene and which of them agree with a number; the looks of a scene, without numbers. In any world, a
+# *shade* is a value of the last categorical attribute, and a *kind* a combination of the values of the last two.
 
 _MANY_ITEMS = 10**6  # above any count of a box
 
 
-def agreement_count(world: World) -> int:
-    """How many features `agreements` has for each word."""
-    shades, kinds = _sizes(world)
-    return 2 * ((2 * kinds + shades) + (2 * kinds + 1))
+def _distinctive(world: World) -> list[Attribute]:
+    """At most two attributes, the one whose values are shades first; ordered ones if none is categorical."""
+    categorical, ordered = ([a for a in world.attributes if a.kind == kind] for kind in ("categorical", "ordered"))
+    return (categorical or ordered)[:-3:-1]
 
 
-def look_count(world: World) -> int:
-    """How many features `looks` has."""
-    return 2 * _sizes(world)[0] + 1
-
-
-def _names(world: World) -> tuple[str, str | None]:
-    """The attributes whose values are shades, and those that make kinds with them."""
-    categorical = [each.name for each in reversed(world.attributes) if each.kind == "categorical"]
-    discrete = categorical or [each.name for each in reversed(world.attributes) if each.kind == "ordered"]
-    return (discrete[0], discrete[1] if len(discrete) > 1 else None) if discrete else ("", None)
-
-
-def _sizes(world: World) -> tuple[int, int]:
-    first, second = _names(world)
-    shades = len(world.by_name[first].choices) if first else 1
-    return shades, shades * (len(world.by_name[second].choices) if second else 1)
+def predicate_counts(world: World) -> tuple[int, int]:
+    """Returns how many features `agreements` has for each word, and how many `looks` has."""
+    choices = [len(attribute.choices) for attribute in _distinctive(world)]
+    shades, kinds = choices[0] if choices else 1, math.prod(choices)
+    return 2 * ((2 * kinds + shades) + (2 * kinds + 1)), 2 * shades + 1
 
 
 def _shades_and_kinds(items: Attributes, mask: Tensor, world: World) -> tuple[Tensor, Tensor]:
-    first, second = _names(world)
-    shades = items.values[first] if first else mask[..., None]
-    if second is None:
+    """(batch, box, item, …), bool."""
+    values = [items.values[attribute.name] for attribute in _distinctive(world)]
+    shades = values[0] if values else mask[..., None]
+    if len(values) < 2:
         return shades, shades
-    return shades, (shades[..., :, None] & items.values[second][..., None, :]).flatten(-2)
+    return shades, (shades[..., :, None] & values[1][..., None, :]).flatten(-2)
 
 
 def quantities(seen: Attributes, items: Items, world: World) -> tuple[Tensor, Tensor]:
@@ -129,7 +124,7 @@ def quantities(seen: Attributes, items: Items, world: World) -> tuple[Tensor, Te
 
     Counts of each box (batch, box, …): items of each kind, those at a wall, all items.
     """
-    shades, kinds = _shades_and_kinds(seen, items.mask, world)  # (batch, box, item, …)
+    shades, kinds = _shades_and_kinds(seen, items.mask, world)
     at_wall = kinds & seen.walls.any(dim=-1, keepdim=True)
     in_box = torch.cat([kinds, at_wall], dim=-1).sum(dim=2)
     counts = items.counts[..., None]
@@ -146,18 +141,12 @@ def agreements(values: Tensor, image: Tensor, boxes: Tensor, exists: Tensor | No
     """
     number = values[..., None]  # (batch, word, 1)
     in_some = number[:, :, None] == boxes[:, None]  # (batch, word, box, …)
-    fewest = boxes.amin(dim=1) if exists is None else boxes.masked_fill(~exists[..., None], _MANY_ITEMS).amin(dim=1)
     if exists is not None:
         in_some = in_some & exists[:, None, :, None]
-    return torch.cat(
-        [
-            number == image[:, None],
-            number <= image[:, None],
-            in_some.any(dim=2),
-            number <= fewest[:, None],
-        ],
-        dim=-1,
-    )
+        boxes = boxes.masked_fill(~exists[..., None], _MANY_ITEMS)
+    fewest = boxes.amin(dim=1)
+    image = image[:, None]
+    return torch.cat([number == image, number <= image, in_some.any(dim=2), number <= fewest[:, None]], dim=-1)
 
 
 def looks(items: Attributes, mask: Tensor, world: World) -> Tensor:
@@ -167,21 +156,12 @@ def looks(items: Attributes, mask: Tensor, world: World) -> Tensor:
     # Items at equal height are all on top: the order of the file must not decide.
     on_top = items.y == heights.amin(dim=2, keepdim=True)
     on_floor = items.walls[..., tuple(Side).index(Side.BOTTOM)]
-    return torch.cat(
-        [
-            (shades & on_top[..., None]).any(dim=2).any(dim=1),
-            (shades & on_floor[..., None]).any(dim=2).any(dim=1),
-            items.walls.any(dim=-1).any(dim=2).any(dim=1, keepdim=True),
-        ],
-        dim=-1,
-    )
+    at_wall = items.walls.any(dim=-1, keepdim=True)
+    found = torch.cat([shades & on_top[..., None], shades & on_floor[..., None], at_wall], dim=-1)
+    return found.any(dim=2).any(dim=1)
 
 
 # ---------------------------------------------------------------- features
-
-# The features of MaxEnt and MLP: conjunctions of a statement's n-grams with predicates of the scene. A number-gram,
-# an n-gram whose number word is cut out, is paired with each count of the scene that agrees with the number. A plain
-# n-gram is paired with each look of the scene. The pairs in the training corpus are the features.
 
 NO_FEATURE = 0
 _NO_GRAM = torch.iinfo(torch.int64).min
@@ -197,7 +177,7 @@ class CountFeatures(nn.Module):
         self.register_buffer("numbers", numbers_of(vocabulary), persistent=False)
         self.numbers: Tensor
         self.number_grams, self.plain_grams = Grams(NUMBER_GRAMS), Grams(PLAIN_GRAMS)
-        self.counts, self.looks = Conjunctions(agreement_count(world)), Conjunctions(look_count(world))
+        self.counts, self.looks = map(Conjunctions, predicate_counts(world))
 
     def forward(self, batch: Batch) -> Tensor:
         """The indices of each example's features, each once, padded with NO_FEATURE: (batch, place), int32."""
@@ -211,7 +191,7 @@ class CountFeatures(nn.Module):
         return self.looks.learn(of_looks, first=self.counts.learn(of_counts, first=NO_FEATURE + 1))
 
     def chunks(self, corpus: Batch) -> Iterator[Batch]:
-        """The corpus in chunks, in order, on this module's device."""
+        """Yields the corpus in chunks, in order, on this module's device."""
         for start in range(0, len(corpus), _CHUNK):
             yield corpus[start : start + _CHUNK].to(self.numbers.device)
 

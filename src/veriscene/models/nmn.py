@@ -6,35 +6,23 @@ Maps are fuzzy sets of cells, so modules without words have no weights. Cells ar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from veriscene.config import ModelConfig, number, share, size
+from veriscene.config import number, share, size
 from veriscene.data.batch import Batch, Layouts, required
 from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.language.module_layout import Module
 from veriscene.models.base import Judgement
 from veriscene.models.layers.geometry import at_least
-from veriscene.models.vision.base import GRID
-from veriscene.models.vision.seeing import SeeingConfig, SeeingModel
+from veriscene.models.vision.feature_maps import FeatureMapConfig, FeatureMapModel
+from veriscene.models.vision.networks import GRID
+from veriscene.world.schema import World
 
 MOST_COUNTED = 5  # larger counts are told apart only by the linear term
-
-
-def intersection(a: Tensor, b: Tensor) -> Tensor:
-    return a * b
-
-
-def union(a: Tensor, b: Tensor) -> Tensor:
-    return a + b - a * b
-
-
-def difference(a: Tensor, b: Tensor) -> Tensor:
-    return a * (1 - b)
 
 
 def displacements(grid: int) -> Tensor:
@@ -109,7 +97,7 @@ COUNTED = 3  # maps: what a COUNT is about, what it leaves of its second map, an
 
 
 @dataclass(frozen=True)
-class NMNConfig(SeeingConfig, ModelConfig):
+class NMNConfig(FeatureMapConfig):
     name: str = "nmn"
     embedding: int = size(32)
     cell: int = size(24, "Width of the vector of a cell.")
@@ -120,44 +108,33 @@ class NMNConfig(SeeingConfig, ModelConfig):
     dropout: float = share(0.0)
 
 
-class NMN(SeeingModel):
+class NMN(FeatureMapModel):
     Config = NMNConfig
     summary = "NMN: find, relate, count and decide, assembled by the statement's structure"
     inputs = frozenset({Input.PIXELS, Input.LAYOUT})
 
     coordinates: Tensor
 
-    def __init__(
-        self,
-        *,
-        vocabulary: Vocabulary,
-        embedding: int,
-        cell: int,
-        heads: int,
-        spread: float,
-        hidden: int,
-        verdict: int,
-        dropout: float,
-        **seeing: Any,
-    ) -> None:
-        """`seeing`: the settings of SeeingModel."""
-        super().__init__(**seeing)
+    def __init__(self, config: NMNConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
 
         def mlp(inputs: int, outputs: int) -> nn.Sequential:
-            return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, outputs))
+            first, last = nn.Linear(inputs, config.hidden), nn.Linear(config.hidden, outputs)
+            return nn.Sequential(first, nn.ReLU(), nn.Dropout(config.dropout), last)
 
-        self.heads = heads
-        self.dropout = nn.Dropout(dropout)
-        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
-        self.embed_cells = nn.Linear(self.backbone.channels, cell)
-        self.correct = nn.Linear(cell, 1)
+        self.heads = config.heads
+        self.dropout = nn.Dropout(config.dropout)
+        self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
+        self.embed_cells = nn.Linear(self.backbone.channels, config.cell)
+        self.correct = nn.Linear(config.cell, 1)
         self.surroundings = Surroundings(grid=GRID)
-        self.describe = mlp(cell + 4 + 2, cell)
-        self.queries = nn.Embedding(len(vocabulary), heads * (cell + 1), padding_idx=PADDING)  # and a bias
-        self.relate = Relate(size=embedding, grid=GRID)
-        self.count = mlp(COUNTED * heads * (MOST_COUNTED + 1) + embedding, verdict)
-        self.decide = mlp(3 * verdict + 2 * embedding, 1)
-        nn.init.normal_(self.queries.weight, std=spread)
+        self.describe = mlp(config.cell + 4 + 2, config.cell)
+        queries = config.heads * (config.cell + 1)  # each with a bias
+        self.queries = nn.Embedding(len(vocabulary), queries, padding_idx=PADDING)
+        self.relate = Relate(size=config.embedding, grid=GRID)
+        self.count = mlp(COUNTED * config.heads * (MOST_COUNTED + 1) + config.embedding, config.verdict)
+        self.decide = mlp(3 * config.verdict + 2 * config.embedding, 1)
+        nn.init.normal_(self.queries.weight, std=config.spread)
         nn.init.zeros_(self.correct.weight)
         nn.init.zeros_(self.correct.bias)
         axis = torch.linspace(-1, 1, GRID)
@@ -182,7 +159,7 @@ class NMN(SeeingModel):
 
     def look(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """What is in each cell (batch, box, cell, size), and whether an object is centred there (batch, box, cell)."""
-        seen = self.embed_cells(self.see(batch).flatten(3).transpose(2, 3))
+        seen = self.embed_cells(self.cells(batch))
         presence = self.objects(seen)
         coordinates = self.coordinates.expand(*presence.shape, -1)
         cells = seen + self.describe(torch.cat([seen, self.surroundings(presence), coordinates], dim=-1))
@@ -219,9 +196,9 @@ class NMN(SeeingModel):
             outcome = found[:, step]
             for module, value in (
                 (Module.RELATE, self.relate(phrases[:, step], a)),
-                (Module.AND, intersection(a, b)),
-                (Module.OR, union(a, b)),
-                (Module.EXCEPT, difference(a, b)),
+                (Module.AND, a * b),
+                (Module.OR, a + b - a * b),
+                (Module.EXCEPT, a * (1 - b)),
             ):
                 chosen = (layout.modules[:, step] == module)[:, None, None, None]
                 outcome = torch.where(chosen, value, outcome)

@@ -53,33 +53,18 @@ class RelationNet(Model):
     summary = "RelationNet: the statement asked of every pair of items"
     order = Order.NONE
 
-    def __init__(
-        self,
-        *,
-        vocabulary: Vocabulary,
-        world: World,
-        embedding: int,
-        hidden: int,
-        joint: int,
-        mlp: int,
-        dropout: float,
-        pooling: str,
-        forget_bias: float,
-        coordinates: str,
-    ) -> None:
-        super().__init__()
-        self.coordinates, self.world = coordinates, world
-        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
-        self.lang_lstm = nn.LSTMCell(embedding, hidden)
-        self.dropout = nn.Dropout(dropout)  # not in appendix A.2; on the hidden outputs of LSTMs in A.3.1
+    def __init__(self, config: RelationNetConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
+        self.coordinates = config.coordinates
+        self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
+        self.lang_lstm = nn.LSTMCell(config.embedding, config.hidden)
+        self.dropout = nn.Dropout(config.dropout)  # not in appendix A.2; on the hidden outputs of LSTMs in A.3.1
         # Items enter as they are: a linear embedding before a linear layer would add nothing.
-        self.g1 = nn.Linear(2 * world.feature_count + hidden, joint)
-        self.g2 = nn.Linear(joint, joint)
-        self.g3 = nn.Linear(joint, joint)
-        self.pool = make_pooling(
-            pooling, boxes=world.boxes[1], size=joint, units=hidden, hidden=mlp, dropout=dropout, scorer=FNet
-        )
-        xavier_(self, forget_bias=forget_bias)
+        self.g1 = nn.Linear(2 * world.feature_count + config.hidden, config.joint)
+        self.g2 = nn.Linear(config.joint, config.joint)
+        self.g3 = nn.Linear(config.joint, config.joint)
+        self.pool = make_pooling(config, world, config.joint, FNet)
+        xavier_(self, forget_bias=config.forget_bias)
 
     def forward(self, batch: Batch) -> Judgement:
         statement, items = batch.statement, required(batch.items)

@@ -57,12 +57,12 @@ def check_changes(changes: Changes, model: ModelConfig, *, corpus_given: bool, t
 
 
 def with_effect(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> list[str]:
-    """Those of the `section.key=value` changes that have an effect."""
+    """Returns those of the `section.key=value` changes that have an effect."""
     return [change for change in changes if has_effect(model, key_of(change), corpus_given=corpus_given, taught=taught)]
 
 
 def key_of(change: str) -> str:
-    """The key of `section.key=value`."""
+    """Returns the key of `section.key=value`."""
     return change.partition("=")[0].strip()
 
 
@@ -94,13 +94,13 @@ class Setting:
 
 
 def listed(config: Config) -> list[Setting]:
-    """Every setting of a configuration, with its value."""
+    """Lists every setting of a configuration, with its value."""
     sections = ("model", "data", "training", "teacher")
     return [setting for section in sections for setting in _of(section, getattr(config, section))]
 
 
 def reference() -> str:
-    """docs/settings.md: every setting with its default, its range and its meaning."""
+    """Writes docs/settings.md: every setting with its default, its range and its meaning."""
     parts = [
         "# Settings\n\nWritten by `veriscene settings --markdown`. A configuration is a preset or a TOML file with"
         " these sections; `--set section.key=value` changes one setting. `veriscene settings PRESET` prints the values"

@@ -65,47 +65,26 @@ class Spatial(Model):
     inputs = frozenset({Input.ITEMS, Input.CHARACTERS})
     order = Order.NONE
 
-    def __init__(
-        self,
-        *,
-        vocabulary: Vocabulary,
-        world: World,
-        embedding: int,
-        hidden: int,
-        joint: int,
-        mlp: int,
-        dropout: float,
-        pooling: str,
-        forget_bias: float,
-        coordinates: str,
-        letters: bool,
-        walls: bool,
-        neighbours: bool,
-        counts: bool,
-        relations: str,
-        layers: int,
-    ) -> None:
-        super().__init__()
-        size = 2 * hidden
-        self.world, self.coordinates = world, coordinates
-        self.walls, self.neighbours, self.counts = walls, neighbours, counts
-        self.embed_words = nn.Embedding(len(vocabulary), embedding, padding_idx=PADDING)
-        self.spelling = SpellingCNN(embedding) if letters else None
-        self.lang_lstm = BiLSTM(embedding, hidden, dropout)
-        features = world.feature_count + look_count(world) + walls * WALL_FEATURES
-        features += neighbours * neighbour_feature_count(world) + counts * count_feature_count(world)
+    config: SpatialConfig
+
+    def __init__(self, config: SpatialConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
+        size, dropout = 2 * config.hidden, config.dropout
+        self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
+        self.spelling = SpellingCNN(config.embedding) if config.letters else None
+        self.lang_lstm = BiLSTM(config.embedding, config.hidden, dropout)
+        features = world.feature_count + look_count(world) + config.walls * WALL_FEATURES
+        features += config.neighbours * neighbour_feature_count(world) + config.counts * count_feature_count(world)
         self.embed_items = nn.Sequential(nn.Linear(features, size), nn.ReLU(), nn.Linear(size, size))
-        related = relations != "none"
-        self.pairs = Pairs(pair_feature_count(world), relations) if related and layers else None
-        item_layers = [ItemLayer(size=size, joint=joint, dropout=dropout, relations=related) for _ in range(layers)]
-        self.layers = nn.ModuleList(item_layers)
+        related = config.relations != "none"
+        self.pairs = Pairs(pair_feature_count(world), config.relations) if related and config.layers else None
+        layers = [ItemLayer(size, config.joint, dropout, relations=related) for _ in range(config.layers)]
+        self.layers = nn.ModuleList(layers)
         self.norm = nn.LayerNorm(size, elementwise_affine=False)
-        self.matching = ItemSetMatching(size=size, joint=joint, hidden=hidden, dropout=dropout)
-        self.pool = make_pooling(
-            pooling, boxes=world.boxes[1], size=4 * hidden, units=hidden, hidden=mlp, dropout=dropout
-        )
-        xavier_(self, forget_bias=forget_bias)
-        for layer in item_layers:
+        self.matching = ItemSetMatching(config.hidden, config.joint, dropout)
+        self.pool = make_pooling(config, world, 4 * config.hidden)
+        xavier_(self, forget_bias=config.forget_bias)
+        for layer in layers:
             layer.start_as_identity_()
 
     def forward(self, batch: Batch) -> Judgement:
@@ -132,12 +111,12 @@ class Spatial(Model):
     def read_items(self, items: Items) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
         """g (batch, item, 2 hidden), the items of all boxes one after another, and what `Pairs` makes of them."""
         pairs, kinds = pair_features(items.features, self.world), looks(items, self.world)
-        features = [encode_positions(items.features, self.coordinates, self.world), kinds]
-        if self.walls:
+        features = [encode_positions(items.features, self.config.coordinates, self.world), kinds]
+        if self.config.walls:
             features.append(wall_features(items.features, self.world))
-        if self.neighbours:
+        if self.config.neighbours:
             features.append(COUNTS_WEIGHT * neighbour_features(pairs, kinds))
-        if self.counts:
+        if self.config.counts:
             features.append(COUNTS_WEIGHT * count_features(kinds, self.world, items.box_mask))
         g: Tensor = self.embed_items(torch.cat(features, dim=-1)).flatten(1, 2)
         # Under autocast too, layers add to g in full precision.

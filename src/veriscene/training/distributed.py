@@ -68,7 +68,7 @@ class Machine:
         return shared[0]
 
     def main_first(self) -> AbstractContextManager[None]:
-        """Inside, the main process goes first, and the others follow when it has left."""
+        """Lets the main process go first; the others follow when it has left the context."""
         context: AbstractContextManager[None] = self.accelerator.main_process_first()
         return context
 
@@ -79,21 +79,22 @@ class Machine:
     # ------------------------------------------------------------ all processes exchange something
 
     def any(self, *flags: bool) -> tuple[bool, ...]:
-        """Which flags any process has set: all must leave a loop at the same step."""
+        """Returns which flags any process has set: all must leave a loop at the same step."""
         if self.processes == 1:
             return flags
         votes = torch.tensor([float(flag) for flag in flags], device=self.device)
         return tuple(count > 0 for count in self.accelerator.reduce(votes).tolist())  # waits for the device once
 
     def sum(self, value: float) -> float:
-        """The sum over processes."""
+        """Returns the sum over processes."""
         if self.processes == 1:
             return value
         return float(self.accelerator.reduce(torch.tensor(value, dtype=torch.float64, device=self.device)))
 
     def gather(self, values: list[T]) -> list[T]:
-        """The lists of all processes, joined in the order of their ranks."""
-        return gathered(self.accelerator, values)
+        """Joins the lists of all processes, in the order of their ranks."""
+        joined: list[T] = gather_object(values) if self.processes > 1 else values
+        return joined
 
     def broadcast(self, tensors: Iterable[Tensor]) -> None:
         """Gives the tensors of every process rank 0's values, in place."""
@@ -103,23 +104,16 @@ class Machine:
 
     # ------------------------------------------------------------ folders
 
-    @contextmanager
-    def locked(self, folder: Path) -> Iterator[None]:
+    def locked(self, folder: Path) -> AbstractContextManager[None]:
         """Keeps the folder locked by rank 0 on behalf of all processes."""
-        with ExitStack() as lock:
-            self.on_main(lambda: lock.enter_context(files.locked(folder)))
-            yield
+        return self._on_main_during(files.locked(folder))
+
+    def created(self, folder: Path, *, fill: Collection[str], hint: str) -> AbstractContextManager[None]:
+        """Makes a new folder, locked by rank 0. On failure the names in `fill` are removed, unless there is more."""
+        return self._on_main_during(files.created(folder, fill=fill, hint=hint))
 
     @contextmanager
-    def created(self, folder: Path, *, fill: Collection[str], hint: str) -> Iterator[None]:
-        """A new folder, locked by rank 0. On failure the names in `fill` are removed, unless there is more."""
+    def _on_main_during(self, context: AbstractContextManager[None]) -> Iterator[None]:
         with ExitStack() as stack:
-            new = files.created(folder, fill=fill, hint=hint)
-            self.on_main(lambda: stack.enter_context(new))
+            self.on_main(lambda: stack.enter_context(context))
             yield
-
-
-def gathered(accelerator: Accelerator, values: list[T]) -> list[T]:
-    """The lists of all processes, joined in the order of their ranks."""
-    joined: list[T] = gather_object(values) if accelerator.num_processes > 1 else values
-    return joined

@@ -40,9 +40,6 @@ class Remark:
 
     text: str
 
-    def __str__(self) -> str:
-        return self.text
-
 
 @dataclass(frozen=True)
 class Waiting:
@@ -51,9 +48,6 @@ class Waiting:
     step: int
     total_steps: int
     reason: str
-
-    def __str__(self) -> str:
-        return self.reason
 
 
 @dataclass(frozen=True)
@@ -102,12 +96,15 @@ OnEvent = Callable[[Event], object]
 
 def show(event: Event, output: Output) -> None:
     """Shows the user what an event says."""
-    if isinstance(event, Scored | Remark):
-        output.say(str(event))
-    elif isinstance(event, Waiting):
-        output.progress(event.step, event.total_steps, str(event))
-    elif isinstance(event, Step):
-        output.progress(event.step, event.total_steps, str(event), every=STEP_LINE_SECONDS)
+    match event:
+        case Remark(text):
+            output.say(text)
+        case Scored():
+            output.say(str(event))
+        case Waiting(step, total_steps, reason):
+            output.progress(step, total_steps, reason)
+        case Step(step, total_steps):
+            output.progress(step, total_steps, str(event), every=STEP_LINE_SECONDS)
 
 
 # ---------------------------------------------------------------- log.jsonl
@@ -143,11 +140,11 @@ class RunLog:
 
 
 def read_log(run: Path) -> list[LogLine]:
-    """The lines of a run's log up to the first damaged one: a crash may have cut the last line off."""
+    """Reads the lines of a run's log up to the first damaged one: a crash may have cut the last line off."""
     path = run / LOG
+    texts = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     lines: list[LogLine] = []
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []:
-        line = _parse(text)
+    for line in map(_parse, texts):
         if line is None:
             break
         lines.append(line)

@@ -1,17 +1,12 @@
-"""Muon: matrices move by their orthogonalised momentum, embeddings and all other parameters as with AdamW.
-
-Jordan et al. 2024, with the step size of Liu et al. 2025, which gives a matrix the same root mean square as AdamW's
-steps have, so that learning rates and weight decays carry over. `torch.optim.Muon` computes the same; this one can be
-captured as a CUDA graph, and handles all matrices of one shape at once.
-"""
+"""What training minimises, and how weights change: objective, optimizers, learning rate, moving average, precision."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +14,13 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from veriscene.config import TrainingConfig
 from veriscene.models.base import Judgement, Model
+
+# ---------------------------------------------------------------- Muon
+
+# Matrices move by their orthogonalised momentum, embeddings and all other parameters as with AdamW: Jordan et al. 2024,
+# with the step size of Liu et al. 2025, which gives a matrix the same root mean square as AdamW's steps have, so that
+# learning rates and weight decays carry over. `torch.optim.Muon` computes the same; this one can be captured as a CUDA
+# graph, and handles all matrices of one shape at once.
 
 MOMENTUM = 0.95
 # Of five iterations X <- a X + (b A + c A²) X with A = X Xᵀ, which bring all singular values to between 0.7 and 1.2.
@@ -30,18 +32,8 @@ TINY = 1e-7
 class Muon(torch.optim.AdamW):
     """Groups with `orthogonal` must hold matrices; they have the moment `exp_avg` alone."""
 
-    @overload
-    def step(self, closure: None = None) -> None: ...
-
-    @overload
-    def step(self, closure: Callable[[], float]) -> float: ...
-
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
         groups = self.param_groups
         for group in groups:
             if group["orthogonal"]:
@@ -51,7 +43,6 @@ class Muon(torch.optim.AdamW):
             super().step()
         finally:
             self.param_groups = groups
-        return loss
 
     def _step_orthogonally(self, group: dict[str, Any]) -> None:
         parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
@@ -70,7 +61,7 @@ class Muon(torch.optim.AdamW):
 
 
 def orthogonalised(matrices: Sequence[Tensor]) -> list[Tensor]:
-    """Each matrix U S Vᵀ as about U Vᵀ."""
+    """Returns about U Vᵀ for each matrix U S Vᵀ."""
     results: dict[int, Tensor] = {}
     for shape in dict.fromkeys(matrix.shape for matrix in matrices):
         alike = [number for number, matrix in enumerate(matrices) if matrix.shape == shape]
@@ -93,8 +84,6 @@ def _orthogonalise(matrices: Tensor) -> Tensor:
 
 
 # ---------------------------------------------------------------- objective
-
-# What training minimises.
 
 
 @dataclass(frozen=True)
@@ -121,8 +110,8 @@ def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0, p
 
 
 def r_drop(loss: Loss, logits: Tensor, *, weight: float) -> Loss:
-    """For a batch that was read twice, first half and second: the mean of both losses, and `weight` times the mean of
-    KL(p || q) and KL(q || p), p and q being the probabilities of the two readings.
+    """Returns the mean of both losses of a batch that was read twice, and `weight` times the mean of KL(p || q) and
+    KL(q || p), p and q being the probabilities of the two readings.
 
     This is R-Drop (Liang et al. 2021), whose α is twice this weight, since they add the losses up. It penalises
     verdicts that depend on which units were dropped or in which order items were read. The pointer's reward is the loss
@@ -140,13 +129,11 @@ def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(logits.to(labels.dtype), labels, reduction="none")
 
 
-# ---------------------------------------------------------------- optimization
-
-# How weights change: the optimizer, the learning rate schedule, the moving average of the weights, precision.
+# ---------------------------------------------------------------- optimizer, schedule, averages, precision
 
 
 def make_optimizer(model: Model, settings: TrainingConfig, *, captured: bool) -> torch.optim.AdamW:
-    """`captured`: for a step that is captured as a CUDA graph."""
+    """Makes the configured optimizer; `captured` says that its step is captured as a CUDA graph."""
     groups = [
         {**group, "weight_decay": settings.weight_decay * group.get("decay", 1.0)} for group in model.parameter_groups()
     ]
@@ -168,7 +155,7 @@ def _parts(model: Model, group: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def learning_rate(settings: TrainingConfig, step: int, total_steps: int) -> float:
-    """Constant, as in the paper; with linear warm-up and cool-down where a preset asks for them."""
+    """Returns the rate of a step: constant, as in the paper, or with linear warm-up and cool-down."""
     up = min(1.0, (step + 1) / settings.warmup) if settings.warmup else 1.0
     cooling = settings.cooldown * total_steps
     down = min(1.0, (total_steps - step) / cooling) if cooling else 1.0
@@ -185,13 +172,13 @@ class EMA:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """After the step with this index. Early on the decay is smaller, so that initial weights are forgotten."""
+        """Follows the step with this index. Early on the decay is smaller, so that initial weights are forgotten."""
         decay = min(self.decay, (1 + step) / (10 + step))
         torch._foreach_lerp_(self.weights, self._own, 1 - decay)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Inside, the model has the averaged weights. They are copied, because a CUDA graph reads fixed memory."""
+        """Gives the model the averaged weights, inside. They are copied, because a CUDA graph reads fixed memory."""
         own = [tensor.detach().clone() for tensor in self._own]
         self._copy(self.weights)
         try:
@@ -206,7 +193,7 @@ class EMA:
 
 @contextmanager
 def tf32() -> Iterator[None]:
-    """Matrix products in tf32 on a GPU: about three decimal digits, and several times faster than fp32."""
+    """Allows tf32 in matrix products on a GPU: about three decimal digits, and several times faster than fp32."""
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = True
     try:

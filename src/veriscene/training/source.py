@@ -62,7 +62,7 @@ class Source(ABC):
     def epoch(self, number: int) -> Epoch: ...
 
     def pending(self, number: int) -> str:
-        """What `epoch` would wait for, in words; empty if nothing."""
+        """Says what `epoch` would wait for; empty if nothing."""
         return ""
 
     def transform(self, function: Callable[[Batch], Batch]) -> None:
@@ -153,7 +153,7 @@ class CorpusSource(Source):
 
 
 def vocabulary_of(statements: Sequence[str], data: DataConfig) -> Vocabulary:
-    """The words to learn; raises InputError if there are none."""
+    """Collects the words to learn; raises InputError if there are none."""
     vocabulary = Vocabulary.of(statements, minimum_count=data.minimum_count, counting=data.counting)
     if len(vocabulary) == len(SPECIAL):
         what = f"no word occurs {data.minimum_count} times in the train {data.counting}, so none would be learned"
@@ -162,7 +162,7 @@ def vocabulary_of(statements: Sequence[str], data: DataConfig) -> Vocabulary:
 
 
 def batches(lengths: Tensor, *, size: int, window: int, generator: torch.Generator) -> list[Tensor]:
-    """Every example once, in random batches of `size`: their indices.
+    """Draws random batches of `size`, as indices; every example occurs once.
 
     Within each `window` batches' worth of examples, statements are grouped by length, to save padding; the batches
     then come in random order.
@@ -174,7 +174,7 @@ def batches(lengths: Tensor, *, size: int, window: int, generator: torch.Generat
 
 
 def labelled(examples: Sequence[Example], split: str) -> Sequence[Example]:
-    """The examples themselves; raises InputError if there are none, or if one has no label."""
+    """Returns the examples themselves; raises InputError if there are none, or if one has no label."""
     if not examples:
         raise InputError(f"the {split} split holds no examples")
     for example in examples:

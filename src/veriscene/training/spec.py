@@ -50,9 +50,9 @@ class Spec:
         initial: str | Path | None = None,
         world: str | Path | World | None = None,
     ) -> Spec:
-        """A preset, or a TOML file, with changes; raises InputError for a change that would be ignored.
+        """Reads a preset, or a TOML file, with changes; raises InputError for a change that would be ignored.
 
-        Paths are made absolute, so that a run can be resumed from anywhere.
+        Paths are made absolute, so that a run can be resumed from anywhere; names of models stay names.
         """
         changes = changes if hasattr(changes, "items") else list(changes)
         config = models.load_preset(preset, changes)
@@ -63,17 +63,17 @@ class Spec:
             world=worlds.of_corpus(data) if world is None and data is not None else worlds.get(world),
             corpus=None if data is None else Path(data).resolve(),
             programs=tuple(Path(path).resolve() for path in programs),
-            initial=_absolute(initial),
+            initial=str(Path(initial).resolve() if Path(initial).is_dir() else initial) if initial else None,
             preset=str(preset),
         )
 
     @property
     def is_taught(self) -> bool:
-        """Whether a teacher makes the examples."""
+        """Returns whether a teacher makes the examples."""
         return bool(self.programs or self.config.teacher.statements)
 
     def for_seed(self, seed: int) -> Spec:
-        """The same with another seed; from a folder of seeds it starts with the model of the same seed."""
+        """Returns the same with another seed; from a folder of seeds it starts with the model of the same seed."""
         own = Path(self.initial, f"seed{seed}") if self.initial else None
         config = replace(self.config, training=replace(self.config.training, seed=seed))
         return replace(self, config=config, initial=str(own) if own and own.is_dir() else self.initial)
@@ -85,7 +85,7 @@ class Spec:
         return hashlib.sha256((settings + files.digest([*splits, *self.programs])).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """As `from_json` reads it."""
+        """Writes what `from_json` reads."""
         return {
             "preset": self.preset,
             "config": self.config.to_json(),
@@ -97,7 +97,7 @@ class Spec:
 
     @classmethod
     def from_json(cls, tree: dict[str, Any], *, where: str) -> Spec:
-        """What `to_json` wrote; raises an error of almost any class if the tree is damaged."""
+        """Reads what `to_json` wrote; raises an error of almost any class if the tree is damaged."""
         return cls(
             config=models.read_config(tree["config"], where=where),
             world=world_of(tree["world"], where=where),
@@ -124,7 +124,7 @@ class Record:
 
     @classmethod
     def new(cls, spec: Spec, machine: Machine, *, supervision: str = "", seeds: Sequence[int] = ()) -> Record:
-        """The record of what starts now."""
+        """Records what starts now."""
         return cls(
             spec=spec,
             digest=spec.digest(),
@@ -139,7 +139,7 @@ class Record:
 
     @classmethod
     def read(cls, folder: Path) -> Record:
-        """The record in a folder; raises InputError if it is not a run, or one of another version."""
+        """Reads the record in a folder; raises InputError if it is not a run, or one of another version."""
         path = folder / SPEC
         if not path.is_file():
             raise InputError(f"not a run of `veriscene train`, {SPEC} is missing", where=folder)
@@ -166,12 +166,12 @@ class Record:
 
 
 def corpus_of(folder: Path) -> Path:
-    """The corpus folder that a run is trained on."""
+    """Returns the corpus folder that a run is trained on."""
     return Record.read(folder).spec.corpus or folder / CORPUS
 
 
 def scored_split(folder: Path) -> tuple[str, Path]:
-    """The split on which a run may be shown, and its file: test for a synthetic corpus, dev for a real one.
+    """Returns the split on which a run may be shown, and its file: test for a synthetic corpus, dev for a real one.
 
     The test split of a real corpus is for final figures only.
     """
@@ -181,23 +181,23 @@ def scored_split(folder: Path) -> tuple[str, Path]:
 
 
 def resume_command(folder: Path) -> str:
-    """What to type to continue, whatever characters the folder's name contains."""
+    """Writes the command that continues a run, whatever characters the folder's name contains."""
     return f"veriscene train --resume {shlex.quote(str(folder))}"
 
 
 def new_folder_hint(folder: Path) -> str:
-    """What a user can do if a folder for a new run already exists."""
+    """Says what a user can do if a folder for a new run already exists."""
     is_ours = any((folder / name).exists() for name in (SPEC, BEST))
     return f"{f'continue with: {resume_command(folder)}; or ' if is_ours else ''}name another folder with --out"
 
 
 def fresh_folder(preset: str, what: str) -> Path:
-    """A folder below runs/ that does not exist yet."""
+    """Names a folder below runs/ that does not exist yet."""
     return Path("runs") / f"{Path(preset).stem}-{what}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def commit() -> str | None:
-    """The commit of the repository that this package runs from; None where it was installed from elsewhere."""
+    """Returns the commit of the repository that this package runs from; None if it was installed from elsewhere."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         return None
@@ -207,10 +207,3 @@ def commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return described.stdout.strip() or None
-
-
-def _absolute(model: str | Path | None) -> str | None:
-    """A model's folder as an absolute path; names stay names."""
-    if not model:
-        return None
-    return str(Path(model).resolve()) if Path(model).is_dir() else str(model)

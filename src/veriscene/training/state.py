@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -20,7 +20,7 @@ from veriscene.training.optimization import EMA, make_optimizer
 STATE = "trainer.pt"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Position:
     """How far a run is."""
 
@@ -58,10 +58,9 @@ class TrainingState:
             "processes": self.machine.gather([mine]),
         }
 
-        def add_state(partial: Path) -> None:
-            torch.save(state, partial / STATE)
-
-        self.machine.on_main(lambda: checkpoints.save(folder, self.checkpoint, also=add_state))
+        self.machine.on_main(
+            lambda: checkpoints.save(folder, self.checkpoint, also=lambda partial: torch.save(state, partial / STATE))
+        )
 
     def restore(self, folder: Path, *, total_steps: int) -> None:
         """Raises InputError, and changes nothing that matters, if the saved state is damaged or of another run."""
@@ -80,13 +79,15 @@ class TrainingState:
             raise InputError(f"was trained by {count} processes; resume with as many", where=folder.parent)
         try:
             mine = processes[self.machine.rank]
-            position = replace(position, loss_sum=mine["loss_sum"])
+            position.loss_sum = mine["loss_sum"]
             _check_position(position, total_steps)
             _check_moments(moments, self.optimizer, position.step)
             self.checkpoint.model.load_state_dict(saved.model.state_dict())
             groups = self.optimizer.state_dict()["param_groups"]
             self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
-            _copy_checked(ema, self.ema.weights if self.ema else [])
+            for own, average in zip(self.ema.weights if self.ema else [], ema, strict=True):
+                _check_fits(average, own, "the averaged weights")
+                own.copy_(average)
             torch.set_rng_state(mine["cpu"])
             if self.captured and mine["cuda"] is not None:
                 torch.cuda.set_rng_state(mine["cuda"], self.machine.device)
@@ -113,23 +114,18 @@ def _check_position(position: Position, total_steps: int) -> None:
 
 def _check_moments(moments: object, optimizer: torch.optim.Optimizer, step: int) -> None:
     """An optimizer has one state for each parameter, of its shape, as soon as a step was made."""
-    all_of_them = [(p, group.get("orthogonal", False)) for group in optimizer.param_groups for p in group["params"]]
-    parameters = {number: each for number, each in enumerate(all_of_them) if each[0].requires_grad}
+    groups = [(p, group.get("orthogonal", False)) for group in optimizer.param_groups for p in group["params"]]
+    parameters = {number: each for number, each in enumerate(groups) if each[0].requires_grad}
     if not isinstance(moments, dict) or set(moments) != (set(parameters) if step else set()):
         raise ValueError("the optimizer's moments are not those of this model")
     for number, state in moments.items():
         parameter, is_orthogonal = parameters[number]
         for name in ("exp_avg",) if is_orthogonal else ("exp_avg", "exp_avg_sq"):
-            if not isinstance(state[name], Tensor) or state[name].shape != parameter.shape:
-                raise ValueError(f"the moments of parameter {number} have the wrong shape")
-            if not bool(state[name].isfinite().all()):
-                raise ValueError(f"the moments of parameter {number} are not finite")
+            _check_fits(state[name], parameter, f"the moments of parameter {number}")
         if int(state["step"]) != step:
             raise ValueError(f"the optimizer is at step {int(state['step'])}, the run at step {step}")
 
 
-def _copy_checked(saved: list[Tensor], own: list[Tensor]) -> None:
-    for mine, theirs in zip(own, saved, strict=True):
-        if mine.shape != theirs.shape or not bool(theirs.isfinite().all()):
-            raise ValueError("the averaged weights are damaged")
-        mine.copy_(theirs)
+def _check_fits(saved: object, own: Tensor, what: str) -> None:
+    if not isinstance(saved, Tensor) or saved.shape != own.shape or not bool(saved.isfinite().all()):
+        raise ValueError(f"{what} have another shape or are not finite")

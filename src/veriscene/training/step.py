@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
@@ -25,27 +25,24 @@ from veriscene.training.optimization import Loss, objective, r_drop
 LENGTH_STEP, ITEMS_STEP = 4, 4
 
 
+@dataclass(eq=False)
 class Step(ABC):
     """Learns from some examples of a corpus."""
 
-    def __init__(
-        self,
-        model: Model,
-        optimizer: torch.optim.Optimizer,
-        settings: TrainingConfig,
-        order: ItemOrder,
-        *,
-        processes: int = 1,
-    ) -> None:
-        """`order`: whether a second pass over a batch (R-Drop) may read its items in another order."""
-        self.model, self.optimizer, self.settings, self.order = model, optimizer, settings, order
-        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self.gradients = FlatGradients(self.parameters) if processes > 1 else None
+    model: Model
+    optimizer: torch.optim.Optimizer
+    settings: TrainingConfig
+    order: ItemOrder  # whether a second pass over a batch (R-Drop) may read its items in another order
+    processes: int = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.parameters = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        self.gradients = FlatGradients(self.parameters) if self.processes > 1 else None
 
     @abstractmethod
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
-        """The examples with these indices, each with its share in the mean over all processes. Returns this process's
-        part of the mean loss, without waiting for the device."""
+        """Learns from the examples with these indices, each with its share in the mean over all processes. Returns this
+        process's part of the mean loss, without waiting for the device."""
 
     def _backward(self, batch: Batch, share: Tensor) -> Tensor:
         self.model.train()
@@ -99,24 +96,18 @@ class PlainStep(Step):
 
 
 class CapturedStep(Step):
-    """On a CUDA device. Captures graphs for each shape when it first occurs, and replays them from then on."""
+    """On a CUDA device. Captures graphs for each shape when it first occurs, and replays them from then on.
 
-    def __init__(
-        self,
-        model: Model,
-        optimizer: torch.optim.Optimizer,
-        settings: TrainingConfig,
-        order: ItemOrder,
-        *,
-        processes: int = 1,
-    ) -> None:
-        """The optimizer must be capturable. Corpora may differ from the first one in everything but their shapes."""
-        super().__init__(model, optimizer, settings, order, processes=processes)
+    The optimizer must be capturable. Corpora may differ from the first one in everything but their shapes.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.loaded: Batch | None = None
-        device, size = next(model.parameters()).device, -(-settings.batch // processes)
+        device, size = next(self.model.parameters()).device, -(-self.settings.batch // self.processes)
         self.numbers = torch.zeros(size, dtype=torch.int64, device=device)
         self.share = torch.zeros(size, device=device)
-        for group in optimizer.param_groups:
+        for group in self.optimizer.param_groups:
             group["lr"] = torch.zeros((), device=device)
         self.graphs: dict[tuple[int, int], tuple[list[torch.cuda.CUDAGraph], Tensor]] = {}
         self.pool = torch.cuda.graph_pool_handle()
@@ -167,8 +158,8 @@ class CapturedStep(Step):
         return self._backward(self.corpus.select(self.numbers, words=words, items=items), self.share)
 
     def capture(self, words: int, items: int) -> tuple[list[torch.cuda.CUDAGraph], Tensor]:
-        """The graphs of a step of this shape, and where they leave the loss. Weights, moments and random numbers stay
-        as they are."""
+        """Captures a step of this shape: its graphs, and where they leave the loss. Weights, moments and random numbers
+        stay as they are."""
         with self._unchanged():
             side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
             side.wait_stream(torch.cuda.current_stream())
@@ -228,7 +219,7 @@ class FlatGradients:
             parameter.grad = view
 
     def clip(self, most: float) -> None:
-        """As clip_grad_norm_ does, but with one norm over the buffer."""
+        """Clips as clip_grad_norm_ does, but with one norm over the buffer."""
         norm = torch.linalg.vector_norm(self.flat)
         self.flat.mul_((most / (norm + 1e-6)).clamp_max(1.0))
 
@@ -248,7 +239,7 @@ def _updated(own: Tensor, new: Tensor, loaded: Tensor) -> Tensor:
 
 
 def padded(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor]:
-    """A short batch in full size: its examples, which fit its shape, are repeated in turn with a share of zero, so that
-    the batch's statistics stay about the same."""
+    """Brings a short batch to full size: its examples, which fit its shape, are repeated in turn with a share of zero,
+    so that the batch's statistics stay about the same."""
     missing = size - len(numbers)
     return numbers[torch.arange(size) % len(numbers)], torch.cat([share, share.new_zeros(missing)])

@@ -174,17 +174,14 @@ class TeacherSource(Source):
         prepared, generator = self._wait_for(number), torch.Generator()
         generator.set_state(prepared.generator)
         if number + 1 < self.settings.epochs:
-            self._prepare(number + 1)
+            self._future(number + 1)
         corpus = self._encode(prepared.made, self.train.device, generator)
         corpus = mistype_words(corpus, self.data.typing_noise, self.encoder.vocabulary, generator)
         corpus = drop_words(corpus, self.data.word_dropout, generator)
         return Epoch(corpus, prepared.steps)
 
     def pending(self, number: int) -> str:
-        if self._next is None or self._next[0] != number:
-            self._prepare(number)
-        assert self._next is not None
-        if self._next[1].done():
+        if self._future(number).done():
             return ""
         if self.store.waits:
             return "another run is making the same examples"
@@ -196,16 +193,16 @@ class TeacherSource(Source):
     # ------------------------------------------------------------ preparing an epoch while another one trains
 
     def _wait_for(self, number: int) -> Prepared:
-        if self._next is None or self._next[0] != number:
-            self._prepare(number)
-        assert self._next is not None
-        prepared = self._next[1].result()
+        prepared = self._future(number).result()
         self.remark = self._remark(prepared.made)
         return prepared
 
-    def _prepare(self, number: int) -> None:
-        """Starts to make an epoch in the background, in a daemon thread, which keeps no process from ending."""
+    def _future(self, number: int) -> Future[Prepared]:
+        """Starts to make an epoch in the background, unless it is the one that is being made or was made last. A daemon
+        thread keeps no process from ending."""
         if self._next is not None:
+            if self._next[0] == number:
+                return self._next[1]
             self._next[1].exception()  # the workers make one epoch at a time
         future: Future[Prepared] = Future()
         self._next = number, future
@@ -221,6 +218,7 @@ class TeacherSource(Source):
                 future.set_exception(error)
 
         threading.Thread(target=run, daemon=True).start()
+        return future
 
     def _sizes(self, made: Made) -> Tensor:
         """Returns what batches are grouped by, to save padding: first whether a box is more than half full, then the

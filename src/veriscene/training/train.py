@@ -78,11 +78,11 @@ class Result:
 
     @property
     def best_accuracy(self) -> float:
-        """The best accuracy on dev, that of the weights in `best`."""
+        """Returns the best accuracy on dev, that of the weights in `best`."""
         return self.position.best_accuracy
 
     def judge(self) -> Judge:
-        """The model with its best weights, ready to judge."""
+        """Loads the model with its best weights, ready to judge."""
         from veriscene.judge import load
 
         return load(self.folder)
@@ -133,14 +133,14 @@ def train(
             _restore(run, state)
         if state.position.finished:
             return Result(folder, state.position, run.total_steps, was_finished=True)
-        run.emit(Remark(run.description))
+        run.describe()
         return _Steps(run, state).train(stop_after)
 
 
 def open_source(
     spec: Spec, corpus: Path, initial: Checkpoint | None = None, output: Output | None = None
 ) -> CorpusSource | TeacherSource:
-    """Where the examples come from: a teacher, if it has statements to teach, otherwise the corpus."""
+    """Opens what examples come from: a teacher, if it has statements to teach, otherwise the corpus."""
     known: dict[str, Any] = {"vocabulary": initial and initial.encoder.vocabulary, "world": spec.world}
     progress = (output or Output()).progress
     source: CorpusSource | TeacherSource
@@ -154,7 +154,7 @@ def open_source(
 
 
 def load_initial(spec: Spec) -> Checkpoint | None:
-    """The model that a run starts from; raises InputError if such a model cannot start from it."""
+    """Loads the model that a run starts from; raises InputError if such a model cannot start from it."""
     if spec.initial is None:
         return None
     initial, name = checkpoints.load(spec.initial), spec.config.model.name
@@ -167,7 +167,7 @@ def load_initial(spec: Spec) -> Checkpoint | None:
     return initial
 
 
-@dataclass(frozen=True)
+@dataclass
 class Run:
     """What training, scoring and saving have in common."""
 
@@ -175,53 +175,55 @@ class Run:
     folder: Path
     source: Source
     machine: Machine
-    on_event: OnEvent | None = None
+    on_event: OnEvent | None
+    log: RunLog | None = None
 
     @property
     def total_steps(self) -> int:
         return self.config.training.epochs * self.source.steps_per_epoch
 
-    @property
-    def description(self) -> str:
+    def describe(self) -> None:
+        """Says what is trained, on what."""
         source, words = self.source, self.source.encoder.vocabulary
-        return (
+        text = (
             f"{self.config.model.name} on {source.examples_per_epoch:,} examples (supervision: {source.supervision}),"
             f" vocabulary of {len(words):,} words covering {source.coverage:.1%} of the text,"
             f" device {self.machine.device}, run {self.folder}"
         )
+        self.emit(Remark(text))
 
     def emit(self, event: Event) -> None:
-        """Tells the user and the caller, in the main process."""
+        """Tells the user, the log and the caller, in the main process."""
         if self.machine.is_main:
             show(event, self.machine.output)
+            if self.log is not None and isinstance(event, Scored):
+                self.log.write(event.line)
             if self.on_event is not None:
                 self.on_event(event)
 
+    @contextmanager
+    def logging(self, *, up_to_step: int) -> Iterator[None]:
+        """Writes scores to the log, which is cut off after `up_to_step`."""
+        if not self.machine.is_main:
+            yield
+            return
+        with closing(RunLog(self.folder, up_to_step=up_to_step)) as self.log:
+            yield
+
     def accuracy(self, model: Model) -> float:
-        """The accuracy on dev. Every example is judged exactly once, by one process or another, so the score does not
+        """Scores a model on dev. Every example is judged exactly once, by one process or another, so the score does not
         depend on their number."""
         right: list[bool] = []
-        machine = self.machine
-        for _, batch, judgement in judge_in_batches(
-            model, self.source.dev, rank=machine.rank, processes=machine.processes
-        ):
+        rank, processes = self.machine.rank, self.machine.processes
+        for _, batch, judgement in judge_in_batches(model, self.source.dev, rank=rank, processes=processes):
             right.extend(((judgement.logits > 0) == (required(batch.labels) > 0.5)).tolist())
-        everywhere = machine.gather(right)
+        everywhere = self.machine.gather(right)
         return sum(everywhere) / len(everywhere)
 
     def save_best(self, checkpoint: Checkpoint, line: LogLine) -> None:
         """Writes `best`, with the log line as its metrics."""
         metrics = {**vars(line), "supervision": self.source.supervision}
         self.machine.on_main(lambda: checkpoints.save(self.folder / BEST, replace(checkpoint, metrics=metrics)))
-
-    @contextmanager
-    def log(self, *, up_to_step: int) -> Iterator[RunLog | None]:
-        """The log, in the main process."""
-        if not self.machine.is_main:
-            yield None
-            return
-        with closing(RunLog(self.folder, up_to_step=up_to_step)) as log:
-            yield log
 
 
 def _make_corpus(folder: Path, spec: Spec, output: Output) -> None:
@@ -240,7 +242,7 @@ def _fit_at_once(run: Run, stop_after: StopAfter) -> Result:
     all."""
     if files.present(run.folder / BEST) is not None:
         return Result(run.folder, Position(finished=True), 1, was_finished=True)
-    run.emit(Remark(run.description))
+    run.describe()
     started, source, corpus = time.monotonic(), run.source, run.source.train
     model = models.build(run.config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world)
     run.emit(Remark(f"extracting the features of {len(corpus):,} examples"))
@@ -253,10 +255,8 @@ def _fit_at_once(run: Run, stop_after: StopAfter) -> Result:
     line = LogLine(1, 1.0, loss / len(corpus), score, 0.0, len(corpus) / seconds, seconds)
     run.save_best(Checkpoint(model, run.config, source.encoder, {}), line)
     run.emit(Saved(1, run.folder / BEST))
-    with run.log(up_to_step=0) as log:
-        if log is not None:
-            log.write(line)
-    run.emit(Scored(line, is_best=True, total_steps=1, seconds_left=0.0))
+    with run.logging(up_to_step=0):
+        run.emit(Scored(line, is_best=True, total_steps=1, seconds_left=0.0))
     stop_after(line)
     position = Position(step=1, best_accuracy=score, best_step=1, seconds=seconds, finished=True)
     return Result(run.folder, position, 1, remark=source.remark)
@@ -266,7 +266,7 @@ def _fit_at_once(run: Run, stop_after: StopAfter) -> Result:
 
 
 def _build(run: Run, initial: Checkpoint | None) -> TrainingState:
-    """The model with its optimizer, on the device. Everything is drawn from `training.seed`, in this order."""
+    """Builds the model with its optimizer, on the device. All is drawn from `training.seed`, in this order."""
     settings, source, machine = run.config.training, run.source, run.machine
     if settings.threads:
         torch.set_num_threads(settings.threads)
@@ -284,7 +284,7 @@ def _build(run: Run, initial: Checkpoint | None) -> TrainingState:
     model.to(machine.device)
     machine.broadcast(model.state_dict().values())
     with machine.main_first():  # the main process stores what frozen parts make of the corpus; the others read it
-        source.transform(partial(model.extract, store=True, say=machine.output.say, progress=machine.output.progress))
+        source.transform(partial(model.extract, store=True, output=machine.output))
     # Processes must draw different dropout masks and orders.
     torch.manual_seed(settings.seed + 7919 * machine.rank)
     return TrainingState(Checkpoint(model, run.config, source.encoder, {}), settings, machine, source.fingerprint)
@@ -299,7 +299,7 @@ def _restore(run: Run, state: TrainingState) -> None:
     if last is not None:
         state.restore(last, total_steps=run.total_steps)
     elif files.present(run.folder / BEST) is not None and _is_complete(read_log(run.folder), run):
-        state.position = replace(state.position, finished=True)
+        state.position.finished = True
     else:
         run.emit(Remark(f"{run.folder}: nothing was saved yet, so this run starts from the beginning"))
 
@@ -322,47 +322,44 @@ class _Steps:
 
     def __init__(self, run: Run, state: TrainingState) -> None:
         self.run, self.state, self.machine, self.source = run, state, run.machine, run.source
-        self.settings, self.total_steps = run.config.training, run.total_steps
+        self.position, self.settings, self.total_steps = state.position, run.config.training, run.total_steps
         kind = CapturedStep if state.captured else PlainStep
         model, order = state.checkpoint.model, run.source.encoder.order
         self.step = kind(model, state.optimizer, self.settings, order, processes=run.machine.processes)
-        self.loss_sum = torch.tensor(state.position.loss_sum, dtype=torch.float64, device=run.machine.device)
-        self.first_step = state.position.step
-        self.clock = time.monotonic()
+        self.loss_sum = torch.tensor(self.position.loss_sum, dtype=torch.float64, device=run.machine.device)
+        self.announce_at = self.position.step + ETA_STEPS
+        self.clock = time.monotonic()  # up to which time has been accounted for
 
     def train(self, stop_after: StopAfter) -> Result:
-        with (
-            self.run.log(up_to_step=self.state.position.step) as log,
-            interruptible() as asked_to_stop,
-            tf32(),
-        ):
-            interrupted = self._loop(asked_to_stop.is_set, log, stop_after)
+        with self.run.logging(up_to_step=self.position.step), interruptible() as asked_to_stop, tf32():
+            interrupted = self._loop(asked_to_stop.is_set, stop_after)
             (was_asked,) = self.machine.any(interrupted or asked_to_stop.is_set())  # perhaps while it was scored
-        position, remark = self.state.position, self.source.remark
+        remark = self.source.remark
         if remark:
             self.run.emit(Remark(remark))
-        stopped_early = interrupted and not position.finished
-        return Result(self.run.folder, position, self.total_steps, stopped_early, was_asked, remark=remark)
+        stopped_early = interrupted and not self.position.finished
+        return Result(self.run.folder, self.position, self.total_steps, stopped_early, was_asked, remark=remark)
 
-    def _loop(self, asked_to_stop: Callable[[], bool], log: RunLog | None, stop_after: StopAfter) -> bool:
-        """Whether it was interrupted."""
-        limit, interrupted = self.settings.minutes * 60, False
+    def _loop(self, asked_to_stop: Callable[[], bool], stop_after: StopAfter) -> bool:
+        """Returns whether it was interrupted."""
+        position, limit, interrupted = self.position, self.settings.minutes * 60, False
         saved = refreshed = self.clock = time.monotonic()
         for corpus, numbers, share in self._remaining_steps(asked_to_stop):
             self._learn(corpus, numbers, share)
-            if self.clock - refreshed > REFRESH_SECONDS or self._is_eta_due():
+            if self.clock - refreshed > REFRESH_SECONDS or position.step == self.announce_at:
                 self._refresh()
                 refreshed = self.clock
             interrupted, out_of_time, save_due = self._vote(
-                asked_to_stop(), 0 < limit <= self.state.position.seconds, self.clock - saved > SAVE_SECONDS
+                asked_to_stop(), 0 < limit <= position.seconds, self.clock - saved > SAVE_SECONDS
             )
             if self._is_score_due() or (out_of_time and not interrupted):
                 self._refresh()
                 # A run that is killed before its first regular save must not start over.
-                save_due |= self.state.position.best_step == 0
-                out_of_time |= stop_after(self._score(log))
-            if self._is_over(out_of_time, interrupted):
-                self._move(finished=True)
+                save_due |= position.best_step == 0
+                out_of_time |= stop_after(self._score())
+            out_of_patience = position.scores_since_best >= self.settings.patience
+            if position.step == self.total_steps or out_of_patience or (out_of_time and not interrupted):
+                position.finished = True
                 break
             if interrupted:
                 break
@@ -380,15 +377,15 @@ class _Steps:
         Ends before the last step if it is asked to stop while an epoch is being made.
         """
         rank, processes = self.machine.rank, self.machine.processes
-        first_epoch, first_step = divmod(self.state.position.step, self.source.steps_per_epoch)
+        first_epoch, first_step = divmod(self.position.step, self.source.steps_per_epoch)
         for number in range(first_epoch, self.settings.epochs):
             while reason := self.source.pending(number):
-                self.run.emit(Waiting(self.state.position.step, self.total_steps, reason))
+                self.run.emit(Waiting(self.position.step, self.total_steps, reason))
                 # Several processes stop only between steps, where they can agree on it.
                 if asked_to_stop() and processes == 1:
                     return
                 time.sleep(EPOCH_POLL_SECONDS)
-            self._tick()  # waiting is excluded from throughput and the time limit
+            self.clock = time.monotonic()  # waiting is excluded from throughput and the time limit
             epoch = self.source.epoch(number)
             for whole in epoch.steps[first_step:]:
                 mine = whole[rank::processes]
@@ -399,37 +396,32 @@ class _Steps:
             first_step = 0
 
     def _learn(self, corpus: Batch, numbers: Tensor, share: Tensor) -> None:
-        position = self.state.position
-        rate = learning_rate(self.settings, position.step, self.total_steps)
+        step = self.position.step
+        rate = learning_rate(self.settings, step, self.total_steps)
         self.loss_sum += self.step(corpus, numbers, share, learning_rate=rate)
         if self.state.ema:
-            self.state.ema.update(position.step)
-        spent = self._tick()
-        self._move(
-            step=position.step + 1,
-            seconds=position.seconds + spent,
-            training_seconds=position.training_seconds + spent,
-            loss_count=position.loss_count + 1,
-        )
+            self.state.ema.update(step)
+        self.position.step += 1
+        self.position.loss_count += 1
+        self.position.training_seconds += self._spend()
 
     def _refresh(self) -> None:
         """Reads the loss and reports it."""
-        position, loss = self.state.position, self._read_loss()
-        spent = self._tick()
-        self._move(loss_sum=loss, seconds=position.seconds + spent, training_seconds=position.training_seconds + spent)
-        mean, left = loss / max(1, position.loss_count), self._seconds_left()
+        position = self.position
+        position.loss_sum = self._read_loss()
+        position.training_seconds += self._spend()
+        mean, left = position.loss_sum / max(1, position.loss_count), self._seconds_left()
         self.run.emit(Step(position.step, self.total_steps, mean, self._examples_per_second(), left))
-        if self._is_eta_due():
+        if position.step == self.announce_at:
             hint = "; this is meant for a GPU" if left > LONG_ON_CPU and not self.machine.has_gpu else ""
             self.run.emit(Remark(f"expected time: about {clock(left)}{hint}"))
 
-    def _score(self, log: RunLog | None) -> LogLine:
-        model, ema, position = self.state.checkpoint.model, self.state.ema, self.state.position
+    def _score(self) -> LogLine:
+        model, ema, position = self.state.checkpoint.model, self.state.ema, self.position
         # Running statistics differ between processes.
         self.machine.broadcast([*model.state_dict().values(), *(ema.weights if ema else [])])
         with ema.applied() if ema else nullcontext():
             score = self.run.accuracy(model)
-            is_best = score > position.best_accuracy
             line = LogLine(
                 step=position.step,
                 epoch=position.step / self.source.steps_per_epoch,
@@ -439,30 +431,25 @@ class _Steps:
                 examples_per_second=self._examples_per_second(),
                 seconds=position.seconds,
             )
+            is_best = score > position.best_accuracy
             if is_best:
                 self.run.save_best(self.state.checkpoint, line)
+                position.best_accuracy, position.best_step, position.scores_since_best = score, position.step, 0
+            else:
+                position.scores_since_best += 1
         self.loss_sum.zero_()
-        self._move(
-            best_accuracy=score if is_best else position.best_accuracy,
-            best_step=position.step if is_best else position.best_step,
-            scores_since_best=0 if is_best else position.scores_since_best + 1,
-            seconds=position.seconds + self._tick(),
-            loss_sum=0.0,
-            loss_count=0,
-            training_seconds=0.0,
-        )
-        if log is not None:
-            log.write(line)
+        position.loss_sum, position.loss_count, position.training_seconds = 0.0, 0, 0.0
+        self._spend()
         self.run.emit(Scored(line, is_best, self.total_steps, self._seconds_left()))
         if is_best:
             self.run.emit(Saved(position.step, self.run.folder / BEST))
         return line
 
     def _save(self) -> None:
-        self._move(loss_sum=self._read_loss())
+        self.position.loss_sum = self._read_loss()
         self.state.save(self.run.folder / LAST)
-        self.run.emit(Saved(self.state.position.step, self.run.folder / LAST))
-        self._tick()  # saving is excluded from throughput
+        self.run.emit(Saved(self.position.step, self.run.folder / LAST))
+        self.clock = time.monotonic()  # saving is excluded from throughput
 
     def _read_loss(self) -> float:
         """Waits for the device. Raises InputError if the loss is not finite: such a state is not saved either."""
@@ -470,7 +457,7 @@ class _Steps:
         if not math.isfinite(loss):
             rate, clip = self.settings.learning_rate, self.settings.clip
             raise InputError(
-                f"the loss is no longer finite at step {self.state.position.step}",
+                f"the loss is no longer finite at step {self.position.step}",
                 where=self.run.folder,
                 allowed=f"lower training.learning_rate (it is {rate}) or training.clip (it is {clip})",
             )
@@ -479,34 +466,24 @@ class _Steps:
     # ------------------------------------------------------------ what is due, and how long it takes
 
     def _vote(self, *flags: bool) -> tuple[bool, ...]:
-        is_due = not self.state.captured or self._is_score_due() or self.state.position.step % VOTE_STEPS == 0
+        is_due = not self.state.captured or self._is_score_due() or self.position.step % VOTE_STEPS == 0
         return self.machine.any(*flags) if is_due or self.machine.processes == 1 else (False,) * len(flags)
 
     def _is_score_due(self) -> bool:
-        step, every = self.state.position.step, self.settings.evaluate_every or self.source.steps_per_epoch
+        step, every = self.position.step, self.settings.evaluate_every or self.source.steps_per_epoch
         return step % every == 0 or step == self.total_steps
 
-    def _is_eta_due(self) -> bool:
-        return self.state.position.step == self.first_step + ETA_STEPS
-
-    def _is_over(self, out_of_time: bool, interrupted: bool) -> bool:
-        out_of_patience = self.state.position.scores_since_best >= self.settings.patience
-        return self.state.position.step == self.total_steps or out_of_patience or (out_of_time and not interrupted)
-
-    def _move(self, **changes: object) -> None:
-        self.state.position = replace(self.state.position, **changes)  # type: ignore[arg-type]
-
-    def _tick(self) -> float:
-        """Seconds since the last call."""
+    def _spend(self) -> float:
+        """Adds the seconds since the last call to the run's, and returns them."""
         before, self.clock = self.clock, time.monotonic()
+        self.position.seconds += self.clock - before
         return self.clock - before
 
     def _examples_per_second(self) -> float:
-        steps, seconds = self.state.position.loss_count, self.state.position.training_seconds
+        steps, seconds = self.position.loss_count, self.position.training_seconds
         return steps * self.settings.batch / seconds if seconds else 0.0
 
     def _seconds_left(self) -> float:
-        position = self.state.position
+        position, limit = self.position, self.settings.minutes * 60
         by_steps = position.seconds / max(1, position.step) * (self.total_steps - position.step)
-        limit = self.settings.minutes * 60
         return min(by_steps, max(0.0, limit - position.seconds)) if limit else by_steps

@@ -9,8 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from veriscene.models.vision.backbone import BACKBONES
-from veriscene.models.vision.base import GRID
-from veriscene.models.vision.resnet import ResNetV1, ResNetV2
+from veriscene.models.vision.networks import GRID, ResNetV1, ResNetV2
 
 CHANNELS = {"convolutions": 128, "resnet50-imagenet": 2048, "resnet50-rendered": 2048, "resnetv2-101-imagenet": 2048}
 MILLIONS = {"convolutions": 0.5, "resnet50-imagenet": 23.5, "resnet50-rendered": 23.5, "resnetv2-101-imagenet": 42.5}

@@ -16,8 +16,8 @@ from torch.testing import assert_close
 
 from veriscene.errors import InputError
 from veriscene.models.vision import features as maps_file
-from veriscene.models.vision.base import GRID, Backbone
 from veriscene.models.vision.features import extract
+from veriscene.models.vision.networks import GRID, Backbone
 
 
 class Brightness(Backbone):

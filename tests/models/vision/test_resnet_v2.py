@@ -12,7 +12,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from veriscene.models.vision.convert import fill_from
-from veriscene.models.vision.resnet import ResNetV2
+from veriscene.models.vision.networks import ResNetV2
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

@@ -37,8 +37,9 @@ class Matched(NamedTuple):
 class Matching(nn.Module, ABC):
     """Equations 4 to 13. What reads the matched objects (equations 11 and 13) depends on what they are."""
 
-    def __init__(self, *, size: int, joint: int, hidden: int, dropout: float) -> None:
+    def __init__(self, hidden: int, joint: int, dropout: float) -> None:
         super().__init__()
+        size = 2 * hidden
         self.b1 = nn.Linear(size, size, bias=False)
         self.b2 = nn.Linear(size, size, bias=False)
         self.w_lang = nn.Linear(4 * size, joint, bias=False)
@@ -50,7 +51,7 @@ class Matching(nn.Module, ABC):
         """ḡ (batch, box, dim) from the joint representations ĝ (batch, box, object, joint)."""
 
     def forward(self, words: Sequences, objects: Sequences) -> Matched:
-        """Words h (batch, word, size) against the objects g of each box (batch, box, object, size)."""
+        """Words h (batch, word, 2 hidden) against the objects g of each box (batch, box, object, 2 hidden)."""
         h, g, boxes = words.states, objects.states, objects.lengths.shape
         object_mask, word_mask = objects.mask, words.mask[:, None].expand(*boxes, -1)
 
@@ -75,8 +76,8 @@ class Matching(nn.Module, ABC):
 class ItemMatching(Matching):
     """The objects are items in some order, which a BiLSTM reads."""
 
-    def __init__(self, *, size: int, joint: int, hidden: int, dropout: float) -> None:
-        super().__init__(size=size, joint=joint, hidden=hidden, dropout=dropout)
+    def __init__(self, hidden: int, joint: int, dropout: float) -> None:
+        super().__init__(hidden, joint, dropout)
         self.item_lstm = BiLSTM(joint, hidden, dropout)
 
     def read_objects(self, g_hat: Tensor, objects: Sequences) -> Tensor:
@@ -88,8 +89,8 @@ class ItemMatching(Matching):
 class ItemSetMatching(Matching):
     """The objects are items without an order: ḡ has maxima over them, and counts, which are sums of gates."""
 
-    def __init__(self, *, size: int, joint: int, hidden: int, dropout: float) -> None:
-        super().__init__(size=size, joint=joint, hidden=hidden, dropout=dropout)
+    def __init__(self, hidden: int, joint: int, dropout: float) -> None:
+        super().__init__(hidden, joint, dropout)
         self.read_items = nn.Linear(joint, 2 * hidden)
         self.dropout = nn.Dropout(dropout)
 
@@ -103,8 +104,8 @@ class ItemSetMatching(Matching):
 class CellMatching(Matching):
     """The objects are the cells of a feature map, which convolutions read (appendix A.1)."""
 
-    def __init__(self, *, size: int, joint: int, hidden: int, filters: int, dropout: float) -> None:
-        super().__init__(size=size, joint=joint, hidden=hidden, dropout=dropout)
+    def __init__(self, hidden: int, joint: int, dropout: float, *, filters: int) -> None:
+        super().__init__(hidden, joint, dropout)
         self.cell_cnn = CellReader(joint, filters)
 
     def read_objects(self, g_hat: Tensor, objects: Sequences) -> Tensor:

@@ -80,36 +80,32 @@ def pair_features(items: Tensor, world: World) -> Tensor:
     scaled = gaps / constant(gaps, [width, width, height, height])
     within = torch.cat([scaled, apart], dim=-1) * (same_box & ~same_item)[..., None]
     same_place = [same.to(gaps.dtype).expand_as(distance) for same in (same_box, same_item)]
-    compared = [*_same_choices(flat, world), *_differences(flat, world), *same_place]
+    compared = [*_comparisons(flat, world), *same_place]
     return torch.cat([within, torch.stack(compared, dim=-1)], dim=-1)
 
 
-def _same_choices(flat: Tensor, world: World) -> list[Tensor]:
-    """For each categorical attribute, whether two items have the same value: (batch, i, j)."""
-    own = [flat[..., world.columns[each.name]] for each in reversed(world.attributes) if each.kind == "categorical"]
-    return [(look[:, :, None] * look[:, None]).sum(dim=-1) for look in own]
-
-
-def _differences(flat: Tensor, world: World) -> list[Tensor]:
-    """For each ordered and numeric attribute, whether two items have the same value, and the difference."""
-    found = []
+def _comparisons(flat: Tensor, world: World) -> list[Tensor]:
+    """For each categorical attribute, whether two items have the same value, (batch, i, j); then, for each ordered and
+    numeric one, whether the values are the same, and their difference."""
+    same, differences = [], []
     for attribute in reversed(world.attributes):
+        own = flat[..., world.columns[attribute.name]]
         if attribute.kind == "categorical":
+            same.append((own[:, :, None] * own[:, None]).sum(dim=-1))
             continue
         if attribute.has_extents:
             quantity, unit = extents(flat, world)[..., 0], world.canvas[0]
             smallest = 1 / unit
         else:
-            quantity, unit = flat[..., world.columns[attribute.name].start], 2
-            steps = (
-                len(attribute.choices) - 1
-                if attribute.kind == "ordered"
-                else ((attribute.high - attribute.low) / (attribute.step or (attribute.high - attribute.low) / 1000))
-            )
+            quantity, unit = own[..., 0], 2
+            if attribute.kind == "ordered":
+                steps: float = len(attribute.choices) - 1
+            else:
+                steps = (attribute.high - attribute.low) / attribute.step if attribute.step else 1000
             smallest = 0.5 / max(1, steps)
         larger = (quantity[:, :, None] - quantity[:, None]) / unit
-        found += [(larger.abs() < smallest).to(larger.dtype), larger]
-    return found
+        differences += [(larger.abs() < smallest).to(larger.dtype), larger]
+    return [*same, *differences]
 
 
 # ---------------------------------------------------------------- coordinates
@@ -158,7 +154,7 @@ COMPARISONS = 4
 
 
 def look_count(world: World) -> int:
-    """How many features `looks` has."""
+    """Returns how many features `looks` has."""
     discrete = [len(each.choices) for each in world.attributes if each.kind != "numeric"]
     pairs = combinations([len(each.choices) for each in world.attributes if each.kind == "categorical"], 2)
     return 1 + sum(discrete) + sum(first * second for first, second in pairs)
@@ -195,7 +191,7 @@ def looks(items: Items, world: World) -> Tensor:
 
 
 def neighbour_features(pairs: Tensor, looks: Tensor) -> Tensor:
-    """How many others of each look stand in each relation to an item, from its scene's pair features.
+    """Counts how many others of each look stand in each relation to an item, from its scene's pair features.
 
     (batch, i, j, …), (batch, box, item, look) -> (batch, box, item, neighbour feature). Relations: wholly to one side,
     close on that side, touching, close. A relation to things of one look is then a feature, and not a product that

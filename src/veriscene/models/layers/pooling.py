@@ -7,9 +7,12 @@ logits (batch,) and, where the logit is the max or the mean of box scores, those
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
+
+from veriscene.world.schema import World
 
 
 class Scorer(nn.Module):
@@ -26,27 +29,28 @@ class Scorer(nn.Module):
         return scores
 
 
-MakeScorer = Callable[[int, int, float], Scorer]  # size of the input, hidden units, dropout
+Combine = Callable[[Tensor, Tensor | None], Tensor]  # (batch, box, …), which boxes there are -> (batch, …)
 
 
 def max_over(values: Tensor, mask: Tensor | None) -> Tensor:
-    """The maximum over boxes: (batch, box, …) -> (batch, …)."""
-    return (values if mask is None else values.masked_fill(~_fitted(mask, values), -torch.inf)).amax(dim=1)
+    """Takes the maximum over boxes: (batch, box, …) -> (batch, …)."""
+    return _filled(values, mask, -torch.inf).amax(dim=1)
 
 
 def min_over(values: Tensor, mask: Tensor | None) -> Tensor:
-    return (values if mask is None else values.masked_fill(~_fitted(mask, values), torch.inf)).amin(dim=1)
+    return _filled(values, mask, torch.inf).amin(dim=1)
 
 
 def mean_over(values: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return values.mean(dim=1)
-    own = _fitted(mask, values)
-    return values.masked_fill(~own, 0).sum(dim=1) / own.sum(dim=1)
+    count = mask.sum(dim=1).view(-1, *[1] * (values.dim() - 2))
+    return _filled(values, mask, 0).sum(dim=1) / count
 
 
-def _fitted(mask: Tensor, values: Tensor) -> Tensor:
-    return mask.view(*mask.shape, *[1] * (values.dim() - 2))
+def _filled(values: Tensor, mask: Tensor | None, value: float) -> Tensor:
+    """(batch, box, …) with another value where there is no box."""
+    return values if mask is None else values.masked_fill(~mask.view(*mask.shape, *[1] * (values.dim() - 2)), value)
 
 
 SCORE_COMBINATIONS = {"max": max_over, "mean": mean_over}
@@ -56,10 +60,9 @@ POOLINGS = (*SCORE_COMBINATIONS, "concatenate", "lstm", "early", "joint")
 class ScorePooling(nn.Module):
     """Scores each box by itself, then takes the max (the paper's choice) or the mean of the scores."""
 
-    def __init__(self, scorer: Scorer, *, combine: Callable[[Tensor, Tensor | None], Tensor]) -> None:
+    def __init__(self, scorer: Scorer, combine: Combine) -> None:
         super().__init__()
-        self.scorer = scorer
-        self.combine = combine
+        self.scorer, self.combine = scorer, combine
 
     def forward(self, vectors: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         scores = self.scorer(vectors)
@@ -69,18 +72,12 @@ class ScorePooling(nn.Module):
 class VectorPooling(nn.Module):
     """Merges the vectors into one, and scores that."""
 
-    def __init__(self, merge: nn.Module, scorer: Scorer) -> None:
+    def __init__(self, merge: Combine, scorer: Scorer) -> None:
         super().__init__()
-        self.merge = merge
-        self.scorer = scorer
+        self.merge, self.scorer = merge, scorer
 
     def forward(self, vectors: Tensor, mask: Tensor | None) -> tuple[Tensor, None]:
         return self.scorer(self.merge(vectors, mask)), None
-
-
-class Concatenate(nn.Module):
-    def forward(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
-        return (vectors if mask is None else vectors * mask[..., None]).flatten(1)
 
 
 class LastOfLSTM(nn.Module):
@@ -98,30 +95,43 @@ class LastOfLSTM(nn.Module):
         return self.dropout(last)  # type: ignore[no-any-return]
 
 
-class EarlyMax(nn.Module):
-    def forward(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
-        return max_over(vectors, mask)
+def concatenate(vectors: Tensor, mask: Tensor | None) -> Tensor:
+    return (vectors if mask is None else vectors * mask[..., None]).flatten(1)
 
 
-class MaxMeanMin(nn.Module):
-    """Pooling that does not depend on the order of the boxes, which most statements do not either."""
+def max_mean_min(vectors: Tensor, mask: Tensor | None) -> Tensor:
+    """Does not depend on the order of the boxes, as most statements do not either."""
+    return torch.cat([max_over(vectors, mask), mean_over(vectors, mask), min_over(vectors, mask)], dim=-1)
 
-    def forward(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
-        return torch.cat([max_over(vectors, mask), mean_over(vectors, mask), min_over(vectors, mask)], dim=-1)
+
+class PoolingConfig(Protocol):
+    """The settings that a pooling depends on."""
+
+    @property
+    def pooling(self) -> str: ...
+    @property
+    def hidden(self) -> int: ...  # units of an LSTM over boxes
+    @property
+    def mlp(self) -> int: ...  # units of the scorer's hidden layer
+    @property
+    def dropout(self) -> float: ...
 
 
 def make_pooling(
-    name: str, *, boxes: int, size: int, units: int, hidden: int, dropout: float, scorer: MakeScorer = Scorer
+    config: PoolingConfig, world: World, size: int, scorer: type[Scorer] = Scorer
 ) -> ScorePooling | VectorPooling:
-    """Returns the pooling of that name over at most `boxes` vectors of `size`; `units` are those of an LSTM, `hidden`
-    those of the scorer's layer."""
-    if name in SCORE_COMBINATIONS:
-        return ScorePooling(scorer(size, hidden, dropout), combine=SCORE_COMBINATIONS[name])
-    merges: dict[str, tuple[Callable[[], nn.Module], int]] = {
-        "concatenate": (Concatenate, boxes * size),
-        "lstm": (lambda: LastOfLSTM(size, units, dropout), units),
-        "early": (EarlyMax, size),
-        "joint": (MaxMeanMin, 3 * size),
-    }
-    merge, merged = merges[name]
-    return VectorPooling(merge(), scorer(merged, hidden, dropout))
+    """Returns the configured pooling of box vectors of this size."""
+
+    def score(size: int) -> Scorer:
+        return scorer(size, config.mlp, config.dropout)
+
+    match config.pooling:
+        case "concatenate":
+            return VectorPooling(concatenate, score(world.boxes[1] * size))
+        case "lstm":
+            return VectorPooling(LastOfLSTM(size, config.hidden, config.dropout), score(config.hidden))
+        case "early":
+            return VectorPooling(max_over, score(size))
+        case "joint":
+            return VectorPooling(max_mean_min, score(3 * size))
+    return ScorePooling(score(size), SCORE_COMBINATIONS[config.pooling])

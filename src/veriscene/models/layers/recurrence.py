@@ -18,15 +18,14 @@ from torch.autograd.function import once_differentiable
 from torch.overrides import handle_torch_function, has_torch_function
 
 CLOSED = -1e4  # the input gate is exactly zero at this value
+State = tuple[Tensor, Tensor]  # hidden output and cell, (row, hidden) each
 
 
 def bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
-    """Both directions over padded sequences (row, step, size); the backward one starts at each row's last step."""
+    """Reads padded sequences (row, step, size) in both directions; the backward one starts at each row's last step."""
     if has_torch_function((sequence,)):  # `veriscene export` replaces it by one node
-        both: Tensor = handle_torch_function(bilstm, (sequence,), forwards, backwards, sequence, lengths)
-        return both
-    read = chained_bilstm if sequence.is_cuda else torch_bilstm
-    return read(forwards, backwards, sequence, lengths)
+        return handle_torch_function(bilstm, (sequence,), forwards, backwards, sequence, lengths)
+    return (chained_bilstm if sequence.is_cuda else torch_bilstm)(forwards, backwards, sequence, lengths)
 
 
 def torch_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
@@ -52,19 +51,14 @@ def chained_bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, leng
     return torch.cat(concurrently(lambda: read(forwards, identity), lambda: read(backwards, reversal)), dim=-1)
 
 
-def lstm_to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """One direction over padded sequences: hidden outputs (row, step, hidden), and the state after each row's end."""
+def lstm_to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
+    """Reads padded sequences: hidden outputs (row, step, hidden), and the state after each row's end."""
     if has_torch_function((sequence,)):  # `veriscene export` replaces it by one node
-        read_all: tuple[Tensor, tuple[Tensor, Tensor]]
-        read_all = handle_torch_function(lstm_to_final_state, (sequence,), cell, sequence, lengths)
-        return read_all
-    read = chained_to_final_state if sequence.is_cuda else stepped_to_final_state
-    return read(cell, sequence, lengths)
+        return handle_torch_function(lstm_to_final_state, (sequence,), cell, sequence, lengths)
+    return (chained_to_final_state if sequence.is_cuda else stepped_to_final_state)(cell, sequence, lengths)
 
 
-def stepped_to_final_state(
-    cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+def stepped_to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
     state = (sequence.new_zeros(len(sequence), cell.hidden_size),) * 2
     outputs = []
     for step in range(sequence.size(1)):
@@ -75,9 +69,7 @@ def stepped_to_final_state(
     return torch.stack(outputs, dim=1), state
 
 
-def chained_to_final_state(
-    cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+def chained_to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
     """Aligns all rows at the last step. Before a row begins its input gate is closed, so that its state stays zero."""
     steps = sequence.size(1)
     step = torch.arange(steps, device=sequence.device)
@@ -88,13 +80,12 @@ def chained_to_final_state(
     return moved_back, (outputs[-1], last)
 
 
-def lstm_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
-    """One direction from a given initial state: (row, step, size) -> hidden outputs (row, step, hidden)."""
-    read = chained_from if sequence.is_cuda else stepped_from
-    return read(cell, sequence, state)
+def lstm_from(cell: nn.LSTMCell, sequence: Tensor, state: State) -> Tensor:
+    """Reads from a given initial state: (row, step, size) -> hidden outputs (row, step, hidden)."""
+    return (chained_from if sequence.is_cuda else stepped_from)(cell, sequence, state)
 
 
-def stepped_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+def stepped_from(cell: nn.LSTMCell, sequence: Tensor, state: State) -> Tensor:
     outputs = []
     for gate in gates_of(sequence, cell).unbind(1):
         state = lstm_step(gate, cell, state)
@@ -102,29 +93,29 @@ def stepped_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tenso
     return torch.stack(outputs, dim=1)
 
 
-def chained_from(cell: nn.LSTMCell, sequence: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
+def chained_from(cell: nn.LSTMCell, sequence: Tensor, state: State) -> Tensor:
     outputs, _ = _chain(sequence.transpose(0, 1), cell, state)
     return outputs.transpose(0, 1)
 
 
-def lstm_step(from_input: Tensor, cell: nn.LSTMCell, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """One step of `cell`; `gates_of` has computed what the input adds to the gates."""
+def lstm_step(from_input: Tensor, cell: nn.LSTMCell, state: State) -> State:
+    """Makes one step of `cell`; `gates_of` has computed what the input adds to the gates."""
     hidden, memory, _ = cell_forward(from_input, state[0] @ cell.weight_hh.T, state[1])
     return hidden, memory
 
 
 def gates_of(inputs: Tensor, cell: nn.LSTMCell) -> Tensor:
-    """What inputs (…, size) and biases add to the gates of `cell`, (…, 4 hidden)."""
+    """Computes what inputs (…, size) and biases add to the gates of `cell`, (…, 4 hidden)."""
     return nn.functional.linear(inputs, cell.weight_ih, cell.bias_ih + cell.bias_hh)
 
 
 def _chain(
     sequence: Tensor,
     lstm: nn.LSTM | nn.LSTMCell,
-    state: tuple[Tensor, Tensor] | None = None,
+    state: State | None = None,
     *,
     closed: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> State:
     """One direction over (step, row, size) from the given initial state (row, hidden), by default zero.
 
     Returns hidden outputs (step, row, hidden) and the last cell (row, hidden). The input gate is zero where `closed`.
@@ -137,7 +128,7 @@ def _chain(
         gates = torch.cat([input_gates.masked_fill(closed, CLOSED), rest], dim=-1)
     initial = state or (gates.new_zeros(gates.size(1), weight_hh.size(1)),) * 2
     converted = (tensor.to(gates.dtype) for tensor in (weight_hh, bias_ih, bias_hh, *initial))
-    results: tuple[Tensor, Tensor] = Chain.apply(gates, *converted)  # type: ignore[no-untyped-call]
+    results: State = Chain.apply(gates, *converted)  # type: ignore[no-untyped-call]
     return results
 
 
@@ -151,7 +142,7 @@ class Chain(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, gates: Tensor, weights: Tensor, one: Tensor, other: Tensor, start: Tensor, cell: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    ) -> State:
         hidden, cells = start, [cell]
         outputs, activations = [], []
         for gate in gates:
@@ -204,7 +195,7 @@ class Rows(torch.autograd.Function):
         return d_rows.index_select(0, inverse), None, None
 
 
-def _transposition(index: Tensor) -> tuple[Tensor, Tensor]:
+def _transposition(index: Tensor) -> State:
     """From (row x step) to (step x row), where step t of a row comes from index (row, t); and its inverse.
 
     `index` must be its own inverse in every row.
@@ -229,9 +220,7 @@ def cell_forward(
     return o * new.tanh(), new, torch.cat([i, f, g, o], dim=-1)
 
 
-def cell_backward(
-    d_hidden: Tensor, d_cell: Tensor, before: Tensor, after: Tensor, activated: Tensor
-) -> tuple[Tensor, Tensor]:
+def cell_backward(d_hidden: Tensor, d_cell: Tensor, before: Tensor, after: Tensor, activated: Tensor) -> State:
     """The gradients of the gates before activation and of the previous cell."""
     if before.is_cuda:
         d_gates, d_before, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
@@ -269,7 +258,7 @@ Second = TypeVar("Second")
 
 
 def concurrently(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Both results. While a CUDA graph is captured, the two become parallel branches of it; else they run in turn.
+    """Returns both results. While a CUDA graph is captured, the two are its parallel branches; else they run in turn.
 
     A small model occupies few of a GPU's processors, and the chain of dependent kernels determines its time. Outside
     a graph, kernel launches are the bottleneck, and streams would not help.
@@ -343,7 +332,7 @@ def last_outputs(outputs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def xavier_(module: nn.Module, *, forget_bias: float = 0.0) -> None:
-    """Xavier for all weights (appendix A.3.1), zero for biases; LSTM forget gates start at `forget_bias`."""
+    """Draws all weights as Xavier (appendix A.3.1); biases become zero, those of LSTM forget gates `forget_bias`."""
     for name, parameter in module.named_parameters():
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)

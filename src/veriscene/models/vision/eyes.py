@@ -61,7 +61,7 @@ def targets(boxes: Sequence[Box]) -> NDArray[np.int8]:
 
 
 def loss(outputs: Tensor, classes: Tensor) -> Tensor:
-    """Of outputs (box, CHANNELS, GRID, GRID) against `targets`: presence in every cell, all else where an item is."""
+    """Compares outputs (box, CHANNELS, GRID, GRID) with `targets`: presence in every cell, the rest where items are."""
     presence, *heads = torch.split(outputs.float(), [1, *HEADS], dim=1)
     classes = classes.long()
     present = (classes[:, :1] != ABSENT).float()
@@ -84,8 +84,8 @@ def exact(outputs: Tensor, classes: Tensor) -> Tensor:
 
 
 def read(outputs: Tensor) -> list[Box]:
-    """The boxes in outputs (box, CHANNELS, GRID, GRID): no more items than the world allows, inside the box, without
-    overlap; maybe none.
+    """Reads boxes from outputs (box, CHANNELS, GRID, GRID). They have no more items than the world allows, inside the
+    box, without overlap; maybe none.
 
     The most confident items come first. One that overlaps those before it moves by up to two pixels, or is dropped:
     items are often one pixel apart, and an error of one pixel must not cost an item.
@@ -181,7 +181,7 @@ class Eyes(nn.Module):
 
     @torch.inference_mode()
     def boxes(self, pictures: Sequence[Pixels]) -> list[Box]:
-        """The boxes of pictures of any size, (height, width, RGB or RGBA) uint8: three per picture, maybe empty."""
+        """Reads the boxes of pictures of any size, (height, width, RGB or RGBA) uint8: three each, maybe empty."""
         device, found = next(self.parameters()).device, []
         for start in range(0, len(pictures), BATCH):
             some = np.stack([resized(picture) for picture in pictures[start : start + BATCH]])
@@ -189,7 +189,7 @@ class Eyes(nn.Module):
         return found
 
     def scenes(self, pictures: Sequence[Pixels]) -> list[Scene]:
-        """The scenes of pictures of any size; InputError if nothing is recognised in a box."""
+        """Reads the scenes of pictures of any size; InputError if nothing is recognised in a box."""
         boxes = self.boxes(pictures)
         for number, box in enumerate(boxes):
             if not box.items:
@@ -198,7 +198,7 @@ class Eyes(nn.Module):
 
     @torch.no_grad()
     def folded(self) -> Eyes:
-        """The same function without batch normalisation: running statistics become weights of the convolutions."""
+        """Returns the same function without batch normalisation: its statistics become weights of convolutions."""
         eyes = Eyes(folded=True).to(next(self.parameters()).device).eval()
         own = [module for module in self.modules() if isinstance(module, Convolution)]
         for ours, theirs in zip(own, (m for m in eyes.modules() if isinstance(m, Convolution)), strict=True):
@@ -258,7 +258,7 @@ class Block(nn.Module):
 
 
 def resized(picture: Pixels) -> Pixels:
-    """A picture of any size, RGB or RGBA, at the size of the corpus's pictures: (100, 400, RGB).
+    """Brings a picture of any size, RGB or RGBA, to the size of the corpus's pictures: (100, 400, RGB).
 
     Large pictures are first averaged over whole squares of pixels, which is fast.
     """

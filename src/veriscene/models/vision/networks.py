@@ -1,12 +1,8 @@
-"""ResNet V1 (He et al. 2016), layer for layer Keras's `ResNet50`, so that its ImageNet weights fit.
-
-A sub-image of 100 x 100 pixels is resized to 10 times the stride. At stride 32, as published, it has 320 x 320 pixels.
-At stride 16 it has 160 x 160, and the last stage keeps its resolution and dilates its 3 x 3 convolutions instead:
-a quarter of the work before that stage, with the same weights and the same field of view in pixels of the image.
-"""
+"""Backbones: networks that turn the pixels of sub-images into feature maps of 10 x 10 cells."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -14,23 +10,106 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate, max_pool2d
 
-from veriscene.models.vision.base import Backbone, check_grid, initialize
+GRID = 10  # rows and columns of a feature map: a cell stands for 10 x 10 of a sub-image's 100 x 100 pixels
+HALF_RANGE = 127.5  # of pixels
 
-MEAN_BGR = (103.939, 116.779, 123.68)  # of ImageNet, in 0..255; Keras's "caffe" preprocessing does not scale
-EPSILON = 1e-3  # of Keras's batch norm
+
+class Backbone(nn.Module, ABC):
+    """Includes its own preprocessing. Weights and activations are in channels_last, the faster format on a GPU.
+
+    `forward` may run under torch.autocast and be captured in a CUDA graph.
+    """
+
+    channels: int
+
+    @abstractmethod
+    def forward(self, pixels: Tensor) -> Tensor:
+        """(n, 100, 100, RGB) uint8 -> (n, channels, GRID, GRID), float."""
+
+    def initialize(self) -> None:
+        """Draws convolutions as He et al. for ReLU, with zero biases, and sets the memory format."""
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+
+class Convolutions(Backbone):
+    """A small network without pretrained weights, for models that are trained from scratch.
+
+    100 x 100 pixels at their own scale -> 10 x 10 x 128 in four batch-normed convolutions, 0.5 million weights.
+    """
+
+    channels = 128
+
+    def __init__(self) -> None:
+        super().__init__()
+        width = self.channels
+        layers: list[nn.Module] = []
+        for inputs, outputs, kernel, stride, padding in (
+            (3, width // 2, 5, 2, 2),  # 50 x 50
+            (width // 2, width, 5, 5, 0),  # 10 x 10
+            (width, width, 3, 1, 1),
+            (width, width, 3, 1, 1),
+        ):
+            convolution = nn.Conv2d(inputs, outputs, kernel, stride=stride, padding=padding, bias=False)
+            layers += [convolution, nn.BatchNorm2d(outputs), nn.ReLU()]
+        self.layers = nn.Sequential(*layers)
+        self.initialize()
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        images = pixels.permute(0, 3, 1, 2).to(next(self.parameters()).dtype) / HALF_RANGE - 1
+        maps: Tensor = self.layers(images)
+        return maps
+
+
+# ---------------------------------------------------------------- ResNets
+
 EXPANSION = 4  # a block's output has this many times the channels of its 3 x 3 convolution
 
 
-class ResNetV1(Backbone):
+class ResNet(Backbone, ABC):
+    """A sub-image of 100 x 100 pixels is resized to 10 times the stride."""
+
+    def __init__(self, *, size: int, stride: int) -> None:
+        super().__init__()
+        if size != GRID * stride:
+            raise ValueError(f"an image of {size} pixels at stride {stride} does not give a {GRID} x {GRID} map")
+        self.size = size
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        return self.encode(self.prepare(pixels))
+
+    @abstractmethod
+    def prepare(self, pixels: Tensor) -> Tensor:
+        """(n, height, width, RGB) uint8 -> (n, channel, size, size), float."""
+
+    @abstractmethod
+    def encode(self, images: Tensor) -> Tensor:
+        """(n, channel, height, width) -> (n, channels, height / stride, width / stride)."""
+
+    def extra_repr(self) -> str:
+        return f"size={self.size}"
+
+
+# ResNet V1 (He et al. 2016), layer for layer Keras's `ResNet50`, so that its ImageNet weights fit. At stride 16 the
+# last stage keeps its resolution and dilates its 3 x 3 convolutions instead: a quarter of the work before that stage,
+# with the same weights and the same field of view in pixels of the image.
+
+MEAN_BGR = (103.939, 116.779, 123.68)  # of ImageNet, in 0..255; Keras's "caffe" preprocessing does not scale
+EPSILON = 1e-3  # of Keras's batch norm
+
+
+class ResNetV1(ResNet):
     mean: Tensor
 
     def __init__(self, *, size: int, stride: int, depths: Sequence[int] = (3, 4, 6, 3), width: int = 64) -> None:
         """`size` of the resized sub-image, `stride` 32 or 16, `depths` in blocks per stage, `width` of the stem."""
-        super().__init__()
-        check_grid(size, stride)
+        super().__init__(size=size, stride=stride)
         if stride not in (16, 32):
             raise ValueError(f"stride is {stride}; it must be 16 or 32")
-        self.size = size
         self.conv1 = nn.Conv2d(3, width, kernel_size=7, stride=2, padding=3)
         self.norm1 = nn.BatchNorm2d(width, eps=EPSILON)
         self.stages = nn.Sequential()
@@ -46,11 +125,7 @@ class ResNetV1(Backbone):
             self.stages.append(blocks)
         self.channels = channels
         self.register_buffer("mean", torch.tensor(MEAN_BGR).view(3, 1, 1), persistent=False)
-        initialize(self)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        return self.encode(self.prepare(pixels))
+        self.initialize()
 
     def prepare(self, pixels: Tensor) -> Tensor:
         """(n, height, width, RGB) uint8 -> (n, BGR, size, size), float, with the mean subtracted."""
@@ -58,14 +133,10 @@ class ResNetV1(Backbone):
         return interpolate(images, size=(self.size, self.size), mode="bilinear", antialias=False) - self.mean
 
     def encode(self, images: Tensor) -> Tensor:
-        """(n, BGR, height, width) -> (n, channels, height / stride, width / stride)."""
         hidden = self.norm1(self.conv1(images)).relu()
         # Keras pads with zeros. So does this: after ReLU, no value is below the padding of max_pool2d or of Keras.
         maps: Tensor = self.stages(max_pool2d(hidden, kernel_size=3, stride=2, padding=1))
         return maps
-
-    def extra_repr(self) -> str:
-        return f"size={self.size}"
 
 
 class Bottleneck(nn.Module):
@@ -95,23 +166,15 @@ class Bottleneck(nn.Module):
         return result
 
 
-# ---------------------------------------------------------------- resnet v2
-
 # ResNet V2 (He et al. 2016, "Identity mappings"), with the names and layers of timm's `resnetv2_101`. Of timm's
 # variants it is the one with batch norm, plain convolutions without bias and a 7 x 7 stem, for which ImageNet weights
-# are public (`resnetv2_101.a1h_in1k`). Unlike the paper's, its blocks have the stride in the 3 x 3 convolution. A
-# sub-image of 100 x 100 pixels is resized to 320 x 320; the map has stride 32.
-
-STRIDE = 32
-HALF_RANGE = 127.5  # pixels are scaled to -1..1: timm's mean and deviation are 0.5 of white
+# are public (`resnetv2_101.a1h_in1k`). Unlike the paper's, its blocks have the stride in the 3 x 3 convolution.
 
 
-class ResNetV2(Backbone):
+class ResNetV2(ResNet):
     def __init__(self, *, size: int, depths: Sequence[int] = (3, 4, 23, 3), width: int = 64) -> None:
         """`size` of the resized sub-image, `depths` in blocks per stage, `width` of the stem."""
-        super().__init__()
-        check_grid(size, STRIDE)
-        self.size = size
+        super().__init__(size=size, stride=32)
         stem = nn.Conv2d(3, width, kernel_size=7, stride=2, padding=3, bias=False)
         self.stem = nn.Sequential(OrderedDict(conv=stem, pool=nn.MaxPool2d(kernel_size=3, stride=2, padding=1)))
         self.stages = nn.Sequential()
@@ -125,24 +188,17 @@ class ResNetV2(Backbone):
             self.stages.append(nn.Sequential(OrderedDict(blocks=blocks)))
         self.norm = nn.BatchNorm2d(channels)
         self.channels = channels
-        initialize(self)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        return self.encode(self.prepare(pixels))
+        self.initialize()
 
     def prepare(self, pixels: Tensor) -> Tensor:
         """(n, height, width, RGB) uint8 -> (n, RGB, size, size), float, about -1..1: bicubic overshoots at edges."""
-        images = pixels.permute(0, 3, 1, 2).float() / HALF_RANGE - 1
+        images = pixels.permute(0, 3, 1, 2).float() / HALF_RANGE - 1  # timm's mean and deviation are 0.5 of white
         return interpolate(images, size=(self.size, self.size), mode="bicubic", antialias=False)
 
     def encode(self, images: Tensor) -> Tensor:
-        """(n, RGB, height, width) -> (n, channels, height / 32, width / 32): timm's `forward_features`."""
+        """Computes timm's `forward_features`."""
         maps: Tensor = self.norm(self.stages(self.stem(images))).relu()
         return maps
-
-    def extra_repr(self) -> str:
-        return f"size={self.size}"
 
 
 class PreActivationBottleneck(nn.Module):
