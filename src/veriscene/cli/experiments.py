@@ -114,16 +114,14 @@ def tune(
     from veriscene.data.teacher.statements import check_files
     from veriscene.lab.tune import Search
     from veriscene.lab.tune import tune as run_study
-    from veriscene.models import load_preset
-    from veriscene.models.settings import check_changes
+    from veriscene.models.settings import key_of
+    from veriscene.training.spec import Spec
 
     output.require_one_process("tune")
     fixed = output.all_changes(changes, seed) + ([] if minutes is None else [f"training.minutes={minutes}"])
-    config, programs = load_preset(preset, fixed), teacher or []
-    taught = bool(programs or config.teacher.statements)
-    check_changes(changes or [], config.model, corpus_given=True, taught=taught)
-    check_files(programs)
-    search = Search.plan(preset, data, changes=fixed, space=space or [], programs=programs)
+    spec = Spec.of(preset, data=data, changes=fixed, programs=teacher or [])
+    check_files(spec.programs)
+    search = Search.of(spec, space or [], fixed=set(map(key_of, fixed)))
     folder = out or Path("runs") / f"tune-{preset}"
     output.say(f"{trials} trials in {folder}, of {', '.join(search.space)}")
     try:

@@ -120,14 +120,19 @@ def _boxes(world: World) -> str:
     return f"{count} {world.box.plural} of {least} to {fullest} {world.item.plural} with {attributes}"
 
 
+def changes_with_effect(preset: str, config: Config, *, taught: bool) -> list[str]:
+    """Returns what `--set` must say to train `config` with a preset on a given corpus."""
+    changes = changes_between(models.load_preset(preset), config)
+    return with_effect(changes, config.model, corpus_given=True, taught=taught)
+
+
 def training_command(config: Config, supervision: str) -> str:
     """Returns a command that trains with exactly these settings: the nearest preset and the settings that differ."""
     taught = supervision == "programs" or config.teacher.statements > 0
 
     def changes(preset: str) -> list[str]:
-        between = changes_between(models.load_preset(preset), config)
-        named = [change for change in between if not change.startswith(("training.seed=", "teacher.workers="))]
-        return with_effect(named, config.model, corpus_given=True, taught=taught)
+        named = changes_with_effect(preset, config, taught=taught)
+        return [change for change in named if not change.startswith(("training.seed=", "teacher.workers="))]
 
     nearest = min(sorted(presets()), key=lambda name: len(changes(name)))
     options = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
