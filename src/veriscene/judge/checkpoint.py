@@ -131,36 +131,20 @@ def is_repository(name: object) -> bool:
     return match is not None and not Path(match["owner"]).exists()
 
 
-def download(
-    repository: str,
-    names: Collection[str],
-    *,
-    revision: str | None = None,
-    cache_dir: str | Path | None = None,
-    token: str | bool | None = None,
-    force_download: bool = False,
-    local_files_only: bool = False,
-) -> Path:
+def download(repository: str, names: Collection[str], **options: Any) -> Path:
     """Returns a local folder with the files of these names, as far as the repository has them, downloaded once.
 
-    The options are those of huggingface_hub. InputError if there is no such repository or no connection.
+    The options are those of huggingface_hub.snapshot_download. InputError if there is no such repository or no
+    connection.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
 
     where = f"{repository} on the Hugging Face hub"
     try:
-        folder = snapshot_download(
-            repository,
-            allow_patterns=list(names),
-            revision=revision,
-            cache_dir=cache_dir,
-            token=token,
-            force_download=force_download,
-            local_files_only=local_files_only,
-        )
+        return Path(snapshot_download(repository, allow_patterns=list(names), **options))
     except RevisionNotFoundError:
-        raise InputError(f"has no revision {revision!r}", where=where) from None
+        raise InputError(f"has no revision {options.get('revision')!r}", where=where) from None
     except RepositoryNotFoundError:
         allowed = "check the name; a private one needs `hf auth login`"
         raise InputError("no such repository", where=where, allowed=allowed) from None
@@ -168,9 +152,7 @@ def download(
         allowed = "retry, or give a folder or the name of a shipped checkpoint"
         raise InputError("no connection, and no copy in the cache", where=where, allowed=allowed) from None
     except Exception as error:  # the HTTP library's exceptions differ between versions of huggingface_hub
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"cannot be downloaded ({reason})", where=where) from None
-    return Path(folder)
+        raise InputError(f"cannot be downloaded ({_first_line(error)})", where=where) from None
 
 
 def best_run(folder: Path) -> Path:

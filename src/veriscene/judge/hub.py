@@ -30,6 +30,7 @@ SUPERVISION = {
 }
 GRAMMAR = "Statements of veriscene's grammar taught it{too}.\n"
 PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
+MAX_POOLING = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
 CITATION = """```bibtex
 @inproceedings{tan2018object,
@@ -48,35 +49,15 @@ CITATION = """```bibtex
 """
 
 
-def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores]) -> str:
-    """Writes a card in the hub's format: YAML header, use, accuracy with interval, training, limits, citation.
-
-    Scores come from `scores`, by split, else from the checkpoint's metrics. The card states what is recorded there and
-    nothing else; how test was used, for example, is for `note` to say. It does not name the machine's folders.
-    """
-    config, metrics = checkpoint.config, {**checkpoint.metrics, **_figures(scores)}
-    trained = [f"at commit {metrics['commit']}"] if "commit" in metrics else []
-    trained += [f"on {metrics['machine']}"] if "machine" in metrics else []
-    rows = [_row(split, metrics) for split in SPLITS if split == "dev" or f"{split}_accuracy" in metrics]
-    world = checkpoint.encoder.world
-    supervision = str(metrics.get("supervision", "unknown"))
-    takes_max = config.to_json()["model"].get("pooling") == "max"
-    boxes = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
-    note = f"\n\n{metrics['note']}" if "note" in metrics else ""  # what else to know about the scores
-    known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
-    reads_letters = getattr(config.model, "letters", False)
-    teacher, too = config.teacher, ", too" if supervision == "programs" else ""
-    grammar = GRAMMAR.format(too=too) + str(worlds.ability(world, "GRAMMAR_NOTE") or "") if teacher.statements else ""
-    others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
-    return f"""---
-{_header(name, world, metrics)}
+CARD = """---
+{header}
 ---
 
 # {name}
 
-Decides whether an English statement is true of a scene of the world "{world.name}": {_boxes(world)}.
-The model is `{config.model.name}` of the Python package veriscene.
-{models.MODELS[config.model.name].summary}.
+Decides whether an English statement is true of a scene of the world "{world}": {boxes}.
+The model is `{model}` of the Python package veriscene.
+{summary}.
 
 ```python
 import veriscene
@@ -86,31 +67,68 @@ verdict = judge(statement, scene)  # a Scene, or its boxes as in the world's fil
 print(verdict.probability, verdict.unknown_words)
 ```
 
-## Accuracy on {metrics.get("corpus", OWN)}
+## Accuracy on {corpus}
 
 | split | accuracy, % | consistency, % | 95 % interval of the accuracy |
 | --- | --- | --- | --- |
-{chr(10).join(rows)}
+{rows}
 
 Consistency is the share of presentations whose examples are all right. Intervals are clustered by statement.{note}
 
 ## Training
 
-    {training_command(config, supervision)}
+    {command}
 
-CORPUS is the folder of the training corpus{PROGRAMS_TOO if supervision == "programs" else ""}.
-Supervision: {supervision} ({SUPERVISION.get(supervision, "not recorded")}).
-{grammar}Step {metrics.get("step", "unknown")}{"".join(f", {fact}" for fact in trained)}.
+CORPUS is the folder of the training corpus{programs}.
+Supervision: {supervision} ({explained}).
+{grammar}Step {step}.
 
 ## Intended use and limits
 
 For research on grounded language, for teaching, and as a baseline. It knows this world and {known} words. Other words
 are listed with each verdict, and {others}.
-{boxes if takes_max else ""}The table above says how often it is wrong. Do not use it for decisions that affect people.
+{limit}The table above says how often it is wrong. Do not use it for decisions that affect people.
 
 ## Citation
 
-{CITATION}"""
+{citation}"""
+
+
+def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores]) -> str:
+    """Writes a card in the hub's format: YAML header, use, accuracy with interval, training, limits, citation.
+
+    Scores come from `scores`, by split, else from the checkpoint's metrics. The card states what is recorded there and
+    nothing else; how test was used, for example, is for `note` to say. It does not name the machine's folders.
+    """
+    config, world = checkpoint.config, checkpoint.encoder.world
+    metrics = {**checkpoint.metrics, **_figures(scores)}
+    supervision = str(metrics.get("supervision", "unknown"))
+    by_programs = supervision == "programs"
+    step = [str(metrics.get("step", "unknown"))]
+    step += [f"{word} {metrics[key]}" for word, key in (("at commit", "commit"), ("on", "machine")) if key in metrics]
+    grammar = GRAMMAR.format(too=", too" if by_programs else "") + str(worlds.ability(world, "GRAMMAR_NOTE") or "")
+    reads_letters = getattr(config.model, "letters", False)
+    return CARD.format(
+        header=_header(name, world, metrics),
+        name=name,
+        world=world.name,
+        boxes=_boxes(world),
+        model=config.model.name,
+        summary=models.MODELS[config.model.name].summary,
+        corpus=metrics.get("corpus", OWN),
+        rows="\n".join(_row(split, metrics) for split in SPLITS if split == "dev" or f"{split}_accuracy" in metrics),
+        note=f"\n\n{metrics['note']}" if "note" in metrics else "",  # what else to know about the scores
+        command=training_command(config, supervision),
+        programs=PROGRAMS_TOO if by_programs else "",
+        supervision=supervision,
+        explained=SUPERVISION.get(supervision, "not recorded"),
+        grammar=grammar if config.teacher.statements else "",
+        step=", ".join(step),
+        known=len(checkpoint.encoder.vocabulary) - len(SPECIAL),
+        others="are read by their letters" if reads_letters else "are all read as the same unknown word",
+        limit=MAX_POOLING if getattr(config.model, "pooling", None) == "max" else "",
+        citation=CITATION,
+    )
 
 
 def _boxes(world: World) -> str:
@@ -198,30 +216,14 @@ class HubMixin(ModelHubMixin):
         return object.__new__(cls)
 
     @classmethod
-    def from_pretrained(  # type: ignore[override]  # the mixin's reads config.json itself, and takes any options
-        cls,
-        pretrained_model_name_or_path: str | Path,
-        *,
-        device: str = "cpu",
-        revision: str | None = None,
-        cache_dir: str | Path | None = None,
-        token: str | bool | None = None,
-        force_download: bool = False,
-        local_files_only: bool = False,
+    def from_pretrained(  # type: ignore[override]  # the mixin's reads config.json itself
+        cls, pretrained_model_name_or_path: str | Path, *, device: str = "cpu", **options: Any
     ) -> Judge:
         """Loads a judge from `owner/name` on the hub, a folder that `save_pretrained` or `veriscene train` wrote, or
-        the name of a shipped checkpoint. Options other than `device` concern the download."""
+        the name of a shipped checkpoint. Further options are those of the download: revision, token, cache_dir, …"""
         place = pretrained_model_name_or_path
         if checkpoints.is_repository(place):
-            place = checkpoints.download(
-                str(place),
-                FILES,
-                revision=revision,
-                cache_dir=cache_dir,
-                token=token,
-                force_download=force_download,
-                local_files_only=local_files_only,
-            )
+            place = checkpoints.download(str(place), FILES, **options)
         return cls._of_checkpoint(place, device=device)
 
     @classmethod

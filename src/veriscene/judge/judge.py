@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeGuard, cast, overload
+from typing import Any, TypeGuard, TypeVar, cast, overload
 
 import numpy as np
 import torch
@@ -39,6 +39,7 @@ __all__ = ["Answer", "AnyQuestion", "Attention", "EyesJudge", "Judge", "Question
 STREAM_BATCH = 64
 FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what a verdict is made of
 Array = NDArray[Any]
+T = TypeVar("T")
 MATCH_DISTANCE = 10  # pixels that a recognised item may be away from the scene's, which are at least as large
 PIXELS = "-pixels"  # NAME-pixels is the model NAME with eyes
 
@@ -333,17 +334,16 @@ def _about(given: Scene | None, seen: Scene, verdict: Verdict) -> Verdict:
     if attention is not None:
         to_items, to_words = attention.words_to_items, attention.items_to_words
         if to_items is not None:
-            to_items = [
-                [[0.0 if item is None else row[item] for item in items] for row in rows]
-                for rows, items in zip(to_items, seen_of, strict=True)
-            ]
+            to_items = [[_take(row, box, 0.0) for row in rows] for rows, box in zip(to_items, seen_of, strict=True)]
         if to_words is not None:
-            to_words = [
-                [[0.0] * len(attention.words) if item is None else rows[item] for item in items]
-                for rows, items in zip(to_words, seen_of, strict=True)
-            ]
+            nothing = [0.0] * len(attention.words)
+            to_words = [_take(rows, box, nothing) for rows, box in zip(to_words, seen_of, strict=True)]
         attention = Attention(attention.words, to_items, to_words)
     return replace(verdict, order=order, attention=attention)
+
+
+def _take(values: Sequence[T], places: Sequence[int | None], missing: T) -> list[T]:
+    return [missing if place is None else values[place] for place in places]
 
 
 def _matches(seen: Box, given: Box) -> list[int | None]:
