@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +43,7 @@ def reproduce(
     Examples: veriscene reproduce table1 --data nlvr --row BiATT-Pointer, or veriscene reproduce paper --data nlvr
     """
     from veriscene.lab.plans import PLANS
-    from veriscene.lab.reproduce import Reproduction, planned
+    from veriscene.lab.reproduce import Reproduction
 
     if plan not in PLANS:
         raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join(PLANS)}")
@@ -50,15 +51,8 @@ def reproduce(
     if teacher and plan not in taught:
         allowed = f"programs teach rows of the plan {', '.join(taught)}"
         raise InputError(f"--teacher has no effect on {plan}", allowed=allowed)
-    todo = planned(PLANS[plan], rows or [], seeds=seeds)
     work = Reproduction(PLANS[plan], changes or [], data, out, output.make_machine(), teacher or [])
-    if not rows:  # those that cannot be trained here are an error only if they are asked for
-        lacking = work.lacking(todo)
-        if len(lacking) == len(todo):
-            raise next(iter(lacking.values()))
-        for name, reason in lacking.items():
-            output.say(f"{name}: left out: {reason}")
-        todo = [row for row in todo if row.name not in lacking]
+    todo = work.trainable(rows or [], seeds=seeds)
     work.check(todo)
     unfinished = {work.own(row): row for row in todo if not work.is_done(row)}  # rows may share their runs
     for row in unfinished.values():
@@ -66,11 +60,9 @@ def reproduce(
     output.say(f"{len(unfinished)} rows to train in {out}; the page: {out / f'{plan}.html'}")
     if dry_run:
         return
-    command = shlex.join(["veriscene", *sys.argv[1:]])
-    try:
+    command, is_finished = shlex.join(["veriscene", *sys.argv[1:]]), False
+    with suppress(KeyboardInterrupt):  # while nothing is trained
         is_finished = work.run(todo, plan, command=command)
-    except KeyboardInterrupt:  # while nothing is trained
-        is_finished = False
     if not is_finished:
         output.say(f"interrupted and saved; to continue: {command}")
         raise typer.Exit(INTERRUPTED)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.judge import Eyes, Model, read_question
+from veriscene.cli.judge import Eyes, Model, Picture, SceneFile, read_question
 from veriscene.cli.output import AsJson
 from veriscene.errors import InputError
 from veriscene.files import check_absent, write_text
@@ -18,10 +18,8 @@ from veriscene.files import check_absent, write_text
 def explain(
     model: Model,
     statement: Annotated[str, typer.Option(help="The statement to judge.")],
-    scene: Annotated[
-        Path | None, typer.Option(readable=False, help="JSON file: the boxes, or an object with `scene`.")
-    ] = None,
-    image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
+    scene: SceneFile = None,
+    image: Picture = None,
     eyes: Eyes = False,
     edits: Annotated[int, typer.Option(min=1, help="Maximum number of edits.")] = 2,
     judgements: Annotated[int, typer.Option(min=1, help="Maximum number of judgements.")] = 1000,

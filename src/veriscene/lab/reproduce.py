@@ -127,8 +127,20 @@ class Reproduction:
                 continue
         return reasons
 
+    def trainable(self, names: Sequence[str], *, seeds: int) -> list[Row]:
+        """Returns the rows that are named, or else all that can be trained here; says which others are left out."""
+        rows = planned(self.plan, names, seeds=seeds)
+        lacking = {} if names else self.lacking(rows)  # an error only if they are asked for
+        if lacking and len(lacking) == len(rows):
+            raise next(iter(lacking.values()))
+        for name, reason in lacking.items():
+            self.machine.output.say(f"{name}: left out: {reason}")
+        return [row for row in rows if row.name not in lacking]
+
     def check(self, rows: Sequence[Row]) -> None:
         """Raises InputError if a row cannot be trained, continued as it was started, or compared with the others."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError("is not a folder", where=self.folder, allowed="name another with --out")
         for split in ("train", "dev"):
             split_file(self.data, split)
         self._check_changes()
