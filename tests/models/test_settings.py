@@ -95,15 +95,17 @@ def test_a_setting_that_is_not_allowed_is_one_line_with_key_value_and_what_is(ch
 
 @pytest.mark.parametrize("tree", [[], {"model": 3}, {"model": {"name": "biatt"}, "data": [1]}, {}])
 def test_a_configuration_of_another_form_is_an_input_error(tree: object) -> None:
-    with pytest.raises(InputError, match=r"config\.json"):
+    with pytest.raises(InputError) as refused:
         models.read_config(tree, where="config.json")
+    assert refused.value.where == "config.json"
 
 
 def test_unknown_names_are_answered_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"unknown preset 'bert'.*biatt-pointer"):
+    with pytest.raises(InputError) as preset:
         models.load_preset("bert")
-    with pytest.raises(InputError, match=r"unknown model 'bert'.*biatt-pointer"):
+    with pytest.raises(InputError) as model:
         models.build(replace(models.load_preset("biatt").model, name="bert"), vocabulary=VOCABULARY, world=WORLD)
+    assert all("'bert'" in e.value.what and "biatt-pointer" in str(e.value.allowed) for e in (preset, model))
 
 
 BUILD_THE_LARGEST = """
@@ -142,5 +144,6 @@ def test_weights_that_grow_with_the_corpus_are_bounded_too(monkeypatch: pytest.M
     examples = yellow_circle_examples(20)
     model = MLP(vocabulary=vocabulary_of(examples), world=WORLD, embedding=7, mlp=5)
     monkeypatch.setattr(base, "MOST_WEIGHTS", 1000)
-    with pytest.raises(InputError, match=r"model.embedding=7 for each of .* features .*lower model.embedding"):
+    with pytest.raises(InputError) as refused:
         model.prepare(Encoder(vocabulary_of(examples), WORLD)(examples))
+    assert "model.embedding=7" in refused.value.what and "model.embedding" in str(refused.value.allowed)
