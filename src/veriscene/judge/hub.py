@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any, Self
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData, ModelHubMixin
@@ -22,6 +23,7 @@ from veriscene.world.schema import World
 if TYPE_CHECKING:
     from veriscene.judge.judge import Judge
 
+CARD = Path(__file__).with_name("card.md")
 SPLITS = ("dev", "test")
 SUPERVISION = {
     "labels": "labels of the training examples",
@@ -32,68 +34,6 @@ GRAMMAR = "Statements of veriscene's grammar taught it{too}.\n"
 PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
 MAX_POOLING = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
-CITATION = """```bibtex
-@inproceedings{tan2018object,
-  title     = {Object Ordering with Bidirectional Matchings for Visual Reasoning},
-  author    = {Tan, Hao and Bansal, Mohit},
-  booktitle = {Proceedings of NAACL-HLT},
-  year      = {2018}
-}
-@inproceedings{suhr2017corpus,
-  title     = {A Corpus of Natural Language for Visual Reasoning},
-  author    = {Suhr, Alane and Lewis, Mike and Yeh, James and Artzi, Yoav},
-  booktitle = {Proceedings of ACL},
-  year      = {2017}
-}
-```
-"""
-
-
-CARD = """---
-{header}
----
-
-# {name}
-
-Decides whether an English statement is true of a scene of the world "{world}": {boxes}.
-The model is `{model}` of the Python package veriscene.
-{summary}.
-
-```python
-import veriscene
-
-judge = veriscene.load("{name}")
-verdict = judge(statement, scene)  # a Scene, or its boxes as in the world's files
-print(verdict.probability, verdict.unknown_words)
-```
-
-## Accuracy on {corpus}
-
-| split | accuracy, % | consistency, % | 95 % interval of the accuracy |
-| --- | --- | --- | --- |
-{rows}
-
-Consistency is the share of presentations whose examples are all right. Intervals are clustered by statement.{note}
-
-## Training
-
-    {command}
-
-CORPUS is the folder of the training corpus{programs}.
-Supervision: {supervision} ({explained}).
-{grammar}Step {step}.
-
-## Intended use and limits
-
-For research on grounded language, for teaching, and as a baseline. It knows this world and {known} words. Other words
-are listed with each verdict, and {others}.
-{limit}The table above says how often it is wrong. Do not use it for decisions that affect people.
-
-## Citation
-
-{citation}"""
-
-
 def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores]) -> str:
     """Writes a card in the hub's format: YAML header, use, accuracy with interval, training, limits, citation.
 
@@ -108,7 +48,7 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     step += [f"{word} {metrics[key]}" for word, key in (("at commit", "commit"), ("on", "machine")) if key in metrics]
     grammar = GRAMMAR.format(too=", too" if by_programs else "") + str(worlds.ability(world, "GRAMMAR_NOTE") or "")
     reads_letters = getattr(config.model, "letters", False)
-    return CARD.format(
+    return Template(CARD.read_text(encoding="utf-8")).substitute(
         header=_header(name, world, metrics),
         name=name,
         world=world.name,
@@ -127,7 +67,6 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
         known=len(checkpoint.encoder.vocabulary) - len(SPECIAL),
         others="are read by their letters" if reads_letters else "are all read as the same unknown word",
         limit=MAX_POOLING if getattr(config.model, "pooling", None) == "max" else "",
-        citation=CITATION,
     )
 
 

@@ -258,14 +258,14 @@ class Reproduction:
 
     def figure_files(self) -> list[Path]:
         """Returns the plan's figures that are drawn, as SVG."""
-        paths = (self.folder / FIGURES / f"{name}.svg" for figure in self.plan.figures for name, _ in figure.ours)
+        paths = (self.folder / FIGURES / f"{name}.svg" for figure in self.plan.figures for name in figure.ours)
         return [path for path in paths if path.is_file() and path.stat().st_size]
 
     def _draw(self) -> dict[str, str]:
         """Draws the figures whose rows were trained since they were drawn; returns why others are missing."""
         undrawn: dict[str, str] = {}
         rows = {row.name: row for row in self.plan.rows}
-        for name, needed in (ours for figure in self.plan.figures for ours in figure.ours):
+        for name, needed in (ours for figure in self.plan.figures for ours in figure.ours.items()):
             target = self.folder / FIGURES / f"{name}.svg"
             if lacking := [row for row in needed if not self.is_done(rows[row])]:
                 undrawn[name] = f"not drawn yet: it needs {' and '.join(lacking)}, not trained so far"

@@ -113,19 +113,6 @@ def _line(result: Result) -> str:
 
 # ---------------------------------------------------------------- the page
 
-# Heat maps need the whole width. On small screens they scroll, and so do tables, whose first column stays.
-_STYLE = """
-.pair{display:grid;grid-template-columns:1fr 1.4fr;gap:1.25rem;align-items:start}
-.pair.attention{grid-template-columns:1fr}
-.figure{overflow-x:auto;margin:.75rem 0}.figure img{width:100%;max-width:26rem;border-radius:.5rem;background:#fff}
-.figure.attention img{min-width:40rem;max-width:none}
-.rows th{overflow-wrap:normal}.rows th[scope=row]{font-weight:500}
-blockquote{margin:.5rem 0;padding-left:.75rem;border-left:3px solid var(--line)}
-@media(max-width:46rem){.pair{grid-template-columns:1fr}.rows{font-size:.875rem}
-.rows th[scope=row]{position:sticky;left:0;min-width:7rem;background:var(--page)}}
-"""
-
-
 def page(
     table: Table,
     absent: Mapping[str, str],
@@ -155,7 +142,7 @@ def page(
 those with the best dev accuracy; the test split was judged once per row. Consistency: the share of presentations of
 which every example is right.</p>
 {body}"""
-    return document(plan.title, content, style=_STYLE)
+    return document(plan.title, content)
 
 
 def _rows(table: Table) -> str:
@@ -249,7 +236,7 @@ def _figure(figure: Figure, drawn: Mapping[str, str], undrawn: Mapping[str, str]
     caption = "" if figure.caption is None else f"<blockquote>{escape(figure.caption)}</blockquote>"
     theirs = f'<div class="card"><h3>In the paper</h3>{caption}<p>{escape(figure.shows)}</p></div>'
     pictures = ""
-    for name, _ in figure.ours:
+    for name in figure.ours:
         if name in drawn:
             statements = ElementTree.fromstring(drawn[name]).findtext(
                 ".//{http://purl.org/dc/elements/1.1/}description"
@@ -260,7 +247,7 @@ def _figure(figure: Figure, drawn: Mapping[str, str], undrawn: Mapping[str, str]
         else:
             pictures += f"<p><strong>{escape(name)}</strong>: {_commands(undrawn[name])}</p>"
     ours = f'<div class="card"><h3>Here</h3><p>{escape(figure.here)}</p>{pictures}</div>'
-    return f'<div class="pair {figure.ours[0][0] if figure.ours else ""}">{theirs}{ours}</div>'
+    return f'<div class="pair {next(iter(figure.ours), "")}">{theirs}{ours}</div>'
 
 
 def _note(text: str) -> str:
