@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-import re
 import random
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 

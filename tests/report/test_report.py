@@ -193,7 +193,10 @@ def test_programs_attribute_each_mistake_to_the_model_or_to_label_or_program() -
 def test_the_report_shares_the_colours_of_the_served_page() -> None:
     served = Path(__file__).parents[2] / "src" / "veriscene" / "service" / "page" / "style.css"
     find = re.compile(r"--(\w+):\s*(#\w+)")
-    own, page_colours = find.findall(STYLE), find.findall(served.read_text(encoding="utf-8"))
+    own, page_colours = (
+        find.findall(STYLE.read_text(encoding="utf-8")),
+        find.findall(served.read_text(encoding="utf-8")),
+    )
     assert len(own) > 10 and set(own) - set(page_colours) == {(n, c) for n, c in own if n == "second"}
 
 

@@ -34,6 +34,8 @@ GRAMMAR = "Statements of veriscene's grammar taught it{too}.\n"
 PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
 MAX_POOLING = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
+
+
 def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores]) -> str:
     """Writes a card in the hub's format: YAML header, use, accuracy with interval, training, limits, citation.
 
@@ -155,7 +157,7 @@ class HubMixin(ModelHubMixin):
         return object.__new__(cls)
 
     @classmethod
-    def from_pretrained(  # type: ignore[override]  # the mixin's reads config.json itself
+    def from_pretrained(  # the mixin's reads config.json itself
         cls, pretrained_model_name_or_path: str | Path, *, device: str = "cpu", **options: Any
     ) -> Judge:
         """Loads a judge from `owner/name` on the hub, a folder that `save_pretrained` or `veriscene train` wrote, or

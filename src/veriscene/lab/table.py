@@ -113,6 +113,7 @@ def _line(result: Result) -> str:
 
 # ---------------------------------------------------------------- the page
 
+
 def page(
     table: Table,
     absent: Mapping[str, str],
