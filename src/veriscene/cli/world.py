@@ -27,10 +27,9 @@ def new(file: File) -> None:
 
     Example: veriscene world new shelf.toml
     """
-    from veriscene.files import write_text
+    from veriscene.files import check_absent, write_text
 
-    if file.exists():
-        raise InputError("exists already", where=file, allowed="name a new file")
+    check_absent(file)
     name = "".join(letter if letter.isalnum() else "_" for letter in file.stem)
     text = EXAMPLE.read_text(encoding="utf-8")
     write_text(file, text.replace("NAME", name if name[0].isalpha() else f"world_{name}", 1))
@@ -53,11 +52,7 @@ def check(file: File) -> None:
         raise problems[-1]
     low, high = world.boxes
     attributes = ", ".join(f"{each.name} ({each.kind})" for each in world.attributes)
-    boxes = (
-        f"{low} {world.box.singular if low == 1 else world.box.plural}"
-        if low == high
-        else f"{low} to {high} {world.box.plural}"
-    )
+    boxes = f"{low if low == high else f'{low} to {high}'} {world.box.singular if high == 1 else world.box.plural}"
     print(f"{file}: {world.name}, {boxes} of {world.items[0]} to {world.items[1]} {world.item.plural}; {attributes}")
 
 

@@ -26,7 +26,6 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.models import Model
 from veriscene.world.examples import Example
-from veriscene.world.schema import World
 from veriscene.world.world_file import to_tree, world_of
 
 FORMAT = 2
@@ -83,7 +82,9 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     the Hugging Face hub."""
     folder = find(name_or_folder)
     config = load_config(folder)
-    vocabulary, world = _load_vocabulary(folder / VOCABULARY), load_world(folder)
+    vocabulary, world = _load_vocabulary(folder / VOCABULARY), worlds.get()
+    if (folder / WORLD).exists():
+        world = world_of(_read_json(folder / WORLD), where=str(folder / WORLD))
     metrics = _read_json(folder / METRICS) if (folder / METRICS).exists() else {}
     try:
         model = models.build(config.model, vocabulary=vocabulary, world=world)
@@ -186,19 +187,7 @@ def load_config(folder: Path) -> Config:
         what = "written by another version of veriscene"
         raise InputError(what, where=path, allowed=f"this one reads format {FORMAT}")
     tree.pop("veriscene", None)
-    model = tree.get("model")
-    name = model.get("name") if isinstance(model, dict) else None
-    if not isinstance(name, str) or name not in models.MODELS:
-        allowed = f"choose from {', '.join(sorted(models.MODELS))}"
-        raise InputError(f"unknown model {name!r:.60}", where=path, allowed=allowed)
     return models.read_config(tree, where=str(path))
-
-
-def load_world(folder: Path) -> World:
-    """Reads the world of the checkpoint in exactly this folder; without a file it is the default world."""
-    if not (folder / WORLD).exists():
-        return worlds.get()
-    return world_of(_read_json(folder / WORLD), where=str(folder / WORLD))
 
 
 def _load_vocabulary(path: Path) -> Vocabulary:
@@ -225,13 +214,10 @@ def _load_weights(path: Path) -> dict[str, Tensor]:
 
 def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor], path: Path) -> None:
     for name, tensor in weights.items():
-        own = expected.get(name)
-        if own is None:
-            continue  # load_state_dict reports it
-        same = tensor.dtype == own.dtype
-        if not same and not (own.dtype is torch.float32 and tensor.dtype is torch.float16):
-            what = f"{name} is of type {str(tensor.dtype).removeprefix('torch.')}"
-            raise InputError(what, where=path, allowed=f"it must be {str(own.dtype).removeprefix('torch.')}")
+        own = expected.get(name, tensor).dtype  # load_state_dict reports unknown names
+        if tensor.dtype != own and (tensor.dtype, own) != (torch.float16, torch.float32):
+            given, wanted = (str(dtype).removeprefix("torch.") for dtype in (tensor.dtype, own))
+            raise InputError(f"{name} is of type {given}", where=path, allowed=f"it must be {wanted}")
         if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
             raise InputError(f"{name} holds values that are not finite (NaN or infinity)", where=path)
 

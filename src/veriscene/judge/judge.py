@@ -91,14 +91,14 @@ class Judge(HubMixin, ABC):
             judge(veriscene.read("dev.json"))
         """
         if isinstance(statement, str) or scene is not None:
-            return checked(self._judge([self.prepare(Question.of(statement, scene, self.world))])[0])
-        if isinstance(statement, Question | Example) or (isinstance(statement, tuple) and _is_pair(statement)):
-            return checked(self._judge([self.prepare(self._question(statement))])[0])
-        if isinstance(statement, Sequence):
-            return list(self.stream(cast(Sequence[AnyQuestion], statement)))
-        if isinstance(statement, Iterator):
+            question = Question.of(statement, scene, self.world)
+        elif isinstance(statement, Iterator):
             return self.stream(statement)
-        raise _not_a_question(statement)
+        elif isinstance(statement, Sequence) and not (isinstance(statement, tuple) and _is_pair(statement)):
+            return list(self.stream(cast(Sequence[AnyQuestion], statement)))
+        else:
+            question = self._question(cast(AnyQuestion, statement))
+        return checked(self._judge([self.prepare(question)])[0])
 
     def stream(self, questions: Iterable[AnyQuestion], *, batch: int = STREAM_BATCH) -> Iterator[Answer]:
         """Yields one answer for each question, in order; takes `batch` questions at a time, never all at once.
@@ -159,7 +159,8 @@ class Judge(HubMixin, ABC):
         if isinstance(question, Example):
             return Question.about(question, self.world)
         if not _is_pair(question):
-            raise _not_a_question(question)
+            allowed = "give a Question or a pair (statement, scene)"
+            raise InputError(f"not a question: {question!r:.60}", allowed=allowed)
         return Question.of(*question, self.world)
 
     def _encode(self, questions: list[Question]) -> Batch:
@@ -365,10 +366,6 @@ def _is_pair(value: object) -> TypeGuard[tuple[str, Shown]]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         return False
     return not isinstance(value[0], Question | Example | Sequence) or isinstance(value[0], str)
-
-
-def _not_a_question(value: object) -> InputError:
-    return InputError(f"not a question: {value!r:.60}", allowed="give a Question or a pair (statement, scene)")
 
 
 def _sigmoid(logits: Array) -> Array:
