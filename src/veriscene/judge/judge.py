@@ -97,7 +97,7 @@ class Judge(HubMixin, ABC):
         elif isinstance(statement, Sequence) and not (isinstance(statement, tuple) and _is_pair(statement)):
             return list(self.stream(cast(Sequence[AnyQuestion], statement)))
         else:
-            question = self._question(cast(AnyQuestion, statement))
+            question = self._question(statement)
         return checked(self._judge([self.prepare(question)])[0])
 
     def stream(self, questions: Iterable[AnyQuestion], *, batch: int = STREAM_BATCH) -> Iterator[Answer]:
