@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +26,14 @@ for number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler)
 ROOT = Path(__file__).resolve().parent.parent
+SHARED = "VERISCENE_TEST_FOLDER"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes a folder that all processes of a test run share; see small_models.py."""
+    if SHARED not in os.environ:
+        os.environ[SHARED] = tempfile.mkdtemp(prefix="veriscene-test-")
+        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(SHARED), ignore_errors=True))
 
 
 @pytest.fixture(scope="session", autouse=True)

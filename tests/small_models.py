@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import random
-import tempfile
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from filelock import FileLock
 from torch import nn
 
 from samples import random_scene, yellow_circle_examples
@@ -22,11 +23,12 @@ from veriscene.judge.export import export
 from veriscene.judge.judge import Judge, TorchJudge
 from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.world.examples import Example
+from veriscene.world.schema import World
 from veriscene.worlds.nlvr.looks import WORLD
 
 # All different, so no two can be mixed up; layers are exported one by one, and two show what more would.
 SIZES = {"embedding": 4, "hidden": 3, "item": 5, "joint": 6, "mlp": 7, "filters": 8, "layers": 2}
-_FOLDER = tempfile.TemporaryDirectory(prefix="veriscene-test-")  # removed when the tests end
+_FOLDER = Path(os.environ["VERISCENE_TEST_FOLDER"])  # of all processes of a test run: exports take tens of seconds
 STATEMENT = "There is a yellow circle."
 
 
@@ -40,29 +42,31 @@ EXAMPLES = some_examples(40)
 
 
 @cache
-def small_checkpoint(name: str, order: str = "random", **changes: Any) -> Checkpoint:
+def small_checkpoint(name: str, order: str = "random", world: World = WORLD, **changes: Any) -> Checkpoint:
     """Biases are random too: those of an untrained model are zero and would hide one in the wrong place."""
+    examples = [each for each in EXAMPLES if all(len(box.items) <= world.items[1] for box in each.scene.boxes)]
     kind = models.MODELS[name].Config
     sizes = {field.name: SIZES[field.name] for field in fields(kind) if field.name in SIZES}
     config = Config(model=kind(**sizes | changes), data=DataConfig(order=order))
     vocabulary = Vocabulary.of((example.statement for example in EXAMPLES), minimum_count=1)
-    encoder = models.encoder(config, vocabulary, WORLD)
+    encoder = models.encoder(config, vocabulary, world)
     torch.manual_seed(7)
-    model = models.build(config.model, vocabulary=vocabulary, world=WORLD)
-    model.prepare(encoder(EXAMPLES))
+    model = models.build(config.model, vocabulary=vocabulary, world=world)
+    model.prepare(encoder(examples))
     if model.is_fitted:
-        model.fit(encoder(EXAMPLES))
+        model.fit(encoder(examples))
     for parameter in model.parameters():
         fan_in = parameter.size(-1) if parameter.dim() > 1 else 1
         nn.init.normal_(parameter, std=min(0.5, fan_in**-0.5))  # saturated layers would amplify rounding errors
     return Checkpoint(model.eval(), config, encoder, {})
 
 
-@cache
 def exported(name: str) -> Path:
     pytest.importorskip("onnx")
-    path = Path(_FOLDER.name) / f"{name}.onnx"
-    export(small_checkpoint(name), path)
+    path = _FOLDER / f"{name}.onnx"
+    with FileLock(f"{path}.lock"):
+        if not path.exists():
+            export(small_checkpoint(name), path)
     return path
 
 

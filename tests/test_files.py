@@ -21,8 +21,9 @@ from veriscene.errors import InputError
 
 
 def test_an_endless_file_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^/dev/zero: is too large; at most 1,000 bytes are read$"):
+    with pytest.raises(InputError) as refused:
         files.read_text(Path("/dev/zero"), limit=1000)
+    assert refused.value.where == Path("/dev/zero") and "1,000" in str(refused.value.allowed)
     (tmp_path / "exact").write_bytes(b"x" * 1000)
     assert files.read_text(tmp_path / "exact", limit=1000) == "x" * 1000
 
@@ -106,11 +107,12 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, after: int = 0) -> None:
 def test_a_failed_write_keeps_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "kept.csv"
     files.write_text(file, "old")
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError):
         files.write_text(tmp_path, "this is a folder")
     full_disk(monkeypatch)
-    with pytest.raises(InputError, match=r"kept.csv: cannot be written \(No space left"):
+    with pytest.raises(InputError) as full:
         files.write_text(file, "new")
+    assert full.value.where == file and "No space left" in full.value.what
     assert file.read_text() == "old" and list(tmp_path.iterdir()) == [file]
 
 
@@ -146,9 +148,9 @@ def test_a_failure_removes_what_was_created_and_nothing_else(error: BaseExceptio
 @pytest.mark.parametrize("after", [0, 1])
 def test_a_full_disk_leaves_no_folder(after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full_disk(monkeypatch, after)
-    with pytest.raises(InputError, match="No space left on device"):
+    with pytest.raises(InputError) as full:
         fill(tmp_path / "deep" / "new")
-    assert list(tmp_path.iterdir()) == []
+    assert "No space left" in full.value.what and list(tmp_path.iterdir()) == []
 
 
 def test_a_failure_keeps_everything_once_there_is_more_than_the_beginning(tmp_path: Path) -> None:
@@ -172,20 +174,23 @@ def test_a_file_system_without_locks_works_and_other_failures_are_errors(
     fail_with(errno.ENOLCK)
     fill(tmp_path / "new")
     fail_with(errno.EIO)
-    with pytest.raises(InputError, match=r"new: cannot be locked \(.+\)"), files.locked(tmp_path / "new"):
+    with pytest.raises(InputError) as refused, files.locked(tmp_path / "new"):
         pytest.fail("it is not locked")
+    assert refused.value.where == tmp_path / "new"
 
 
 def test_existing_and_locked_folders_are_not_touched(tmp_path: Path) -> None:
     fill(tmp_path / "full")
     before = sorted(tmp_path.rglob("*"))
     for taken in (tmp_path / "full", tmp_path / "full" / "file.json"):
-        with pytest.raises(InputError, match=f"{taken}: already exists; do something else"):
+        with pytest.raises(InputError) as refused:
             fill(taken)
-    with pytest.raises(InputError, match="cannot be created"):
+        assert (refused.value.where, refused.value.allowed) == (taken, "do something else")
+    with pytest.raises(InputError):
         fill(tmp_path / "full" / "file.json" / "below")
-    with files.created(tmp_path / "locked", fill=[], hint=""), pytest.raises(InputError, match="another command"):
+    with files.created(tmp_path / "locked", fill=[], hint=""), pytest.raises(InputError) as refused:
         fill(tmp_path / "locked")
+    assert refused.value.where == tmp_path / "locked"
     assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "locked"])
 
 

@@ -192,8 +192,8 @@ def load_preset(name: str | Path, changes: Changes, kinds: ModelConfigs) -> Conf
         tree = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"not TOML ({str(error).partition(chr(10))[0]})", where=where) from None
-    for change in changes.items() if isinstance(changes, Mapping) else map(_parsed, changes):
-        _apply(tree, *change)
+    for change in changes.items() if isinstance(changes, Mapping) else map(parse_change, changes):
+        apply_change(tree, *change)
     return from_json(tree, where=where, kinds=kinds)
 
 
@@ -236,8 +236,8 @@ def read(kind: type[Section], tree: object, *, where: str, prefix: str) -> Secti
     return kind(**values)
 
 
-def _parsed(change: str) -> tuple[str, Any]:
-    """The key and the value of `section.key=value`."""
+def parse_change(change: str) -> tuple[str, Any]:
+    """Returns the key and the value of `section.key=value`."""
     key, equals, text = change.partition("=")
     if not equals:
         raise InputError("not a setting", where=f"--set {change}", allowed=FORM)
@@ -247,7 +247,8 @@ def _parsed(change: str) -> tuple[str, Any]:
         return key.strip(), text.strip()  # a bare word: data.order=file
 
 
-def _apply(tree: dict[str, Any], path: str, value: Any) -> None:
+def apply_change(tree: dict[str, Any], path: str, value: Any) -> None:
+    """Sets `section.key` in the tree of a configuration; raises InputError if `path` has another form."""
     section, dot, key = path.partition(".")
     if not dot or not key:
         raise InputError("not a setting", where=f"--set {path}={value}", allowed=FORM)

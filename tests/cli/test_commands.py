@@ -42,9 +42,9 @@ def test_without_labels_the_json_object_has_the_same_keys_and_no_scores(place: P
 
 def test_an_exported_file_is_evaluated_like_its_checkpoint(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "model.onnx"
-    assert veriscene("export", "model", str(out), cwd=place).returncode == 0
+    assert veriscene("export", "pairs", str(out), cwd=place).returncode == 0
     by_torch, by_onnx = (
-        veriscene("evaluate", model, "corpus/dev/dev.json", "--json", cwd=place) for model in ("model", str(out))
+        veriscene("evaluate", model, "corpus/dev/dev.json", "--json", cwd=place) for model in ("pairs", str(out))
     )
     assert by_onnx.returncode == 0 and json.loads(by_onnx.stdout) == json.loads(by_torch.stdout)
 

@@ -16,7 +16,8 @@ from veriscene.cli.app import app
 from veriscene.models import load_preset
 
 pytest.importorskip("optuna")
-from veriscene.lab.tune import read_space
+from veriscene.lab.tune import Search
+from veriscene.training.spec import Spec
 
 
 def commands(command: click.Command, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -62,4 +63,5 @@ def test_examples_name_settings_that_exist() -> None:
     ((_, preset, *options),) = examples(("train",))
     load_preset(preset, [value for option, value in pairwise(options) if option == "--set"])
     ((_, preset, *options),) = examples(("tune",))
-    read_space([value for option, value in pairwise(options) if option == "--space"], preset=preset, changes=[])
+    space = [value for option, value in pairwise(options) if option == "--space"]
+    assert Search.of(Spec(load_preset(preset), preset=preset), space, fixed=()).space

@@ -66,8 +66,9 @@ def test_shipped_checkpoints_are_found_by_name_and_alias(tmp_path: Path, monkeyp
     assert sorted(checkpoints.shipped_checkpoints()) == ["best", "one"]
     for name in ("one", "best"):
         assert checkpoints.load(name).metrics == {"dev_accuracy": 0.5}
-    with pytest.raises(InputError, match="one of best, one"):
+    with pytest.raises(InputError) as refused:
         checkpoints.load("worst")
+    assert "best, one" in str(refused.value.allowed)
 
 
 def test_a_failed_save_leaves_the_old_folder(tmp_path: Path) -> None:
@@ -137,18 +138,18 @@ def test_a_damaged_or_foreign_folder_is_one_line_that_names_the_file(
 
 @pytest.mark.parametrize("name", ["biatt-pointer", "maxent", "mlp"])
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        (lambda tensor: tensor * float("nan"), "not finite"),
-        (lambda tensor: tensor.flatten().index_fill(0, torch.tensor([0]), torch.inf).view_as(tensor), "not finite"),
-        (lambda tensor: tensor.double(), "of type float64; it must be float32"),
-        (lambda tensor: tensor.long(), "of type int64; it must be float32"),
-        (lambda tensor: tensor.bfloat16(), "of type bfloat16; it must be float32"),
+        lambda tensor: tensor * float("nan"),
+        lambda tensor: tensor.flatten().index_fill(0, torch.tensor([0]), torch.inf).view_as(tensor),
+        lambda tensor: tensor.double(),
+        lambda tensor: tensor.long(),
+        lambda tensor: tensor.bfloat16(),
     ],
     ids=["NaN", "infinity", "float64", "int64", "bfloat16"],
 )
 def test_weights_must_be_finite_and_of_the_right_type(
-    change: Callable[[Tensor], Tensor], message: str, name: str, tmp_path: Path
+    change: Callable[[Tensor], Tensor], name: str, tmp_path: Path
 ) -> None:
     checkpoints.save(tmp_path / "c", fresh(name))
     path = tmp_path / "c" / "model.safetensors"
@@ -156,9 +157,9 @@ def test_weights_must_be_finite_and_of_the_right_type(
     floats = [key for key, tensor in whole.items() if tensor.is_floating_point()]
     for key in (floats[0], floats[-1]):
         save_file({**whole, key: change(whole[key])}, path)
-        with pytest.raises(InputError, match=message) as error:
+        with pytest.raises(InputError) as error:
             checkpoints.load(tmp_path / "c")
-        assert key in str(error.value) and "\n" not in str(error.value)
+        assert error.value.where == path and key in error.value.what and "\n" not in str(error.value)
 
 
 def test_weights_of_other_names_or_shapes_are_refused(tmp_path: Path) -> None:
@@ -169,8 +170,9 @@ def test_weights_of_other_names_or_shapes_are_refused(tmp_path: Path) -> None:
     missing = {key: value for key, value in whole.items() if key != name}
     for weights in (missing, {**whole, "extra": tensor + 1}, {**whole, name: tensor[None]}, {}):
         save_file(weights, path)
-        with pytest.raises(InputError, match="does not fit"):
+        with pytest.raises(InputError) as refused:
             checkpoints.load(tmp_path / "c")
+        assert refused.value.where == path
 
 
 LIMITED = """
@@ -200,10 +202,12 @@ def test_a_huge_model_is_refused_before_memory_is_allocated(name: str, tmp_path:
 
 
 def test_an_unknown_name_lists_what_is_possible(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no such model; give .*a folder"):
+    with pytest.raises(InputError) as unknown:
         checkpoints.load("nonsense")
-    with pytest.raises(InputError, match="not a checkpoint"):
+    assert all(name in str(unknown.value.allowed) for name in checkpoints.shipped_checkpoints())
+    with pytest.raises(InputError) as empty:
         checkpoints.load(tmp_path)
+    assert (unknown.value.where, empty.value.where) == (Path("nonsense"), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["best", "biatt-pointer"])

@@ -73,20 +73,21 @@ def test_an_interrupted_save_is_not_mistaken_for_a_model(tmp_path: Path, monkeyp
     monkeypatch.setattr(Path, "replace", fail_after_weights)
     with pytest.raises(OSError, match="No space"):
         TorchJudge(small_checkpoint("biatt", pooling="joint")).save_pretrained(tmp_path)
-    with pytest.raises(InputError, match=r"not a checkpoint, config\.json is missing"):
+    with pytest.raises(InputError) as refused:
         Judge.from_pretrained(tmp_path)
-    assert not list(tmp_path.glob(".partial-*"))
+    assert refused.value.where == tmp_path and not list(tmp_path.glob(".partial-*"))
 
 
 def test_judges_without_a_checkpoint_cannot_be_saved(tmp_path: Path) -> None:
-    onnx, seeing = judge_of("onnx", "biatt-pointer"), veriscene.load("best-pixels")
+    onnx, seeing = judge_of("onnx", "bienc"), veriscene.load("best-pixels")
     judge_of("torch", "biatt").save_pretrained(tmp_path / "saved")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for judge in (onnx, seeing):
-        with pytest.raises(InputError, match=r"Judge cannot be saved; save the judge of a checkpoint"):
+        with pytest.raises(InputError):
             judge.save_pretrained(tmp_path / "saved")
-    with pytest.raises(InputError, match=r"README\.md: is a file; name a folder"):
+    with pytest.raises(InputError) as refused:
         judge_of("torch", "biatt").save_pretrained(tmp_path / "saved" / CARD)
+    assert refused.value.where == tmp_path / "saved" / CARD
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
@@ -117,7 +118,7 @@ def test_a_repository_is_loaded_like_a_folder(tmp_path: Path, monkeypatch: pytes
     judge.save_pretrained(tmp_path / "snapshot")
 
     def snapshot(repository: str, **options: Any) -> str:
-        asked.append((repository, options["revision"]))
+        asked.append((repository, options.get("revision")))
         assert sorted(options["allow_patterns"]) == sorted(FILES)
         return str(tmp_path / "snapshot")
 
@@ -131,17 +132,18 @@ def test_a_repository_is_loaded_like_a_folder(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "runs").mkdir()
     for path in ("runs/typo", Path("owner/name"), "./owner/name", "/owner/name", "a/b/c", "name"):
         assert not checkpoints.is_repository(path)
-        with pytest.raises(InputError, match="no such model"):
+        with pytest.raises(InputError) as refused:
             veriscene.load(path)
+        assert refused.value.where == Path(path)
     assert len(asked) == 3
 
 
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (LocalEntryNotFoundError("Got: …\nAn error happened"), "no connection, and no copy in the cache; retry, or"),
-        (RepositoryNotFoundError.__new__(RepositoryNotFoundError), "no such repository; check the name"),
-        (RuntimeError("proxy\nrefused"), r"cannot be downloaded \(proxy\)$"),
+        (LocalEntryNotFoundError("Got: …\nAn error happened"), "no connection"),
+        (RepositoryNotFoundError.__new__(RepositoryNotFoundError), "no such repository"),
+        (RuntimeError("proxy\nrefused"), "(proxy)"),
     ],
 )
 def test_hub_failures_are_one_line(error: Exception, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,9 +151,10 @@ def test_hub_failures_are_one_line(error: Exception, message: str, monkeypatch: 
         raise error
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
-    with pytest.raises(InputError, match=f"^nobody/nothing on the Hugging Face hub: {message}") as caught:
+    with pytest.raises(InputError) as caught:
         veriscene.load("nobody/nothing")
-    assert "\n" not in str(caught.value)
+    assert str(caught.value.where).startswith("nobody/nothing")
+    assert message in caught.value.what and "\n" not in str(caught.value)
 
 
 # ---------------------------------------------------------------- the card

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import random
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -88,18 +89,16 @@ def test_a_model_of_pixels_judges_the_picture_itself(pixel_judge: Judge) -> None
 
 
 @pytest.mark.parametrize(
-    ("picture", "message"),
-    [
-        (np.roll(PICTURE, 1, axis=0), "picture, box . pixel x=.*: no item fits here .*or try --eyes"),
-        (PICTURE[:50, :200], "picture: is 200 x 50 pixels; it must be 400 x 100, or try --eyes"),
-    ],
+    ("picture", "where"),
+    [(np.roll(PICTURE, 1, axis=0), r"picture, (box .|between boxes .*), pixel x=.*"), (PICTURE[:50, :200], "picture")],
 )
-def test_an_inexact_picture_is_one_line(picture: np.ndarray, message: str, pixel_judge: Judge) -> None:
+def test_an_inexact_picture_is_one_line(picture: np.ndarray, where: str, pixel_judge: Judge) -> None:
     for judge in (judge_of("torch", "biatt"), pixel_judge):
         if judge is pixel_judge and picture.shape == PICTURE.shape:
             continue
-        with pytest.raises(InputError, match=message.replace("box . pixel", "(box .|between boxes .*), pixel")):
+        with pytest.raises(InputError) as refused:
             judge(STATEMENT, picture)
+        assert re.fullmatch(where, str(refused.value.where)) and "--eyes" in str(refused.value.allowed)
         good, bad = judge([(STATEMENT, SCENE), (STATEMENT, picture)])
         assert isinstance(good, Verdict) and isinstance(bad, InputError)
 
@@ -120,16 +119,10 @@ def test_a_question_has_a_scene_or_a_picture() -> None:
 def test_a_record_may_hold_an_image() -> None:
     image = base64.b64encode(to_png(PICTURE)).decode()
     assert Question.from_json({"statement": STATEMENT, "image": image}, WORLD) == Question(STATEMENT, picture=PICTURE)
-    for wrong, message in (
-        (3, "image: 3 is not allowed"),
-        (None, "image: is missing"),
-        ("ä", "image: not base64"),
-        ("abc", "image: not base64"),
-        ("abcd", "image: not a PNG or JPEG picture"),
-        (image[: len(image) // 8 * 4], "image: .*cut off"),
-    ):
-        with pytest.raises(InputError, match=message):
+    for wrong in (3, None, "ä", "abc", "abcd", image[: len(image) // 8 * 4]):
+        with pytest.raises(InputError) as refused:
             Question.from_json({"statement": STATEMENT, "image": wrong}, WORLD)
+        assert str(refused.value.where).startswith("image")
     with pytest.raises(InputError):
         Question.from_json({"statement": STATEMENT, "image": image, "scene": WORLD.to_json_scene(SCENE)}, WORLD)
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from veriscene.config import presets
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.lab import tune as tuning
-from veriscene.lab.tune import DEFAULT_SPACE, STUDY, Search, open_study, read_space
+from veriscene.lab.tune import DEFAULT_SPACE, STUDY, Search, open_study
 from veriscene.models import load_preset
 from veriscene.training.distributed import Machine
 from veriscene.training.log import Event, Scored
@@ -61,7 +62,11 @@ def command(corpus: Path, folder: Path, changes: list[str], space: str, *more: s
 
 
 def search(corpus: Path, *changes: str, preset: str = "bienc", space: tuple[str, ...] = (RATES,)) -> Search:
-    return Search.plan(preset, corpus, changes=[*SMALL, *changes], space=space)
+    return Search.of(Spec.of(preset, data=corpus, changes=[*SMALL, *changes]), space, fixed=())
+
+
+def space_of(*lines: str, preset: str = "biatt", fixed: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    return Search.of(Spec(load_preset(preset), preset=preset), lines, fixed=fixed).space
 
 
 def trials(folder: Path) -> list[Any]:
@@ -71,19 +76,19 @@ def trials(folder: Path) -> list[Any]:
 @pytest.mark.parametrize("line", WRONG)
 def test_an_invalid_line_is_an_error_that_names_it(line: str) -> None:
     with pytest.raises(InputError) as caught:
-        read_space([line], preset="biatt", changes=["training.clip=5"])
+        space_of(line, fixed=("training.clip",))
     assert str(caught.value.where).startswith(f"--space {line}") and "\n" not in str(caught.value)
 
 
 def test_a_setting_is_searched_once() -> None:
     with pytest.raises(InputError):
-        read_space(["model.dropout=0:0.5", "model.dropout=0.1,0.2"], preset="biatt", changes=[])
+        space_of("model.dropout=0:0.5", "model.dropout=0.1,0.2")
 
 
 def test_values_have_the_type_of_their_setting() -> None:
     lines = ["model.pooling=max,joint", "model.hidden=64:512:log", "model.dropout=0:0.5", "training.clip=1,5"]
     lines += ["model.letters=true,false", "teacher.grammar_scenes=2:64"]  # the grammar teaches in this preset
-    assert read_space(lines, preset="spatial-synthetic", changes=[]) == {
+    assert space_of(*lines, preset="spatial-synthetic") == {
         "model.pooling": CategoricalDistribution(("max", "joint")),
         "model.hidden": IntDistribution(64, 512, log=True),
         "model.dropout": FloatDistribution(0.0, 0.5),
@@ -92,12 +97,12 @@ def test_values_have_the_type_of_their_setting() -> None:
         "teacher.grammar_scenes": IntDistribution(2, 64),
     }
     taught = ["teacher.grammar_scenes=2:64", "teacher.statements=10:20"]  # in every trial, though not in the preset
-    assert read_space(taught, preset="biatt", changes=[]).keys() == {"teacher.grammar_scenes", "teacher.statements"}
+    assert space_of(*taught).keys() == {"teacher.grammar_scenes", "teacher.statements"}
 
 
 def test_sampled_floats_become_short_but_stay_within_their_range(corpus: Path) -> None:
     lines = ("training.learning_rate=0.00123456:0.00123466", "model.dropout=0:0.5")
-    config = search(corpus, space=lines).config({"training.learning_rate": 0.00123459, "model.dropout": 0.123456})
+    config = search(corpus, space=lines).spec({"training.learning_rate": 0.00123459, "model.dropout": 0.123456}).config
     assert (config.training.learning_rate, config.model.dropout) == (0.00123456, 0.123)  # type: ignore[attr-defined]
 
 
@@ -105,16 +110,16 @@ def test_the_default_space_fits_every_preset_and_is_used_in_full() -> None:
     spaces = {}
     for preset in presets():
         with suppress(MissingRequirement):  # a backbone's weights
-            spaces[preset] = read_space([], preset=preset, changes=[])
+            spaces[preset] = space_of(preset=preset)
     assert list(spaces["maxent"]) == ["model.penalty"]
     # A setting that is renamed or removed elsewhere must not silently drop out of the search.
     assert set().union(*spaces.values()) == {line.partition("=")[0] for line in DEFAULT_SPACE}
-    assert "training.batch" not in read_space([], preset="biatt", changes=["training.batch=64"])
+    assert "training.batch" not in space_of(fixed=("training.batch",))
 
 
 def test_trials_of_every_batch_size_are_scored_equally_often(corpus: Path) -> None:
-    searched = Search.plan("bienc", corpus, changes=["training.evaluate_every=9"], space=["training.batch=64,512"])
-    assert searched.config({"training.batch": 64}).training.evaluate_every == 0  # once per epoch
+    searched = search(corpus, "training.evaluate_every=9", space=("training.batch=64,512",))
+    assert searched.spec({"training.batch": 64}).config.training.evaluate_every == 0  # once per epoch
 
 
 def test_the_better_settings_win_and_the_printed_command_trains_the_same(corpus: Path, tmp_path: Path) -> None:
@@ -132,7 +137,7 @@ def test_the_better_settings_win_and_the_printed_command_trains_the_same(corpus:
     again = command(corpus, tmp_path, changes, space, "--trials", "4")  # all are finished
     start, *given = again.stdout.strip().split(" --set ")
     assert start == f"veriscene train bienc --data {corpus}" and len(trials(tmp_path)) == 4
-    assert load_preset("bienc", given) == search(corpus, *changes, space=(space,)).config(best["settings"])
+    assert load_preset("bienc", given) == search(corpus, *changes, space=(space,)).spec(best["settings"]).config
     more = command(corpus, tmp_path, changes, space, "--trials", "5")
     assert more.exit_code == 0 and len(trials(tmp_path)) == 5
 

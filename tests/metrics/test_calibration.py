@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import yellow_circle_examples
-from veriscene.metrics.calibration import BINS, expected_calibration_error, reliability
-from veriscene.metrics.judged import Judged
+from veriscene.metrics.judged import BINS, Judged, expected_calibration_error, reliability
 
 EXAMPLES = yellow_circle_examples(40)
 # None lies on the border of two bins, where rounding decides.

@@ -18,7 +18,7 @@ from samples import random_scene, yellow_circle_examples
 from veriscene.data.vocabulary import tokenize
 from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, spread, typical
 from veriscene.report import figures
-from veriscene.report.figures import FORMATS, SIZE, Sheet, text_width, wrapped
+from veriscene.report.figures import FORMATS, SIZE, Sheet, draw, text_width, wrapped
 from veriscene.world.drawing import look
 from veriscene.world.examples import Example
 from veriscene.worlds.nlvr.looks import WORLD
@@ -65,7 +65,7 @@ def items_drawn(sheet: Sheet) -> list[str]:
 
 def test_every_item_word_and_step_of_the_order_is_drawn(sheets: list[Sheet]) -> None:
     each = judged()
-    figures.order([each], model="m")
+    draw("order", [(each,)], ["m"])
     (sheet,) = sheets
     assert sorted(items_drawn(sheet)) == sorted(look(WORLD, item).fill for item in each.example.scene.items)
     assert shown_words(sheet)[: len(STATEMENT.split())] == STATEMENT.split()
@@ -82,7 +82,7 @@ def test_every_item_word_and_step_of_the_order_is_drawn(sheets: list[Sheet]) -> 
 
 def test_a_heat_map_has_a_cell_for_every_word_and_item_in_its_colour(sheets: list[Sheet]) -> None:
     each = judged()
-    figures.attention([each], model="m")
+    draw("attention", [(each,)], ["m"])
     (sheet,) = sheets
     assert [text.get_text() for text in sheet.axes.texts if text.get_ha() == "right"] == each.words
     cells = [p for p in sheet.axes.patches if isinstance(p, Rectangle) and p.get_linewidth() == 0.3][:-1]
@@ -102,14 +102,14 @@ def test_a_heat_map_has_a_cell_for_every_word_and_item_in_its_colour(sheets: lis
 
 def test_a_model_with_one_direction_of_attention_and_no_order_gets_one_map(sheets: list[Sheet]) -> None:
     each = judged(order=None, items_to_words=None)
-    figures.attention([each], model="m")
+    draw("attention", [(each,)], ["m"])
     assert len(items_drawn(sheets[0])) == 2 * len(each.example.scene.items)
 
 
 def test_files_are_of_print_size_with_embedded_fonts_and_the_same_each_time() -> None:
     pairs = [(judged(seed), judged(seed, probability=0.1)) for seed in range(3)]
-    files = figures.contrast(pairs, model="m", baseline="b")
-    assert files == figures.contrast(pairs, model="m", baseline="b") and files.keys() == set(FORMATS)
+    files = draw("contrast", pairs, ["m", "b"])
+    assert files == draw("contrast", pairs, ["m", "b"]) and files.keys() == set(FORMATS)
     (width,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ", files["pdf"])
     assert float(width) == pytest.approx(72 * figures.COLUMN)
     assert b"/FontFile2" in files["pdf"] and b"/Type3" not in files["pdf"]  # TrueType
@@ -122,7 +122,7 @@ def test_files_are_of_print_size_with_embedded_fonts_and_the_same_each_time() ->
 
 def test_no_line_is_wider_than_the_column(sheets: list[Sheet]) -> None:
     long = "There are many words in this statement about a yellow triangle " * 4
-    figures.errors([judged(statement=long, probability=0.2)], model="a-model-with-a-long-name")
+    draw("errors", [(judged(statement=long, probability=0.2),)], ["a-model-with-a-long-name"])
     lines = [(text.get_text(), text.get_fontsize()) for text in sheets[0].axes.texts]
     assert len(lines) > 4 and all(text_width(text, size) <= figures.COLUMN for text, size in lines)
     assert wrapped("one", 0.01, SIZE) == ["one"] and wrapped(" ", 1, SIZE) == []
@@ -130,7 +130,7 @@ def test_no_line_is_wider_than_the_column(sheets: list[Sheet]) -> None:
 
 def test_towers_and_circles_keep_their_shapes(sheets: list[Sheet]) -> None:
     each = judged()
-    figures.errors([each], model="m")
+    draw("errors", [(each,)], ["m"])
     drawn = [patch for patch in sheets[0].axes.patches if patch.get_linewidth() == 0]
     boxes = [patch for patch in drawn if isinstance(patch, Rectangle) and patch.get_width() < 1]  # in inches
     items = [patch for patch in drawn if patch not in boxes]
@@ -184,7 +184,7 @@ def test_spread_takes_different_members_in_order(count: int) -> None:
 
 
 def test_a_very_long_word_leaves_room_for_the_maps(sheets: list[Sheet]) -> None:
-    figures.attention([judged(statement="There is a " + "very" * 60 + "long word.")], model="m")
+    draw("attention", [(judged(statement="There is a " + "very" * 60 + "long word."),)], ["m"])
     cells = [p for p in sheets[0].axes.patches if isinstance(p, Rectangle) and p.get_linewidth() == 0.3]
     assert min(cell.get_width() for cell in cells) > 0.05
     assert max(cell.get_x() + cell.get_width() for cell in cells) <= figures.TEXT_WIDTH

@@ -16,9 +16,8 @@ from narrow_screen import BROWSER, width_on_a_phone
 from samples import random_scene, yellow_circle_examples
 from veriscene.language.program import Statement
 from veriscene.metrics import accuracy as metrics
-from veriscene.metrics.calibration import expected_calibration_error, reliability
 from veriscene.metrics.comparison import difference, mcnemar
-from veriscene.metrics.judged import Judged, by_sentence, mistakes
+from veriscene.metrics.judged import Judged, by_sentence, expected_calibration_error, mistakes, reliability
 from veriscene.report.page import STYLE, ReportedRun, majority, page
 from veriscene.training.log import LogLine
 from veriscene.world.drawing import HEAD, svg
@@ -193,7 +192,10 @@ def test_programs_attribute_each_mistake_to_the_model_or_to_label_or_program() -
 def test_the_report_shares_the_colours_of_the_served_page() -> None:
     served = Path(__file__).parents[2] / "src" / "veriscene" / "service" / "page" / "style.css"
     find = re.compile(r"--(\w+):\s*(#\w+)")
-    own, page_colours = find.findall(STYLE), find.findall(served.read_text(encoding="utf-8"))
+    own, page_colours = (
+        find.findall(STYLE.read_text(encoding="utf-8")),
+        find.findall(served.read_text(encoding="utf-8")),
+    )
     assert len(own) > 10 and set(own) - set(page_colours) == {(n, c) for n, c in own if n == "second"}
 
 

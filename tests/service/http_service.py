@@ -13,7 +13,6 @@ from small_models import judge_of
 from some_worlds import NLVR, SHELF
 from veriscene.errors import InputError
 from veriscene.judge.judge import Judge, Question, Verdict
-from veriscene.service import scenes
 from veriscene.service.app import listen, make_app, make_server
 from veriscene.service.batching import Limits
 from veriscene.world.examples import Example
@@ -30,7 +29,7 @@ def tree_of(world: str) -> dict[str, Any]:
 
 def parse(scene: object) -> Scene:
     """Returns a scene that the page or the service wrote; raises InputError if it is invalid."""
-    return scenes.parse(JUDGE, scene)
+    return JUDGE.world.parse(scene)
 
 
 class HeldJudge(Judge):

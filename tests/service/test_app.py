@@ -27,7 +27,7 @@ from small_models import EXAMPLES
 from veriscene.errors import InputError
 from veriscene.judge.judge import EyesJudge, Judge, Question
 from veriscene.models.vision.eyes import Eyes
-from veriscene.service import app, scenes, service
+from veriscene.service import app, service
 from veriscene.service.batching import Limits
 from veriscene.world.examples import Example
 from veriscene.world.random_scenes import random_scene
@@ -158,8 +158,8 @@ def test_slow_work_is_not_done_on_the_event_loop(path: str, monkeypatch: pytest.
         assert go_on.wait(20)
         raise InputError("slow")
 
-    for module, name in ((scenes, "render"), (scenes, "read_picture"), (service, "explain")):
-        monkeypatch.setattr(module, name, slow)
+    for name in ("render", "read_picture", "explain"):
+        monkeypatch.setattr(service, name, slow)
     with running(JUDGE) as client, ThreadPoolExecutor(1) as pool:
         answer = pool.submit(client.post, path, ROUTES[path].request)
         assert busy.wait(20)

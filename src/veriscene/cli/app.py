@@ -15,11 +15,9 @@ from veriscene.cli import judge, output
 from veriscene.cli.bench import bench
 from veriscene.cli.data import data
 from veriscene.cli.experiments import reproduce, tune
-from veriscene.cli.explain import explain
 from veriscene.cli.figures import figures
-from veriscene.cli.pretrain import pretrain
 from veriscene.cli.serve import serve
-from veriscene.cli.train import quickstart, report, settings, train
+from veriscene.cli.train import pretrain, quickstart, report, settings, train
 from veriscene.cli.world import app as world
 from veriscene.errors import InputError, message
 
@@ -31,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(quickstart, train, judge.evaluate, judge.predict, explain, judge.score, judge.export),
+    *(quickstart, train, judge.evaluate, judge.predict, judge.explain, judge.score, judge.export),
     *(report, figures, judge.models, settings, reproduce, tune, pretrain, serve),
 )
 for command in COMMANDS:

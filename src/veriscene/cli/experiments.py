@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +43,7 @@ def reproduce(
     Examples: veriscene reproduce table1 --data nlvr --row BiATT-Pointer, or veriscene reproduce paper --data nlvr
     """
     from veriscene.lab.plans import PLANS
-    from veriscene.lab.reproduce import Reproduction, planned
+    from veriscene.lab.reproduce import Reproduction
 
     if plan not in PLANS:
         raise InputError(f"unknown plan {plan!r}", allowed=f"choose from {', '.join(PLANS)}")
@@ -50,15 +51,8 @@ def reproduce(
     if teacher and plan not in taught:
         allowed = f"programs teach rows of the plan {', '.join(taught)}"
         raise InputError(f"--teacher has no effect on {plan}", allowed=allowed)
-    todo = planned(PLANS[plan], rows or [], seeds=seeds)
     work = Reproduction(PLANS[plan], changes or [], data, out, output.make_machine(), teacher or [])
-    if not rows:  # those that cannot be trained here are an error only if they are asked for
-        lacking = work.lacking(todo)
-        if len(lacking) == len(todo):
-            raise next(iter(lacking.values()))
-        for name, reason in lacking.items():
-            output.say(f"{name}: left out: {reason}")
-        todo = [row for row in todo if row.name not in lacking]
+    todo = work.trainable(rows or [], seeds=seeds)
     work.check(todo)
     unfinished = {work.own(row): row for row in todo if not work.is_done(row)}  # rows may share their runs
     for row in unfinished.values():
@@ -66,11 +60,9 @@ def reproduce(
     output.say(f"{len(unfinished)} rows to train in {out}; the page: {out / f'{plan}.html'}")
     if dry_run:
         return
-    command = shlex.join(["veriscene", *sys.argv[1:]])
-    try:
+    command, is_finished = shlex.join(["veriscene", *sys.argv[1:]]), False
+    with suppress(KeyboardInterrupt):  # while nothing is trained
         is_finished = work.run(todo, plan, command=command)
-    except KeyboardInterrupt:  # while nothing is trained
-        is_finished = False
     if not is_finished:
         output.say(f"interrupted and saved; to continue: {command}")
         raise typer.Exit(INTERRUPTED)
@@ -114,16 +106,14 @@ def tune(
     from veriscene.data.teacher.statements import check_files
     from veriscene.lab.tune import Search
     from veriscene.lab.tune import tune as run_study
-    from veriscene.models import load_preset
-    from veriscene.models.settings import check_changes
+    from veriscene.models.settings import key_of
+    from veriscene.training.spec import Spec
 
     output.require_one_process("tune")
     fixed = output.all_changes(changes, seed) + ([] if minutes is None else [f"training.minutes={minutes}"])
-    config, programs = load_preset(preset, fixed), teacher or []
-    taught = bool(programs or config.teacher.statements)
-    check_changes(changes or [], config.model, corpus_given=True, taught=taught)
-    check_files(programs)
-    search = Search.plan(preset, data, changes=fixed, space=space or [], programs=programs)
+    spec = Spec.of(preset, data=data, changes=fixed, programs=teacher or [])
+    check_files(spec.programs)
+    search = Search.of(spec, space or [], fixed=set(map(key_of, fixed)))
     folder = out or Path("runs") / f"tune-{preset}"
     output.say(f"{trials} trials in {folder}, of {', '.join(search.space)}")
     try:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,12 +17,11 @@ if TYPE_CHECKING:
     from veriscene.metrics.judged import Judged
     from veriscene.world.examples import Example
 
-KINDS = ("order", "attention", "contrast", "errors")
 MAX_EXAMPLES = 12  # in a figure: more do not fit on a page
 
 
 def figures(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="One of order, attention, contrast, errors.")],
     model: Model,
     file: Examples,
     out: Annotated[Path, typer.Option(readable=False, help="Folder of the files. Replaces earlier ones.")],
@@ -49,43 +46,31 @@ def figures(
     require_matplotlib()
     from veriscene.judge import load
     from veriscene.judge.evaluate import judged
-    from veriscene.metrics.judged import contrasts, first_per_statement, mistakes, typical
-    from veriscene.report import figures as drawing
+    from veriscene.report.figures import KINDS, candidates, choose, draw
 
     if kind not in KINDS:
         raise InputError(f"unknown kind of figure {kind!r}", allowed=f"choose from {', '.join(KINDS)}")
     if (baseline is not None) != (kind == "contrast"):
         raise typer.BadParameter("--baseline goes together with contrast")
     examples = _examples(file, identifiers, labelled=kind in ("contrast", "errors"))
-    every = judged(load(model), examples)
-    name, count = _name(model), count or (2 if kind == "attention" else 4)
-    draw: Callable[[list[Any]], dict[str, bytes]] = partial(getattr(drawing, kind), model=name)
-    shown: list[Any]
-    found: dict[str, Any]
-    if kind in ("order", "attention"):
-        _check_shows(kind, every, model)
-        what, shown = "that it judges right", every if identifiers else typical(every, count)
+    names = [model] if baseline is None else [model, baseline]
+    every = [judged(load(name), examples) for name in names]
+    _check_shows(kind, every[0], model)
+    what = {"contrast": f"that {model} gets right and {baseline} wrong", "errors": f"that {model} gets wrong"}
+    told, count = what.get(kind, "that it judges right"), count or (2 if kind == "attention" else 4)
+    if identifiers:
+        found = {verdicts[0].example.identifier: verdicts for verdicts in candidates(kind, every)}
+        for example in examples:
+            if example.identifier not in found:
+                raise InputError(f"{example.identifier!r} is not an example {told}", where="--identifiers")
+        shown = [found[example.identifier] for example in examples]
     else:
-        if baseline is None:
-            what, found = f"that {model} gets wrong", {each.example.identifier: each for each in mistakes(every)}
-        else:
-            what = f"that {model} gets right and {baseline} wrong"
-            pairs = contrasts(every, judged(load(baseline), examples))
-            found = {pair[0].example.identifier: pair for pair in pairs}
-            draw = partial(drawing.contrast, model=name, baseline=_name(baseline))
-        if identifiers:
-            for example in examples:
-                if example.identifier not in found:
-                    raise InputError(f"{example.identifier!r} is not an example {what}", where="--identifiers")
-            shown = [found[example.identifier] for example in examples]
-        else:
-            statements = {example.identifier: example.statement for example in examples}
-            shown = [found[each] for each in first_per_statement(found, statements.__getitem__)[:count]]
+        shown = choose(kind, every, count)
+        if shown and len(shown) < count:
+            output.say(f"only {len(shown)} statements have an example {told}")
     if not shown:
-        raise InputError(f"has no example {what}", where=file)
-    if not identifiers and len(shown) < count:
-        output.say(f"only {len(shown)} statements have an example {what}")
-    for suffix, content in draw(shown).items():
+        raise InputError(f"has no example {told}", where=file)
+    for suffix, content in draw(kind, shown, [Path(name).name.removesuffix(".onnx") for name in names]).items():
         write_bytes(out / f"{kind}.{suffix}", content)
         print(out / f"{kind}.{suffix}")
 
@@ -119,8 +104,3 @@ def _check_shows(kind: str, judged: list[Judged], model: str) -> None:
     if kind == "attention" and any(each.words_to_items is None and each.items_to_words is None for each in judged):
         allowed = "use biatt-pointer, biatt or bidaf"
         raise InputError("has no attention to the scene's items", where=model, allowed=allowed)
-
-
-def _name(model: str) -> str:
-    """Returns what a model is called in a figure: its name without the path."""
-    return Path(model).name.removesuffix(".onnx")

@@ -1,4 +1,4 @@
-"""`veriscene models`, `evaluate`, `score`, `predict`, `export`: trained models and what can be done with them."""
+"""`veriscene models`, `evaluate`, `score`, `predict`, `explain`, `export`: trained models and what they answer."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from rich.table import Column, Table
 from veriscene.cli import output
 from veriscene.cli.output import AsJson
 from veriscene.errors import InputError
-from veriscene.files import opened
+from veriscene.files import check_absent, opened, write_text
 
 if TYPE_CHECKING:
-    from accelerate import Accelerator
-
     from veriscene.judge.judge import Judge, Question, Verdict
     from veriscene.world.examples import Example
     from veriscene.world.schema import World
@@ -33,6 +31,10 @@ Model = Annotated[
     ),
 ]
 Eyes = Annotated[bool, typer.Option("--eyes", help="Judge by what is recognised in the pictures, however distorted.")]
+SceneFile = Annotated[
+    Path | None, typer.Option("--scene", readable=False, help="JSON file: the boxes, or an object with `scene`.")
+]
+Picture = Annotated[Path | None, typer.Option("--image", readable=False, help="PNG of the scene, instead of --scene.")]
 PICTURES = (b"\x89PNG", b"\xff\xd8\xff")  # how PNG and JPEG files begin
 Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
 
@@ -78,6 +80,8 @@ def evaluate(
     Example: veriscene evaluate best nlvr/dev/dev.json --predictions dev.csv
     """
     from veriscene import worlds
+    from veriscene.judge import ONNX, load
+    from veriscene.judge.evaluate import probabilities
     from veriscene.world.corpus import split_file
     from veriscene.world.examples import write_predictions
     from veriscene.worlds.nlvr.pictures import each_picture, written_name
@@ -87,7 +91,8 @@ def evaluate(
         output.say(f"evaluating the dev split, {file}")
     if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
         raise InputError("is the file that is evaluated", where=predictions, allowed="name another file")
-    accelerator, judge = _load(model, eyes=eyes)
+    accelerator = output.make_machine().accelerator
+    judge = load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device), eyes=eyes)
     examples = worlds.read(file, judge.world)
     has_labels = any(example.label is not None for example in examples)
     if not has_labels and predictions is None:
@@ -97,7 +102,11 @@ def evaluate(
         counts["examples"] = len(examples)
         examples = each_picture(examples, images, file)
         counts["pictures"] = len(examples)
-    judged, unknown = _judge(judge, examples, accelerator)
+    unknown: dict[str, list[str]] = {}
+    for statement in {example.statement: None for example in examples}:
+        unknown |= judge.encoder.vocabulary.unknown_words(statement)
+    with output.progress_bar("judging") as progress:
+        judged = probabilities(judge, examples, accelerator, progress)
     if not output.IS_MAIN:
         return
     output.warn_unknown_words(unknown)
@@ -108,26 +117,6 @@ def evaluate(
         output.say(f"{file}: has no labels to score; the predictions are in {predictions}")
     also = {"unknown_words": unknown, **counts}
     _print_scores(examples, verdicts if has_labels else None, also, as_json=as_json)
-
-
-def _load(model: str, *, eyes: bool) -> tuple[Accelerator, Judge]:
-    from veriscene.judge import ONNX, load
-
-    accelerator = output.make_machine().accelerator
-    return accelerator, load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device), eyes=eyes)
-
-
-def _judge(
-    judge: Judge, examples: Sequence[Example], accelerator: Accelerator
-) -> tuple[dict[str, float], dict[str, list[str]]]:
-    """Returns probabilities by identifier, and the words unknown to the model, each with the nearest known ones."""
-    from veriscene.judge.evaluate import probabilities
-
-    unknown: dict[str, list[str]] = {}
-    for statement in {example.statement: None for example in examples}:
-        unknown |= judge.encoder.vocabulary.unknown_words(statement)
-    with output.progress_bar("judging") as progress:
-        return probabilities(judge, examples, accelerator, progress), unknown
 
 
 def score(
@@ -163,11 +152,8 @@ def score(
 def predict(
     model: Model,
     statement: Annotated[str | None, typer.Option(help="The statement to judge.")] = None,
-    scene: Annotated[
-        Path | None,
-        typer.Option(readable=False, help="JSON file: the boxes, or an object with `scene`."),
-    ] = None,
-    image: Annotated[Path | None, typer.Option(readable=False, help="PNG of the scene, in place of --scene.")] = None,
+    scene: SceneFile = None,
+    image: Picture = None,
     eyes: Eyes = False,
     as_json: AsJson = False,
     attention: Annotated[bool, typer.Option("--attention", help="Add the attention maps to the JSON output.")] = False,
@@ -263,6 +249,46 @@ def _print_verdict(verdict: Verdict, world: World) -> None:
         print(f"  {world.box.singular} {box + 1}: {', '.join(facts)}")
 
 
+def explain(
+    model: Model,
+    statement: Annotated[str, typer.Option(help="The statement to judge.")],
+    scene: SceneFile = None,
+    image: Picture = None,
+    eyes: Eyes = False,
+    edits: Annotated[int, typer.Option(min=1, help="Maximum number of edits.")] = 2,
+    judgements: Annotated[int, typer.Option(min=1, help="Maximum number of judgements.")] = 1000,
+    svg: Annotated[
+        Path | None, typer.Option(readable=False, help="New file: the scene with its order, and after the edits.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a verdict, the order and attention behind it, and the fewest edits of the scene that would change it.
+
+    Example: veriscene explain best --statement "There is a yellow circle." --image scene.png
+    """
+    from veriscene.judge import load
+    from veriscene.judge.explain import explain as explain_question
+
+    if (scene is None) == (image is None):
+        raise typer.BadParameter("--statement goes together with --scene or --image")
+    output.require_one_process("explain")
+    if svg is not None:
+        check_absent(svg)
+    judge = load(model, eyes=eyes)
+    question = read_question(judge, statement, scene, image)
+    try:
+        with output.progress_bar("judgements") as progress:
+            explained = explain_question(
+                judge, question, most_edits=edits, most_judgements=judgements, progress=progress
+            )
+    except InputError as error:
+        raise error if image is None else error.at(image) from None
+    output.warn_unknown_words(explained.search.verdict.unknown_words)
+    if svg is not None:
+        write_text(svg, explained.svg)
+    print(json.dumps(explained.to_json()) if as_json else explained.text)
+
+
 def export(
     model: Annotated[
         str, typer.Argument(help="A folder written by `veriscene train`, or a shipped checkpoint's name.")
@@ -312,11 +338,10 @@ def _print_scores(
         interval, unit = f"95 % interval {low:.2%} to {high:.2%}", "pictures" if "pictures" in also else "examples"
         print(f"accuracy     {scores.accuracy:.2%}  ({interval}, {scores.examples:,} {unit})")
         print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
-        table = Table(
-            "", "", *(Column(name, justify="right") for name in ("examples", "accuracy", "95 % interval")), box=None
-        )
+        figures = (Column(name, justify="right") for name in ("examples", "accuracy", "95 % interval"))
+        table = Table("", "", *figures, box=None)
         for each in slices:
             low, high = each.scores.interval
-            figures = (f"{each.scores.examples:,}", f"{each.scores.accuracy:.1%}", f"{low:.1%} to {high:.1%}")
-            table.add_row(each.group, each.name, *figures)
+            shown = (f"{each.scores.examples:,}", f"{each.scores.accuracy:.1%}", f"{low:.1%} to {high:.1%}")
+            table.add_row(each.group, each.name, *shown)
         Console(highlight=False).print(table)

@@ -44,15 +44,8 @@ def serve(
     configure_process()
     judges = {name: load(name, eyes=eyes) for name in models}
     examples = [] if data is None else worlds.read(data)
-    if not _is_loopback(host):
-        output.say(f"warning: {host} can be reached from other machines, and there is no password")
     address, bound = listener.getsockname()[:2]
+    if not ipaddress.ip_address(address).is_loopback:
+        output.say(f"warning: {host} can be reached from other machines, and there is no password")
     print(f"serving {', '.join(models)} at http://{f'[{address}]' if ':' in address else address}:{bound}", flush=True)
     run(make_app(judges, examples=examples), listener)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

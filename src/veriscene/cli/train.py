@@ -1,8 +1,9 @@
-"""`veriscene train` (one run, or several seeds of one configuration), `settings`, `quickstart`, `report`."""
+"""`veriscene train` (one run, or several seeds), `pretrain`, `settings`, `quickstart`, `report`."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +11,13 @@ import typer
 
 from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Teacher
+from veriscene.errors import InputError
 
 if TYPE_CHECKING:
     from veriscene.metrics.accuracy import Summary
     from veriscene.training.train import Result
+
+HELD_OUT = {"cuda": 512, "cpu": 32}  # scenes judged for each progress line of `pretrain`; a CPU takes seconds for more
 
 
 def train(
@@ -90,6 +94,59 @@ def _report_seeds(folder: Path, summary: Summary | None) -> None:
         raise typer.Exit(INTERRUPTED)
     output.say(f"dev accuracy {summary}")
     output.result(str(folder))
+
+
+def pretrain(
+    name: Annotated[str, typer.Argument(help="eyes, or the backbone resnet50-rendered.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(readable=False, help="File to write. Default: eyes.safetensors, or the backbone's own place."),
+    ] = None,
+    minutes: Annotated[float, typer.Option(min=0.01, help="How long to train.")] = 10.0,
+    steps: Annotated[int | None, typer.Option(min=1, help="Train for this many steps instead.")] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Scenes per step. Default: 384; backbone: 192.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of weights and scenes.")] = 0,
+    initial: Annotated[
+        Path | None,
+        typer.Option("--init", readable=False, help="Train this backbone's weights further; use another --seed."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=0, max=256, help="Processes that draw scenes. Default: one per core.")
+    ] = None,
+) -> None:
+    """Train a network to see what is where, on rendered scenes without end. No corpus is needed.
+
+    Writes the weights every minute and at the end; Ctrl-C ends the training early.
+
+    Example: veriscene pretrain eyes --minutes 30 --out eyes.safetensors
+    """
+    import torch
+
+    from veriscene.lab.pretrain import RENDERED_BACKBONE, Pretrainer, Settings, make_task
+    from veriscene.models.vision.backbone import weights_path
+
+    output.require_one_process("pretrain")
+    torch.manual_seed(seed)
+    task = make_task(name, initial)
+    if out is None:
+        out = weights_path(RENDERED_BACKBONE) if name == RENDERED_BACKBONE else Path("eyes.safetensors")
+    if out.is_dir():
+        raise InputError("is a folder", where=out, allowed="name a file")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    settings = Settings(
+        seconds=60 * minutes if steps is None else float("inf"),
+        steps=steps or Settings.steps,
+        scenes=batch or task.scenes,
+        seed=seed,
+        workers=len(os.sched_getaffinity(0)) if workers is None else workers,
+        held_out=HELD_OUT[device.type],
+    )
+    outcome = Pretrainer(task, out, settings, device=device, say=output.say).run()
+    if outcome.interrupted:
+        kept = f"the weights so far are in {out}" if outcome.steps else "nothing was written"
+        output.say(f"interrupted after step {outcome.steps}; {kept}")
+        raise typer.Exit(output.INTERRUPTED)
+    output.result(str(out))
 
 
 def settings(

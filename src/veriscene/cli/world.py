@@ -16,38 +16,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-EXAMPLE = """\
-# A world: what the scenes that statements are about can contain. docs/own-world.md explains every key.
-name = "{name}"
-canvas = [120, 40]  # width and height of a box, in any unit
-boxes = [1, 4]  # of a scene: one number, or the smallest and the largest
-items = [0, 12]  # of a box; 0: boxes may be empty
-box = ["shelf", "shelves"]  # what a box is called, and several of them
-item = ["product", "products"]
-extent = [9, 12]  # width and height of every item; without it, items state their own
-
-[attributes.kind]
-noun = true  # its values name items: "a red bottle"
-values = ["bottle", "can", "jar", "carton"]  # without a shape, items are drawn as labelled tiles
-
-[attributes.color]
-words = ["color", "colour"]
-[attributes.color.values]
-red = {{ fill = "#d62728", words = ["red", "crimson"] }}
-green = {{ fill = "#2ca02c" }}
-white = {{ fill = "#ffffff" }}
-
-[attributes.price]
-kind = "numeric"  # or "ordered", whose values ascend, or "categorical", the default
-range = [1, 20]
-step = 1
-unit = "€"
-more = "more expensive"
-less = "cheaper"
-
-[attributes.offer]
-values = {{ yes = {{ words = ["on offer"], outline = "#ff7f0e" }}, no = {{ words = ["not on offer"] }} }}
-"""
+EXAMPLE = Path(__file__).with_name("example_world.toml")
 
 File = Annotated[Path, typer.Argument(metavar="FILE.toml", help="A world file.")]
 
@@ -58,12 +27,12 @@ def new(file: File) -> None:
 
     Example: veriscene world new shelf.toml
     """
-    from veriscene.files import write_text
+    from veriscene.files import check_absent, write_text
 
-    if file.exists():
-        raise InputError("exists already", where=file, allowed="name a new file")
-    name = "".join(letter if letter.isalnum() else "_" for letter in file.stem) or "world"
-    write_text(file, EXAMPLE.format(name=name if name[0].isalpha() else f"world_{name}"))
+    check_absent(file)
+    name = "".join(letter if letter.isalnum() else "_" for letter in file.stem)
+    text = EXAMPLE.read_text(encoding="utf-8")
+    write_text(file, text.replace("NAME", name if name[0].isalpha() else f"world_{name}", 1))
     print(f"{file} written; look at it with: veriscene world show {file}")
 
 
@@ -83,11 +52,7 @@ def check(file: File) -> None:
         raise problems[-1]
     low, high = world.boxes
     attributes = ", ".join(f"{each.name} ({each.kind})" for each in world.attributes)
-    boxes = (
-        f"{low} {world.box.singular if low == 1 else world.box.plural}"
-        if low == high
-        else f"{low} to {high} {world.box.plural}"
-    )
+    boxes = f"{low if low == high else f'{low} to {high}'} {world.box.singular if high == 1 else world.box.plural}"
     print(f"{file}: {world.name}, {boxes} of {world.items[0]} to {world.items[1]} {world.item.plural}; {attributes}")
 
 

@@ -26,7 +26,6 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.models import Model
 from veriscene.world.examples import Example
-from veriscene.world.schema import World
 from veriscene.world.world_file import to_tree, world_of
 
 FORMAT = 2
@@ -83,7 +82,9 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     the Hugging Face hub."""
     folder = find(name_or_folder)
     config = load_config(folder)
-    vocabulary, world = _load_vocabulary(folder / VOCABULARY), load_world(folder)
+    vocabulary, world = _load_vocabulary(folder / VOCABULARY), worlds.get()
+    if (folder / WORLD).exists():
+        world = world_of(_read_json(folder / WORLD), where=str(folder / WORLD))
     metrics = _read_json(folder / METRICS) if (folder / METRICS).exists() else {}
     try:
         model = models.build(config.model, vocabulary=vocabulary, world=world)
@@ -131,36 +132,20 @@ def is_repository(name: object) -> bool:
     return match is not None and not Path(match["owner"]).exists()
 
 
-def download(
-    repository: str,
-    names: Collection[str],
-    *,
-    revision: str | None = None,
-    cache_dir: str | Path | None = None,
-    token: str | bool | None = None,
-    force_download: bool = False,
-    local_files_only: bool = False,
-) -> Path:
+def download(repository: str, names: Collection[str], **options: Any) -> Path:
     """Returns a local folder with the files of these names, as far as the repository has them, downloaded once.
 
-    The options are those of huggingface_hub. InputError if there is no such repository or no connection.
+    The options are those of huggingface_hub.snapshot_download. InputError if there is no such repository or no
+    connection.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
 
     where = f"{repository} on the Hugging Face hub"
     try:
-        folder = snapshot_download(
-            repository,
-            allow_patterns=list(names),
-            revision=revision,
-            cache_dir=cache_dir,
-            token=token,
-            force_download=force_download,
-            local_files_only=local_files_only,
-        )
+        return Path(snapshot_download(repository, allow_patterns=list(names), **options))
     except RevisionNotFoundError:
-        raise InputError(f"has no revision {revision!r}", where=where) from None
+        raise InputError(f"has no revision {options.get('revision')!r}", where=where) from None
     except RepositoryNotFoundError:
         allowed = "check the name; a private one needs `hf auth login`"
         raise InputError("no such repository", where=where, allowed=allowed) from None
@@ -168,9 +153,7 @@ def download(
         allowed = "retry, or give a folder or the name of a shipped checkpoint"
         raise InputError("no connection, and no copy in the cache", where=where, allowed=allowed) from None
     except Exception as error:  # the HTTP library's exceptions differ between versions of huggingface_hub
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"cannot be downloaded ({reason})", where=where) from None
-    return Path(folder)
+        raise InputError(f"cannot be downloaded ({_first_line(error)})", where=where) from None
 
 
 def best_run(folder: Path) -> Path:
@@ -204,19 +187,7 @@ def load_config(folder: Path) -> Config:
         what = "written by another version of veriscene"
         raise InputError(what, where=path, allowed=f"this one reads format {FORMAT}")
     tree.pop("veriscene", None)
-    model = tree.get("model")
-    name = model.get("name") if isinstance(model, dict) else None
-    if not isinstance(name, str) or name not in models.MODELS:
-        allowed = f"choose from {', '.join(sorted(models.MODELS))}"
-        raise InputError(f"unknown model {name!r:.60}", where=path, allowed=allowed)
     return models.read_config(tree, where=str(path))
-
-
-def load_world(folder: Path) -> World:
-    """Reads the world of the checkpoint in exactly this folder; without a file it is the default world."""
-    if not (folder / WORLD).exists():
-        return worlds.get()
-    return world_of(_read_json(folder / WORLD), where=str(folder / WORLD))
 
 
 def _load_vocabulary(path: Path) -> Vocabulary:
@@ -243,13 +214,10 @@ def _load_weights(path: Path) -> dict[str, Tensor]:
 
 def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor], path: Path) -> None:
     for name, tensor in weights.items():
-        own = expected.get(name)
-        if own is None:
-            continue  # load_state_dict reports it
-        same = tensor.dtype == own.dtype
-        if not same and not (own.dtype is torch.float32 and tensor.dtype is torch.float16):
-            what = f"{name} is of type {str(tensor.dtype).removeprefix('torch.')}"
-            raise InputError(what, where=path, allowed=f"it must be {str(own.dtype).removeprefix('torch.')}")
+        own = expected.get(name, tensor).dtype  # load_state_dict reports unknown names
+        if tensor.dtype != own and (tensor.dtype, own) != (torch.float16, torch.float32):
+            given, wanted = (str(dtype).removeprefix("torch.") for dtype in (tensor.dtype, own))
+            raise InputError(f"{name} is of type {given}", where=path, allowed=f"it must be {wanted}")
         if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
             raise InputError(f"{name} holds values that are not finite (NaN or infinity)", where=path)
 

@@ -68,11 +68,7 @@ def probabilities(
             judged.append((number, answer.probability))
         progress(min(done * processes, len(examples)), len(examples))
     _raise_together(accelerator, failed)
-    if processes > 1:
-        judged = gather_object(judged)
-    by_number = dict(judged)
-    if len(judged) != len(examples) or len(by_number) != len(examples):
-        raise InputError(f"{len(judged)} judgements for {len(examples)} examples; each must be judged exactly once")
+    by_number = dict(gather_object(judged) if processes > 1 else judged)
     return {example.identifier: by_number[number] for number, example in enumerate(examples)}
 
 

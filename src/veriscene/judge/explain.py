@@ -30,6 +30,8 @@ _Shown = tuple[frozenset[Item], ...]  # what a scene shows, whatever the order o
 
 @dataclass(frozen=True)
 class Flip:
+    """Edits that change the verdict."""
+
     world: World
     scene: Scene  # after the edits
     edits: tuple[Edit, ...]  # one after the other; each refers to the scene that those before it lead to
@@ -157,10 +159,6 @@ class _Candidate:
     edits: tuple[Edit, ...]
     gain: float  # in log odds, towards the other verdict: measured if judged, else the sum of its edits' own gains
 
-    @property
-    def cost(self) -> int:
-        return sum(edit.cost for edit in self.edits)
-
 
 def find_flip(
     judge: Judge,
@@ -187,7 +185,13 @@ def find_flip(
     for size in range(1, most_edits + 1):
         candidates, are_all = _expand(judge.world, parents, gains, seen, most=most_judgements - judged)
         parents, flips = [], list[Flip]()
-        for group in _by_cost(candidates) if size == 1 else _by_gain(candidates):
+        if size == 1:
+            candidates.sort(key=_cost)
+            groups = [list(group) for _, group in groupby(candidates, _cost)]
+        else:
+            candidates.sort(key=lambda candidate: (-candidate.gain, _cost(candidate)))
+            groups = [candidates[n : n + STREAM_BATCH] for n in range(0, len(candidates), STREAM_BATCH)]
+        for group in groups:
             asked = group[: most_judgements - judged]
             verdicts = judge.stream(Question(question.statement, candidate.scene) for candidate in asked)
             for candidate, found in zip(asked, map(checked, verdicts), strict=True):
@@ -226,17 +230,6 @@ def _expand(
     return found, True
 
 
-def _by_cost(candidates: list[_Candidate]) -> Iterator[list[_Candidate]]:
-    for _, group in groupby(sorted(candidates, key=lambda candidate: candidate.cost), lambda candidate: candidate.cost):
-        yield list(group)
-
-
-def _by_gain(candidates: list[_Candidate]) -> Iterator[list[_Candidate]]:
-    ranked = sorted(candidates, key=lambda candidate: (-candidate.gain, candidate.cost))
-    for start in range(0, len(ranked), STREAM_BATCH):
-        yield ranked[start : start + STREAM_BATCH]
-
-
 def _key(scene: Scene) -> _Shown:
     return tuple(frozenset(box.items) for box in scene.boxes)
 
@@ -251,16 +244,14 @@ def _clarity(flip: Flip) -> float:
 
 
 def _preference(flip: Flip) -> tuple[bool, int, Number, float]:
-    """Clear flips first, then the smallest change, then the clearest."""
-    cost = sum(edit.cost for edit in flip.edits)
-    return _clarity(flip) < CLEAR, cost, sum(map(_distance, flip.edits)), -_clarity(flip)
+    """Orders flips: clear ones first, then the smallest change, the shortest moves, and the clearest."""
+    moves = [edit for edit in flip.edits if edit.kind == "move"]
+    distance = sum(abs(e.after.x - e.before.x) + abs(e.after.y - e.before.y) for e in moves if e.before and e.after)
+    return _clarity(flip) < CLEAR, _cost(flip), distance, -_clarity(flip)
 
 
-def _distance(edit: Edit) -> Number:
-    """How far a move goes: of equally large changes, the shortest is preferred."""
-    if edit.before is None or edit.after is None or edit.kind != "move":
-        return 0
-    return abs(edit.after.x - edit.before.x) + abs(edit.after.y - edit.before.y)
+def _cost(edited: _Candidate | Flip) -> int:
+    return sum(edit.cost for edit in edited.edits)
 
 
 def _said(probability: float) -> str:

@@ -30,7 +30,6 @@ from veriscene import __version__, files
 from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import Encoder, Input
 from veriscene.data.items import Items
-from veriscene.data.spelling import CODES, MOST_LETTERS
 from veriscene.errors import InputError
 from veriscene.judge import ONNX
 from veriscene.judge.checkpoint import Checkpoint
@@ -39,9 +38,9 @@ from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, graph_inputs, open_se
 from veriscene.models import Model, Order
 from veriscene.models.layers import recurrence
 from veriscene.output import Say, silent
-from veriscene.world.examples import MAX_WORDS
+from veriscene.world.examples import MAX_WORDS, Example
 from veriscene.world.random_scenes import random_item
-from veriscene.world.scene import Item
+from veriscene.world.scene import Box, Item, Scene
 from veriscene.world.schema import World
 from veriscene.world.world_file import to_tree
 
@@ -303,32 +302,23 @@ def _is_real(batch: Batch, name: str) -> Tensor:
 
 
 def random_batch(size: int, words: int, items: int, encoder: Encoder, *, rng: random.Random) -> Batch:
-    """Returns random statements and items. The first statement and box have the greatest length, others any."""
-    words_known = len(encoder.vocabulary)
-    lengths = [words, *(rng.randint(1, words) for _ in range(size - 1))]
-    world = encoder.world
-    (fewest, most), items = world.boxes, min(items, world.items[1])
-    least = min(world.items[0], items)
-    counts = [items, *(rng.randint(least, items) for _ in range(size * most - 1))]
-    boxes = (size, most)
-    drawn = [[world.features(_scattered(random_item(world, rng), world, rng)) for _ in range(items)] for _ in counts]
-    features = torch.tensor(drawn).view(*boxes, items, -1)
-    present = None if fewest == most else torch.tensor([rng.randint(fewest, most) for _ in range(size)])
-    numbers = torch.tensor([[rng.randrange(words_known) for _ in range(words)] for _ in lengths])
-    spelt = torch.tensor([[_random_codes(rng) for _ in range(words)] for _ in lengths], dtype=torch.uint8)
-    positions = torch.arange(items).expand(*boxes, -1)
-    return Batch(
-        Statement(numbers, torch.tensor(lengths), spelt if Input.CHARACTERS in encoder.inputs else None),
-        Items(features, torch.tensor(counts).view(boxes), positions, present),
-    )
+    """Returns random statements about random scenes. The first statement and box have the greatest length, others any;
+    some words are unknown, and items may overlap."""
+    world, known = encoder.world, [word for word in encoder.vocabulary.words if word.isalpha()]
+    items = min(items, world.items[1])
 
+    def item() -> Item:
+        drawn = random_item(world, rng)
+        room = (world.canvas[0] - drawn.width, world.canvas[1] - drawn.height)
+        x, y = (round(rng.uniform(0, side)) for side in room)
+        return world.changed(drawn, x=x, y=y)
 
-def _random_codes(rng: random.Random) -> list[int]:
-    length = rng.randint(1, MOST_LETTERS)
-    return [rng.randrange(1, CODES) for _ in range(length)] + [0] * (MOST_LETTERS - length)
-
-
-def _scattered(item: Item, world: World, rng: random.Random) -> Item:
-    """The item anywhere in its box."""
-    x, y = (rng.uniform(0, room) for room in (world.canvas[0] - item.width, world.canvas[1] - item.height))
-    return world.changed(item, x=round(x), y=round(y))
+    examples = []
+    for number in range(size):
+        length = words if number == 0 else rng.randint(1, words)
+        counts = [rng.randint(min(world.items[0], items), items) for _ in range(rng.randint(*world.boxes))]
+        counts[0] = items if number == 0 else counts[0]
+        statement = " ".join(rng.choice([*known, "qx" * rng.randint(1, 20)]) for _ in range(length))
+        boxes = tuple(Box(tuple(item() for _ in range(count))) for count in counts)
+        examples.append(Example("0-0", statement, Scene(boxes)))
+    return encoder(examples)

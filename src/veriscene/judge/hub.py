@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any, Self
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData, ModelHubMixin
@@ -22,6 +23,7 @@ from veriscene.world.schema import World
 if TYPE_CHECKING:
     from veriscene.judge.judge import Judge
 
+CARD = Path(__file__).with_name("card.md")
 SPLITS = ("dev", "test")
 SUPERVISION = {
     "labels": "labels of the training examples",
@@ -30,22 +32,8 @@ SUPERVISION = {
 }
 GRAMMAR = "Statements of veriscene's grammar taught it{too}.\n"
 PROGRAMS_TOO = ", PROGRAMS a file of statements with their programs"
+MAX_POOLING = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
 OWN = "the corpus that it was trained on"  # where metrics.json does not name one
-CITATION = """```bibtex
-@inproceedings{tan2018object,
-  title     = {Object Ordering with Bidirectional Matchings for Visual Reasoning},
-  author    = {Tan, Hao and Bansal, Mohit},
-  booktitle = {Proceedings of NAACL-HLT},
-  year      = {2018}
-}
-@inproceedings{suhr2017corpus,
-  title     = {A Corpus of Natural Language for Visual Reasoning},
-  author    = {Suhr, Alane and Lewis, Mike and Yeh, James and Artzi, Yoav},
-  booktitle = {Proceedings of ACL},
-  year      = {2017}
-}
-```
-"""
 
 
 def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores]) -> str:
@@ -54,63 +42,34 @@ def model_card(checkpoint: Checkpoint, *, name: str, scores: Mapping[str, Scores
     Scores come from `scores`, by split, else from the checkpoint's metrics. The card states what is recorded there and
     nothing else; how test was used, for example, is for `note` to say. It does not name the machine's folders.
     """
-    config, metrics = checkpoint.config, {**checkpoint.metrics, **_figures(scores)}
-    trained = [f"at commit {metrics['commit']}"] if "commit" in metrics else []
-    trained += [f"on {metrics['machine']}"] if "machine" in metrics else []
-    rows = [_row(split, metrics) for split in SPLITS if split == "dev" or f"{split}_accuracy" in metrics]
-    world = checkpoint.encoder.world
+    config, world = checkpoint.config, checkpoint.encoder.world
+    metrics = {**checkpoint.metrics, **_figures(scores)}
     supervision = str(metrics.get("supervision", "unknown"))
-    takes_max = config.to_json()["model"].get("pooling") == "max"
-    boxes = 'It takes the box that fits best, so statements like "exactly two boxes have a tower" are beyond it.\n'
-    note = f"\n\n{metrics['note']}" if "note" in metrics else ""  # what else to know about the scores
-    known = len(checkpoint.encoder.vocabulary) - len(SPECIAL)
+    by_programs = supervision == "programs"
+    step = [str(metrics.get("step", "unknown"))]
+    step += [f"{word} {metrics[key]}" for word, key in (("at commit", "commit"), ("on", "machine")) if key in metrics]
+    grammar = GRAMMAR.format(too=", too" if by_programs else "") + str(worlds.ability(world, "GRAMMAR_NOTE") or "")
     reads_letters = getattr(config.model, "letters", False)
-    teacher, too = config.teacher, ", too" if supervision == "programs" else ""
-    grammar = GRAMMAR.format(too=too) + str(worlds.ability(world, "GRAMMAR_NOTE") or "") if teacher.statements else ""
-    others = "are read by their letters" if reads_letters else "are all read as the same unknown word"
-    return f"""---
-{_header(name, world, metrics)}
----
-
-# {name}
-
-Decides whether an English statement is true of a scene of the world "{world.name}": {_boxes(world)}.
-The model is `{config.model.name}` of the Python package veriscene.
-{models.MODELS[config.model.name].summary}.
-
-```python
-import veriscene
-
-judge = veriscene.load("{name}")
-verdict = judge(statement, scene)  # a Scene, or its boxes as in the world's files
-print(verdict.probability, verdict.unknown_words)
-```
-
-## Accuracy on {metrics.get("corpus", OWN)}
-
-| split | accuracy, % | consistency, % | 95 % interval of the accuracy |
-| --- | --- | --- | --- |
-{chr(10).join(rows)}
-
-Consistency is the share of presentations whose examples are all right. Intervals are clustered by statement.{note}
-
-## Training
-
-    {training_command(config, supervision)}
-
-CORPUS is the folder of the training corpus{PROGRAMS_TOO if supervision == "programs" else ""}.
-Supervision: {supervision} ({SUPERVISION.get(supervision, "not recorded")}).
-{grammar}Step {metrics.get("step", "unknown")}{"".join(f", {fact}" for fact in trained)}.
-
-## Intended use and limits
-
-For research on grounded language, for teaching, and as a baseline. It knows this world and {known} words. Other words
-are listed with each verdict, and {others}.
-{boxes if takes_max else ""}The table above says how often it is wrong. Do not use it for decisions that affect people.
-
-## Citation
-
-{CITATION}"""
+    return Template(CARD.read_text(encoding="utf-8")).substitute(
+        header=_header(name, world, metrics),
+        name=name,
+        world=world.name,
+        boxes=_boxes(world),
+        model=config.model.name,
+        summary=models.MODELS[config.model.name].summary,
+        corpus=metrics.get("corpus", OWN),
+        rows="\n".join(_row(split, metrics) for split in SPLITS if split == "dev" or f"{split}_accuracy" in metrics),
+        note=f"\n\n{metrics['note']}" if "note" in metrics else "",  # what else to know about the scores
+        command=training_command(config, supervision),
+        programs=PROGRAMS_TOO if by_programs else "",
+        supervision=supervision,
+        explained=SUPERVISION.get(supervision, "not recorded"),
+        grammar=grammar if config.teacher.statements else "",
+        step=", ".join(step),
+        known=len(checkpoint.encoder.vocabulary) - len(SPECIAL),
+        others="are read by their letters" if reads_letters else "are all read as the same unknown word",
+        limit=MAX_POOLING if getattr(config.model, "pooling", None) == "max" else "",
+    )
 
 
 def _boxes(world: World) -> str:
@@ -120,14 +79,19 @@ def _boxes(world: World) -> str:
     return f"{count} {world.box.plural} of {least} to {fullest} {world.item.plural} with {attributes}"
 
 
+def changes_with_effect(preset: str, config: Config, *, taught: bool) -> list[str]:
+    """Returns what `--set` must say to train `config` with a preset on a given corpus."""
+    changes = changes_between(models.load_preset(preset), config)
+    return with_effect(changes, config.model, corpus_given=True, taught=taught)
+
+
 def training_command(config: Config, supervision: str) -> str:
     """Returns a command that trains with exactly these settings: the nearest preset and the settings that differ."""
     taught = supervision == "programs" or config.teacher.statements > 0
 
     def changes(preset: str) -> list[str]:
-        between = changes_between(models.load_preset(preset), config)
-        named = [change for change in between if not change.startswith(("training.seed=", "teacher.workers="))]
-        return with_effect(named, config.model, corpus_given=True, taught=taught)
+        named = changes_with_effect(preset, config, taught=taught)
+        return [change for change in named if not change.startswith(("training.seed=", "teacher.workers="))]
 
     nearest = min(sorted(presets()), key=lambda name: len(changes(name)))
     options = ["--teacher", "PROGRAMS"] if supervision == "programs" else []
@@ -193,30 +157,14 @@ class HubMixin(ModelHubMixin):
         return object.__new__(cls)
 
     @classmethod
-    def from_pretrained(  # type: ignore[override]  # the mixin's reads config.json itself, and takes any options
-        cls,
-        pretrained_model_name_or_path: str | Path,
-        *,
-        device: str = "cpu",
-        revision: str | None = None,
-        cache_dir: str | Path | None = None,
-        token: str | bool | None = None,
-        force_download: bool = False,
-        local_files_only: bool = False,
+    def from_pretrained(  # the mixin's reads config.json itself
+        cls, pretrained_model_name_or_path: str | Path, *, device: str = "cpu", **options: Any
     ) -> Judge:
         """Loads a judge from `owner/name` on the hub, a folder that `save_pretrained` or `veriscene train` wrote, or
-        the name of a shipped checkpoint. Options other than `device` concern the download."""
+        the name of a shipped checkpoint. Further options are those of the download: revision, token, cache_dir, …"""
         place = pretrained_model_name_or_path
         if checkpoints.is_repository(place):
-            place = checkpoints.download(
-                str(place),
-                FILES,
-                revision=revision,
-                cache_dir=cache_dir,
-                token=token,
-                force_download=force_download,
-                local_files_only=local_files_only,
-            )
+            place = checkpoints.download(str(place), FILES, **options)
         return cls._of_checkpoint(place, device=device)
 
     @classmethod

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeGuard, cast, overload
+from typing import Any, TypeGuard, TypeVar, cast, overload
 
 import numpy as np
 import torch
@@ -39,6 +39,7 @@ __all__ = ["Answer", "AnyQuestion", "Attention", "EyesJudge", "Judge", "Question
 STREAM_BATCH = 64
 FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what a verdict is made of
 Array = NDArray[Any]
+T = TypeVar("T")
 MATCH_DISTANCE = 10  # pixels that a recognised item may be away from the scene's, which are at least as large
 PIXELS = "-pixels"  # NAME-pixels is the model NAME with eyes
 
@@ -90,14 +91,14 @@ class Judge(HubMixin, ABC):
             judge(veriscene.read("dev.json"))
         """
         if isinstance(statement, str) or scene is not None:
-            return checked(self._judge([self.prepare(Question.of(statement, scene, self.world))])[0])
-        if isinstance(statement, Question | Example) or (isinstance(statement, tuple) and _is_pair(statement)):
-            return checked(self._judge([self.prepare(self._question(statement))])[0])
-        if isinstance(statement, Sequence):
-            return list(self.stream(cast(Sequence[AnyQuestion], statement)))
-        if isinstance(statement, Iterator):
+            question = Question.of(statement, scene, self.world)
+        elif isinstance(statement, Iterator):
             return self.stream(statement)
-        raise _not_a_question(statement)
+        elif isinstance(statement, Sequence) and not (isinstance(statement, tuple) and _is_pair(statement)):
+            return list(self.stream(cast(Sequence[AnyQuestion], statement)))
+        else:
+            question = self._question(statement)
+        return checked(self._judge([self.prepare(question)])[0])
 
     def stream(self, questions: Iterable[AnyQuestion], *, batch: int = STREAM_BATCH) -> Iterator[Answer]:
         """Yields one answer for each question, in order; takes `batch` questions at a time, never all at once.
@@ -158,7 +159,8 @@ class Judge(HubMixin, ABC):
         if isinstance(question, Example):
             return Question.about(question, self.world)
         if not _is_pair(question):
-            raise _not_a_question(question)
+            allowed = "give a Question or a pair (statement, scene)"
+            raise InputError(f"not a question: {question!r:.60}", allowed=allowed)
         return Question.of(*question, self.world)
 
     def _encode(self, questions: list[Question]) -> Batch:
@@ -333,17 +335,16 @@ def _about(given: Scene | None, seen: Scene, verdict: Verdict) -> Verdict:
     if attention is not None:
         to_items, to_words = attention.words_to_items, attention.items_to_words
         if to_items is not None:
-            to_items = [
-                [[0.0 if item is None else row[item] for item in items] for row in rows]
-                for rows, items in zip(to_items, seen_of, strict=True)
-            ]
+            to_items = [[_take(row, box, 0.0) for row in rows] for rows, box in zip(to_items, seen_of, strict=True)]
         if to_words is not None:
-            to_words = [
-                [[0.0] * len(attention.words) if item is None else rows[item] for item in items]
-                for rows, items in zip(to_words, seen_of, strict=True)
-            ]
+            nothing = [0.0] * len(attention.words)
+            to_words = [_take(rows, box, nothing) for rows, box in zip(to_words, seen_of, strict=True)]
         attention = Attention(attention.words, to_items, to_words)
     return replace(verdict, order=order, attention=attention)
+
+
+def _take(values: Sequence[T], places: Sequence[int | None], missing: T) -> list[T]:
+    return [missing if place is None else values[place] for place in places]
 
 
 def _matches(seen: Box, given: Box) -> list[int | None]:
@@ -365,10 +366,6 @@ def _is_pair(value: object) -> TypeGuard[tuple[str, Shown]]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         return False
     return not isinstance(value[0], Question | Example | Sequence) or isinstance(value[0], str)
-
-
-def _not_a_question(value: object) -> InputError:
-    return InputError(f"not a question: {value!r:.60}", allowed="give a Question or a pair (statement, scene)")
 
 
 def _sigmoid(logits: Array) -> Array:

@@ -1,11 +1,11 @@
-"""The plans that can be reproduced: their rows, in the order of training, with what the paper published of them.
-
-We do not have the paper's pictures, so its figures are described in words.
-"""
+"""The plans that can be reproduced: their rows, in the order of training, with what the paper published of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 ABLATION = "Ablations"  # a heading of rows
 
@@ -46,10 +46,10 @@ class Figure:
     """A figure of the paper, and those that are drawn here from the models of some rows."""
 
     heading: str
-    caption: str | None  # the paper's own
     shows: str  # what is to be seen in the paper
-    here: str = ""  # what ours show, or why there are none
-    ours: tuple[tuple[str, tuple[str, ...]], ...] = ()  # the name, which begins with the kind, and rows of the models
+    here: str  # what ours show, or why there are none
+    caption: str | None = None  # the paper's own
+    ours: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by name, which begins with the kind: models' rows
 
 
 @dataclass(frozen=True)
@@ -65,53 +65,8 @@ class Plan:
 
 
 POINTER = "BiATT-Pointer"
-FIGURES = (
-    Figure(
-        "Figure 1: what the baselines get wrong",
-        "NLVR task: given an image with 3 sub-images and a statement, the model needs to predict whether the statement"
-        " correctly describes the image or not. We show 4 such examples which our final BiATT-Pointer model correctly"
-        " classifies but the strong baseline models do not.",
-        "Four statements, each with its three boxes. BiENC fails on the left two, BiATT on the right two.",
-        "Dev examples that BiATT-Pointer gets right and BiENC, or BiATT, gets wrong: one per statement, those whose two"
-        " probabilities are furthest apart.",
-        (("contrast-bienc", (POINTER, "BiENC")), ("contrast-biatt", (POINTER, "BiATT"))),
-    ),
-    Figure(
-        "Figure 3: errors",
-        "Incorrectly-classified examples.",
-        "Four statements with their boxes. Two have rare phrases (“touching any edge”, “touching the base”); two are"
-        " about several boxes at once, which a max over boxes cannot express.",
-        "Dev examples that BiATT-Pointer gets wrong: one per statement, those of which it is most confident.",
-        (("errors", (POINTER,)),),
-    ),
-    Figure(
-        "Figure 4: learned order",
-        "Examples of our learned object ordering. The red arrows indicate the order of the objects learned by the"
-        " pointer network.",
-        "Four statements with arrows from object to object. In two, the path follows the spatial relation in the"
-        " statement (“blue block over a black block”, “item on top”); in two, the order of its words.",
-        "Dev examples that BiATT-Pointer gets right, towers and scatter in turn, evenly spaced over the split: not"
-        " chosen for their looks. A dot marks the item read first.",
-        (("order", (POINTER,)),),
-    ),
-    Figure(
-        "Attention (section 3.1)",
-        None,
-        "Words attend to objects, and objects to words, by bilinear forms. The paper has these as equations, and no"
-        " picture of the weights.",
-        "Both directions in BiATT-Pointer, on two dev examples that it gets right, evenly spaced over the split.",
-        (("attention", (POINTER,)),),
-    ),
-    Figure(
-        "Figures 2 and 5: the models",
-        "Our BiATT-Pointer model with a pointer network and a joint bidirectional attention module. – Our CNN-BiATT"
-        " model for the raw-image dataset version replaces every object-related LSTM-RNN with a spatial-filter"
-        " convolutional neural network (CNN).",
-        "Diagrams of the two models: nothing in them is measured.",
-        "The same models as code, with the paper's letters and the numbers of its equations:"
-        " models/biatt_pointer.py, models/cnn_biatt.py, models/layers/attention.py.",
-    ),
-)
+_FIGURES_FILE = Path(__file__).with_name("paper_figures.toml")
+FIGURES = tuple(Figure(**figure) for figure in tomllib.loads(_FIGURES_FILE.read_text(encoding="utf-8"))["figures"])
 
 TABLE1 = Plan(
     "Table 1",

@@ -47,7 +47,9 @@ HELD_OUT_BATCH = 64  # scenes
 HELD_OUT_SEED = 0x5EE  # of scenes that no seed of training draws: those have a pair (seed, worker)
 SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_SAVES = 10.0, 60.0
 CROWDED, TOWERS = 0.3, 0.3  # shares of scenes; the others are scattered items
-CROWDED_SIZES = (Size.SMALL, Size.SMALL, Size.MEDIUM, Size.LARGE)  # eight items rarely fit otherwise
+# Indices of sizes; eight items rarely fit otherwise.
+CROWDED_SIZES = np.array([list(Size).index(size) for size in (Size.SMALL, Size.SMALL, Size.MEDIUM, Size.LARGE)])
+ANY = np.arange(len(Color))  # every colour, every shape
 PREFETCHED = 2  # batches per worker, in shared memory: 46 MB each for eyes
 
 Sample = tuple[Tensor, Tensor]  # pixels, uint8; cells.targets (box, head, row, column), int8
@@ -87,12 +89,20 @@ class Outcome:
 
 
 def eyes_task() -> Task:
+    """Returns the task of training new eyes."""
     eyes = Eyes()
     held_out = {"clean": clean_picture, "distorted": tested_picture}
     return Task(384, 2e-3, eyes, distorted_picture, eyes.save, held_out)
 
 
-def backbone_task(initial: Path | None = None) -> Task:
+def make_task(name: str, initial: Path | None = None) -> Task:
+    """Returns the task of that name, with the weights in `initial` or fresh ones from torch's global generator."""
+    if name not in NAMES:
+        raise InputError(f"cannot pretrain {name!r:.60}", allowed=f"choose from {', '.join(NAMES)}")
+    if name == "eyes" and initial is not None:  # their file has no batch normalisation any more
+        raise InputError("eyes cannot be trained further", where=initial, allowed="train new ones, for longer")
+    if name == "eyes":
+        return eyes_task()
     backbone = BACKBONES[RENDERED_BACKBONE]()
     if initial is not None:
         try:
@@ -105,17 +115,6 @@ def backbone_task(initial: Path | None = None) -> Task:
         save_weights(backbone, path, metadata={"trained": "veriscene pretrain " + RENDERED_BACKBONE})
 
     return Task(192, 1e-3, network, clean_boxes, save, {"clean": clean_boxes}, network.loss, network.exact)
-
-
-def make_task(name: str, initial: Path | None = None) -> Task:
-    """The task of that name, with the weights in `initial` or with fresh ones from torch's global generator."""
-    if name not in NAMES:
-        raise InputError(f"cannot pretrain {name!r:.60}", allowed=f"choose from {', '.join(NAMES)}")
-    if name != "eyes":
-        return backbone_task(initial)
-    if initial is not None:  # their file has no batch normalisation any more
-        raise InputError("eyes cannot be trained further", where=initial, allowed="train new ones, for longer")
-    return eyes_task()
 
 
 def learning_rate_share(step: int, done: float) -> float:
@@ -155,8 +154,9 @@ class Pretrainer:
                 done = max((now - start) / settings.seconds, step / settings.steps)
                 if now - last_line > SECONDS_BETWEEN_LINES or done >= 1:
                     steps, seconds = step - line_step, now - last_line
+                    exact = "  ".join(f"{name} {share:.2%}" for name, share in self.exact().items())
                     self.say(
-                        f"step {step:>6}  loss {float(losses) / steps:.4f}  exact boxes: {self._describe_exact()}"
+                        f"step {step:>6}  loss {float(losses) / steps:.4f}  exact boxes: {exact}"
                         f"  {BOXES * settings.scenes * steps / seconds:,.0f} boxes/s"
                         f"  {clock((now - start) * max(1 / done - 1, 0))} left"
                     )
@@ -183,17 +183,13 @@ class Pretrainer:
         return loss.detach()
 
     def exact(self) -> dict[str, float]:
-        """The share of held-out boxes of which everything is right, by the averaged weights."""
+        """Returns the share of held-out boxes of which everything is right, by the averaged weights."""
+        found = {}
         with self._averaged(), torch.inference_mode():
-            return {name: float(self._exact(held).float().mean()) for name, held in self.held_out.items()}
-
-    def _exact(self, held: Sample) -> Tensor:
-        pixels, classes = held
-        outputs = torch.cat([self.network(some.to(self.device)) for some in torch.split(pixels, HELD_OUT_BATCH)])
-        return self.task.exact(outputs, classes.to(self.device))
-
-    def _describe_exact(self) -> str:
-        return "  ".join(f"{name} {share:.2%}" for name, share in self.exact().items())
+            for name, (pixels, classes) in self.held_out.items():
+                parts = [self.network(some.to(self.device)) for some in torch.split(pixels, HELD_OUT_BATCH)]
+                found[name] = float(self.task.exact(torch.cat(parts), classes.to(self.device)).float().mean())
+        return found
 
     def _move(self, batch: Sample) -> Sample:
         pixels, classes = batch
@@ -282,7 +278,7 @@ def _ignore_interrupts(worker: int) -> None:
 def random_scenes(rng: np.random.Generator, count: int) -> list[Scene]:
     """Scenes of NLVR's two kinds and crowded ones, in random order."""
     crowded, towers, scattered = rng.multinomial(count, (CROWDED, TOWERS, 1 - CROWDED - TOWERS))
-    palette = [np.tile(values, (crowded * BOXES, 1)) for values in (_ANY, _ANY, _CROWDED_SIZES)]
+    palette = [np.tile(values, (crowded * BOXES, 1)) for values in (ANY, ANY, CROWDED_SIZES)]
     boxes = scatter(rng, palette, np.full(len(palette[0]), MAX_ITEMS))
     drawn = SceneArrays.concatenated(
         [
@@ -292,7 +288,3 @@ def random_scenes(rng: np.random.Generator, count: int) -> list[Scene]:
         ]
     )
     return drawn[rng.permutation(count)].scenes()
-
-
-_ANY = np.arange(len(Color))  # every colour, every shape
-_CROWDED_SIZES = np.array([list(Size).index(size) for size in CROWDED_SIZES])

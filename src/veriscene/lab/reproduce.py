@@ -19,20 +19,20 @@ from importlib import metadata
 from pathlib import Path
 
 from veriscene import __version__, files, models, worlds
-from veriscene.config import Config, changes_between, train_command
+from veriscene.config import Config, train_command
 from veriscene.data.teacher.statements import check_files
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.judge import load
 from veriscene.judge.checkpoint import SUMMARY
 from veriscene.judge.evaluate import judged, probabilities
+from veriscene.judge.hub import changes_with_effect
 from veriscene.lab import seeds
-from veriscene.lab.page import page
 from veriscene.lab.plans import Plan, Row
-from veriscene.lab.table import Compared, Result, Table
+from veriscene.lab.table import Compared, Result, Table, page
 from veriscene.metrics import require_matplotlib
 from veriscene.metrics.comparison import difference
-from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, typical
-from veriscene.models.settings import with_effect
+from veriscene.metrics.judged import Judged
+from veriscene.models.settings import key_of
 from veriscene.training.distributed import Machine
 from veriscene.training.source import labelled
 from veriscene.training.spec import Record, Spec, commit
@@ -101,26 +101,15 @@ class Reproduction:
 
     def command(self, row: Row) -> str:
         """Writes the command that trains the row: as it was started, or else as it would be started now."""
-        preset, count, programs = row.preset, row.seeds, self.programs if row.programs else ()
+        spec, count = None, row.seeds
         if seeds.is_folder_of_seeds(self.own(row)):
             record = seeds.read(self.own(row))
-            preset, config, count, programs = (
-                record.spec.preset,
-                record.spec.config,
-                len(record.seeds),
-                record.spec.programs,
-            )
-        else:
-            config = self.configuration(row)
-        before = self._initial(row)
+            spec, count = record.spec, len(record.seeds)
+        spec, before = spec or self.spec(row), self._initial(row)
         options = ["--seeds", str(count), *(["--init", before.folder] if before else [])]
-        options += [part for path in programs for part in ("--teacher", path.name)]
-        taught, changes = (
-            bool(programs or config.teacher.statements),
-            changes_between(models.load_preset(preset), config),
-        )
-        kept = with_effect(changes, config.model, corpus_given=True, taught=taught)
-        return train_command(preset, kept, data="NLVR", options=options)
+        options += [part for path in spec.programs for part in ("--teacher", path.name)]
+        changes = changes_with_effect(row.preset, spec.config, taught=spec.is_taught)
+        return train_command(row.preset, changes, data="NLVR", options=options)
 
     # ---------------------------------------------------------------- checks
 
@@ -137,6 +126,16 @@ class Reproduction:
             except InputError:
                 continue
         return reasons
+
+    def trainable(self, names: Sequence[str], *, seeds: int) -> list[Row]:
+        """Returns the rows that are named, or else all that can be trained here; says which others are left out."""
+        rows = planned(self.plan, names, seeds=seeds)
+        lacking = {} if names else self.lacking(rows)  # an error only if they are asked for
+        if lacking and len(lacking) == len(rows):
+            raise next(iter(lacking.values()))
+        for name, reason in lacking.items():
+            self.machine.output.say(f"{name}: left out: {reason}")
+        return [row for row in rows if row.name not in lacking]
 
     def check(self, rows: Sequence[Row]) -> None:
         """Raises InputError if a row cannot be trained, continued as it was started, or compared with the others."""
@@ -166,8 +165,8 @@ class Reproduction:
 
     def _check_changes(self) -> None:
         """Raises InputError if a change would undo what tells rows of the plan apart."""
-        for key in dict.fromkeys(change.partition("=")[0].strip() for change in self.changes):
-            own = [[change for change in row.changes if change.partition("=")[0] == key] for row in self.plan.rows]
+        for key in map(key_of, self.changes):
+            own = [[change for change in row.changes if key_of(change) == key] for row in self.plan.rows]
             if any(changes != own[0] for changes in own):
                 allowed = "change only what they have in common, or train such a model with `veriscene train`"
                 raise InputError("rows of this plan differ in it", where=f"--set {key}", allowed=allowed)
@@ -181,18 +180,16 @@ class Reproduction:
         """Trains the rows that are not done and writes NAME.md, NAME.json, NAME.html and the figures after each of
         them; returns False if it was interrupted. `command` is what the page says how it was made."""
         _ = self._examples  # a test split that cannot be scored is an error now, not after hours
-        is_finished = True
         for row in rows:
             was_done = self.is_done(row)
             result = self.run_row(row)
             if result is None:
-                is_finished = False
                 break
             self.machine.output.say(f"{row.name}: dev {result.dev}")
             if not was_done and row is not rows[-1]:
                 self.write(name, command=command)
         self.write(name, command=command)
-        return is_finished
+        return all(map(self.is_done, rows))
 
     def run_row(self, row: Row) -> Result | None:
         """Returns the row's result, trained now or earlier; None if it was interrupted."""
@@ -261,14 +258,14 @@ class Reproduction:
 
     def figure_files(self) -> list[Path]:
         """Returns the plan's figures that are drawn, as SVG."""
-        paths = (self.folder / FIGURES / f"{name}.svg" for figure in self.plan.figures for name, _ in figure.ours)
+        paths = (self.folder / FIGURES / f"{name}.svg" for figure in self.plan.figures for name in figure.ours)
         return [path for path in paths if path.is_file() and path.stat().st_size]
 
     def _draw(self) -> dict[str, str]:
         """Draws the figures whose rows were trained since they were drawn; returns why others are missing."""
         undrawn: dict[str, str] = {}
         rows = {row.name: row for row in self.plan.rows}
-        for name, needed in (ours for figure in self.plan.figures for ours in figure.ours):
+        for name, needed in (ours for figure in self.plan.figures for ours in figure.ours.items()):
             target = self.folder / FIGURES / f"{name}.svg"
             if lacking := [row for row in needed if not self.is_done(rows[row])]:
                 undrawn[name] = f"not drawn yet: it needs {' and '.join(lacking)}, not trained so far"
@@ -288,34 +285,26 @@ class Reproduction:
         return undrawn
 
     def _draw_figure(self, rows: Mapping[str, Path], target: Path) -> None:
-        """Writes a figure of the first row's model as SVG and PDF; an empty SVG if no example can be shown."""
-        from veriscene.report import figures as drawing
+        """Writes a figure of the rows' models as SVG and PDF; an empty SVG if no example can be shown."""
+        from veriscene.report.figures import choose, draw
 
-        kind, dev, (model, *baseline) = target.stem.partition("-")[0], self._examples["dev"], rows
-        count = EXAMPLES[kind]
-        judges = {row: load(folder, device=str(self.machine.device)) for row, folder in rows.items()}
-        every = {}
-        for row, judge in judges.items():
+        kind, dev = target.stem.partition("-")[0], self._examples["dev"]
+        judges = [load(folder, device=str(self.machine.device)) for folder in rows.values()]
+        every = []
+        for judge in judges:
             found = probabilities(judge, dev, self.machine.accelerator)
-            every[row] = [Judged(each, found[each.identifier]) for each in dev]
+            every.append([Judged(each, found[each.identifier]) for each in dev])
 
-        def draw() -> None:
-            made: dict[str, bytes] = {}
-            if kind == "contrast":
-                pairs = contrasts(every[model], every[baseline[0]])
-                if shown := first_per_statement(pairs, lambda pair: pair[0].example.statement)[:count]:
-                    made = drawing.contrast(shown, model=model, baseline=baseline[0])
-            elif kind == "errors":
-                if wrong := first_per_statement(mistakes(every[model]), lambda each: each.example.statement)[:count]:
-                    made = drawing.errors(wrong, model=model)
-            # Judged again with order and attention, which would take much memory for all examples.
-            elif right := judged(judges[model], [each.example for each in typical(every[model], count)]):
-                made = (drawing.order if kind == "order" else drawing.attention)(right, model=model)
+        def write_figure() -> None:
+            shown = choose(kind, every, EXAMPLES[kind])
+            if kind in ("order", "attention"):  # which would take much memory for all examples
+                shown = [(each,) for each in judged(judges[0], [verdicts[0].example for verdicts in shown])]
             target.with_suffix(".pdf").unlink(missing_ok=True)
-            for suffix, content in (made or {"svg": b""}).items():
+            made = draw(kind, shown, list(rows)) if shown else {"svg": b""}
+            for suffix, content in made.items():
                 files.write_bytes(target.with_suffix(f".{suffix}"), content)
 
-        self.machine.on_main(draw)
+        self.machine.on_main(write_figure)
 
     def _why_absent(self, row: Row) -> str:
         if (reason := self.lacking([row]).get(row.name)) is not None:

@@ -1,14 +1,21 @@
-"""The results of a plan: its rows next to the published ones, and how rows differ, as text and as JSON."""
+"""The results of a plan next to the published ones, and how rows differ: as text, as JSON, and as a page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from itertools import groupby
 from typing import Any
+from xml.etree import ElementTree
 
-from veriscene.lab.plans import Plan, Row
+from veriscene.lab.plans import Figure, Plan, Row
 from veriscene.metrics.accuracy import Summary
 from veriscene.metrics.comparison import Difference
+from veriscene.report.page import document, facts
+
+SPLITS = {"dev": "dev", "test": "Test-P", "both": "both"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Table:
             *(_line(result) for result in self.results),
         ]
         if self.compared:
-            headings = [{"dev": "dev", "test": "Test-P", "both": "both"}[name] for name in self.compared[0].differences]
+            headings = [SPLITS[name] for name in self.compared[0].differences]
             lines += [
                 "",
                 "Differences, with 95 % intervals (bootstrap over statements and seeds), bold where they exclude zero:",
@@ -58,7 +65,7 @@ class Table:
                 f"| --- |{' --- |' * len(headings)}",
             ]
         for pair in self.compared:
-            gaps = " | ".join(_gap(gap) for gap in pair.differences.values())
+            gaps = " | ".join(_bold(gap) for gap in pair.differences.values())
             lines.append(f"| {pair.first} minus {pair.second} | {gaps} |")
         return "\n".join(lines) + "\n"
 
@@ -86,22 +93,169 @@ class Table:
         }
 
 
-def _gap(gap: Difference) -> str:
+def _bold(gap: Difference) -> str:
     low, high = gap.interval
     figure = f"{100 * gap.mean:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
     return f"**{figure}**" if gap.is_decided else figure
 
 
 def _line(result: Result) -> str:
-    published = f"{result.row.published[0]:.1f} / {result.row.published[1]:.1f}" if result.row.published else "-"
-    test = result.test
-    consistency = f"{100 * result.dev.consistency:.1f} / {'-' if test is None else f'{100 * test.consistency:.1f}'}"
-    return (
-        f"| {result.row.name} | {published} | {_figure(result.dev)} | {'-' if test is None else _figure(test)}"
-        f" | {consistency} | {len(result.dev.scores)} | {100 * result.dev.best.accuracy:.1f} |"
+    def mean(summary: Summary | None) -> str:
+        if summary is None:
+            return "-"
+        return f"{100 * summary.accuracy:.1f}" + ("" if summary.spread is None else f" ± {100 * summary.spread:.1f}")
+
+    published = " / ".join(f"{figure:.1f}" for figure in result.row.published or ()) or "-"
+    consistency = ["-" if each is None else f"{100 * each.consistency:.1f}" for each in (result.dev, result.test)]
+    cells = [result.row.name, published, mean(result.dev), mean(result.test), " / ".join(consistency)]
+    return f"| {' | '.join(cells)} | {len(result.dev.scores)} | {100 * result.dev.best.accuracy:.1f} |"
+
+
+# ---------------------------------------------------------------- the page
+
+
+def page(
+    table: Table,
+    absent: Mapping[str, str],
+    drawn: Mapping[str, str],
+    undrawn: Mapping[str, str],
+    origin: Sequence[tuple[str, str]],
+    runs: Sequence[tuple[str, str]],
+) -> str:
+    """Returns HTML that is also well-formed XML, and loads nothing.
+
+    `absent` and `undrawn` say why rows and figures are missing, by name; `drawn` are the others as SVG files. `origin`
+    are facts about the page, `runs` about each row.
+    """
+    plan = table.plan
+    trained = f"<details><summary>How each row was trained</summary>{facts(runs)}</details>" if runs else ""
+    sections = [
+        ("Rows", "".join(map(_note, plan.notes)) + _rows(table) + _reasons(absent)),
+        ("Differences between rows", _differences(table)),
+        *((figure.heading, _figure(figure, drawn, undrawn)) for figure in plan.figures),
+        ("How it was made", facts(origin) + trained),
+    ]
+    body = "".join(f"<h2>{escape(heading)}</h2>{content}\n" for heading, content in sections if content)
+    figures = f", {len(drawn)} of {len(drawn) + len(undrawn)} figures drawn" if plan.figures else ""
+    content = f"""<h1>{escape(plan.title)}: the paper and this reproduction</h1>
+<p class="quiet">{len(table.results)} of {len(plan.rows)} rows measured here{figures}.</p>
+<p class="quiet">Accuracy in %. Here: the mean over seeds, ± their standard deviation; the weights of each seed are
+those with the best dev accuracy; the test split was judged once per row. Consistency: the share of presentations of
+which every example is right.</p>
+{body}"""
+    return document(plan.title, content)
+
+
+def _rows(table: Table) -> str:
+    """Writes all rows of the plan, those without a result included."""
+    results = {result.row.name: result for result in table.results}
+    groups = {"dev": ("paper", "here"), "Test-P": ("paper", "here"), "Test-U": ("paper",)}
+    lines = _head("row", {**groups, "consistency, here": ("dev", "Test-P")})
+    for heading, rows in groupby(table.plan.rows, key=lambda row: row.heading):
+        lines += f'<tr class="group"><th scope="colgroup" colspan="8">{heading}</th></tr>'
+        lines += "".join(_row(row, results.get(row.name)) for row in rows)
+    return _scrollable(table.plan.title, lines)
+
+
+def _row(row: Row, result: Result | None) -> str:
+    def here(summary: Summary | None) -> str:
+        if summary is None:
+            return "–"
+        spread = "" if summary.spread is None else f"<small>± {100 * summary.spread:.1f}</small>"
+        return f"<strong>{100 * summary.accuracy:.1f}</strong>{spread}"
+
+    dev, test = (None, None) if result is None else (result.dev, result.test)
+    theirs = [
+        "–" if figure is None else f"{figure:.1f}" for figure in (*(row.published or (None,) * 2), row.unreleased)
+    ]
+    consistency = ["–" if each is None else f"{100 * each.consistency:.1f}" for each in (dev, test)]
+    told = "not measured here"
+    if result is not None:
+        count = len(result.dev.scores)
+        told = f"{count} seed{'s' if count > 1 else ''}, {result.supervision}"
+    name = f"{escape(row.name)}<small>{escape(told)}</small>"
+    return _cells(name, [theirs[0], here(dev), theirs[1], here(test), theirs[2], *consistency])
+
+
+def _differences(table: Table) -> str:
+    if not table.compared:
+        return "<p>Compared as soon as two rows to compare are measured.</p>" if table.plan.compared else ""
+    groups = {
+        SPLITS[name]: ("here",) if name == "both" else ("paper", "here") for name in table.compared[0].differences
+    }
+    published = {row.name: row.published for row in table.plan.rows}
+    lines = _head("first minus second", groups)
+    for pair in table.compared:
+        first, second = published[pair.first], published[pair.second]
+        theirs = ["–", "–"]
+        if first is not None and second is not None:
+            theirs = [f"{one - other:+.1f}" for one, other in zip(first, second, strict=True)]
+        cells = []
+        for name, gap in pair.differences.items():
+            low, high = (100 * bound for bound in gap.interval)
+            mean = f"{100 * gap.mean:+.1f}"
+            ours = f"{f'<strong>{mean}</strong>' if gap.is_decided else mean}<small>{low:+.1f} to {high:+.1f}</small>"
+            cells += [ours] if name == "both" else [theirs.pop(0), ours]
+        lines += _cells(f"{escape(pair.first)} minus {escape(pair.second)}", cells)
+    note = "In points. Small: 95 % intervals, by a bootstrap over statements and seeds. Bold: it excludes zero."
+    return _scrollable(f"Differences between rows: {table.plan.title}", lines) + _note(note)
+
+
+def _head(name: str, groups: Mapping[str, Sequence[str]]) -> str:
+    """Writes two header lines: groups of columns, and the columns of each."""
+    first = "".join(
+        f'<th scope="colgroup" colspan="{len(columns)}" class="n">{group}</th>' for group, columns in groups.items()
     )
+    second = "".join(f'<th scope="col" class="n">{column}</th>' for columns in groups.values() for column in columns)
+    return f'<tr><th scope="col" rowspan="2">{name}</th>{first}</tr><tr>{second}</tr>'
 
 
-def _figure(summary: Summary) -> str:
-    spread = f" ± {100 * summary.spread:.1f}" if summary.spread is not None else ""
-    return f"{100 * summary.accuracy:.1f}{spread}"
+def _cells(name: str, cells: Sequence[str]) -> str:
+    figures = "".join(f'<td class="n">{cell}</td>' for cell in cells)
+    return f'<tr><th scope="row">{name}</th>{figures}</tr>'
+
+
+def _scrollable(label: str, lines: str) -> str:
+    """Writes a table that is scrolled by itself, also with the keyboard."""
+    region = f'class="wide" role="region" tabindex="0" aria-label="{escape(label)}"'
+    return f'<div {region}><table class="rows">{lines}</table></div>'
+
+
+def _reasons(absent: Mapping[str, str]) -> str:
+    """Writes why rows have no result; those with the same reason are one line."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in absent.items():
+        by_reason.setdefault(reason, []).append(name)
+    items = "".join(
+        f"<li><strong>{escape('; '.join(names))}</strong>: {_commands(reason)}</li>"
+        for reason, names in by_reason.items()
+    )
+    return f"<p>Not measured here:</p><ul>{items}</ul>" if items else ""
+
+
+def _figure(figure: Figure, drawn: Mapping[str, str], undrawn: Mapping[str, str]) -> str:
+    caption = "" if figure.caption is None else f"<blockquote>{escape(figure.caption)}</blockquote>"
+    theirs = f'<div class="card"><h3>In the paper</h3>{caption}<p>{escape(figure.shows)}</p></div>'
+    pictures = ""
+    for name in figure.ours:
+        if name in drawn:
+            statements = ElementTree.fromstring(drawn[name]).findtext(
+                ".//{http://purl.org/dc/elements/1.1/}description"
+            )
+            source = f"data:image/svg+xml;base64,{base64.b64encode(drawn[name].encode()).decode()}"
+            picture = f'<img alt="{escape(statements or name)}" src="{source}"/>'
+            pictures += f'<div class="figure {name}" tabindex="0">{picture}</div>'
+        else:
+            pictures += f"<p><strong>{escape(name)}</strong>: {_commands(undrawn[name])}</p>"
+    ours = f'<div class="card"><h3>Here</h3><p>{escape(figure.here)}</p>{pictures}</div>'
+    return f'<div class="pair {next(iter(figure.ours), "")}">{theirs}{ours}</div>'
+
+
+def _note(text: str) -> str:
+    return f'<p class="quiet">{escape(text)}</p>'
+
+
+def _commands(text: str) -> str:
+    """Escapes plain text in which `commands` are set as code."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))

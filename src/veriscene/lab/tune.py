@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,12 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import Trial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
-from veriscene import files, models, worlds
-from veriscene.config import Config, changes_between, flat, train_command, written
+from veriscene import files, models
+from veriscene.config import apply_change, flat, parse_change, train_command
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import BEST
-from veriscene.models.settings import has_effect, with_effect
-from veriscene.output import clock
+from veriscene.judge.hub import changes_with_effect
+from veriscene.models.settings import check_changes, has_effect, key_of
 from veriscene.training.distributed import Machine
 from veriscene.training.log import LogLine
 from veriscene.training.spec import Spec
@@ -52,7 +51,7 @@ MAX_FAILURES = 3  # in a row: then the settings are not the cause
 # Trials are compared at this many evenly spaced marks, since batch sizes differ and so do the steps of dev scores. Some
 # of these models leave their initial plateau late, so none is pruned in its first half.
 MARKS, FIRST_PRUNED_MARK, TRIALS_BEFORE_PRUNING = 20, 10, 4
-COUNTED = (TrialState.COMPLETE, TrialState.PRUNED)
+FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
 
 Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
 
@@ -61,87 +60,70 @@ Distribution = CategoricalDistribution | FloatDistribution | IntDistribution
 class Search:
     """What the trials of a search have in common, and the values that differ between them."""
 
-    preset: str
-    data: Path
-    changes: Sequence[str]  # of the preset, for all trials
+    base: Spec
     space: Mapping[str, Distribution]  # by section.key
-    programs: Sequence[Path] = ()  # files that a teacher teaches from
 
     @classmethod
-    def plan(
-        cls, preset: str, data: Path, *, changes: Sequence[str], space: Sequence[str], programs: Sequence[Path] = ()
-    ) -> Search:
-        """Raises InputError unless every value of the space gives a configuration that can be trained."""
-        values = read_space(space, preset=preset, changes=changes, programs=programs)
-        if "training.batch" in values:
-            # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
-            changes = [*changes, "training.evaluate_every=0"]
-        return cls(preset, data, changes, values, programs)
+    def of(cls, base: Spec, lines: Sequence[str], *, fixed: Collection[str]) -> Search:
+        """Reads `lines`, or else the default space without settings that are `fixed` or have no effect.
 
-    def config(self, values: Mapping[str, Any]) -> Config:
-        """Returns the configuration of a trial. Floats are rounded to three digits, which are short enough to type."""
-        changes = list(self.changes)
-        for key, value in values.items():
-            allowed = self.space[key]
-            if isinstance(allowed, FloatDistribution):
-                value = min(max(float(f"{value:.3g}"), allowed.low), allowed.high)
-            changes.append(f"{key}={written(value)}")
-        return _configured(self.preset, changes)
+        Raises InputError unless every bound and every choice gives a configuration that can be trained.
+        """
+        config, space = base.config, dict[str, Distribution]()
+        taught = base.is_taught or "teacher.statements" in map(key_of, lines)
+        for line in lines or DEFAULT_SPACE:
+            key = key_of(line)
+            is_idle = key not in flat(config) or not has_effect(config.model, key, corpus_given=True, taught=taught)
+            if not lines and (is_idle or key in fixed):
+                continue
+            try:
+                if key in fixed or key in space:
+                    raise InputError(f"{key} is given twice", allowed="search it or fix it, once")
+                check_changes([line], config.model, corpus_given=True, taught=taught)
+                space[key] = _distribution(line, base)
+            except InputError as error:
+                raise error.at(f"--space {line}") from None
+        if not space:
+            raise InputError("every setting of the default space is fixed", where="--space", allowed=f"use {FORMS}")
+        # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.
+        return cls(_changed(base, {"training.evaluate_every": 0}) if "training.batch" in space else base, space)
 
     def spec(self, values: Mapping[str, Any]) -> Spec:
-        """Returns what a trial with these values trains."""
-        programs = tuple(path.resolve() for path in self.programs)
-        return Spec(self.config(values), corpus=self.data.resolve(), programs=programs, preset=self.preset)
+        """Returns what a trial trains. Floats are rounded to three digits, which are short enough to type."""
+        rounded = dict(values)
+        for key, allowed in self.space.items():
+            if isinstance(allowed, FloatDistribution) and key in values:
+                rounded[key] = min(max(float(f"{values[key]:.3g}"), allowed.low), allowed.high)
+        return _changed(self.base, rounded)
 
     def command(self, values: Mapping[str, Any]) -> str:
         """Writes the command that trains the same model as a trial with these values."""
-        config, options = self.config(values), [part for path in self.programs for part in ("--teacher", str(path))]
-        changes = changes_between(models.load_preset(self.preset), config)
-        kept = with_effect(changes, config.model, corpus_given=True, taught=_is_taught(config, self.programs))
-        return train_command(self.preset, kept, data=str(self.data), options=options)
+        spec, options = self.spec(values), [part for path in self.base.programs for part in ("--teacher", str(path))]
+        changes = changes_with_effect(spec.preset, spec.config, taught=spec.is_taught)
+        return train_command(spec.preset, changes, data=str(spec.corpus), options=options)
 
     def to_json(self) -> dict[str, Any]:
         """Returns all that must be the same for trials to be comparable."""
         space = {f"--space {key}": repr(self.space[key]) for key in sorted(self.space)}
-        return {"preset": self.preset, "digest": self.spec({}).digest(), **flat(self.config({})), **space}
+        return {"preset": self.base.preset, "digest": self.base.digest(), **flat(self.base.config), **space}
 
 
-def read_space(
-    lines: Sequence[str], *, preset: str, changes: Sequence[str], programs: Sequence[Path] = ()
-) -> dict[str, Distribution]:
-    """Reads `lines`, or else the default space without settings that are fixed or have no effect.
-
-    Raises InputError unless every bound and every choice gives a valid configuration.
-    """
-    config = _configured(preset, changes)
-    taught = _is_taught(config, programs) or any(line.startswith("teacher.statements=") for line in lines)
-    settings, fixed = flat(config), {change.partition("=")[0].strip() for change in changes}
-    space: dict[str, Distribution] = {}
-    for line in lines or DEFAULT_SPACE:
-        key, _, values = (part.strip() for part in line.partition("="))
-        is_idle = key in settings and not has_effect(config.model, key, corpus_given=True, taught=taught)
-        if not lines and (key not in settings or key in fixed or is_idle):
-            continue
-        try:
-            if not values or "." not in key:
-                raise InputError("not a search range", allowed=f"use {FORMS}")
-            if key in fixed or key in space:
-                raise InputError(f"{key} is given twice", allowed="search it or fix it, once")
-            if is_idle:
-                without = "without a teacher" if key.startswith("teacher.") else f"on {config.model.name}"
-                raise InputError(f"{key} has no effect {without}")
-            space[key] = _distribution(key, values, preset, changes)
-        except InputError as error:
-            raise error.at(f"--space {line}") from None
-    if not space:
-        raise InputError("every setting of the default space is fixed", where="--space", allowed=f"use {FORMS}")
-    return space
+def _changed(spec: Spec, values: Mapping[str, Any]) -> Spec:
+    """Returns the spec with other settings; raises InputError unless such a model can be trained."""
+    tree = spec.config.to_json()
+    for key, value in values.items():
+        apply_change(tree, key, value)
+    config = models.read_config(tree, where=spec.preset)
+    models.check(config.model, spec.world)
+    return replace(spec, config=config)
 
 
-def _distribution(key: str, values: str, preset: str, changes: Sequence[str]) -> Distribution:
+def _distribution(line: str, base: Spec) -> Distribution:
+    key, _, values = (part.strip() for part in line.partition("="))
+
     def read(text: str) -> Any:
         """Lets the configuration check the value, and convert it to its setting's type."""
-        return flat(_configured(preset, [*changes, f"{key}={text.strip()}"]))[key]
+        return flat(_changed(base, dict([parse_change(f"{key}={text}")])).config)[key]
 
     if ":" not in values:
         choices = [read(text) for text in values.split(",")]
@@ -158,16 +140,6 @@ def _distribution(key: str, values: str, preset: str, changes: Sequence[str]) ->
         raise InputError(str(error).partition("\n")[0]) from None
 
 
-def _configured(preset: str, changes: Sequence[str]) -> Config:
-    config = models.load_preset(preset, changes)
-    models.check(config.model, worlds.get())
-    return config
-
-
-def _is_taught(config: Config, programs: Sequence[Path]) -> bool:
-    return bool(programs or config.teacher.statements)
-
-
 def tune(search: Search, *, folder: Path, trials: int, machine: Machine) -> dict[str, Any]:
     """Continues the study in `folder` until it has `trials` finished trials; returns the content of best.json.
 
@@ -175,13 +147,12 @@ def tune(search: Search, *, folder: Path, trials: int, machine: Machine) -> dict
     exception. Raises InputError if the folder holds another search.
     """
     study, failures, say = open_study(folder, search), 0, machine.output.say
-    started, before = time.monotonic(), len(study.get_trials(states=COUNTED))
-    while (finished := len(study.get_trials(states=COUNTED))) < trials:
+    while len(study.get_trials(states=FINISHED)) < trials:
         trial = study.ask(fixed_distributions=dict(search.space))
         own = folder / f"trial-{trial.number:03}"
         say(f"{own.name}: {search.command(trial.params)}")
         try:
-            how = _train_trial(study, trial, search, own, machine)
+            how = _train_trial(study, trial, search.spec(trial.params), own, machine)
             failures = 0
         except BaseException as error:  # out of memory, a full disk: this trial failed, the search continues
             study.tell(trial, state=TrialState.FAIL)
@@ -190,10 +161,8 @@ def tune(search: Search, *, folder: Path, trials: int, machine: Machine) -> dict
             if not isinstance(error, Exception) or failures == MAX_FAILURES:
                 raise
             how = f"failed: {type(error).__name__}: {error}".partition("\n")[0]
-        best, finished = _keep_best(study, search, folder), len(study.get_trials(states=COUNTED))
-        left = clock((time.monotonic() - started) / max(1, finished - before) * max(0, trials - finished))
-        known = f", best {best['dev_accuracy']:.1%} ({Path(best['run']).name})" if best else ""
-        say(f"{own.name}: {how}{known}; {finished} of {trials}, {left} left")
+        say(f"{own.name}: {how}; {len(study.get_trials(states=FINISHED))} of {trials}")
+        _keep_best(study, search, folder)
     if (best := _keep_best(study, search, folder)) is None:
         raise InputError("no trial was trained to its end", where=folder, allowed="try more trials, or other values")
     return best
@@ -206,19 +175,17 @@ def open_study(folder: Path, search: Search) -> optuna.Study:
         folder.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = optuna.pruners.MedianPruner(TRIALS_BEFORE_PRUNING, FIRST_PRUNED_MARK, n_min_trials=TRIALS_BEFORE_PRUNING)
+    storage = f"sqlite:///{folder / STUDY}"
     try:
         study = optuna.create_study(
-            storage=f"sqlite:///{folder / STUDY}",
-            study_name="tune",
-            direction="maximize",
-            load_if_exists=True,
-            pruner=pruner,
+            storage=storage, study_name="tune", direction="maximize", load_if_exists=True, pruner=pruner
         )
-        trials, now = len(study.trials), json.loads(json.dumps(search.to_json()))
+        trials = len(study.trials)
     except (SQLAlchemyError, RuntimeError) as error:
         what = str(error).partition("\n")[0]
         raise InputError(f"damaged ({what})", where=folder / STUDY, allowed="start again in another --out") from None
-    before = study.user_attrs.get(SEARCH) or now
+    now = json.loads(json.dumps(search.to_json()))
+    before = study.user_attrs.get(SEARCH, now)
     for key in sorted(before.keys() | now.keys()):
         if before.get(key) != now.get(key):
             what = f"this study was started with {key}={before.get(key)}, not {now.get(key)}"
@@ -228,16 +195,15 @@ def open_study(folder: Path, search: Search) -> optuna.Study:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         # A generator with one seed for the whole study would repeat its first settings with each command.
-        seed = (search.config({}).training.seed * 1_000_003 + trials) % 2**32
+        seed = (search.base.config.training.seed * 1_000_003 + trials) % 2**32
         study.sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
     return study
 
 
-def _train_trial(study: optuna.Study, trial: Trial, search: Search, folder: Path, machine: Machine) -> str:
+def _train_trial(study: optuna.Study, trial: Trial, spec: Spec, folder: Path, machine: Machine) -> str:
     """Trains one run and tells optuna its best dev accuracy; returns the outcome in words. Ctrl-C raises
     KeyboardInterrupt."""
-    spec, pruned, last_mark = search.spec(trial.params), False, -1
-    settings = spec.config.training
+    settings, pruned, last_mark = spec.config.training, False, -1
 
     def should_prune(line: LogLine) -> bool:
         nonlocal pruned, last_mark
@@ -250,8 +216,6 @@ def _train_trial(study: optuna.Study, trial: Trial, search: Search, folder: Path
             pruned = trial.should_prune()
         return pruned
 
-    if search.to_json() != study.user_attrs[SEARCH]:
-        raise InputError("the data has changed since the search began", where=search.data)
     outcome = train(spec, folder, stop_after=should_prune, machine=machine)
     if outcome.interrupted or outcome.asked_to_stop:
         raise KeyboardInterrupt
@@ -266,7 +230,7 @@ def _keep_best(study: optuna.Study, search: Search, folder: Path) -> dict[str, A
     """Removes the weights of all finished trials but the best complete one, and writes best.json."""
     complete = study.get_trials(states=[TrialState.COMPLETE])
     best = max(complete, key=lambda trial: trial.value or 0.0, default=None)
-    for trial in study.get_trials(states=COUNTED):
+    for trial in study.get_trials(states=FINISHED):
         if best is None or trial.number != best.number:
             for weights in (BEST, LAST):
                 shutil.rmtree(folder / f"trial-{trial.number:03}" / weights, ignore_errors=True)
@@ -275,7 +239,7 @@ def _keep_best(study: optuna.Study, search: Search, folder: Path) -> dict[str, A
     found = {
         "dev_accuracy": best.value,
         "trial": best.number,
-        "settings": {key: flat(search.config(best.params))[key] for key in best.params},
+        "settings": {key: flat(search.spec(best.params).config)[key] for key in best.params},
         "command": search.command(best.params),
         "run": str(folder / f"trial-{best.number:03}"),
     }

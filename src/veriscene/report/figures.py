@@ -8,7 +8,7 @@ in PDF as TrueType, and drawn as outlines in SVG, so that it looks the same wher
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -24,7 +24,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
 from veriscene import worlds
-from veriscene.metrics.judged import Judged
+from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, typical
 from veriscene.world.drawing import BOX_FILL, SHAPES, Point, arrange, arrow, center, corners, look
 from veriscene.world.scene import Item, Scene
 from veriscene.world.schema import World
@@ -47,47 +47,63 @@ WIDEST_CELL, BOX_GAP, MAP_GAP = 0.24, 0.08, 0.3
 ALPHA, BETA = "words to items (each row sums to 1)", "items to words (each column sums to 1)"
 
 
-def order(judged: Sequence[Judged], *, model: str) -> dict[str, bytes]:
-    """Draws Figure 4 of the paper: arrows from each item to the one that the model read next, a dot on the first."""
-    sheet = Sheet(COLUMN)
-    for each in _in_turn(sheet, judged):
-        _example(sheet, each, _said(each, model), order=each.order)
-    return sheet.save(title=f"Order of items chosen by {model}", description=_description(judged))
+TITLES = {
+    "order": "Order of items chosen by {}",
+    "attention": "Attention of {}",
+    "contrast": "{} compared with {}",
+    "errors": "Errors of {}",
+}
+KINDS = tuple(TITLES)
 
 
-def contrast(pairs: Sequence[tuple[Judged, Judged]], *, model: str, baseline: str) -> dict[str, bytes]:
-    """Draws Figure 1 of the paper: examples with the verdicts of a model and of its baseline."""
-    sheet, ours = Sheet(COLUMN), [own for own, _ in pairs]
-    for own, (_, other) in zip(_in_turn(sheet, ours), pairs, strict=True):
-        _example(sheet, own, f"{_said(own, model)}; {baseline}: {_verdict(other)}")
-    return sheet.save(title=f"{model} compared with {baseline}", description=_description(ours))
+def candidates(kind: str, judged: Sequence[Sequence[Judged]]) -> list[tuple[Judged, ...]]:
+    """Returns the examples that a figure may show, the clearest first, each with the verdict of every model.
+
+    `judged` are the verdicts of the model and, for a contrast, of its baseline on the same examples.
+    """
+    if kind == "contrast":
+        return list(contrasts(*judged))
+    return [(each,) for each in (mistakes(judged[0]) if kind == "errors" else judged[0])]
 
 
-def errors(judged: Sequence[Judged], *, model: str) -> dict[str, bytes]:
-    """Draws Figure 3 of the paper: examples that the model gets wrong."""
-    sheet = Sheet(COLUMN)
-    for each in _in_turn(sheet, judged):
-        _example(sheet, each, _said(each, model))
-    return sheet.save(title=f"Errors of {model}", description=_description(judged))
+def choose(kind: str, judged: Sequence[Sequence[Judged]], count: int) -> list[tuple[Judged, ...]]:
+    """Returns up to `count` candidates of different statements: right ones for order and attention."""
+    if kind in ("order", "attention"):
+        return [(each,) for each in typical(judged[0], count)]
+    return first_per_statement(candidates(kind, judged), lambda verdicts: verdicts[0].example.statement)[:count]
 
 
-def attention(judged: Sequence[Judged], *, model: str) -> dict[str, bytes]:
-    """Draws heat maps of words x items, per box and direction. Items are numbered in the order that the model chose, or
-    as listed."""
-    sheet = Sheet(TEXT_WIDTH)
-    for each in _in_turn(sheet, judged):
-        _attention(sheet, each, model)
-    _legend(sheet)
-    return sheet.save(title=f"Attention of {model}", description=_description(judged))
+def draw(kind: str, shown: Sequence[tuple[Judged, ...]], models: Sequence[str]) -> dict[str, bytes]:
+    """Draws a figure as PDF and SVG; `models` are the names of those whose verdicts are shown.
+
+    order (Figure 4 of the paper): arrows from each item to the one that the model read next, a dot on the first.
+    attention: heat maps of words x items, per box and direction; items are numbered in the order that the model chose,
+    or as listed. contrast (Figure 1) and errors (Figure 3): examples with the verdicts.
+    """
+    sheet = Sheet(TEXT_WIDTH if kind == "attention" else COLUMN)
+    for number, verdicts in enumerate(shown):
+        sheet.y += GAP if number else 0
+        said = _said(verdicts, models)
+        if kind == "attention":
+            _attention(sheet, verdicts[0], said)
+        else:
+            _example(sheet, verdicts[0], said, order=verdicts[0].order if kind == "order" else None)
+    if kind == "attention":
+        _legend(sheet)
+    examples = [verdicts[0].example for verdicts in shown]
+    description = "\n".join(f"{example.identifier}: {example.statement.strip()}" for example in examples)
+    return sheet.save(title=TITLES[kind].format(*models), description=description)
 
 
 # ---------------------------------------------------------------- parts
 
 
-def _in_turn(sheet: Sheet, judged: Sequence[Judged]) -> Iterator[Judged]:
-    for number, each in enumerate(judged):
-        sheet.y += GAP if number else 0
-        yield each
+def _said(verdicts: Sequence[Judged], models: Sequence[str]) -> str:
+    label = verdicts[0].example.label
+    told = [] if label is None else [f"label: {str(label).lower()}"]
+    for name, each in zip(models, verdicts, strict=True):
+        told.append(f"{name}: {str(each.verdict).lower()} (p = {each.probability:.2f})")
+    return "; ".join(told)
 
 
 def _example(sheet: Sheet, judged: Judged, said: str, *, order: Sequence[Sequence[int]] | None = None) -> None:
@@ -99,12 +115,14 @@ def _example(sheet: Sheet, judged: Judged, said: str, *, order: Sequence[Sequenc
     sheet.paragraph(said, x=MARGIN, width=width, size=SMALL, color=QUIET)
 
 
-def _attention(sheet: Sheet, judged: Judged, model: str) -> None:
+def _attention(sheet: Sheet, judged: Judged, said: str) -> None:
     """The scene with numbered items beside the statement, then the maps."""
     top, width, scene = sheet.y, sheet.width / 2 - MARGIN, judged.example.scene
     world = worlds.of_example(judged.example)
     sheet.scene(world, scene, None, x=MARGIN, width=width)
-    read, place = _columns(judged), arrange(world, len(scene.boxes))
+    # Per box, item indices as they were read; as listed if the model does not choose an order.
+    read = judged.order or [range(len(box.items)) for box in scene.boxes]
+    place = arrange(world, len(scene.boxes))
     for number, (box, (left, upper)) in enumerate(zip(scene.boxes, place.corners, strict=True)):
         scale = width / place.width
         for turn, index in enumerate(read[number], 1):
@@ -114,15 +132,9 @@ def _attention(sheet: Sheet, judged: Judged, model: str) -> None:
     sheet.y = top
     room = sheet.width - MARGIN - beside
     sheet.paragraph(judged.example.statement, x=beside, width=room)
-    sheet.paragraph(_said(judged, model), x=beside, width=room, size=SMALL, color=QUIET)
+    sheet.paragraph(said, x=beside, width=room, size=SMALL, color=QUIET)
     sheet.y = max(bottom, sheet.y) + 0.08
     _maps(sheet, judged, read)
-
-
-def _columns(judged: Judged) -> list[Sequence[int]]:
-    """Per box, item indices as they were read; as listed if the model does not choose an order."""
-    listed = [range(len(box.items)) for box in judged.example.scene.boxes]
-    return list(listed if judged.order is None else judged.order)
 
 
 def _number(sheet: Sheet, world: World, item: Item, number: int, *, corner: Point, scale: float) -> None:
@@ -187,19 +199,6 @@ def _legend(sheet: Sheet) -> None:
     sheet.patch(Rectangle((x, sheet.y), steps * width, ROW, fc="none", ec=RULE, lw=0.3))
     sheet.text(x + steps * width + 0.06, sheet.y + ROW / 2, "1", size=SMALL, color=QUIET)
     sheet.y += ROW
-
-
-def _said(judged: Judged, model: str) -> str:
-    label = judged.example.label
-    return f"{'' if label is None else f'label: {str(label).lower()}; '}{model}: {_verdict(judged)}"
-
-
-def _verdict(judged: Judged) -> str:
-    return f"{str(judged.verdict).lower()} (p = {judged.probability:.2f})"
-
-
-def _description(judged: Sequence[Judged]) -> str:
-    return "\n".join(f"{each.example.identifier}: {each.example.statement.strip()}" for each in judged)
 
 
 # ---------------------------------------------------------------- the sheet that figures are drawn on

@@ -7,52 +7,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
+from math import sqrt
+from pathlib import Path
 
 from veriscene import worlds
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
-from veriscene.metrics.calibration import BINS, expected_calibration_error, reliability
 from veriscene.metrics.comparison import difference, mcnemar
-from veriscene.metrics.judged import Fault, Judged, Programs, WrongStatement, wrong_statements
-from veriscene.report import charts
+from veriscene.metrics.judged import (
+    BINS,
+    Bin,
+    Fault,
+    Judged,
+    Programs,
+    WrongStatement,
+    expected_calibration_error,
+    reliability,
+    wrong_statements,
+)
 from veriscene.training.log import LogLine
 from veriscene.world.drawing import svg
 from veriscene.world.examples import Example
 
-# The look is that of the served page (service/static/style.css), whose variables it shares.
-# Nothing may be wider than a 400-pixel screen: columns shrink, long words break, and a table that still is too wide
-# scrolls by itself.
-STYLE = """
-:root{color-scheme:light dark;--page:#faf9f7;--card:#fff;--text:#1d1c1f;--quiet:#625f67;--line:#e3e0dc;
---control:#f3f1ee;--accent:#b8225a;--second:#0072b2;font:16px/1.5 system-ui,sans-serif}
-@media(prefers-color-scheme:dark){:root{--page:#151417;--card:#1f1e22;--text:#f1eff3;--quiet:#aba7b2;--line:#36343b;
---control:#2b2930;--accent:#ff86ad;--second:#5cb8f0}}
-*{box-sizing:border-box}
-body{margin:0 auto;padding:2rem 2rem 4rem;max-width:68rem;background:var(--page);color:var(--text);
-overflow-wrap:anywhere}
-h1{margin:0;font-size:1.25rem;font-weight:650;letter-spacing:-.01em;line-height:1.3}
-h2{margin:2.5rem 0 .75rem;font-size:1.125rem;font-weight:650;letter-spacing:-.01em}
-h3{margin:0 0 .5rem;font-size:.9375rem;font-weight:600}p{margin:.5rem 0}
-svg{display:block;width:100%;height:auto}.chart{max-width:30rem}.square{max-width:20rem}
-.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-td,th{padding:.3rem 1rem .3rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-th{font-weight:600}td.n,th.n{text-align:right;white-space:nowrap}
-td small,th small{display:block;color:var(--quiet);font-weight:400}
-.facts th{font-weight:400;color:var(--quiet);white-space:nowrap}
-tr.group th{padding-top:.9rem}
-summary{cursor:pointer;width:fit-content;margin:.75rem 0}
-code{font-size:.8125rem;color:var(--quiet)}
-.grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(22rem,100%),1fr));gap:1.25rem}
-.card{background:var(--card);border:1px solid var(--line);border-radius:1.1rem;padding:1rem 1.25rem;min-width:0}
-.card>svg{margin:.6rem 0}.card>svg g[transform]{filter:drop-shadow(0 0 .8px #fff) drop-shadow(0 0 .8px #fff)}
-.card p{margin:.35rem 0}
-.big{font-size:2.25rem;font-weight:680;letter-spacing:-.03em;line-height:1.15}
-.quiet,.tags{color:var(--quiet);font-size:.875rem}.tags span{background:var(--control);border-radius:.45rem;
-padding:.1rem .45rem;margin-right:.3rem;display:inline-block}
-.wrong{color:var(--accent)}.first{color:var(--accent)}.second{color:var(--second)}
-@media(max-width:46rem){body{padding:1rem 1rem 3rem}td,th{padding-right:.6rem}.card{padding:.8rem .9rem}
-.facts th,.facts td{display:block;border:0;padding:.1rem 0}.facts td{border-bottom:1px solid var(--line)}}
-"""
+STYLE = Path(__file__).with_name("style.css")
 _FAULTS = {
     Fault.LABEL: "Label or program suspicious: the program contradicts the label",
     Fault.MODEL: "Model at fault: the program confirms the label",
@@ -88,7 +65,7 @@ def page(title: str, subtitle: str, runs: Sequence[ReportedRun], programs: Progr
     wrong = wrong_statements([run.judged for run in runs], programs or {})
     sections = [
         ("Comparison", _comparison(examples, runs) if len(runs) == 2 else ""),
-        ("Learning curve", _each(runs, lambda run: charts.learning_curve(run.log, majority(examples)))),
+        ("Learning curve", _each(runs, lambda run: learning_curve(run.log, majority(examples)))),
         ("Calibration", _calibration(runs)),
         ("Scores by kind of example", _breakdown(examples, runs)),
         *((f"Most confident mistakes{_of(run, runs)}", _cards(run.mistakes, run.box_caption)) for run in runs),
@@ -111,11 +88,12 @@ def majority(examples: Sequence[Example]) -> float:
     return max(true, 1 - true)
 
 
-def document(title: str, body: str, *, style: str = "") -> str:
-    """Writes a page that loads nothing, as HTML that is also well-formed XML if `body` is; `style` adds rules."""
+def document(title: str, body: str) -> str:
+    """Writes a page that loads nothing, as HTML that is also well-formed XML if `body` is."""
+    style = STYLE.read_text(encoding="utf-8")
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width,initial-scale=1"/>
-<title>{escape(title)}</title><style>{STYLE}{style}</style></head><body><main>{body}</main></body></html>
+<title>{escape(title)}</title><style>{style}</style></head><body><main>{body}</main></body></html>
 """
 
 
@@ -160,7 +138,7 @@ def _calibration(runs: Sequence[ReportedRun]) -> str:
     for run in runs:
         bins = reliability(run.judged)
         error = f"<p>Expected calibration error: <strong>{expected_calibration_error(bins):.1%}</strong></p>"
-        parts.append((run, charts.reliability_diagram(bins) + error))
+        parts.append((run, reliability_diagram(bins) + error))
     note = f"""<p class="quiet">A dot is one of {BINS} ranges of confidence; its area grows with its examples, and its
 whisker is the 95 % interval of its accuracy. The error is the distance from the dotted diagonal, averaged over
 examples.</p>"""
@@ -308,3 +286,76 @@ def _verdict(judged: Judged, name: str) -> str:
 
 def _truth(value: bool | None) -> str:
     return str(value).lower()
+
+
+# ---------------------------------------------------------------- charts, which take their colours from the page
+
+
+def learning_curve(log: Sequence[LogLine], majority: float) -> str:
+    """Draws dev accuracy, training loss and the majority baseline over training steps, with a legend."""
+    if not log:
+        return "<p>The training log is empty.</p>"
+    # Drawn at the size of a phone's screen, so that the text stays legible there; larger screens scale it up.
+    left, right, top, bottom = 38, 370, 8, 176
+    last_step = max(line.step for line in log)
+    floor = min(0.5, *(line.dev_accuracy for line in log))
+    ceiling = max(0.7, *(line.loss for line in log))
+
+    def y(value: float, low: float, high: float) -> float:
+        return bottom - (bottom - top) * (value - low) / (high - low)
+
+    steps = [left + (right - left) * line.step / last_step for line in log]
+    accuracies = [y(line.dev_accuracy, floor, 1.0) for line in log]
+    losses = [y(line.loss, 0.0, ceiling) for line in log]
+    return f"""<svg class="chart curve" viewBox="0 0 400 200" role="img" aria-label="Learning curve">
+<path d="M{left} {top}V{bottom}H{right}V{top}" fill="none" stroke="currentColor" opacity=".4"/>
+<path d="M{left} {y(majority, floor, 1.0):.1f}H{right}" stroke="currentColor" stroke-dasharray="1 3"/>
+{_line(steps, accuracies, "first", "none")}{_line(steps, losses, "second", "5 4")}
+{_label(left - 4, top + 8, "end", "100 %")}{_label(left - 4, bottom, "end", f"{100 * floor:.0f} %")}
+{_label(right + 6, top + 8, "start", f"{ceiling:.1f}")}{_label(right + 6, bottom, "start", "0")}
+{_label(left, bottom + 16, "start", "step 0")}{_label(right, bottom + 16, "end", f"step {last_step:,}")}
+</svg><p class="quiet"><span class="first">Solid: dev accuracy, last {log[-1].dev_accuracy:.1%} (left axis)</span>;
+<span class="second">dashed: training loss, last {log[-1].loss:.3f} (right axis)</span>; dotted: majority
+baseline.</p>"""
+
+
+def reliability_diagram(bins: Sequence[Bin]) -> str:
+    """Draws accuracy over confidence, a dot per bin: its area grows with the number of examples, its whisker is the
+    95 % interval. Perfect calibration is the dotted diagonal."""
+    left, right, top, bottom = 42, 290, 10, 258
+    most = max(each.examples for each in bins)
+
+    def x(confidence: float) -> float:
+        return left + (right - left) * (2 * confidence - 1)
+
+    def y(accuracy: float) -> float:
+        return bottom - (bottom - top) * accuracy
+
+    marks = "".join(
+        f'<path d="M{x(each.confidence):.1f} {y(each.interval[0]):.1f}V{y(each.interval[1]):.1f}" stroke="currentColor"'
+        f' opacity=".6"/><circle cx="{x(each.confidence):.1f}" cy="{y(each.accuracy):.1f}"'
+        f' r="{2 + 6 * sqrt(each.examples / most):.1f}" fill="currentColor"/>'
+        for each in bins
+    )
+    return f"""<svg class="square" viewBox="0 0 300 300" role="img" aria-label="Reliability diagram">
+<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="currentColor" opacity=".4"/>
+<path d="M{x(0.5):.1f} {y(0.5):.1f}L{x(1):.1f} {y(1):.1f}" stroke="currentColor" stroke-dasharray="1 3"/>
+<g class="first">{marks}</g>
+{_label(left - 4, top + 8, "end", "100 %")}{_label(left - 4, y(0.5) + 4, "end", "50 %")}
+{_label(left - 4, bottom, "end", "0 %")}
+{_label(left, bottom + 16, "start", "50 %")}{_label(right, bottom + 16, "end", "100 %")}
+{_label((left + right) / 2, bottom + 32, "middle", "confidence in the verdict")}
+{_label(left + 6, top + 8, "start", "accuracy")}</svg>"""
+
+
+def _line(xs: Sequence[float], ys: Sequence[float], kind: str, dash: str) -> str:
+    """A line with a marker on its last point: a line through a single point would be invisible."""
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
+    return (
+        f'<g class="{kind}"><polyline points="{points}" fill="none" stroke="currentColor" stroke-width="2"'
+        f' stroke-dasharray="{dash}"/><circle cx="{xs[-1]:.1f}" cy="{ys[-1]:.1f}" r="3.5" fill="currentColor"/></g>'
+    )
+
+
+def _label(x: float, y: float, anchor: str, text: str) -> str:
+    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="11" fill="currentColor">{text}</text>'

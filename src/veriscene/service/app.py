@@ -23,11 +23,10 @@ from veriscene import __version__
 from veriscene.errors import InputError
 from veriscene.files import parse_json
 from veriscene.judge.judge import Judge
-from veriscene.service import scenes
 from veriscene.service.batching import Busy, Limits, TooLarge
 from veriscene.service.documentation import documented, html, routes
 from veriscene.service.middleware import Middleware
-from veriscene.service.service import Record, Service, problem
+from veriscene.service.service import Record, Service, draw_example, problem
 from veriscene.world.examples import Example
 from veriscene.world.schema import not_allowed
 
@@ -76,22 +75,22 @@ def make_app(
 
 
 def _add_routes(app: FastAPI, service: Service) -> None:
-    documentation = routes(scenes.draw_example(next(iter(service.batchers.values())).judge, random.Random(1)))
-    posted: dict[str, Answer] = {
+    documentation = routes(draw_example(next(iter(service.batchers.values())).judge, random.Random(1)))
+    answers: dict[str, Answer] = {
         "/api/judge": service.judge,
         "/api/judge/many": service.judge_many,
         "/api/explain": service.explain,
         "/api/render": service.render,
         "/api/decode": service.decode,
-    }
-    got: dict[str, Answer] = {
         "/api/world": service.world,
         "/api/scenes/random": service.random_scene,
         "/api/scenes/example": service.example,
         "/api/models": service.models,
     }
 
-    def add(path: str, answer: Answer, *, has_body: bool) -> None:
+    def add(path: str, answer: Answer) -> None:
+        has_body = documentation[path].request is not None
+
         async def handle(request: Request) -> Json:
             async with asyncio.timeout(service.limits.seconds):
                 if not has_body:
@@ -100,10 +99,8 @@ def _add_routes(app: FastAPI, service: Service) -> None:
 
         app.api_route(path, methods=["POST" if has_body else "GET"], **documented(documentation[path]))(handle)
 
-    for path, answer in posted.items():
-        add(path, answer, has_body=True)
-    for path, answer in got.items():
-        add(path, answer, has_body=False)
+    for path, answer in answers.items():
+        add(path, answer)
 
     @app.get("/health", **documented(documentation["/health"]))
     async def health() -> Json:
@@ -125,7 +122,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(html(app.openapi(), documentation))
+        return HTMLResponse(html(documentation))
 
     app.mount("/static", static)
 

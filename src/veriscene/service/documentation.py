@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A part of the query of a GET request."""
-
-    name: str
-    values: tuple[str, ...] = ()  # none: any text
-
-
-MODEL = Parameter("model")
-
-
-@dataclass(frozen=True)
 class Route:
-    """What is said of a route: a sentence and examples."""
+    """What is said of a route: a sentence and examples. One without a request is answered to GET."""
 
     summary: str
     request: Any = None  # an example
     response: Any = None  # an example; None: not JSON
-    query: tuple[Parameter, ...] = ()
+    query: Mapping[str, Sequence[str]] = field(default_factory=dict)  # parameters with their values; none: any text
 
 
 def routes(question: Mapping[str, Any]) -> dict[str, Route]:
@@ -42,7 +31,6 @@ def routes(question: Mapping[str, Any]) -> dict[str, Route]:
     }
     question = {"statement": question["statement"], "scene": scene}
     model = {"name": "best", "model": "spatial", "dev_accuracy": 0.986, "supervision": "programs", "default": True}
-    kinds = Parameter("kind", ("tower", "scatter"))
     return {
         "/api/judge": Route(
             "Is the statement true of the scene? In place of `scene`, `image` takes a PNG or JPEG in base64.",
@@ -75,14 +63,16 @@ def routes(question: Mapping[str, Any]) -> dict[str, Route]:
         "/api/world": Route(
             "What scenes of a model's world can contain, as the tables of a world file, and its abilities.",
             response={"name": "…", "boxes": [1, 3], "attributes": {}, "abilities": {"pictures": True}},
-            query=(MODEL,),
+            query={"model": ()},
         ),
         "/api/scenes/random": Route(
             "A random scene with a statement about it, and whether it is true.",
             response={**question, "label": True},
-            query=(MODEL, kinds),
+            query={"model": (), "kind": ("tower", "scatter")},
         ),
-        "/api/scenes/example": Route("One of a few examples.", response={**question, "label": True}, query=(MODEL,)),
+        "/api/scenes/example": Route(
+            "One of a few examples.", response={**question, "label": True}, query={"model": ()}
+        ),
         "/api/models": Route(
             "The models that can be named as `model` in a request.", response={"models": [{**model, "world": "…"}]}
         ),
@@ -96,10 +86,7 @@ _INVALID = {"detail": [{"field": "scene.box 2.item 1", "message": "90 is not all
 _REFUSED = {
     "413": ("The request has too many bytes.", {"detail": "a request has at most 4,194,304 bytes"}),
     "422": ("Invalid: which field, and what is allowed.", _INVALID),
-    "503": (
-        "Too much is waiting, or the request timed out.",
-        {"detail": "too many questions are waiting"},
-    ),
+    "503": ("Too much is waiting, or the request timed out.", {"detail": "too many questions are waiting"}),
 }
 
 
@@ -113,12 +100,8 @@ def documented(route: Route) -> dict[str, Any]:
         answers |= {code: {"description": what, "content": _json(body)} for code, (what, body) in _REFUSED.items()}
     if route.query:
         extra["parameters"] = [
-            {
-                "name": each.name,
-                "in": "query",
-                "schema": {"type": "string"} | ({"enum": list(each.values)} if each.values else {}),
-            }
-            for each in route.query
+            {"name": name, "in": "query", "schema": {"type": "string", **({"enum": list(values)} if values else {})}}
+            for name, values in route.query.items()
         ]
         answers["422"] = {"description": _REFUSED["422"][0], "content": _json(_INVALID)}
     content = _json(route.response) if route.response is not None else {"text/plain": {}}
@@ -126,12 +109,12 @@ def documented(route: Route) -> dict[str, Any]:
     return {"summary": route.summary, "openapi_extra": extra, "responses": answers, "response_model": None}
 
 
-def html(openapi: dict[str, Any], routes: Mapping[str, Route]) -> str:
+def html(routes: Mapping[str, Route]) -> str:
     """Returns a plain page that lists the routes with an example of each."""
     parts = []
-    for path, methods in openapi["paths"].items():
-        route = routes[path]
-        parts.append(f"<h2><code>{' '.join(methods).upper()} {escape(path)}</code></h2><p>{escape(route.summary)}</p>")
+    for path, route in routes.items():
+        method = "GET" if route.request is None else "POST"
+        parts.append(f"<h2><code>{method} {escape(path)}</code></h2><p>{escape(route.summary)}</p>")
         for title, example in (("Request", route.request), ("Answer", route.response)):
             if example is not None:
                 text = escape(json.dumps(example, indent=1, ensure_ascii=False))

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import random
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.judge.explain import explain
 from veriscene.judge.judge import Judge, Question, Verdict
-from veriscene.service import scenes
+from veriscene.judge.question import parse_image
+from veriscene.models.vision.eyes import Eyes
 from veriscene.service.batching import Batcher, Busy, Jobs, Limits
 from veriscene.service.middleware import Metrics
+from veriscene.world import drawing
 from veriscene.world.examples import Example
-from veriscene.world.schema import not_allowed
+from veriscene.world.random_scenes import random_scene
+from veriscene.world.scene import Scene
+from veriscene.world.schema import World, not_allowed
+from veriscene.world.world_file import to_tree
 
 Record = Mapping[str, Any]
+FORMATS = ("png", "svg")
 SHIPPED_EXAMPLES = 8  # of a world, if the user gives none
 
 
@@ -44,7 +52,7 @@ class Service:
         self._examples: dict[str, list[dict[str, Any]]] = {}
         for each in examples:
             world = worlds.of_example(each)
-            shown = scenes.to_json(world, each.statement, each.scene, each.label)
+            shown = _example(world, each.statement, each.scene, each.label)
             self._examples.setdefault(world.name, []).append(shown)
 
     @property
@@ -125,48 +133,45 @@ class Service:
     # ---------------------------------------------------------------- scenes
 
     async def render(self, record: Record) -> dict[str, Any]:
-        judge, kind = self._batcher(record).judge, record.get("format", "png")
+        world, kind = self._batcher(record).judge.world, record.get("format", "png")
 
-        def draw() -> dict[str, Any]:
+        def draw() -> dict[str, str]:
             with _locating(record):
-                scene = scenes.parse(judge, record.get("scene"))
-            return scenes.render(judge, scene, kind)
+                scene = world.parse(record.get("scene"))
+            return render(world, scene, kind)
 
         return await self.jobs.run(draw)
 
     async def decode(self, record: Record) -> dict[str, Any]:
-        judge, with_eyes = self._batcher(record).judge, _flag(record, "eyes", default=True)
+        world, with_eyes = self._batcher(record).judge.world, _flag(record, "eyes", default=True)
         image = record.get("image")
-        return {"scene": await self.jobs.run(lambda: scenes.read_picture(judge, image, with_eyes=with_eyes))}
+        return {"scene": await self.jobs.run(lambda: read_picture(world, image, with_eyes=with_eyes))}
 
     async def random_scene(self, record: Record) -> dict[str, Any]:
         judge, kind = self._batcher(record).judge, record.get("kind")
         rng = random.Random(self._rng.getrandbits(64))  # one per job: they run in threads
-        return await self.jobs.run(lambda: scenes.draw_example(judge, rng, kind))
+        return await self.jobs.run(lambda: draw_example(judge, rng, kind))
 
     async def example(self, record: Record) -> dict[str, Any]:
         judge = self._batcher(record).judge
-        world = scenes.world_tree(judge)["name"]
+        world = judge.world.name
         if world not in self._examples:
             rng = random.Random(1)
-            drawn = await self.jobs.run(lambda: [scenes.draw_example(judge, rng) for _ in range(SHIPPED_EXAMPLES)])
+            drawn = await self.jobs.run(lambda: [draw_example(judge, rng) for _ in range(SHIPPED_EXAMPLES)])
             self._examples.setdefault(world, drawn)
         return self._rng.choice(self._examples[world])
 
     async def world(self, record: Record) -> dict[str, Any]:
-        judge = self._batcher(record).judge
-        return {**scenes.world_tree(judge), "abilities": scenes.abilities(judge)}
+        """The world's tables, as in a world file, and what can be done in it besides editing scenes."""
+        world = self._batcher(record).judge.world
+        return {**to_tree(world), "abilities": {"pictures": worlds.ability(world, "decode") is not None}}
 
     async def models(self, record: Record) -> dict[str, Any]:
         default = next(iter(self.batchers))
+        judges = {name: batcher.judge for name, batcher in self.batchers.items()}
         listed = [
-            {
-                "name": name,
-                **batcher.judge.describe(),
-                "world": scenes.world_tree(batcher.judge)["name"],
-                "default": name == default,
-            }
-            for name, batcher in self.batchers.items()
+            {"name": name, **judge.describe(), "world": judge.world.name, "default": name == default}
+            for name, judge in judges.items()
         ]
         return {"models": listed}
 
@@ -190,13 +195,66 @@ class Service:
         return question
 
 
+# ---------------------------------------------------------------- scenes of a world
+
+
+def render(world: World, scene: Scene, kind: object) -> dict[str, str]:
+    """Returns a picture of the scene: `image`, the base64 text of a PNG file, or `svg`."""
+    if kind not in FORMATS:
+        raise not_allowed(kind, f"choose from {', '.join(FORMATS)}").at("format")
+    if kind == "svg":
+        return {"svg": drawing.svg(world, scene)}
+    draw = worlds.ability(world, "png")
+    if draw is None:
+        raise InputError(f"the world {world.name} has no exact pictures", where="format", allowed="choose svg")
+    return {"image": base64.b64encode(draw(scene)).decode("ascii")}
+
+
+def read_picture(world: World, image: object, *, with_eyes: bool) -> list[Any]:
+    """Returns the scene in the base64 text of a PNG or JPEG file; without eyes, it must be exactly a rendered one."""
+    pixels = parse_image(image, world)
+    try:
+        decode = worlds.require(world, "decode", "pictures that can be decoded")
+        scene = _eyes().scenes([pixels])[0] if with_eyes else decode(pixels)
+    except InputError as error:
+        raise error.at("image") from None
+    return world.to_json_scene(scene)
+
+
+def draw_example(judge: Judge, rng: random.Random, kind: str | None = None) -> dict[str, Any]:
+    """Returns a random scene with a statement about it, and whether it is true.
+
+    The scene was made such that the statement may well be false. `kind` is one of the world's kinds of scenes. A world
+    without statements of its own has a scene only.
+    """
+    world = judge.world
+    draw = worlds.ability(world, "draw_example")
+    if draw is not None:
+        return _example(world, *draw(rng, kind))
+    if kind is not None:
+        raise not_allowed(kind, f"the world {world.name} has one kind of scenes").at("kind")
+    return _example(world, None, random_scene(world, rng), None)
+
+
+def _example(world: World, statement: str | None, scene: Scene, label: bool | None) -> dict[str, Any]:
+    return {"statement": statement, "scene": world.to_json_scene(scene), "label": label}
+
+
+@cache
+def _eyes() -> Eyes:
+    return Eyes.load()
+
+
+# ---------------------------------------------------------------- errors and fields
+
+
 def problem(error: InputError) -> dict[str, str]:
     """Returns the field of the request that an error is about (`scene.box 2.item 1.x_loc`), and the message."""
-    parts = [] if error.where is None else re.split(", |: ", str(error.where))
-    return {
-        "field": ".".join(parts),
-        "message": f"{error.what}; {error.allowed}" if error.allowed else error.what,
-    }
+    return {"field": ".".join(_parts(error)), "message": str(InputError(error.what, allowed=error.allowed))}
+
+
+def _parts(error: InputError) -> list[str]:
+    return [] if error.where is None else re.split(", |: ", str(error.where))
 
 
 @contextmanager
@@ -214,8 +272,7 @@ def _located(error: InputError, record: object) -> InputError:
     """
     if not isinstance(record, Mapping):
         return error
-    field = "image" if "image" in record else "scene"
-    parts = [] if error.where is None else re.split(", |: ", str(error.where))
+    field, parts = "image" if "image" in record else "scene", _parts(error)
     if not parts:
         parts = [field]
     elif parts[0] not in ("statement", "image", "scene"):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from shell import settings, veriscene
 
 from veriscene import worlds
 from veriscene.errors import InputError
@@ -88,22 +86,18 @@ def plugin(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def veriscene(folder: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "veriscene", "--plugin", "farm_plugin", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_a_model_and_a_world_from_a_plugin_train_evaluate_and_export(plugin: Path) -> None:
-    veriscene(plugin, "train", "bag.toml", "--data", "corpus", "--world", "farm", "--set", "data.minimum_count=1",
-              "--out", "run")  # fmt: skip
-    scores = json.loads(veriscene(plugin, "evaluate", "run", "corpus", "--json"))
-    assert scores["examples"] == 4
-    veriscene(plugin, "export", "run", "bag.onnx")
+    def run(*arguments: str) -> str:
+        done = veriscene("--plugin", "farm_plugin", *arguments, cwd=plugin)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("train", "bag.toml", "--data", "corpus", "--world", "farm", "--out", "run", *settings("data.minimum_count=1"))
+    assert json.loads(run("evaluate", "run", "corpus", "--json"))["examples"] == 4
+    run("export", "run", "bag.onnx")
     (plugin / "scene.json").write_text(json.dumps([[], [{"x": 40, "y": 16, "animal": "hen"}]]))
     asked = ("--statement", "There is a hen.", "--scene", "scene.json", "--json")
-    torch, onnx = (json.loads(veriscene(plugin, "predict", model, *asked)) for model in ("run", "bag.onnx"))
+    torch, onnx = (json.loads(run("predict", model, *asked)) for model in ("run", "bag.onnx"))
     assert torch["probability"] == pytest.approx(onnx["probability"], abs=1e-5)
 
 
