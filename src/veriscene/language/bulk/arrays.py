@@ -203,9 +203,21 @@ class SceneArrays:
     def is_bottom(self) -> Array:
         return self.top == np.where(self.mask, self.top, -1).max(axis=2, keepdims=True)
 
+    @cached_property
+    def is_leftmost(self) -> Array:
+        return self.left == np.where(self.mask, self.left, self._beyond).min(axis=2, keepdims=True)
+
+    @cached_property
+    def is_rightmost(self) -> Array:
+        return self.right == np.where(self.mask, self.right, -1).max(axis=2, keepdims=True)
+
+    @cached_property
+    def is_foreign(self) -> Array:
+        return np.zeros(self.mask.shape, bool)
+
     @property
     def _beyond(self) -> Number:
-        return 2 * self.world.canvas[1]
+        return 2 * max(self.world.canvas)
 
     @cached_property
     def is_tower(self) -> Array:
@@ -252,6 +264,23 @@ class SceneArrays:
     def all_above(self) -> Array:
         """Whether the second item is wholly above the first."""
         return (_first(self.top) >= _second(self.bottom)) & self.are_pairs
+
+    @cached_property
+    def all_left(self) -> Array:
+        """Whether the second item is wholly to the left of the first."""
+        return (_first(self.left) >= _second(self.right)) & self.are_pairs
+
+    @cached_property
+    def all_right(self) -> Array:
+        return self.all_left.swapaxes(2, 3)
+
+    @cached_property
+    def directly_above(self) -> Array:
+        return self.all_above & (self.distance <= self.world.touching)
+
+    @cached_property
+    def directly_below(self) -> Array:
+        return self.directly_above.swapaxes(2, 3)
 
     @cached_property
     def above(self) -> Array:

@@ -92,6 +92,14 @@ def _subscript(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     return _nth(codes[0], codes[1].run, call.type, layout)
 
 
+def _last(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
+    if not (codes[0].ordered and codes[0].distinct) or is_values(codes[0].type):
+        raise Unsupported("the order of the members is not known")
+    # The index 0 of an empty set is past its end, so that there is no value.
+    index = lambda rows: np.maximum(count_members(as_members(rows, codes[0])), 1) - 1  # noqa: E731
+    return _nth(codes[0], index, call.type, layout)
+
+
 def _nth(collection: Code, index: Callable[[Rows], Any], type: Type, layout: Layout, length: int | None = None) -> Code:
     """The member at an index; undefined if there is none, or if the collection does not have the given length."""
     if isinstance(type, Many):
@@ -395,6 +403,7 @@ RULES: dict[str, Compile] = {
     "%": _remainder,
     "+": _plus,
     "[]": _subscript,
+    "last": _last,
     "[:]": _slice,
     "item": _item,
     "level": _level,

@@ -1,0 +1,40 @@
+"""Random English statements about any world, with their programs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import lru_cache
+
+from veriscene.english import boxes, forms, logic, places, scene, towers
+from veriscene.english.speaker import Sentence, Speaker
+from veriscene.english.words import lexicon_of
+from veriscene.language.language import Language
+from veriscene.language.program import Statement
+
+VERSION = 1  # of the grammar; results say which one they were made with
+
+Rule = Callable[[Speaker], Sentence | None]
+
+
+@lru_cache(maxsize=8)
+def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
+    """Returns the weights of the rules about scenes of a kind, and the rules."""
+    found = [*scene.RULES, *boxes.RULES, *places.RULES, *(towers.RULES if is_tower else ())]
+    return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
+
+
+def draw(rng: random.Random, language: Language) -> Statement:
+    """Draws a random statement with its program."""
+    while True:
+        has_towers = language.world.towers is not None
+        say = Speaker(rng, lexicon_of(language), "tower" if has_towers and rng.random() < 0.4 else None)
+        sentence = logic.combined(say, simple_sentence)
+        if sentence is not None:
+            return Statement(forms.spoken(say, sentence), say.scene_kind, language.parse(sentence.meaning))
+
+
+def simple_sentence(say: Speaker) -> Sentence | None:
+    """Draws a sentence of one clause; None where a rule does not fit the world."""
+    weights, options = rules(say.is_tower)
+    return say.rng.choices(options, weights)[0](say)
