@@ -26,12 +26,18 @@ def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
 
 def draw(rng: random.Random, language: Language) -> Statement:
     """Draws a random statement with its program."""
+    return draw_alike(rng, language, 1)[0]
+
+
+def draw_alike(rng: random.Random, language: Language, count: int) -> list[Statement]:
+    """Draws several wordings of one statement, with one program. Parsing a program takes longer than wording it."""
     while True:
         has_towers = language.world.towers is not None
         say = Speaker(rng, lexicon_of(language), "tower" if has_towers and rng.random() < 0.4 else None)
         sentence = logic.combined(say, simple_sentence)
         if sentence is not None:
-            return Statement(forms.spoken(say, sentence), say.scene_kind, language.parse(sentence.meaning))
+            program = language.parse(sentence.meaning)
+            return [Statement(forms.spoken(say, sentence), say.scene_kind, program) for _ in range(count)]
 
 
 def simple_sentence(say: Speaker) -> Sentence | None:

@@ -46,6 +46,12 @@ def _write(node: Expression, scope: dict[str, str], depth: int) -> Iterator[str]
         ):
             yield _has(function.language, function.bulk[1], constant.value)
             yield from _write(tested, scope, depth)
+        case tree.Call(function, arguments) if _LOGIC.get(function.name) in ("and", "or"):
+            operator = _LOGIC[function.name]
+            operands = tuple(_flat(operator, arguments))
+            yield f"{operator}/{len(operands)}"
+            for each in operands:
+                yield from _write(each, scope, depth)
         case tree.Call(function, arguments):
             yield _OPERATORS.get(function.name) or f"{_LOGIC.get(function.name, function.name)}/{len(arguments)}"
             for parameter, each in zip(function.parameters, arguments, strict=False):
@@ -56,6 +62,7 @@ def _write(node: Expression, scope: dict[str, str], depth: int) -> Iterator[str]
             for each in operands:
                 yield from _write(each, scope, depth)
         case tree.Logic(operator, operands):
+            operands = tuple(_flat(operator, operands))
             yield f"{operator}/{len(operands)}"
             for each in operands:
                 yield from _write(each, scope, depth)
@@ -63,6 +70,18 @@ def _write(node: Expression, scope: dict[str, str], depth: int) -> Iterator[str]
             yield f"{'{}' if is_set else '[]='}/{len(members)}"
             for each in members:
                 yield from _write(each, scope, depth)
+
+
+def _flat(operator: str, operands: Sequence[Expression]) -> Iterator[Expression]:
+    """The operands, with those of the same operator taken apart: `(a and b) and c` is `a and b and c`."""
+    for each in operands:
+        match each:
+            case tree.Logic(inner, parts) if inner == operator:
+                yield from _flat(operator, parts)
+            case tree.Call(function, parts) if _LOGIC.get(function.name) == operator:
+                yield from _flat(operator, parts)
+            case _:
+                yield each
 
 
 def _has(language: Language | None, attribute: str, rank: int) -> str:

@@ -1,4 +1,4 @@
-"""A transformer that reads a statement and writes its program, as the tokens of language/tokens.py.
+"""A reader turns a statement into a program: a transformer writes the tokens of language/tokens.py.
 
 A word is the sum of its own vector and those of its letter n-grams, so that a misspelt or unknown word is still near the
 words that look like it.
@@ -6,21 +6,48 @@ words that look like it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from veriscene import files, worlds
+from veriscene.errors import InputError
+from veriscene.language.language import Language
+from veriscene.language.program import Program
+from veriscene.language.tokens import program_of
+from veriscene.world.world_file import to_tree, world_of
+
+# The first token tells how a statement is worded: in plain English, in the dialect of the world's corpus, or as something
+# that says nothing about a scene, and then no program follows.
+PLAIN, DIALECT, OUTSIDE = "plain", "dialect", "outside"
 PAD, START, END = 0, 1, 2  # of program tokens
+SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", PLAIN, DIALECT, OUTSIDE)
 UNKNOWN = 1  # of words; 0 is padding
 MAX_NGRAMS = 20  # of a word
+CACHED = 4096  # readings of the most recent statements
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
+
+
+def split_words(text: str) -> list[str]:
+    """Returns the words, numbers and signs of a statement, in lower case."""
+    return _WORD.findall(text.lower().replace("’", "'"))
 
 
 @dataclass(frozen=True)
 class ReaderConfig:
+    """The sizes of a reader; `words` and `tokens` follow from what it is taught."""
+
     words: int
     tokens: int
     dim: int = 256
@@ -80,7 +107,7 @@ class Layer(nn.Module):
         return x + self.dropout(self.contract(self.dropout(F.gelu(self.expand(self.norm(x))))))  # type: ignore[no-any-return]
 
 
-class Reader(nn.Module):
+class ReaderNetwork(nn.Module):
     def __init__(self, config: ReaderConfig) -> None:
         super().__init__()
         self.config, dim = config, config.dim
@@ -123,8 +150,9 @@ class Reader(nn.Module):
         return self.decoder_norm(x) @ self.token.weight.T
 
     @torch.inference_mode()
-    def write(self, words: Tensor, ngrams: Tensor, length: int | None = None) -> tuple[Tensor, Tensor]:
-        """The most probable program, token by token, and its log probability."""
+    def write(self, words: Tensor, ngrams: Tensor, length: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """The most probable tokens, one by one; the log probability of those after the first, given the first; and those
+        of all first tokens."""
         memory, mask = self.encode(words, ngrams)
         cross = [layer.cross.keys_values(memory) for layer in self.decoder]
         past: list[tuple[Tensor, Tensor] | None] = [None] * len(self.decoder)
@@ -145,11 +173,101 @@ class Reader(nn.Module):
                 x = layer.feed(x)
             logits = (self.decoder_norm(x[:, 0]) @ self.token.weight.T).float().log_softmax(-1)
             best, token = logits.max(-1)
-            total += best * is_open
+            if place == 0:
+                first = logits
+            else:
+                total += best * is_open
             token = torch.where(is_open, token, PAD)
             found.append(token)
             is_open &= token != END
             token = token[:, None]
             if not is_open.any():
                 break
-        return torch.stack(found, 1), total
+        return torch.stack(found, 1), total, first
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader understood. Without a program, it understood nothing that can be seen in a scene."""
+
+    program: Program | None
+    probability: float  # of the program, given the statement and its style
+    dialect: float  # probability that it is worded in the corpus's dialect,
+    outside: float  # and that it is about something else
+
+
+class Reader:
+    """A network with its words, its tokens and the language of its programs."""
+
+    def __init__(
+        self, network: ReaderNetwork, words: Sequence[str], tokens: Sequence[str], language: Language
+    ) -> None:
+        """`words`: without padding and the unknown word, which come first."""
+        self.network, self.words, self.tokens, self.language = network, tuple(words), tuple(tokens), language
+        self.numbers = {word: number for number, word in enumerate(words, 2)}
+        self._known: dict[str, Reading] = {}
+
+    @property
+    def device(self) -> torch.device:
+        return self.network.token.weight.device
+
+    def read(self, statements: Sequence[str]) -> list[Reading]:
+        """Returns what each statement says. The most recent readings are cached."""
+        if len(self._known) > CACHED:
+            self._known.clear()
+        if new := [text for text in dict.fromkeys(statements) if text not in self._known]:
+            self._known |= zip(new, self._read(new), strict=True)
+        return [self._known[text] for text in statements]
+
+    def encode(self, statements: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
+        """(batch, place), (batch, place, n-gram): the numbers of the words of each statement, and of their n-grams."""
+        longest = max(1, *map(len, statements))
+        words = torch.zeros(len(statements), longest, dtype=torch.long)
+        ngrams = torch.zeros(len(statements), longest, MAX_NGRAMS, dtype=torch.long)
+        for row, statement in enumerate(statements):
+            for place, word in enumerate(statement):
+                words[row, place] = self.numbers.get(word, UNKNOWN)
+                ngrams[row, place] = torch.tensor(ngrams_of(word, self.network.config.ngrams))
+        return words.to(self.device), ngrams.to(self.device)
+
+    def _read(self, statements: Sequence[str]) -> list[Reading]:
+        split = [split_words(text)[: self.network.config.max_words] for text in statements]
+        numbers, log_probability, first = self.network.eval().write(*self.encode(split))
+        dialect, outside = (first[:, SPECIAL_TOKENS.index(style)].exp().tolist() for style in (DIALECT, OUTSIDE))
+        return [
+            Reading(self._program(row), *shares)
+            for row, *shares in zip(numbers.tolist(), log_probability.exp().tolist(), dialect, outside, strict=True)
+        ]
+
+    def _program(self, numbers: list[int]) -> Program | None:
+        if END not in numbers:
+            return None
+        tokens = [self.tokens[number] for number in numbers[1 : numbers.index(END)]]
+        try:
+            return program_of(tokens, self.language)
+        except InputError:
+            return None
+
+    # ------------------------------------------------------------ files
+
+    def save(self, path: Path) -> None:
+        """Writes one file with weights in half precision and all that is needed to use them."""
+        world = to_tree(self.language.world)
+        about = {"config": asdict(self.network.config), "words": self.words, "tokens": self.tokens, "world": world}
+        weights = {name: tensor.detach().cpu().half().contiguous() for name, tensor in self.network.state_dict().items()}
+        files.write_bytes(path, save(weights, metadata={"reader": json.dumps(about)}))
+
+    @classmethod
+    def load(cls, path: Path, *, device: str = "cpu") -> Reader:
+        """Loads the file that `save` wrote; raises InputError if it is another one."""
+        try:
+            with safe_open(path, "pt") as stored:
+                about: Any = json.loads(stored.metadata()["reader"])
+                weights = {name: stored.get_tensor(name).float() for name in stored.keys()}  # noqa: SIM118
+            network = ReaderNetwork(ReaderConfig(**about["config"]))
+            network.load_state_dict(weights)
+            language = worlds.language(world_of(about["world"], where=str(path)))
+            return cls(network.to(device).eval(), about["words"], about["tokens"], language)
+        except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
+            what = f"is no reader ({str(error).splitlines()[0]!r:.80})"
+            raise InputError(what, where=path, allowed="give a file that `veriscene pretrain reader` wrote") from None
