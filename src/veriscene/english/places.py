@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from veriscene.english import meaning as mean
+from veriscene.english.ends import end
 from veriscene.english.predicates import Predicate, being, clause, doing, having, negative, subject
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
 
@@ -81,7 +82,7 @@ class Objects:
     given: str = ""
 
 
-def objects(say: Speaker, where: Domain, kind: Kind, sort: str) -> Objects:
+def objects(say: Speaker, where: Domain, kind: Kind, sort: str, *, after_has: bool = False) -> Objects:
     """The other items; `sort`: of the subject's quantity, which some quantities cannot be combined with."""
     one, kinds = kind.singular, kind.plural
     if not kind.condition and say.chance(0.7):
@@ -89,7 +90,7 @@ def objects(say: Speaker, where: Domain, kind: Kind, sort: str) -> Objects:
         return Objects(words.format(one), lambda others: f"exist({others})")
     how = say.weighted(
         (6, "some"), (1.3 * (sort in ("some", "every")), "every"), (1.0 * (sort in ("some", "every", "no")), "number"),
-        (0.7 * (sort == "some"), "no"), (0.8 * (where.items == mean.ALL_ITEMS and bool(kind.condition)), "the"),
+        (0.9 * (sort == "some" and after_has), "no"), (0.8 * (where.items == mean.ALL_ITEMS and bool(kind.condition)), "the"),
     )  # fmt: skip
     if how == "every":
         box = where.box or "@.box"
@@ -115,9 +116,11 @@ def relation(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate:
     other = other_kind(say, kind)
     options = [*_VERTICAL, *(() if say.is_tower else _SIDEWAYS), _CONTACT]
     how = say.rng.choice(options)
-    which = objects(say, where, other, sort)
-    condition = which.holds(how.others)
     form = say.weighted((3, "is"), (1.5, "has"), (2.0 * (how.verbs is not None), "verb"))
+    if "directly" in how.others and sort in ("some", "every"):
+        sort = "number"  # nothing rests on all the circles of its box
+    which = objects(say, where, other, sort, after_has=form == "has")
+    condition = which.holds(how.others)
     if form == "has":
         return having(f"{which.words} {how.back}", condition, given=which.given)
     if form == "verb" and how.verbs is not None:
@@ -155,12 +158,6 @@ def between(say: Speaker, kind: Kind) -> Predicate:
 # ---------------------------------------------------------------- walls, corners and the ends of a box
 
 _SIDES = {"LEFT": "left", "RIGHT": "right", "TOP": "(top|upper)", "BOTTOM": "(bottom|lower)"}
-_ENDS = {
-    "is_top": "(highest|topmost|uppermost|top)",
-    "is_bottom": "(lowest|bottommost|bottom|lowermost)",
-    "is_leftmost": "(leftmost|leftmost|left-most)",
-    "is_rightmost": "(rightmost|rightmost|right-most)",
-}
 
 
 def wall(say: Speaker) -> Predicate:
@@ -183,10 +180,10 @@ def wall(say: Speaker) -> Predicate:
         if say.chance(0.4):
             verbs = ("(rests|sits|stands|lies)", "(rest|sit|stand|lie)", "(resting|sitting|standing|lying)")
             return doing(verbs, f"on the (floor|ground|bottom wall|bottom edge) {of_box}", condition)
-        return being(f"[down] on the (floor|floor|ground|bottom wall|bottom edge) {of_box}", condition, is_there=True)
+        return being(f"on the (floor|floor|ground|bottom wall|bottom edge) {of_box}", condition, is_there=True)
     if how == "ceiling":
         return doing(_TOUCHES, f"the ceiling {of_box}", "is_touching_wall(@, Side.TOP)")
-    words = f"(a wall|the wall|an edge|a wall|one of the walls|any wall|a side|the edge|the side|the border) {of_box}"
+    words = f"(a wall|the wall|an edge|a wall|one of the walls|a side|the edge|the side|the border) {of_box}"
     if how == "side":
         side = say.rng.choice(list(_SIDES))
         condition = f"is_touching_wall(@, Side.{side})"
@@ -194,13 +191,6 @@ def wall(say: Speaker) -> Predicate:
     if say.chance(0.6):
         return doing(_TOUCHES, words, condition)
     return being(f"(against|up against|right up against|in contact with|right at) {words}", condition, verbs=False)
-
-
-def end(say: Speaker, where: Domain) -> Predicate:
-    """ "Is the highest thing in its box", of each of several items."""
-    test = say.rng.choice([each for each in _ENDS if not (say.is_tower and each.endswith("most"))])
-    place = "" if where.box or say.world.boxes[1] == 1 else f"(in|of) <its> {say.box}"
-    return being(f"the {_ENDS[test]} ({say.item}|thing|one) {place}", f"{test}(@)", verbs=False)
 
 
 def place(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
@@ -230,10 +220,13 @@ def placed(say: Speaker) -> Sentence | None:
     """ "Two circles touch the left wall"; "in some box every circle is above every square"."""
     where, kind = say.domain(quantified=0.2), say.kind(modified=0.05, generic=0.08)
     who = subject(say, kind, where.items)
+    if where.is_negative and who.sort != "some":
+        return None
     predicate = place(say, where, kind, who.sort)
     if predicate is None:
         return None
-    if who.sort in ("some", "number") and say.chance(0.1):
+    is_plain = not predicate.given and not predicate.condition.startswith("not ")
+    if who.sort in ("some", "number") and is_plain and say.chance(0.1):
         predicate = negative(say, predicate)
     return clause(say, where, who, predicate, kind)
 
@@ -250,8 +243,7 @@ def number_of(say: Speaker) -> Sentence | None:
     texts = (
         f"{where.front}the (number|count) of {kinds} ~is {said}",
         f"{where.front}number of {kinds}: {said}",
-        f"{kinds} {where.where}: {said}",
-        f"{where.front}the {kinds} ~number exactly {said}",
+        f"{where.front}{kinds}: {said}",
         f"{where.front}if you count the {kinds}, you get {said}",
     )
     items = kind.among(where.items, predicate.condition)
@@ -280,8 +272,6 @@ def pair(say: Speaker) -> Sentence | None:
         f"{one} and {other} ~are {same}, and the {first.singular} is {higher}",
         f"there ~are {one} and {other} {same}, the former being {above} the latter",
         f"{one} and {other} ~(share a {box}|are in the same {box}), with the {first.singular} {above} the {second.singular}",
-        f"there ~is {other} with {one} (somewhere|) {above} it",
-        f"{other} ~has {one} (somewhere|) {above} it {same}",
     ]
     if "left" in above:
         texts += [
@@ -364,82 +354,20 @@ def clear_of_walls(say: Speaker) -> Sentence | None:
     return Sentence(say.pick(*texts), quantity.holds(items))
 
 
-_MOST = {  # each end: "the thing … ", and "is … everything else"
-    "is_top": ("(highest up|furthest up|at the very top|at the top)", "(higher|higher up) than"),
-    "is_bottom": ("(lowest down|furthest down|at the very bottom|at the bottom)", "(lower|lower down) than"),
-    "is_leftmost": ("(furthest left|furthest to the left|on the far left|most to the left)", "further [to the] left than"),
-    "is_rightmost": ("(furthest right|furthest to the right|on the far right|most to the right)", "further [to the] right than"),
-}
-
-
-def extreme(say: Speaker) -> Sentence | None:
-    """ "The highest thing in the left box is blue"; "in every box a circle is further left than everything else"."""
-    if say.is_tower:  # their tops and bases have rules of their own
-        return None
-    if say.world.boxes[1] == 1:
-        where = Domain(mean.ALL_ITEMS, f"in the {say.box}", f"the {say.box}", box="all_boxes[0]")
-    else:
-        where = say.which() if say.chance(0.6) else say.quantified(simple=True)
-    test = say.rng.choice(list(_ENDS))
-    highest, (at_top, above) = _ENDS[test], _MOST[test]
-    thing, things, box, at = f"({say.item}|thing|one)", f"({say.items}|things)", where.subject, where.where
-    kind, found = say.kind(plain=True, generic=0), say.property()
-    is_kind = say.chance(0.55)
-    condition = kind.condition if is_kind else found.condition
-    what = kind.a if is_kind else found.singular
-    has = "have" if where.plural else "has"
-    its = "their" if where.plural else "its"
-    highest_thing = f"(the {highest} {thing}|the {thing} [that is] {at_top}|of all the {things}, the {highest} one)"
-    texts = [f"{at}, {highest_thing} ~is {what}"] * 3
-    if is_kind:
-        texts += [
-            f"{box} ~{has} {what} as {its} {highest} {thing}",
-            f"{at}, {what} ~is the {highest} {thing}",
-            f"{at}, {what} ~(is|sits|lies) {above} (everything else|all the other {things}|all the rest|all the others)",
-            f"{at}, {what} ~occupies the {highest} position",
-            f"{at}, it is {what} that is {at_top}",
-        ]
-    if not where.is_quantified:
-        texts += [f"the {highest} {thing} (in|of) {box} ~is {what}", f"the {thing} {at_top} (in|of) {box} ~is {what}"] * 2
-        texts += [f"{highest} in {box}: {what}", f"{box}: {highest} {thing} {what}", f"{highest} {thing} {at}: {what}"]
-        texts += [f"what is {at_top} in {box} ~is {what}", f"whatever is {at_top} in {box}, it's {what}"]
-        texts += [f"look at the {highest} {thing} {at}: it's {what}", f"{box} has a {highest} {thing} that is {what}"]
-    if is_kind and not where.is_quantified:
-        texts += [
-            f"{what} ~is the {highest} {thing} (in|of) {box}",
-            f"{what} ~(is|sits|lies) {above} everything else in {box}",
-            f"nothing {at} ~is {above} {what}",
-            f"the {highest} (place|position) in {box} ~is taken by {what}",
-        ]
-    if is_kind and where.subject.startswith(("a ", "some ", "at least one ", "one of")) and not where.plural:
-        texts += [
-            f"the {highest} {thing} in {box} ~is {what}",
-            f"{what} ~(is|sits|lies) {above} everything else in (its {say.box}|{box})",
-            f"there ~is a {say.box} (where|in which) {what} is the {highest} {thing}",
-            f"there ~is a {say.box} (whose {highest} {thing}|where the {highest} {thing}|with a {highest} {thing} that) is {what}",
-            f"some {say.box} with {what} as its {highest} {thing}",
-        ]
-    meaning = f"All({mean.those(where.items, f'{test}(@)')}, {mean.bind(condition)})"
-    return Sentence(say.pick(*texts), where.bind(meaning))
-
-
 def all_above(say: Speaker) -> Sentence | None:
     """ "In some box even the lowest circle is above the highest square": all circles above all squares."""
     where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.6) else say.domain()
-    if not where.box:
+    if not where.box or where.is_negative:
         return None
     first, second = say.two_kinds()
-    (others, up, low), down = say.pick(
-        (("get_box_all_below(@)", "(above|higher than|higher up than)", "(below|lower than|under)"), False),
-        (("get_box_all_above(@)", "(below|lower than|under)", "(above|higher than|higher up than)"), True),
-    )
+    above, below = "(above|higher than|higher up than)", "(below|lower than|under|lower down than)"
+    others, up = say.pick(("get_box_all_below(@)", above), ("get_box_all_above(@)", below))
     a, b, every = first.plural, second.plural, "(all|all the|all of the)"
     its = "(all its|all of its)"
     texts = [
         f"{where.where}, {every} {a} ~are {up} {every} {b}",
         f"{where.where}, (every|each|any) {first.singular} ~is {up} (every|each|any) {second.singular}",
         f"{where.where}, the {a} ~are all {up} (all|) the {b}",
-        f"{where.where}, {every} {b} ~are {low} {every} {a}",
     ]
     if not where.plural:
         texts += [f"{where.subject} ~has {its} {a} {up} {its} {b}", f"{where.subject} ~has every {first.singular} {up} every {second.singular}"]
@@ -447,4 +375,4 @@ def all_above(say: Speaker) -> Sentence | None:
     return Sentence(say.pick(*texts), where.bind(f"not exist({first.among(where.items, mean.negation(condition))})"))
 
 
-RULES = ((5.0, placed), (1.0, pair), (1.0, contact), (0.8, clear_of_walls), (2.0, extreme), (0.6, all_above), (0.6, number_of))
+RULES = ((5.0, placed), (1.0, pair), (1.0, contact), (0.8, clear_of_walls), (0.6, all_above), (0.6, number_of))

@@ -14,15 +14,16 @@ from veriscene.english.speaker import NO, SOME, Domain, Kind, Sentence, Speaker
 @dataclass(frozen=True)
 class Predicate:
     """What is said of one item, "~touches a wall", or of several, "~touch a wall", with words for the same after a
-    noun, "touching a wall". `given`: what the words take for granted, "the" square that there is only one."""
+    noun, "that touches a wall", and after a colon, "touching a wall"."""
 
     one: str
     many: str
     after: str
     after_many: str
+    bare: str
     condition: str  # on the item @
-    given: str = ""
-    is_there: bool = False  # whether "after" is a place: "in a corner there is a circle"
+    given: str = ""  # what the words take for granted: that there is only one square, for "the" square
+    is_there: bool = False  # whether it is a place: "in a corner there is a circle"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Subject:
 
     words: str
     plural: bool
-    sort: str  # some, every, no, number
+    sort: str  # some, every, not every, no, number, part
     holds: Callable[[str], str]
     quantity: str = ""  # the words after "there is", if they are possible there
 
@@ -48,7 +49,7 @@ def being(words: str, condition: str, *, verbs: bool = True, given: str = "", is
     if verbs:
         one = "~(is|is|is|is|sits|lies|is placed|is located|is positioned|is situated)"
         many = "~(are|are|are|are|sit|lie|are placed|are located|are positioned|are situated)"
-    said = (f"{one} {words}", f"{many} {words}", f"[(that|which) is] {words}", f"[(that|which) are] {words}")
+    said = (f"{one} {words}", f"{many} {words}", f"[(that|which) is] {words}", f"[(that|which) are] {words}", words)
     return Predicate(*_agreeing(said), condition, given, is_there)
 
 
@@ -60,21 +61,21 @@ def doing(verbs: tuple[str, str, str], words: str, condition: str, *, given: str
         f"~({many}|are {participle})" if participle == "touching" else f"~{many}",
         f"({participle}|that {one})",
         f"({participle}|that {many})",
+        participle,
     )
     return Predicate(*_agreeing(tuple(f"{each} {words}" for each in said)), condition, given)
 
 
 def having(words: str, condition: str, *, given: str = "") -> Predicate:
     """ "Has a circle above it"."""
-    said = ("~(has|has got)", "~(have|have got)", "(with|that has)", "(with|that have)")
-    one, many, after, after_many = _agreeing(tuple(f"{each} {words}" for each in said))
-    return Predicate(one.replace("has got", "has"), many.replace("have got", "have"), after, after_many, condition, given)
+    said = ("~has", "~have", "(with|with|that has)", "(with|with|that have)", "with")
+    return Predicate(*_agreeing(tuple(f"{each} {words}" for each in said)), condition, given)
 
 
-def _agreeing(said: tuple[str, ...]) -> tuple[str, str, str, str]:
+def _agreeing(said: tuple[str, ...]) -> tuple[str, str, str, str, str]:
     singular = [each.replace("<its>", "its").replace("<it>", "it") for each in said]
     plural = [each.replace("<its>", "their").replace("<it>", "them") for each in said]
-    return singular[0], plural[1], singular[2], plural[3]
+    return singular[0], plural[1], singular[2], plural[3], plural[4]
 
 
 def negative(say: Speaker, predicate: Predicate) -> Predicate:
@@ -86,7 +87,8 @@ def negative(say: Speaker, predicate: Predicate) -> Predicate:
 
     one, many = negate(predicate.one), negate(predicate.many)
     after, after_many = f"that {one.replace('~', '')}", f"that {many.replace('~', '')}"
-    return Predicate(one, many, after, after_many, mean.negation(predicate.condition), predicate.given)
+    bare = f"not {predicate.bare}"
+    return Predicate(one, many, after, after_many, bare, mean.negation(predicate.condition), predicate.given)
 
 
 def subject(say: Speaker, kind: Kind, items: str) -> Subject:
@@ -136,35 +138,51 @@ def subject(say: Speaker, kind: Kind, items: str) -> Subject:
         (1, Subject(f"(one|at least one) of the {kinds}", False, "some", some)),
         (1, Subject(f"(some|some of the|one or more of the) {kinds}", True, "some", some)),
         (1.3, Subject(f"{exactly}{said} of the {kinds}", True, "number", number)),
-        (0.8, Subject(f"(most|most of the|the majority of the|more than half of the) {kinds}", True, "number", most)),
-        (0.4, Subject(f"(all but one of the|all except one of the) {kinds}", True, "number", all_but_one)),
+        (0.8, Subject(f"(most|most of the|the majority of the|more than half of the) {kinds}", True, "part", most)),
+        (0.4, Subject(f"(all but one of the|all except one of the) {kinds}", True, "part", all_but_one)),
     )
 
 
-def clause(say: Speaker, where: Domain, who: Subject, predicate: Predicate, kind: Kind) -> Sentence:
-    """The sentence that a subject has a predicate, in one of its word orders."""
+def clause(
+    say: Speaker, where: Domain, who: Subject, predicate: Predicate, kind: Kind, *, is_fronted: bool = False
+) -> Sentence:
+    """The sentence that a subject has a predicate, in one of its word orders. `is_fronted`: with the place first."""
     meaning = where.bind(mean.both(predicate.given, who.holds(predicate.condition)))
     does, be = who.does(predicate), "are" if who.plural else "is"
-    if where.is_quantified:
-        texts = [f"{where.where}, {who.words} {does}", f"{where.where} {who.words} {does}"]
+    if where.is_negative:  # "in no box, two circles touch a wall" would be hard to understand
+        texts = [f"{where.where} {be} there {who.quantity or kind.a} {predicate.after_many if who.plural else predicate.after}"]
+    elif where.is_quantified:
+        texts = [f"{where.where}, {who.words} {does}", f"{where.where} {who.words} {does.replace('~', '')}"]
     elif where.box:
-        texts = [f"{where.where}, {who.words} {does}", f"{who.words} {where.where} {does}"]
+        texts = [f"{where.front}{who.words} {does}", f"{who.words} {where.where} {does}"][: 2 - is_fronted]
     else:
         texts = [f"{who.words} {does}", f"{who.words} {does}", f"{where.front}{who.words} {does}"]
     if who.quantity:
         things = who.with_after(predicate)
         has = "(have|contain|hold)" if where.plural else "(has|contains|holds|includes)"
-        texts += [f"{where.subject} ~{has} {things}"] if where.box else [f"there ~{be} {things}"]
+        texts += [f"{where.subject} ~{has} {things}"] * (not is_fronted) if where.box else [f"there ~{be} {things}"]
         if not where.is_quantified:
-            texts += [f"{where.front}there ~{be} {things}", f"{where.front}(I|you|we) ~(can see|see|have|can find) {things}"]
+            texts += [f"{where.front}there ~{be} {things}"]
+            texts += [f"{where.front}(I|you|we) ~(can see|see|have|can find) {things}"] * (who.sort != "no")
         if predicate.is_there and not where.is_quantified and who.sort != "no":
-            texts += [f"{predicate.after} {where.where}[,] there ~{be} {who.quantity}"]
-    if not where.is_quantified and who.sort == "every":
-        texts += [f"{kind.plural} {where.where}: all {predicate.after_many}", f"if it's {kind.a}, it {predicate.one}"] * (
-            not where.box
-        )
-        texts += [f"{where.front}there ~is no {kind.singular} {negative(say, predicate).after}"]
-    if not where.is_quantified and who.sort == "no":
-        texts += [f"{kind.plural} {where.where}: none {predicate.after_many}"]
-        texts += [f"{where.front}(you can't find|I (can't|don't) see) (any {kind.plural} {predicate.after_many})"]
+            texts += [f"{predicate.bare} {where.where}[,] there ~{be} {who.quantity}"]
+    if not where.is_quantified:
+        texts += _emphatic(say, where, who, predicate, kind)
     return Sentence(say.pick(*texts), meaning)
+
+
+def _emphatic(say: Speaker, where: Domain, who: Subject, predicate: Predicate, kind: Kind) -> list[str]:
+    """Other words for all and none: "circles: none touching a wall", "there is no circle that is not blue"."""
+    kinds = f"{kind.plural} {where.where}".strip()
+    if who.sort == "no":
+        return [
+            f"{kinds}: none {predicate.bare}",
+            f"{where.front}(you can't find|I can't see|I don't see) any {kind.plural} {predicate.after_many}",
+        ]
+    if who.sort != "every" or predicate.given:
+        return []
+    unlike = negative(say, predicate)
+    verb = predicate.one.replace("~", "")
+    texts = [f"{kinds}: all {predicate.bare}", f"{where.front}there ~is no {kind.singular} {unlike.after}"]
+    texts += [f"{where.front}(you can't find|I don't see) {kind.a} {unlike.after}"]
+    return texts if where.box else [*texts, f"(if it's {kind.a}, it|whichever {kind.singular} you pick, it) {verb}"]
