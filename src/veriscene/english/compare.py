@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from veriscene.english import meaning as mean
 from veriscene.english.places import other_kind, place
-from veriscene.english.predicates import Predicate, being, clause, doing, having, subject
+from veriscene.english.predicates import Predicate, being, clause, doing, domain, having, subject
 from veriscene.english.speaker import Domain, Kind, Property, Sentence, Speaker
 from veriscene.english.words import COMPARED, MEASURED, UNITS
 from veriscene.world.schema import Attribute
@@ -22,7 +22,7 @@ def ordered(say: Speaker, *, numeric: bool = False) -> Attribute | None:
     return say.rng.choice(found) if found else None
 
 
-def _said(words: str) -> str:
+def said(words: str) -> str:
     """The pattern of a comparing word and its synonyms."""
     return COMPARED.get(words, words)
 
@@ -39,8 +39,10 @@ def compared(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
     if attribute is None:
         return None
     value = say.lexicon.names[attribute.name]
+    if f"{value}(" in kind.condition:  # "a big circle is bigger than …"
+        return None
     sign, opposite, words, verb = say.pick(
-        (">", "<=", _said(attribute.more), "more"), ("<", ">=", _said(attribute.less), "less")
+        (">", "<=", said(attribute.more), "more"), ("<", ">=", said(attribute.less), "less")
     )
     other = other_kind(say, kind)
     one, kinds = other.singular, other.plural
@@ -53,15 +55,19 @@ def compared(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
         (5, "some"), (3 * (sort in ("some", "every", "no")), "every"), (0.8 * (where.items == mean.ALL_ITEMS), "the")
     )  # fmt: skip
     if how == "every" and not other.condition:
-        which = f"(everything else|all the other {kinds}|all the rest|any other {one}|every other {one}|all the others){same}"
+        which = f"(everything else|all the other {kinds}|all the rest|every other {one}|all the others){same}"
         condition = f"not exist({mean.related(others, f'{value}($) {opposite} {value}(@)')})"
     elif how == "every":
-        which = f"(every {one}|all the {kinds}|all {kinds}|all of the {kinds}|each {one}|each of the {kinds}){same}"
-        if sort != "no":
-            which = which.replace("(", f"(any {one}|every single {one}|", 1)
+        any_one = f"|any {one}" * (sort == "some")  # "no circle is bigger than any square" says more
+        each_one = f"every {one}|all the {kinds}|all {kinds}|all of the {kinds}|each {one}|each of the {kinds}"
+        which = f"({each_one}{any_one}){same}"
         condition = f"not exist({mean.related(items, mean.both(other.condition, f'{value}($) {opposite} {value}(@)'))})"
     else:
-        any_of = f"(a {one}|any {one}|any of the {kinds})" if sort == "no" else f"(a {one}|a {one}|some {one}|one of the {kinds})"
+        any_of = (
+            f"(a {one}|any {one}|any of the {kinds})"
+            if sort == "no"
+            else f"(a {one}|a {one}|some {one}|one of the {kinds})"
+        )
         which = f"{any_of}{same}"
         if how == "the" and other.condition and not same:
             which, given = f"the [only] {one}", f"count({other.among(where.items)}) == 1"
@@ -84,10 +90,9 @@ def alike(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | Non
     """ "Has the same colour as a circle"; "is as big as a square in the same box"."""
     other = other_kind(say, kind)
     taken = kind.condition + other.condition
-    free = [each for each in say.world.attributes if f"{say.lexicon.names[each.name]}(" not in taken]
-    if not free or FOREIGN_NAME in taken:
+    attribute = free_attribute(say, taken)
+    if attribute is None:
         return None
-    attribute = say.rng.choice(free)
     value, name = say.lexicon.names[attribute.name], say.rng.choice(attribute.words)
     others, same = "get_img_exclusive(@)", ""
     if where.box or (say.world.boxes[1] > 1 and say.chance(0.5)):
@@ -104,27 +109,45 @@ def alike(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | Non
     return being(f"(the same {name} as|of the same {name} as) {which}", condition, verbs=False)
 
 
-FOREIGN_NAME = "is_foreign"
+def free_attribute(say: Speaker, taken: str) -> Attribute | None:
+    """An attribute with a name for "the same …" that conditions are not about."""
+    free = [
+        each
+        for each in say.world.attributes
+        if f"{say.lexicon.names[each.name]}(" not in taken and not any(" " in choice.word for choice in each.choices)
+    ]
+    return say.rng.choice(free) if free and "is_foreign" not in taken else None
+
+
+def other_property(say: Speaker, kind: Kind) -> Property:
+    """A property of another attribute than those of a kind."""
+    found = say.property(avoid=kind.condition)
+    for _ in range(20):
+        if f"{found.condition.partition('(')[0]}(" not in kind.condition or say.chance(0.01):
+            break
+        found = say.property(avoid=kind.condition)
+    return found
 
 
 def _amount(say: Speaker, attribute: Attribute) -> tuple[str, str, str]:
-    """A limit of a numeric attribute: its words, "at least 5 €", its program text, "{} >= 5", and the number's words."""
+    """A limit of a numeric attribute: its words, "at least 5 €", its test, "{} >= 5", and the words of its number."""
     low, high, step = attribute.low, attribute.high, attribute.step or (attribute.high - attribute.low) / 20
     number = low + step * say.rng.randint(0, max(1, int((high - low) / step)))
-    said = f"{number:g}"
+    amount = f"{number:g}"
     if number == int(number) and 0 < number < 13 and not attribute.unit:
-        said = say.number(int(number))
+        amount = say.number(int(number))
     if attribute.unit:
         plural = UNITS.get(attribute.unit, attribute.unit)
-        options = [f"{said} {attribute.unit}", f"{said}{attribute.unit}", said]
-        options += [f"{said} {plural if number != 1 else plural.removesuffix('s')}"] * (plural != attribute.unit) * 2
-        said = say.pick(*options)
+        options = [f"{amount} {attribute.unit}", f"{amount}{attribute.unit}", amount]
+        options += [f"{amount} {plural if number != 1 else plural.removesuffix('s')}"] * (plural != attribute.unit) * 2
+        amount = say.pick(*options)
     words, test = say.pick(
-        (f"(more than|over) {said}", ">"), (f"(less than|under) {said}", "<"),
-        (f"(at least {said}|{said} or more|no less than {said})", ">="),
-        (f"(at most {said}|no more than {said}|{said} or less|up to {said})", "<="), (f"[exactly] {said}", "=="),
+        (f"(more than|over) {amount}", ">"), (f"(less than|under) {amount}", "<"),
+        (f"(at least {amount}|{amount} or more|no less than {amount})", ">="),
+        (f"(at most {amount}|no more than {amount}|{amount} or less|up to {amount})", "<="),
+        (f"[exactly] {amount}", "=="),
     )  # fmt: skip
-    return words, f"{{}} {test} {number:g}", said
+    return words, f"{{}} {test} {number:g}", amount
 
 
 def measured(say: Speaker) -> Predicate | None:
@@ -141,8 +164,8 @@ def measured(say: Speaker) -> Predicate | None:
     if form == "verb" and verbs is not None:
         return doing(verbs, words, test.format(value))
     if form == "is":
-        said, sign = say.pick((_said(attribute.more), ">"), (_said(attribute.less), "<"))
-        return being(f"{said} than {number}", f"{value} {sign} {test.rpartition(' ')[2]}", verbs=False)
+        more, sign = say.pick((said(attribute.more), ">"), (said(attribute.less), "<"))
+        return being(f"{more} than {number}", f"{value} {sign} {test.rpartition(' ')[2]}", verbs=False)
     return having(f"a {name} of {words}", test.format(value))
 
 
@@ -152,7 +175,7 @@ def _ranked(say: Speaker, attribute: Attribute, value: str) -> Predicate | None:
         return None
     choice = say.rng.choice(attribute.choices[1:-1])
     word, constant = say.rng.choice(choice.words), say.lexicon.constants[attribute.name, choice.name]
-    more, less = _said(attribute.more), _said(attribute.less)
+    more, less = said(attribute.more), said(attribute.less)
     words, sign = say.pick(
         (f"(at least {word}|{word} or {more})", ">="), (f"(at most {word}|{word} or {less})", "<="),
         (f"{more} than {word}", ">"), (f"{less} than {word}", "<"),
@@ -174,8 +197,8 @@ def measured_property(say: Speaker) -> Property | None:
     if attribute is None:
         return None
     _, test, number = _amount(say, attribute)
-    said, sign = say.pick((_said(attribute.more), ">"), (_said(attribute.less), "<"))
-    words = say.expand(f"{said} than {number}")
+    more, sign = say.pick((said(attribute.more), ">"), (said(attribute.less), "<"))
+    words = say.expand(f"{more} than {number}")
     return Property(words, words, f"{say.lexicon.names[attribute.name]}(@) {sign} {test.rpartition(' ')[2]}")
 
 
@@ -185,7 +208,7 @@ def most(say: Speaker, where: Domain) -> Predicate | None:
     if attribute is None:
         return None
     value = say.lexicon.names[attribute.name]
-    words, choose = say.pick((_said(attribute.most), "max"), (_said(attribute.least), "min"))
+    words, choose = say.pick((said(attribute.most), "max"), (said(attribute.least), "min"))
     items, scope = (where.items, "") if where.box else (mean.ALL_ITEMS, "(of all|in the picture|)")
     if not where.box and say.world.boxes[1] > 1 and say.chance(0.5):
         items, scope = "@.box", f"in <its> {say.box}"
@@ -196,7 +219,9 @@ def most(say: Speaker, where: Domain) -> Predicate | None:
 def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
     """Anything that can be said of items: a value, a box, a place, a comparison, a limit."""
     in_box = not where.box and say.world.boxes[1] > 1
-    how = say.weighted((4, "value"), (1.5 * in_box, "box"), (3, "place"), (0.8, "compared"), (0.5, "alike"), (0.7, "measured"))
+    how = say.weighted(
+        (4, "value"), (1.5 * in_box, "box"), (3, "place"), (0.8, "compared"), (0.5, "alike"), (0.7, "measured")
+    )
     if how == "box":
         there = say.which()
         return being(there.where, f"@.box == {there.box}") if there.where.startswith(("in", "with")) else None
@@ -208,9 +233,9 @@ def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
         return alike(say, where, kind, sort)
     if how == "measured":
         return measured(say)
-    found = say.property(avoid=kind.condition)
-    said = (f"~is {found.singular}", f"~are {found.plural}", f"that is {found.singular}", f"that are {found.plural}")
-    return Predicate(*said, found.plural, found.condition)
+    found = other_property(say, kind)
+    words = (f"~is {found.singular}", f"~are {found.plural}", f"that is {found.singular}", f"that are {found.plural}")
+    return Predicate(*words, found.plural, found.condition)
 
 
 # ---------------------------------------------------------------- rules
@@ -218,7 +243,7 @@ def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
 
 def comparison(say: Speaker) -> Sentence | None:
     """ "A circle is bigger than every square"; "in the left box, two circles have the same colour as a square"."""
-    where = say.domain(quantified=0.12)
+    where = domain(say, 0.12)
     kind = say.kind(plain=True, generic=0.05)
     who = subject(say, kind, where.items)
     if where.is_negative:
@@ -233,24 +258,25 @@ def comparison(say: Speaker) -> Sentence | None:
 
 def limit(say: Speaker) -> Sentence | None:
     """ "Two jars cost more than 5 €"; "all circles are at least medium"; "a circle is among the biggest"."""
-    where, kind = say.domain(quantified=0.2), say.kind(modified=0.05)
+    where, kind = domain(say, 0.2), say.kind(modified=0.05)
     who = subject(say, kind, where.items)
     predicate = measured(say) if say.chance(0.8) else most(say, where)
-    if predicate is None or (where.is_negative and who.sort != "some"):
+    if predicate is None or not kind.condition or (where.is_negative and who.sort != "some"):
+        return None
+    if f"{predicate.condition.partition('(')[0]}(" in kind.condition:  # "a big circle is at least medium"
         return None
     return clause(say, where, who, predicate, kind)
 
 
 def superlative(say: Speaker) -> Sentence | None:
-    """ "The biggest circle is blue"; "in every box the cheapest product is a jar"; all of them, if there are several."""
+    """ "The biggest circle is blue"; "in every box the cheapest product is a jar"; if several tie, all of them."""
     attribute = ordered(say)
-    where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.25) else say.domain()
+    where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.25) else domain(say)
     if attribute is None or where.is_negative:
         return None
     value = say.lexicon.names[attribute.name]
-    words, choose, more, less = say.pick(
-        (_said(attribute.most), "max", _said(attribute.more), _said(attribute.less)),
-        (_said(attribute.least), "min", _said(attribute.less), _said(attribute.more)),
+    words, choose, more = say.pick(
+        (said(attribute.most), "max", said(attribute.more)), (said(attribute.least), "min", said(attribute.less))
     )
     kind = say.kind(plain=True, generic=0.6)
     if f"{value}(" in kind.condition:  # "the biggest small circle"
@@ -258,38 +284,45 @@ def superlative(say: Speaker) -> Sentence | None:
     predicate = anything(say, where, kind, "some") if say.chance(0.3) else None
     if predicate is not None and (predicate.given or f"{value}(" in predicate.condition):
         return None
-    found, noun = say.property(avoid=kind.condition), say.kind(plain=True, generic=0)
-    singular, condition = (found.singular, found.condition) if kind.condition or say.chance(0.6) else (noun.a, noun.condition)
+    found, noun = other_property(say, kind), say.kind(plain=True, generic=0)
+    singular, condition = (
+        (found.singular, found.condition) if kind.condition or say.chance(0.6) else (noun.a, noun.condition)
+    )
     is_verb = f"~is {singular}"
     if predicate is not None:
         is_verb, condition = predicate.one, predicate.condition
     if f"{value}(" in condition:
         return None
     items = kind.among(where.items)
-    meaning = f"All({mean.those(items, f'{value}(@) == {choose}({value}({items}))')}, {mean.bind(condition)})"
+    greatest = kind.among(where.items, f"{value}(@) == {choose}({value}({items}))")
+    meaning = f"All({greatest}, {mean.bind(condition)})"
     one, at, front = f"({kind.singular})", where.where, where.front
     if not kind.condition:
         one = f"({say.item}|thing|one)"
     name, kinds = attribute.words[0], kind.plural
+    extreme = "(greatest|highest)" if choose == "max" else "(lowest|smallest)"
     texts = [f"{front}the {words} {one} {is_verb}"] * 3 + [
         f"{front}of all the {kinds}, the {words} [one] {is_verb}",
         f"{front}the {one} that is {more} than all the others {is_verb}",
-        f"{front}the {one} with the {'(greatest|highest)' if choose == 'max' else '(lowest|smallest)'} {name} {is_verb}",
+        f"{front}the {one} with the {extreme} {name} {is_verb}",
     ]
     if not where.is_quantified:
         texts += [f"the {words} {one} {at} {is_verb}"] * 3 + [f"the {words} of the {kinds} {at} {is_verb}"]
     if not where.is_quantified and predicate is None:
         texts += [
-            f"{words} {one} {at}: {singular}".replace(" :", ":"),
+            f"{words} {one} {at}: {singular}",
             f"look at the {words} {one} {at}: it's {singular}",
             f"whatever {kind.singular} is {words} {at}, it's {singular}",
             f"if you pick the {words} {one} {at}, it's {singular}",
             f"out of all the {kinds} {at}, the {words} ~is {singular}",
         ]
     if where.box and not where.is_quantified and predicate is None:
-        texts += [f"{where.subject} has a {words} {one} that is {singular}", f"{where.subject}: {words} {one} {singular}"]
+        texts += [
+            f"{where.subject} has a {words} {one} that is {singular}",
+            f"{where.subject}: {words} {one} {singular}",
+        ]
     if predicate is None and singular.startswith("a ") and not where.is_quantified:
-        texts += [f"{singular} ~is the {words} {one} {at}", f"{singular} ~is {more} than everything else {at}"][: 2 - bool(kind.condition)]
+        texts += [f"{singular} ~is the {words} {one} {at}"]
     return Sentence(say.pick(*texts), where.bind(meaning))
 
 
@@ -299,8 +332,10 @@ def every_pair(say: Speaker) -> Sentence | None:
     if attribute is None:
         return None
     first, second = say.two_kinds()
-    where, value = say.domain(), say.lexicon.names[attribute.name]
-    more, less, greatest, least = (_said(each) for each in (attribute.more, attribute.less, attribute.most, attribute.least))
+    where, value = domain(say), say.lexicon.names[attribute.name]
+    more, less, greatest, least = (
+        said(each) for each in (attribute.more, attribute.less, attribute.most, attribute.least)
+    )
     one, other, ones, others, at = first.singular, second.singular, first.plural, second.plural, where.front
     if f"{value}(" in first.condition + second.condition:
         return None
@@ -313,14 +348,14 @@ def every_pair(say: Speaker) -> Sentence | None:
     if how == "every":
         sign, most_of, than, least_of = say.pick(("<=", least, more, greatest), (">=", greatest, less, least))
         texts = [
-            f"{at}even the {most_of} {one} ~is [still] {than} than (the {least_of} {other}|every {other}|all the {others})",
-            f"{at}(any|every|each) {one} ~is {than} than (any|every|each|all the) {other}".replace("all the) " + other, "each) " + other),
+            f"{at}even the {most_of} {one} ~is {than} than (the {least_of} {other}|every {other}|all the {others})",
+            f"{at}(any|every|each) {one} ~is {than} than (any|every|each) {other}",
             f"{at}the {ones} ~are (all|without exception) {than} than (all the|all of the|the) {others}",
             f"{at}pick any {one} and any {other}, and the {one} is the {than} one",
             f"{at}{ones} ~are always {than} than {others}",
             f"{ones} vs {others} {where.where}: {ones} {than}, no exceptions",
         ]
-        texts += [f"{at}no {other} ~is as {large} as any {one}"] * (sign == "<=" and bool(large) and False)
+        texts += [f"{at}no {other} ~is as {large} as any {one}"] * (sign == "<=" and bool(large))
         return Sentence(say.pick(*texts), f"not exist({first.among(where.items, unlike(sign))})")
     texts = [
         f"{at}the {greatest} {one} ~is {more} than (the {greatest} {other}|every {other}|all the {others}|any {other})",
@@ -334,10 +369,9 @@ def same_pair(say: Speaker) -> Sentence | None:
     """ "A box has a circle and a square of the same size"; "a circle and a square have the same colour"."""
     first, second = say.two_kinds()
     taken = first.condition + second.condition
-    free = [each for each in say.world.attributes if f"{say.lexicon.names[each.name]}(" not in taken]
-    if not free or FOREIGN_NAME in taken:
+    attribute = free_attribute(say, taken)
+    if attribute is None:
         return None
-    attribute = say.rng.choice(free)
     value, name = say.lexicon.names[attribute.name], say.rng.choice(attribute.words)
     a, b = first.a, second.a
     in_box = say.world.boxes[1] > 1 and say.chance(0.6)
@@ -346,7 +380,12 @@ def same_pair(say: Speaker) -> Sentence | None:
     are = f"(have the same {name}|are the same {name}|share the same {name}|are of the same {name}|match in {name})"
     if attribute.more and _as(attribute):
         are = f"({are}|{are}|are equally {_as(attribute)}|are equal in {name})"
-    texts = [f"{a} and {b} ~{are}", f"there ~are {a} and {b} {same}", f"there ~is {a} and {b} that {are}", f"{a} and {b} {same}"]
+    texts = [
+        f"{a} and {b} ~{are}",
+        f"there ~are {a} and {b} {same}",
+        f"there ~is {a} and {b} that {are}",
+        f"{a} and {b} {same}",
+    ]
     if in_box:
         box = say.box
         some = f"(a {box}|some {box}|one of the {say.boxes}|at least one {box})"
@@ -368,7 +407,7 @@ def total(say: Speaker) -> Sentence | None:
     attribute = ordered(say, numeric=True)
     if attribute is None:
         return None
-    where, kind = say.domain(), say.kind(plain=True, generic=0.4)
+    where, kind = domain(say), say.kind(plain=True, generic=0.4)
     value, name, most_items = say.lexicon.names[attribute.name], attribute.words[0], say.rng.randint(2, 6)
     number = round(most_items * (attribute.low + attribute.high) / 2)
     sign, words = say.pick((">", "more than"), ("<", "less than"), (">=", "at least"), ("<=", "at most"))

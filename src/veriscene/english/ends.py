@@ -24,25 +24,25 @@ _ENDS = {
         "(highest|topmost|uppermost|top)",
         "(highest|highest up|furthest up)",
         "(highest up|furthest up|at the very top|at the top)",
-        "(higher|higher up) than",
+        "(higher than|higher up than|above)",
     ),
     "is_bottom": End(
         "(lowest|bottommost|bottom|lowermost)",
         "(lowest|lowest down|furthest down)",
         "(lowest down|furthest down|at the very bottom|at the bottom)",
-        "(lower|lower down) than",
+        "(lower than|lower down than|below)",
     ),
     "is_leftmost": End(
         "(leftmost|leftmost|left-most)",
         "(leftmost|furthest left|furthest to the left)",
         "(furthest left|furthest to the left|on the far left|most to the left)",
-        "further [to the] left than",
+        "(further left than|further to the left than|left of|to the left of)",
     ),
     "is_rightmost": End(
         "(rightmost|rightmost|right-most)",
         "(rightmost|furthest right|furthest to the right)",
         "(furthest right|furthest to the right|on the far right|most to the right)",
-        "further [to the] right than",
+        "(further right than|further to the right than|right of|to the right of)",
     ),
 }
 
@@ -99,7 +99,10 @@ def _general_ends(say: Speaker, where: Domain, end: End, what: str, is_kind: boo
 def _ends_of_box(say: Speaker, where: Domain, end: End, what: str, is_kind: bool) -> list[str]:
     """ "The highest thing of the left box is blue"; "highest in the left box: a circle"."""
     box, at, thing = where.subject, where.where, f"({say.item}|thing|one)"
-    texts = [f"the {end.highest} {thing} (in|of) {box} ~is {what}", f"the {thing} {end.at_end} (in|of) {box} ~is {what}"] * 3
+    texts = [
+        f"the {end.highest} {thing} (in|of) {box} ~is {what}",
+        f"the {thing} {end.at_end} (in|of) {box} ~is {what}",
+    ] * 3
     texts += [
         f"{end.highest} in {box}: {what}",
         f"{box}: {end.highest} {thing} {what}",

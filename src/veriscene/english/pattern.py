@@ -28,7 +28,7 @@ def expand(rng: random.Random, text: str) -> str:
         text, count = _INNERMOST.subn(choose, text)
         if not count:
             raise ValueError(f"brackets do not match in {text!r}")
-    return " ".join(text.split())
+    return re.sub(r" ([,:])", r"\1", " ".join(text.split()))
 
 
 def statement(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from veriscene.english import meaning as mean
 from veriscene.english.ends import end
-from veriscene.english.predicates import Predicate, being, clause, doing, having, negative, subject
+from veriscene.english.predicates import Predicate, being, clause, doing, domain, having, negative, subject
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
 
 # ---------------------------------------------------------------- relations between items
@@ -38,8 +38,8 @@ _VERTICAL = (
     ),
     Relation(
         "get_directly_below(@)",
-        "(directly above|directly on top of|right on top of|on top of|directly on|resting on|sitting directly on|stacked on"
-        "|immediately above|resting directly on|sitting on top of|right on)",
+        "(directly above|directly on top of|right on top of|on top of|directly on|resting on|sitting directly on|right on"
+        "|stacked on|immediately above|resting directly on|sitting on top of)",
         "(directly|right|immediately) (below|under|beneath|underneath) <it>",
         ("(rests|sits|lies|stands)", "(rest|sit|lie|stand)", "(resting|sitting|lying|standing)"),
         "(directly|right|immediately|) (on|on top of)",
@@ -54,8 +54,8 @@ _VERTICAL = (
 _SIDEWAYS = (
     Relation(
         "get_box_all_right(@)",
-        "(left of|to the left of|to the left of|on the left of|further left than|more to the left than|on the left side of"
-        "|further to the left than)",
+        "(left of|to the left of|to the left of|on the left of|further left than|more to the left than"
+        "|on the left side of|further to the left than)",
         "(to <its> right|on <its> right|to the right of <it>|somewhere to <its> right|on the right of <it>)",
     ),
     Relation(
@@ -88,13 +88,21 @@ def objects(say: Speaker, where: Domain, kind: Kind, sort: str, *, after_has: bo
     if not kind.condition and say.chance(0.7):
         words = "(anything|anything else|any other {})" if sort == "no" else "(something|something else|another {})"
         return Objects(words.format(one), lambda others: f"exist({others})")
+    is_simple, is_kind = sort in ("some", "every"), bool(kind.condition)
     how = say.weighted(
-        (6, "some"), (1.3 * (sort in ("some", "every")), "every"), (1.0 * (sort in ("some", "every", "no")), "number"),
-        (0.9 * (sort == "some" and after_has), "no"), (0.8 * (where.items == mean.ALL_ITEMS and bool(kind.condition)), "the"),
-    )  # fmt: skip
+        (6, "some"),
+        (1.3 * (is_simple and is_kind), "every"),
+        (1.0 * (is_simple or sort == "no"), "number"),
+        (0.9 * (sort == "some" and after_has), "no"),
+        (0.8 * (where.items == mean.ALL_ITEMS and is_kind), "the"),
+    )
     if how == "every":
         box = where.box or "@.box"
-        same = "" if where.box or say.world.boxes[1] == 1 else f" (in the same {say.box}|in <its> {say.box}|of <its> {say.box})"
+        same = (
+            ""
+            if where.box or say.world.boxes[1] == 1
+            else f" (in the same {say.box}|in <its> {say.box}|of <its> {say.box})"
+        )
         words = f"(every {one}|all the {kinds}|all {kinds}|all of the {kinds}|each {one}|every single {one}){same}"
         return Objects(words, lambda others: f"contained({kind.among(box)}, {others})")
     if how == "number":
@@ -141,14 +149,19 @@ def between(say: Speaker, kind: Kind) -> Predicate:
     other = other_kind(say, kind)
 
     def around(first: str, second: str) -> str:
-        return mean.both(mean.some(f"get_box_all_{first}(@)", other.condition), mean.some(f"get_box_all_{second}(@)", other.condition))
+        return mean.both(
+            mean.some(f"get_box_all_{first}(@)", other.condition),
+            mean.some(f"get_box_all_{second}(@)", other.condition),
+        )
 
     beside, above = around("left", "right"), around("above", "below")
     two = f"{say.pick('two', 'two', '2', 'a pair of', 'a couple of')} {other.plural}"
     words = f"(between|in between|sandwiched between|somewhere between) {two}"
     if say.is_tower:
         if say.chance(0.4):
-            return having(f"{other.a} (above <it> and {other.a} below <it>|above <it> and another one below <it>)", above)
+            return having(
+                f"{other.a} (above <it> and {other.a} below <it>|above <it> and another one below <it>)", above
+            )
         return being(words, above, verbs=False)
     if say.chance(0.4):
         return having(f"{other.a} (on either side|on each side|on both sides|to the left and to the right)", beside)
@@ -203,6 +216,7 @@ def place(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | Non
         return between(say, kind)
     return end(say, where) if how == "end" else relation(say, where, kind, sort)
 
+
 # ---------------------------------------------------------------- rules
 
 
@@ -218,7 +232,7 @@ def placed_kind(say: Speaker, kind: Kind) -> Kind | None:
 
 def placed(say: Speaker) -> Sentence | None:
     """ "Two circles touch the left wall"; "in some box every circle is above every square"."""
-    where, kind = say.domain(quantified=0.2), say.kind(modified=0.05, generic=0.08)
+    where, kind = domain(say, 0.2), say.kind(modified=0.05, generic=0.08)
     who = subject(say, kind, where.items)
     if where.is_negative and who.sort != "some":
         return None
@@ -233,7 +247,7 @@ def placed(say: Speaker) -> Sentence | None:
 
 def number_of(say: Speaker) -> Sentence | None:
     """ "The number of circles touching a wall is three"."""
-    where, kind = say.domain(), say.kind(plain=True)
+    where, kind = domain(say), say.kind(plain=True)
     predicate = place(say, where, kind, "number")
     if predicate is None or predicate.given:
         return None
@@ -271,7 +285,7 @@ def pair(say: Speaker) -> Sentence | None:
         f"{above} {other}: {one}",
         f"{one} and {other} ~are {same}, and the {first.singular} is {higher}",
         f"there ~are {one} and {other} {same}, the former being {above} the latter",
-        f"{one} and {other} ~(share a {box}|are in the same {box}), with the {first.singular} {above} the {second.singular}",
+        f"{one} and {other} ~are in the same {box}, with the {first.singular} {above} the {second.singular}",
     ]
     if "left" in above:
         texts += [
@@ -286,29 +300,35 @@ def pair(say: Speaker) -> Sentence | None:
 
 
 def contact(say: Speaker) -> Sentence:
-    """ "A circle and a square touch"; "circles never touch squares"; "there is a gap between …"."""
-    where = say.domain(quantified=0.1)
+    """ "A circle and a square touch"; "circles never touch squares"; "there is a gap between every circle and …"."""
+    where = domain(say, 0.1)
     first, second = say.two_kinds()
+    one, ones, other, others = first.singular, first.plural, second.singular, second.plural
     meaning = mean.some(where.items, mean.both(first.condition, mean.some("get_touching(@)", second.condition)))
-    if say.chance(0.4):
+    if not where.is_negative and say.chance(0.4):
         texts = (
-            f"{first.plural} and {second.plural} ~(never touch|don't touch [each other]|are never in contact)",
-            f"(no {first.singular} and {second.singular}|no {first.singular} and no {second.singular}) ~touch [each other]",
-            f"there ~is (a gap|some space) between (every|each|any) {first.singular} and (every|each|any) {second.singular}",
-            f"there ~is no contact between (any {first.singular} and any {second.singular}|{first.plural} and {second.plural})",
-            f"(all|all the|the) {first.plural} ~(stay|keep|are) (clear of|away from) (all|all the|the) {second.plural}, no touching",
-            f"(every|each) {first.singular} ~is (separated from|clear of|not touching) (every|any|each) {second.singular}",
-            f"no {first.singular} ~(is touched by|has contact with|makes contact with) (a|any) {second.singular}",
-            f"the {first.plural} ~(don't touch|do not touch) (any {second.plural}|any of the {second.plural}|the {second.plural})",
+            f"{ones} and {others} ~(never touch|don't touch [each other]|are never in contact)",
+            f"no {one} and no {other} ~touch [each other]",
+            f"there ~is (a gap|some space) between (every|each|any) {one} and (every|each|any) {other}",
+            f"there ~is no contact between (any {one} and any {other}|{ones} and {others})",
+            f"(all|all the|the) {ones} ~(stay|keep|are) (clear of|away from) (all|all the|the) {others}, no touching",
+            f"(every|each) {one} ~is (separated from|clear of) (every|any|each) {other}",
+            f"no {one} ~(is touched by|has contact with|makes contact with) (a|any) {other}",
+            f"the {ones} ~(don't|do not) touch (any {others}|any of the {others}|the {others})",
+            f"there ~isn't (a {one} touching a {other}|any contact between {ones} and {others})",
+            f"{ones}: none in contact with a {other}",
         )
         return Sentence(where.front + _unmarked(say, say.pick(*texts)), where.bind(mean.negation(meaning)))
     texts = (
-        f"{first.a} and {second.a} ~(touch|are touching|touch each other|are touching each other|are in contact)",
-        f"there ~is no (gap|space) between {first.a} and {second.a}",
-        f"there ~is contact between {first.a} and {second.a}",
-        f"there ~are {first.a} and {second.a} that (touch|touch each other|are in contact|are right up against each other)",
-        f"{first.a} ~(makes contact with|bumps into|is stuck to|meets|is touched by|borders on|abuts) {second.a}",
+        f"a {one} and a {other} ~(touch|are touching|touch each other|are touching each other|are in contact)",
+        f"there ~is no (gap|space) between a {one} and a {other}",
+        f"there ~is contact between a {one} and a {other}",
+        f"there ~are a {one} and a {other} that (touch|touch each other|are in contact|are right up against each other)",
+        f"a {one} ~(makes contact with|bumps into|is stuck to|meets|is touched by|borders on|abuts) a {other}",
+        f"at least one {one} ~touches at least one {other}",
     )
+    if where.is_negative:
+        return Sentence(f"{where.where} is a {one} touching a {other}", where.bind(meaning))
     return Sentence(where.front + say.pick(*texts), where.bind(meaning))
 
 
@@ -322,7 +342,7 @@ def clear_of_walls(say: Speaker) -> Sentence | None:
     """ "All circles stay off the walls"; "a wall is touched by two circles"."""
     if not say.world.walls or say.is_tower:
         return None
-    where, kind = say.domain(), say.kind(modified=0.05)
+    where, kind = domain(say), say.kind(modified=0.05)
     side = say.pick("", "", "LEFT", "RIGHT", "TOP", "BOTTOM")
     condition = f"is_touching_wall(@, Side.{side})" if side else "is_touching_wall(@)"
     edge = f"{_SIDES[side]} (wall|edge|side)" if side else "(wall|edge)"
@@ -344,19 +364,24 @@ def clear_of_walls(say: Speaker) -> Sentence | None:
         texts = (
             f"{at}there ~is no (gap|space) between {things} and {the}",
             f"{at}{the} ~(is touched by {things}|has {things} touching it)",
-            f"{at}{things} ~(hugs|is hugging|is stuck to|bumps against|borders on|abuts) {the}".replace("one or more", "one"),
+            f"{at}{things} ~(hugs|is hugging|is stuck to|bumps against|borders on|abuts) {the}".replace(
+                "one or more", "one"
+            ),
         )
         if quantity.plural:
             return None
         return Sentence(say.pick(*texts), f"exist({items})")
     be = "are" if quantity.plural else "is"
-    texts = (f"{at}{things} ~{be} (hugging|stuck to|placed against|pressed against|flush with) {the}", f"{at}against {the}: {things}")
+    texts = (
+        f"{at}{things} ~{be} (hugging|stuck to|placed against|pressed against|flush with) {the}",
+        f"{at}against {the}: {things}",
+    )
     return Sentence(say.pick(*texts), quantity.holds(items))
 
 
 def all_above(say: Speaker) -> Sentence | None:
     """ "In some box even the lowest circle is above the highest square": all circles above all squares."""
-    where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.6) else say.domain()
+    where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.6) else domain(say)
     if not where.box or where.is_negative:
         return None
     first, second = say.two_kinds()
@@ -370,7 +395,10 @@ def all_above(say: Speaker) -> Sentence | None:
         f"{where.where}, the {a} ~are all {up} (all|) the {b}",
     ]
     if not where.plural:
-        texts += [f"{where.subject} ~has {its} {a} {up} {its} {b}", f"{where.subject} ~has every {first.singular} {up} every {second.singular}"]
+        texts += [
+            f"{where.subject} ~has {its} {a} {up} {its} {b}",
+            f"{where.subject} ~has every {first.singular} {up} every {second.singular}",
+        ]
     condition = f"contained({second.among(where.items)}, {others})"
     return Sentence(say.pick(*texts), where.bind(f"not exist({first.among(where.items, mean.negation(condition))})"))
 

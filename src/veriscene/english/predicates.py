@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from veriscene.english import meaning as mean
 from veriscene.english.pattern import negated
@@ -91,6 +91,12 @@ def negative(say: Speaker, predicate: Predicate) -> Predicate:
     return Predicate(one, many, after, after_many, bare, mean.negation(predicate.condition), predicate.given)
 
 
+def domain(say: Speaker, quantified: float = 0.0) -> Domain:
+    """A domain whose words can stand after a noun, too: not "overall"."""
+    where = say.domain(quantified=quantified)
+    return replace(where, where="") if where.where in ("overall", "in total") else where
+
+
 def subject(say: Speaker, kind: Kind, items: str) -> Subject:
     """Items of a kind with a quantity: "two circles", "most of the circles"."""
     if say.chance(0.5):
@@ -132,7 +138,10 @@ def subject(say: Speaker, kind: Kind, items: str) -> Subject:
         (0.7, Subject(f"each of the {kinds}", False, "every", every)),
         (0.7, Subject(f"the {kinds} [all]", True, "every", every)),
         (2, Subject(f"none of the {kinds}", True, "no", none)),
-        (0.5, Subject(f"(none of the {kinds}|not one of the {kinds}|not a single one of the {kinds})", False, "no", none)),
+        (
+            0.5,
+            Subject(f"(none of the {kinds}|not one of the {kinds}|not a single one of the {kinds})", False, "no", none),
+        ),
         (0.7, Subject(f"(not all|not all of the|not all the) {kinds}", True, "not every", not_every)),
         (0.5, Subject(f"not every {one}", False, "not every", not_every)),
         (1, Subject(f"(one|at least one) of the {kinds}", False, "some", some)),
@@ -150,8 +159,8 @@ def clause(
     meaning = where.bind(mean.both(predicate.given, who.holds(predicate.condition)))
     does, be = who.does(predicate), "are" if who.plural else "is"
     if where.is_negative:  # "in no box, two circles touch a wall" would be hard to understand
-        texts = [f"{where.where} {be} there {who.quantity or kind.a} {predicate.after_many if who.plural else predicate.after}"]
-    elif where.is_quantified:
+        return Sentence(f"{where.where} is there {kind.a} {predicate.after}", meaning)
+    if where.is_quantified:
         texts = [f"{where.where}, {who.words} {does}", f"{where.where} {who.words} {does.replace('~', '')}"]
     elif where.box:
         texts = [f"{where.front}{who.words} {does}", f"{who.words} {where.where} {does}"][: 2 - is_fronted]

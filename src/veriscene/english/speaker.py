@@ -179,7 +179,7 @@ class Speaker:
         """A kind of item. `plain`: at most an adjective and a noun; `modified`: chance of words after the noun;
         `generic`: chance of any item at all."""
         if self.chance(generic):
-            found = Kind(self.item, self.items)
+            found = Kind("thing", "things") if self.item == "one" else Kind(self.item, self.items)
         else:
             found = self._simple_kind()
         if not plain and self.chance(modified):

@@ -63,7 +63,7 @@ _FOREIGN_NOUNS: tuple[Pair, ...] = tuple(
         each.partition("/")
         for each in (
             "star rectangle pentagon hexagon diamond heart oval ellipse cross/crosses cat dog house tree car person/people "
-            "arrow ring cylinder sphere pyramid letter octagon crescent moon flower ball bottle face line rhombus "
+            "arrow ring cylinder sphere pyramid letter octagon crescent moon flower ball bottle face line rhombus/rhombuses "
             "trapezoid semicircle cone fish/fish"
         ).split()
     )
