@@ -19,6 +19,7 @@ def ordered(say: Speaker, *, numeric: bool = False) -> Attribute | None:
     """An attribute whose values can be compared, if the world has one. `numeric`: one with numbers."""
     found = [each for each in say.world.attributes if each.more and each.less and each.most and each.least]
     found = [each for each in found if not numeric or each.kind == "numeric"]
+    found = [each for each in found if not (say.is_tower and each.has_extents)]  # the blocks of towers are equal
     return say.rng.choice(found) if found else None
 
 
@@ -45,6 +46,8 @@ def compared(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
         (">", "<=", said(attribute.more), "more"), ("<", ">=", said(attribute.less), "less")
     )
     other = other_kind(say, kind)
+    if f"{value}(" in other.condition and say.chance(0.8):  # "bigger than a big circle"
+        return None
     one, kinds = other.singular, other.plural
     items, same, others = where.items, "", "get_img_exclusive(@)"
     if where.box:
@@ -143,8 +146,8 @@ def _amount(say: Speaker, attribute: Attribute) -> tuple[str, str, str]:
         amount = say.pick(*options)
     words, test = say.pick(
         (f"(more than|over) {amount}", ">"), (f"(less than|under) {amount}", "<"),
-        (f"(at least {amount}|{amount} or more|no less than {amount})", ">="),
-        (f"(at most {amount}|no more than {amount}|{amount} or less|up to {amount})", "<="),
+        (f"(at least {amount}|{amount} or more)", ">="),
+        (f"(at most {amount}|{amount} or less|up to {amount})", "<="),
         (f"[exactly] {amount}", "=="),
     )  # fmt: skip
     return words, f"{{}} {test} {number:g}", amount
@@ -213,7 +216,7 @@ def most(say: Speaker, where: Domain) -> Predicate | None:
     if not where.box and say.world.boxes[1] > 1 and say.chance(0.5):
         items, scope = "@.box", f"in <its> {say.box}"
     condition = f"{value}(@) == {choose}({value}({items}))"
-    return being(f"(among|one of) the {words} {say.items} {scope}", condition, verbs=False)
+    return being(f"(among|one of) the {words} {say.items} {scope}", condition, verbs=False, that="{}")
 
 
 def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
@@ -337,7 +340,7 @@ def every_pair(say: Speaker) -> Sentence | None:
         said(each) for each in (attribute.more, attribute.less, attribute.most, attribute.least)
     )
     one, other, ones, others, at = first.singular, second.singular, first.plural, second.plural, where.front
-    if f"{value}(" in first.condition + second.condition:
+    if f"{value}(" in first.condition + second.condition or not first.condition or not second.condition:
         return None
 
     def unlike(sign: str) -> str:

@@ -17,6 +17,7 @@ class End:
     furthest: str  # after "is"
     at_end: str  # after a noun
     higher: str  # before "everything else"
+    beyond: str  # after "nothing is"
 
 
 _ENDS = {
@@ -25,24 +26,28 @@ _ENDS = {
         "(highest|highest up|furthest up)",
         "(highest up|furthest up|at the very top|at the top)",
         "(higher than|higher up than|above)",
+        "(higher than|higher up than)",
     ),
     "is_bottom": End(
         "(lowest|bottommost|bottom|lowermost)",
         "(lowest|lowest down|furthest down)",
         "(lowest down|furthest down|at the very bottom|at the bottom)",
         "(lower than|lower down than|below)",
+        "(lower than|lower down than)",
     ),
     "is_leftmost": End(
         "(leftmost|leftmost|left-most)",
         "(leftmost|furthest left|furthest to the left)",
         "(furthest left|furthest to the left|on the far left|most to the left)",
         "(further left than|further to the left than|left of|to the left of)",
+        "(further left than|further to the left than)",
     ),
     "is_rightmost": End(
         "(rightmost|rightmost|right-most)",
         "(rightmost|furthest right|furthest to the right)",
         "(furthest right|furthest to the right|on the far right|most to the right)",
         "(further right than|further to the right than|right of|to the right of)",
+        "(further right than|further to the right than)",
     ),
 }
 
@@ -51,7 +56,7 @@ def end(say: Speaker, where: Domain) -> Predicate:
     """ "Is furthest left in its box", of each of several items."""
     test = say.rng.choice([each for each in _ENDS if not (say.is_tower and each.endswith("most"))])
     place = "" if where.box or say.world.boxes[1] == 1 else f"in <its> {say.box}"
-    return being(f"({_ENDS[test].furthest}|the {_ENDS[test].highest} {say.item}) {place}", f"{test}(@)", verbs=False)
+    return being(f"{_ENDS[test].furthest} {place}", f"{test}(@)", verbs=False, that="{}")
 
 
 def extreme(say: Speaker) -> Sentence | None:
@@ -117,7 +122,7 @@ def _ends_of_box(say: Speaker, where: Domain, end: End, what: str, is_kind: bool
         texts += [
             f"{what} ~is the {end.highest} {thing} (in|of) {box}",
             f"{what} ~(is|sits|lies) {end.higher} everything else in {box}",
-            f"nothing {at} ~is {end.higher} {what}",
+            f"nothing {at} ~is {end.beyond} {what}",
             f"the {end.highest} (place|position) in {box} ~is taken by {what}",
         ]
     return texts

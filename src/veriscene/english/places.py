@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from veriscene.english import meaning as mean
 from veriscene.english.ends import end
 from veriscene.english.predicates import Predicate, being, clause, doing, domain, having, negative, subject
-from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
+from veriscene.english.speaker import SOME, Domain, Kind, Sentence, Speaker
 
 # ---------------------------------------------------------------- relations between items
 
@@ -38,8 +38,8 @@ _VERTICAL = (
     ),
     Relation(
         "get_directly_below(@)",
-        "(directly above|directly on top of|right on top of|on top of|directly on|resting on|sitting directly on|right on"
-        "|stacked on|immediately above|resting directly on|sitting on top of)",
+        "(directly above|directly on top of|right on top of|on top of|directly on|resting on|sitting directly on"
+        "|right on|stacked on|immediately above|resting directly on|sitting on top of)",
         "(directly|right|immediately) (below|under|beneath|underneath) <it>",
         ("(rests|sits|lies|stands)", "(rest|sit|lie|stand)", "(resting|sitting|lying|standing)"),
         "(directly|right|immediately|) (on|on top of)",
@@ -180,7 +180,9 @@ def wall(say: Speaker) -> Predicate:
     how = say.weighted((4, "wall"), (3, "side"), (3, "corner"), (1, "this corner"), (2, "floor"), (0.5, "ceiling"))
     condition = "is_touching_wall(@)"
     if how == "corner":
-        words = f"[tucked] (in (a|the|some|one) corner {of_box}|in one of the corners {of_box}|in the corner)"
+        words = f"(in (a|the|some|one) corner {of_box}|in one of the corners {of_box}|in the corner)"
+        if say.chance(0.15):
+            return being(f"(tucked|stuck) {words}", "is_touching_corner(@)", verbs=False)
         return being(words, "is_touching_corner(@)", is_there=True)
     if how == "this corner":
         height, side = say.pick("TOP", "BOTTOM"), say.pick("LEFT", "RIGHT")
@@ -306,7 +308,7 @@ def contact(say: Speaker) -> Sentence:
     one, ones, other, others = first.singular, first.plural, second.singular, second.plural
     meaning = mean.some(where.items, mean.both(first.condition, mean.some("get_touching(@)", second.condition)))
     if not where.is_negative and say.chance(0.4):
-        texts = (
+        texts = [
             f"{ones} and {others} ~(never touch|don't touch [each other]|are never in contact)",
             f"no {one} and no {other} ~touch [each other]",
             f"there ~is (a gap|some space) between (every|each|any) {one} and (every|each|any) {other}",
@@ -317,16 +319,16 @@ def contact(say: Speaker) -> Sentence:
             f"the {ones} ~(don't|do not) touch (any {others}|any of the {others}|the {others})",
             f"there ~isn't (a {one} touching a {other}|any contact between {ones} and {others})",
             f"{ones}: none in contact with a {other}",
-        )
+        ]
         return Sentence(where.front + _unmarked(say, say.pick(*texts)), where.bind(mean.negation(meaning)))
-    texts = (
+    texts = [
         f"a {one} and a {other} ~(touch|are touching|touch each other|are touching each other|are in contact)",
         f"there ~is no (gap|space) between a {one} and a {other}",
         f"there ~is contact between a {one} and a {other}",
-        f"there ~are a {one} and a {other} that (touch|touch each other|are in contact|are right up against each other)",
+        f"there ~are a {one} and a {other} that (touch|touch each other|are in contact)",
         f"a {one} ~(makes contact with|bumps into|is stuck to|meets|is touched by|borders on|abuts) a {other}",
         f"at least one {one} ~touches at least one {other}",
-    )
+    ]
     if where.is_negative:
         return Sentence(f"{where.where} is a {one} touching a {other}", where.bind(meaning))
     return Sentence(where.front + say.pick(*texts), where.bind(meaning))
@@ -349,33 +351,30 @@ def clear_of_walls(say: Speaker) -> Sentence | None:
     at, items = where.front, kind.among(where.items, condition)
     if say.chance(0.5):
         walls = f"the {edge}" if side else "(the walls|the edges|all walls|any wall)"
-        texts = (
+        texts = [
             f"{at}(all|all the|all of the|the) {kind.plural} ~(stay|keep|are) (off|away from|clear of) {walls}",
             f"{at}(every|each) {kind.singular} ~(stays|keeps|is) (off|away from|clear of) {walls}",
             f"{at}there ~is (a gap|some space|space) between (every|each) {kind.singular} and {walls}",
             f"{at}no {edge} ~is touched by {kind.a}",
             f"{at}{kind.plural}: all (away from|clear of) {walls}",
-        )
+        ]
         return Sentence(say.pick(*texts), f"not exist({items})")
     quantity = say.quantity(high=4)
     things = quantity.of(kind)
     the = f"the {edge}" if side else f"(a {edge}|one of the walls)"
-    if quantity.test == "{} >= 1":
-        texts = (
+    if quantity.test == SOME:
+        things = say.pick(kind.a, kind.a, f"at least one {kind.singular}")
+        texts = [
             f"{at}there ~is no (gap|space) between {things} and {the}",
             f"{at}{the} ~(is touched by {things}|has {things} touching it)",
-            f"{at}{things} ~(hugs|is hugging|is stuck to|bumps against|borders on|abuts) {the}".replace(
-                "one or more", "one"
-            ),
-        )
-        if quantity.plural:
-            return None
+            f"{at}{things} ~(hugs|is hugging|is stuck to|bumps against|borders on|abuts) {the}",
+        ]
         return Sentence(say.pick(*texts), f"exist({items})")
     be = "are" if quantity.plural else "is"
-    texts = (
+    texts = [
         f"{at}{things} ~{be} (hugging|stuck to|placed against|pressed against|flush with) {the}",
         f"{at}against {the}: {things}",
-    )
+    ]
     return Sentence(say.pick(*texts), quantity.holds(items))
 
 
@@ -385,6 +384,8 @@ def all_above(say: Speaker) -> Sentence | None:
     if not where.box or where.is_negative:
         return None
     first, second = say.two_kinds()
+    if not first.condition or not second.condition:  # nothing is above itself
+        return None
     above, below = "(above|higher than|higher up than)", "(below|lower than|under|lower down than)"
     others, up = say.pick(("get_box_all_below(@)", above), ("get_box_all_above(@)", below))
     a, b, every = first.plural, second.plural, "(all|all the|all of the)"

@@ -43,13 +43,17 @@ class Subject:
         return f"{self.quantity} {predicate.after_many if self.plural else predicate.after}"
 
 
-def being(words: str, condition: str, *, verbs: bool = True, given: str = "", is_there: bool = False) -> Predicate:
-    """A predicate with "is" or, with `verbs`, with another verb of place; `<it>` and `<its>` stand for the item."""
+def being(
+    words: str, condition: str, *, verbs: bool = True, that: str = "[{}]", given: str = "", is_there: bool = False
+) -> Predicate:
+    """A predicate with "is" or, with `verbs`, with another verb of place; `<it>` and `<its>` stand for the item.
+    `that`: "{}" if "that is" is needed after a noun."""
     one, many = "~is", "~are"
     if verbs:
         one = "~(is|is|is|is|sits|lies|is placed|is located|is positioned|is situated)"
         many = "~(are|are|are|are|sit|lie|are placed|are located|are positioned|are situated)"
-    said = (f"{one} {words}", f"{many} {words}", f"[(that|which) is] {words}", f"[(that|which) are] {words}", words)
+    after, after_many = that.format("(that|which) is"), that.format("(that|which) are")
+    said = (f"{one} {words}", f"{many} {words}", f"{after} {words}", f"{after_many} {words}", words)
     return Predicate(*_agreeing(said), condition, given, is_there)
 
 
