@@ -54,14 +54,13 @@ def compared(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
         others = "get_box_exclusive(@)"
     elif say.world.boxes[1] > 1 and say.chance(0.2):
         items, same, others = "@.box", f" (in the same {say.box}|in <its> {say.box})", "get_box_exclusive(@)"
-    given, how = "", say.weighted(
-        (5, "some"), (3 * (sort in ("some", "every", "no")), "every"), (0.8 * (where.items == mean.ALL_ITEMS), "the")
-    )  # fmt: skip
+    is_simple, is_scene, given = sort in ("some", "every", "no", "the"), where.items == mean.ALL_ITEMS, ""
+    how = say.weighted((5, "some"), (3.0 * is_simple, "every"), (0.8 * is_scene, "the"))
     if how == "every" and not other.condition:
         which = f"(everything else|all the other {kinds}|all the rest|every other {one}|all the others){same}"
         condition = f"not exist({mean.related(others, f'{value}($) {opposite} {value}(@)')})"
     elif how == "every":
-        any_one = f"|any {one}" * (sort == "some")  # "no circle is bigger than any square" says more
+        any_one = f"|any {one}" * (sort in ("some", "the"))  # "no circle is bigger than any square" says more
         each_one = f"every {one}|all the {kinds}|all {kinds}|all of the {kinds}|each {one}|each of the {kinds}"
         which = f"({each_one}{any_one}){same}"
         condition = f"not exist({mean.related(items, mean.both(other.condition, f'{value}($) {opposite} {value}(@)'))})"
@@ -229,13 +228,16 @@ def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
         there = say.which()
         return being(there.where, f"@.box == {there.box}") if there.where.startswith(("in", "with")) else None
     if how == "place":
-        return place(say, where, kind, sort)
+        # "They touch two squares" could mean two squares together.
+        return place(say, where, kind, "part" if sort == "every" else sort)
     if how == "compared":
         return compared(say, where, kind, sort)
     if how == "alike":
         return alike(say, where, kind, sort)
     if how == "measured":
-        return measured(say)
+        limit = measured(say)
+        is_told = limit is not None and f"{limit.condition.partition('(')[0]}(" in kind.condition
+        return None if is_told else limit  # not "the big circle is at least medium"
     found = other_property(say, kind)
     words = (f"~is {found.singular}", f"~are {found.plural}", f"that is {found.singular}", f"that are {found.plural}")
     return Predicate(*words, found.plural, found.condition)

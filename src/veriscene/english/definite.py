@@ -12,8 +12,9 @@ from veriscene.english.words import plural_of
 
 def the_only(say: Speaker) -> Sentence | None:
     """ "The only circle in the left box touches a wall": there is exactly one, and it does."""
-    where, kind = domain(say), say.kind(modified=0.08, generic=0.05)
-    predicate = anything(say, where, kind, "some")
+    where = domain(say)
+    kind = say.kind(plain=bool(where.box), modified=0.2, generic=0.05)
+    predicate = anything(say, where, kind, "the")
     if predicate is None:
         return None
     one, at, front = kind.singular, where.where, where.front
@@ -37,7 +38,8 @@ def _every(where: Domain, kind: Kind, predicate: Predicate) -> str:
 
 def the_two(say: Speaker) -> Sentence | None:
     """ "The two circles on the right are blue"; "both squares touch a wall": there are so many, and all of them do."""
-    where, kind = domain(say), say.kind(modified=0.08)
+    where = domain(say)
+    kind = say.kind(plain=bool(where.box), modified=0.15)
     value = say.weighted((6, 2), (3, 3), (1, 4))
     number = say.number(value)
     the = f"(the {number}|all {number}|all {number} of the|the {number})"
@@ -87,7 +89,7 @@ def added(say: Speaker) -> Sentence | None:
     """ "There are three circles and they are all blue"; "there is a square in the left box, and it is black"."""
     where, kind = domain(say), say.kind(plain=True, generic=0.25)
     value = say.weighted((2, 0), (4, 1), (3, 2), (2, 3), (1, 4))
-    predicate = anything(say, where, kind, "some" if value < 2 else "every")
+    predicate = anything(say, where, kind, "the" if value < 2 else "every")
     if predicate is None or (not value and not kind.condition):
         return None
     number, at, front = say.number(value), where.where, where.front
@@ -157,4 +159,52 @@ def two_particular(say: Speaker) -> Sentence | None:
     return Sentence(say.pick(*texts), mean.both(*given, f"exist({first.among(here.items, comparison)})"))
 
 
-RULES = ((3.0, the_only), (1.8, the_two), (2.0, added), (0.6, two_particular))
+_AROUND = (  # the others in some direction from an item, and where they are
+    ("get_box_all_above", "(above|somewhere above|higher than|over)"),
+    ("get_box_all_below", "(below|under|underneath|lower than|beneath)"),
+    ("get_directly_above", "(directly above|on top of|right on top of|directly on top of)"),
+    ("get_directly_below", "(directly below|directly under|right under|right beneath|immediately below)"),
+    ("get_touching", "(touching|in contact with)"),
+    ("get_box_all_left", "(to the left of|left of|on the left of)"),
+    ("get_box_all_right", "(to the right of|right of|on the right of)"),
+)
+
+
+def around(say: Speaker) -> Sentence | None:
+    """ "Everything above the only circle is blue"; "there is nothing left of the black square"."""
+    where = domain(say)
+    kind = say.kind(plain=True, generic=0)
+    others, above = say.rng.choice(_AROUND[:5] if say.is_tower else _AROUND)
+    one = f"the [only] {kind.singular} {where.where}"
+    thing, front = f"(thing|{say.item})", where.front
+    fronted = f"the [only] {kind.singular}"
+    items = kind.among(where.items)
+    found = say.property()
+    how = say.weighted((2, "nothing"), (1, "something"), (2, "every"), (1, "no"), (2, "the"))
+    if how == "nothing":
+        texts = [
+            f"there ~is nothing {above} {one}",
+            f"nothing ~is {above} {one}",
+            f"{front}{fronted} ~has nothing {above} it",
+        ]
+        texts += [f"{front}nothing {above} {fronted}", f"no {say.item} ~is {above} {one}"]
+        meaning = f"not exist({others}({items}))"
+    elif how == "something":
+        texts = [f"(something|at least one {say.item}) ~is {above} {one}", f"there ~is something {above} {one}"]
+        meaning = f"exist({others}({items}))"
+    elif how == "every":
+        texts = [f"(everything|every {thing}|each {thing}) {above} {one} ~is {found.singular}"]
+        texts += [f"(all|all the|the) {say.items} {above} {one} ~are {found.plural}"]
+        meaning = mean.every(f"{others}({items})", found.condition)
+    elif how == "no":
+        texts = [f"(nothing|no {say.item}) {above} {one} ~is {found.singular}"]
+        texts += [f"none of the {say.items} {above} {one} ~are {found.plural}"]
+        meaning = mean.none(f"{others}({items})", found.condition)
+    else:
+        texts = [f"(the|the only) {thing} {above} {one} ~is {found.singular}"]
+        texts += [f"there ~is (exactly|only) one {thing} {above} {one}, and it is {found.singular}"]
+        meaning = mean.both(f"count({others}({items})) == 1", mean.some(f"{others}({items})", found.condition))
+    return Sentence(say.pick(*texts), mean.both(f"count({items}) == 1", meaning))
+
+
+RULES = ((3.0, the_only), (1.8, the_two), (2.0, added), (0.6, two_particular), (1.0, around))

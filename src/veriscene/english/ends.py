@@ -53,10 +53,11 @@ _ENDS = {
 
 
 def end(say: Speaker, where: Domain) -> Predicate:
-    """ "Is furthest left in its box", of each of several items."""
+    """ "Is furthest left in its box"; "is at the top of its tower"."""
     test = say.rng.choice([each for each in _ENDS if not (say.is_tower and each.endswith("most"))])
-    place = "" if where.box or say.world.boxes[1] == 1 else f"in <its> {say.box}"
-    return being(f"{_ENDS[test].furthest} {place}", f"{test}(@)", verbs=False, that="{}")
+    words = f"at the [very] {'top' if test == 'is_top' else 'bottom'}" if say.is_tower else _ENDS[test].furthest
+    place = "" if where.box or say.world.boxes[1] == 1 else f"{'of' if say.is_tower else 'in'} <its> {say.box}"
+    return being(f"{words} {place}", f"{test}(@)", verbs=False, that="{}")
 
 
 def extreme(say: Speaker) -> Sentence | None:

@@ -88,12 +88,12 @@ def objects(say: Speaker, where: Domain, kind: Kind, sort: str, *, after_has: bo
     if not kind.condition and say.chance(0.7):
         words = "(anything|anything else|any other {})" if sort == "no" else "(something|something else|another {})"
         return Objects(words.format(one), lambda others: f"exist({others})")
-    is_simple, is_kind = sort in ("some", "every"), bool(kind.condition)
+    is_simple, is_kind = sort in ("some", "every", "the"), bool(kind.condition)
     how = say.weighted(
         (6, "some"),
         (1.3 * (is_simple and is_kind), "every"),
         (1.0 * (is_simple or sort == "no"), "number"),
-        (0.9 * (sort == "some" and after_has), "no"),
+        (0.9 * (sort in ("some", "the") and after_has), "no"),
         (0.8 * (where.items == mean.ALL_ITEMS and is_kind), "the"),
     )
     if how == "every":
@@ -125,7 +125,7 @@ def relation(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate:
     options = [*_VERTICAL, *(() if say.is_tower else _SIDEWAYS), _CONTACT]
     how = say.rng.choice(options)
     form = say.weighted((3, "is"), (1.5, "has"), (2.0 * (how.verbs is not None), "verb"))
-    if "directly" in how.others and sort in ("some", "every"):
+    if "directly" in how.others and sort in ("some", "every", "the"):
         sort = "number"  # nothing rests on all the circles of its box
     which = objects(say, where, other, sort, after_has=form == "has")
     condition = which.holds(how.others)
@@ -211,7 +211,7 @@ def wall(say: Speaker) -> Predicate:
 def place(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
     """Something about where items are, for a subject with this sort of quantity."""
     has_walls = say.world.walls and not say.is_tower
-    how = say.weighted((4, "relation"), (4 * has_walls, "wall"), (0.7, "between"), (0.5 * (sort != "some"), "end"))
+    how = say.weighted((4, "relation"), (4 * has_walls, "wall"), (0.7, "between"), (0.7 * (sort != "some"), "end"))
     if how == "wall":
         return wall(say)
     if how == "between":
@@ -378,6 +378,25 @@ def clear_of_walls(say: Speaker) -> Sentence | None:
     return Sentence(say.pick(*texts), quantity.holds(items))
 
 
+def only(say: Speaker) -> Sentence | None:
+    """ "Only circles touch a wall"; "everything in a corner is blue"."""
+    where, kind = domain(say, 0.15), say.kind(plain=True, generic=0)
+    found = place(say, where, kind, "part")
+    if found is None or found.given or where.is_negative:
+        return None
+    at, kinds = where.front, kind.plural
+    texts = [
+        f"{at}(only|only the) {kinds} {found.many}",
+        f"{at}nothing but {kinds} {found.one}",
+        f"{at}(everything|anything|every {say.item}|each {say.item}) {found.after} ~is {kind.a}",
+        f"{at}(all|all the) {say.items} {found.after_many} ~are {kinds}",
+        f"{at}whatever {found.one.replace('~', '')}, it is {kind.a}",
+        f"{at}(no {say.items} except {kinds}|no {say.items} other than {kinds}) {found.many}",
+    ][: 6 if say.chance(0.4) else 4]
+    others = mean.those(where.items, mean.both(found.condition, mean.negation(kind.condition)))
+    return Sentence(say.pick(*texts), where.bind(f"not exist({others})"))
+
+
 def all_above(say: Speaker) -> Sentence | None:
     """ "In some box even the lowest circle is above the highest square": all circles above all squares."""
     where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.6) else domain(say)
@@ -404,4 +423,12 @@ def all_above(say: Speaker) -> Sentence | None:
     return Sentence(say.pick(*texts), where.bind(f"not exist({first.among(where.items, mean.negation(condition))})"))
 
 
-RULES = ((5.0, placed), (1.0, pair), (1.0, contact), (0.8, clear_of_walls), (0.6, all_above), (0.6, number_of))
+RULES = (
+    (5.0, placed),
+    (1.0, pair),
+    (1.0, contact),
+    (0.8, clear_of_walls),
+    (0.6, all_above),
+    (0.8, only),
+    (0.6, number_of),
+)
