@@ -15,15 +15,14 @@ def the_only(say: Speaker) -> Sentence | None:
     where = domain(say)
     kind = say.kind(plain=bool(where.box), modified=0.2, generic=0.05)
     predicate = anything(say, where, kind, "the")
-    if predicate is None:
+    if predicate is None or "@.box ==" in kind.condition:  # a particular box is said as the domain
         return None
     one, at, front = kind.singular, where.where, where.front
     the = "(the|the|the only|the only|the one|the single)" if kind.condition else "(the only|the only|the single)"
     texts = [f"{the} {one} {at} {predicate.one}"] * 3 + [f"{front}{the} {one} {predicate.one}"] * 2
-    texts += [
-        f"the (only|single) {one} {at}: {predicate.bare}",
-        f"the {one} {at}, the only one, {predicate.one.replace('~', '')}",
-    ]
+    texts += [f"the (only|single) {one} {at}: {predicate.bare}"]
+    if kind.condition:
+        texts += [f"the {one} {at}, the only one, {predicate.one.replace('~', '')}"]
     there = f"count({kind.among(where.items)}) == 1"
     return Sentence(say.pick(*texts), mean.both(predicate.given, there, _some(where, kind, predicate)))
 
@@ -40,6 +39,8 @@ def the_two(say: Speaker) -> Sentence | None:
     """ "The two circles on the right are blue"; "both squares touch a wall": there are so many, and all of them do."""
     where = domain(say)
     kind = say.kind(plain=bool(where.box), modified=0.15)
+    if "@.box ==" in kind.condition:
+        return None
     value = say.weighted((6, 2), (3, 3), (1, 4))
     number = say.number(value)
     the = f"(the {number}|all {number}|all {number} of the|the {number})"
