@@ -22,6 +22,12 @@ def those(members: str, condition: str, sign: str = "@") -> str:
     return f"filter_obj({members}, {bind(condition, sign)})" if condition else members
 
 
+def related(members: str, condition: str) -> str:
+    """Returns the members that are related to an item: in the condition, `@` is the member and `$` the item, which is
+    `@` in the result."""
+    return those(members, condition).replace("$", "@")
+
+
 def some(members: str, condition: str, sign: str = "@") -> str:
     return f"exist({those(members, condition, sign)})"
 

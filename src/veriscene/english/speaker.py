@@ -96,7 +96,13 @@ class Domain:
     @property
     def front(self) -> str:
         """The place at the beginning of a sentence: "in the left box, "; empty for the whole scene."""
-        return f"{self.where}, " if self.where else ""
+        where = f"in{self.where[2:]}" if self.where.startswith("of ") else self.where
+        return f"{where}, " if where else ""
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether it is about no box, or not every box."""
+        return self.is_quantified and self.subject.startswith(("no ", "none ", "not "))
 
 
 class Speaker:
@@ -173,7 +179,7 @@ class Speaker:
         """A kind of item. `plain`: at most an adjective and a noun; `modified`: chance of words after the noun;
         `generic`: chance of any item at all."""
         if self.chance(generic):
-            found = Kind(self.item, self.items)
+            found = Kind("thing", "things") if self.item == "one" else Kind(self.item, self.items)
         else:
             found = self._simple_kind()
         if not plain and self.chance(modified):
@@ -241,9 +247,13 @@ class Speaker:
 
     def modifier(self, kind: Kind) -> Kind | None:
         """The kind with a relative clause or a place: "that are not blue", "in the left box", "touching a wall"."""
-        from veriscene.english.places import placed_kind  # places draws kinds, too
+        from veriscene.english.compare import measured_kind  # these draw kinds, too
+        from veriscene.english.places import placed_kind
 
-        how = self.weighted((0.4, "property"), (0.3, "box"), (0.3, "place"))
+        is_numeric = any(each.kind == "numeric" for each in self.world.attributes)
+        how = self.weighted((0.4, "property"), (0.3, "box"), (0.3, "place"), (0.4 * is_numeric, "number"))
+        if how == "number":
+            return measured_kind(self, kind)
         if how == "box" and self.world.boxes[1] > 1:
             where = self.which()
             return kind.that(where.where, where.where, f"@.box == {where.box}")
@@ -265,6 +275,11 @@ class Speaker:
         if self.chance(self.foreign):
             word = self.lexicon.foreign_adjective(self.rng)
             return Property(word, word, FOREIGN)
+        if self.chance(0.12):
+            from veriscene.english.compare import measured_property  # which draws from a speaker, too
+
+            if (limit := measured_property(self)) is not None:
+                return limit
         for _ in range(30):
             attribute, choice = self.rng.choice(self.values(nouns=noun))
             condition = self.has(attribute, choice)
@@ -361,8 +376,9 @@ class Speaker:
         word = self.rng.choice(position.words)
         box = self.box
         options = [f"the {word} {box}"] * 5 + [f"the {word} one"]
+        side = word.removesuffix("most")
         if position.is_side:
-            options += [f"the {box} on the {word}", f"the {word}-hand {box}", f"the {box} to the {word}"]
+            options += [f"the {box} on the {side}", f"the {side}-hand {box}", f"the {box} to the {side}"]
         if position.is_middle:
             options += [f"the {box} in the {word}", f"the {word} of the {self.boxes}"]
         if position.number is not None and self.chance(0.3):
@@ -371,7 +387,7 @@ class Speaker:
         preposition = self.pick("in", "in", "in", "inside", "within") if not self.is_tower else self.pick("in", "of", "in")
         where = f"{preposition} {subject}"
         if position.is_side and self.chance(0.3):
-            where = self.pick(f"on the {word}", f"on the {word} side", f"at the {word}", f"to the {word}", f"at {word}")
+            where = self.pick(f"on the {side}", f"on the {side} side", f"at the {side}", f"to the {side}", f"at {side}")
         if position.is_middle and self.chance(0.3):
             where = self.pick(f"in the {word}", f"in the {word}", "in the middle")
         return Domain(position.box, where, subject, box=position.box)
