@@ -15,7 +15,7 @@ def spoken(say: Speaker, sentence: Sentence) -> str:
     form = say.weighted(
         (60, _statement), (15, _question), (9, _note), (11, _chat), (5, _emphatic)
     )  # fmt: skip
-    words = " ".join(form(say, text).split())
+    words = re.sub(r" +(?=[,;:.?!])", "", " ".join(form(say, text).split()))
     words = _contracted(say, words)
     if say.chance(0.03):
         words = _without_articles(say, words)
@@ -233,12 +233,12 @@ _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _KEYS = {letter: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _ROWS for at, letter in enumerate(row)}
 # Words that other words become by one wrong letter, with another meaning: "three" and "there", "none" and "one".
 _OTHER_WORDS = frozenset(
-    (*NUMBERS, *ORDINALS)
-    + tuple(
-        "there here then than they the than last lest least most more must every very ever never even over under lower "
+    (
+        *(*NUMBERS, *ORDINALS),
+        *"there here then than they the than last lest least most more must every very ever never even over under lower "
         "above below left right light same some small mall all tall ball fall call only on one ones none not note both "
         "box than that these those each reach bigger higher wider lighter tower towers power shower fewer for our her "
-        "where were other others mother top tops stop to too two any many odd add its it is in no nor or and are at".split()
+        "where were other others mother top tops stop to too two any many odd add its it is in no nor or and are at".split(),  # noqa: SIM905
     )
 )
 

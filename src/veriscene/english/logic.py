@@ -62,19 +62,24 @@ def _joined(say: Speaker, draw: Draw) -> Sentence | None:
         parts = [first.text, second.text, third.text]
         meanings = (first.meaning, second.meaning, third.meaning)
         if say.chance(0.75):
-            last = say.pick("^and ", "^, and ", "^, also ", "^and ")
-            return Sentence(f"{parts[0]}, {parts[1]}{last.replace('^', ' ^') if ',' not in last else ', ^' + last[3:]}{parts[2]}".replace("~", "", 0), mean.both(*meanings))
-        return Sentence(f"(either |){parts[0]}, {parts[1]} or {statement(parts[2])}", mean.either(*meanings))
+            last = say.pick(" ^and", ", ^and", ", ^and also", " ^and")
+            return Sentence(f"{parts[0]}, ^{parts[1]}{last} {parts[2]}", mean.both(*meanings))
+        plain = [statement(part) for part in parts]
+        return Sentence(f"(either |){plain[0]}, {plain[1]}[,] or {plain[2]}", mean.either(*meanings))
     return _CLAUSES[how](say, first, second)
 
 
 def _and(say: Speaker, a: Sentence, b: Sentence) -> Sentence:
     """ "A and B"; "A. B"; "A while B"."""
     text = say.pick(
-        f"{a.text} ^and {b.text}", f"{a.text}, ^and {b.text}", f"{a.text} ^and {b.text}", f"{a.text} ^and also {b.text}", f"{a.text}, {statement(b.text)}",
-        f"{a.text}; {statement(b.text)}", f"{statement(a.text)}. {statement(b.text)}", f"{statement(a.text)}. (also|in addition|and) {statement(b.text)}",
-        f"{a.text}, (while|whereas) {statement(b.text)}", f"{a.text} while {statement(b.text)}", f"{a.text}, plus {statement(b.text)}",
-        f"{a.text}, ^and in addition {b.text}", f"not only {statement(a.text)}, but also {statement(b.text)}", f"it is true both that {statement(a.text)} and that {statement(b.text)}",
+        f"{a.text} ^and {b.text}", f"{a.text}, ^and {b.text}", f"{a.text} ^and {b.text}",
+        f"{a.text} ^and also {b.text}", f"{a.text}, {statement(b.text)}",
+        f"{a.text}; {statement(b.text)}", f"{statement(a.text)}. {statement(b.text)}",
+        f"{statement(a.text)}. (also|in addition|and) {statement(b.text)}",
+        f"{a.text}, (while|whereas) {statement(b.text)}", f"{a.text} while {statement(b.text)}",
+        f"{a.text}, plus {statement(b.text)}",
+        f"{a.text}, ^and in addition {b.text}", f"not only {statement(a.text)}, but also {statement(b.text)}",
+        f"it is true both that {statement(a.text)} and that {statement(b.text)}",
     )  # fmt: skip
     return Sentence(text, mean.both(a.meaning, b.meaning))
 
@@ -83,8 +88,10 @@ def _but(say: Speaker, a: Sentence, b: Sentence) -> Sentence:
     """ "A but B"; "although A, B"."""
     one, other = statement(a.text), b.text
     text = say.pick(
-        f"{a.text} ^but {other}", f"{a.text}, ^but {other}", f"{a.text}, (though|although|even though|yet) {statement(other)}",
-        f"(although|though|even though|while) {one}, {other}", f"{one}. but {statement(other)}", f"{one}. however, {statement(other)}",
+        f"{a.text} ^but {other}", f"{a.text}, ^but {other}",
+        f"{a.text}, (though|although|even though|yet) {statement(other)}",
+        f"(although|though|even though|while) {one}, {other}", f"{one}. but {statement(other)}",
+        f"{one}. however, {statement(other)}",
     )  # fmt: skip
     return Sentence(text, mean.both(a.meaning, b.meaning))
 
@@ -93,8 +100,9 @@ def _or(say: Speaker, a: Sentence, b: Sentence) -> Sentence:
     """ "Either A or B"."""
     one, other = statement(a.text), statement(b.text)
     text = say.pick(
-        f"{a.text} ^or {b.text}", f"{a.text}, ^or {b.text}", f"either {one} or {other}", f"either {one}, or {other}", f"{one}, or else {other}",
-        f"{one} or {other}, or both", f"at least one of these (is true|holds): {one}; {other}", f"{one} and/or {other}", f"if not {one}, then {other}".replace("if not", "either") if False else f"{one} or {other} (or both)".replace("(or both)", "or both"),
+        f"{a.text} ^or {b.text}", f"{a.text}, ^or {b.text}", f"either {one} or {other}", f"either {one}, or {other}",
+        f"{one}, or else {other}",
+        f"{one} or {other}, or both", f"at least one of these (is true|holds): {one}; {other}", f"{one} and/or {other}",
     )  # fmt: skip
     return Sentence(text, mean.either(a.meaning, b.meaning))
 
@@ -103,7 +111,8 @@ def _xor(say: Speaker, a: Sentence, b: Sentence) -> Sentence:
     """ "Either A or B, but not both"."""
     one, other = statement(a.text), statement(b.text)
     text = say.pick(
-        f"(either |){one} or {other}, but not both", f"either {one} or {other} but not both", f"(exactly|only|just) one of these (is true|holds): {one}; {other}",
+        f"(either |){one} or {other}, but not both", f"either {one} or {other} but not both",
+        f"(exactly|only|just) one of these (is true|holds): {one}; {other}",
         f"{one} or {other}, (not both|but never both|just not both|though not both)",
     )  # fmt: skip
     return Sentence(text, _compared(a.meaning, "!=", b.meaning))
@@ -113,11 +122,13 @@ def _if(say: Speaker, a: Sentence, b: Sentence) -> Sentence:
     """ "If A, then B"; "A only if B"."""
     one, other = statement(a.text), b.text
     text = say.pick(
-        f"if {one}, {other}", f"if {one}, {other}", f"if {one}, then {other}", f"if {one} then {statement(other)}", f"{other} if {one}", f"{other} (whenever|when|provided that|as long as|in case) {one}",
-        f"(whenever|when|provided that|provided|as long as|assuming that|in case|given that) {one}, {other}", f"{a.text} only if {statement(other)}", f"either it is not true that {one}, or {statement(other)}",
-        f"(the fact that|) {one} (means|implies) that {statement(other)}".replace("(the fact that|) ", ""), f"it can't be that {one} unless {statement(other)}",
+        f"if {one}, {other}", f"if {one}, {other}", f"if {one}, then {other}", f"if {one} then {statement(other)}",
+        f"{other} if {one}", f"{other} (whenever|when|provided that|as long as|in case) {one}",
+        f"(whenever|when|provided that|provided|as long as|assuming that|in case|supposing that) {one}, {other}",
+        f"{a.text} only if {statement(other)}", f"either it is not true that {one}, or {statement(other)}",
+        f"that {one} (means|implies) that {statement(other)}", f"it can't be that {one} unless {statement(other)}",
     )  # fmt: skip
-    return Sentence(text.replace("given that", "supposing that"), mean.implication(a.meaning, b.meaning))
+    return Sentence(text, mean.implication(a.meaning, b.meaning))
 
 
 def _unless(say: Speaker, a: Sentence, b: Sentence) -> Sentence:
@@ -232,7 +243,8 @@ def list_of_things(say: Speaker) -> Sentence | None:
     else:
         a, b = words
         things = say.pick(
-            f"{a} and {b}", f"{a} and {b}", f"{a} and {b}", f"(both {a} and {b}|{a} and also {b})", f"{a} as well as {b}", f"{a} plus {b}", f"{a} along with {b}",
+            f"{a} and {b}", f"{a} and {b}", f"{a} and {b}", f"(both {a} and {b}|{a} and also {b})",
+            f"{a} as well as {b}", f"{a} plus {b}", f"{a} along with {b}",
             f"not only {a} but also {b}", f"{a}, and also {b}",
         )  # fmt: skip
     if _is_negative(where) and ("not only" in things or "well" in things or "also" in things):
@@ -240,9 +252,12 @@ def list_of_things(say: Speaker) -> Sentence | None:
     be = "are" if parts[0][2] or say.chance(0.4) else "is"
     text = _in(say, where, things, be)
     if len(words) == 2 and not where.is_quantified and say.chance(0.25):
+        there, too = (f"there ~{'are' if plural else 'is'}" for _, _, plural in parts)
         text = say.pick(
-            f"{words[0]} and {words[1]} ~are both (present|there) {where.where}", f"there ~{be} {words[0]} {where.where} ^and there ~is {words[1]} (too|as well)".replace("~is", "~are" if parts[1][2] else "~is") if be == ("are" if parts[0][2] else "is") else f"there's {words[0]} and there's {words[1]} {where.where}",
-            f"not just {words[0]}, {words[1]} too {where.where}".strip(),
+            f"{words[0]} and {words[1]} ~are both (present|there) {where.where}",
+            f"{where.front}not just {words[0]}, {words[1]} too",
+            f"{where.front}{there} {words[0]} ^and {too} [also] {words[1]} [too|as well]",
+            f"in addition to {words[0]}, {too} {words[1]} {where.where}",
         )  # fmt: skip
     return Sentence(text, where.bind(mean.both(*(meaning for _, meaning, _ in parts))))
 
@@ -256,16 +271,21 @@ def one_without_other(say: Speaker) -> Sentence | None:
     first, second = kinds
     words, meaning, plural = _part(say, first, where)
     things = say.pick(
-        f"{words} but (no {second.singular}|no {second.plural})", f"{words} but (no {second.plural}|not {second.a})", f"{words} and no {second.plural}", f"{words}, but not a single {second.singular}",
-        f"{words} but not one {second.singular}", f"{words} (but not|without) any {second.plural}", f"{words}, no {second.plural}", f"{words} but zero {second.plural}",
+        f"{words} but (no {second.singular}|no {second.plural})", f"{words} but (no {second.plural}|not {second.a})",
+        f"{words} and no {second.plural}", f"{words}, but not a single {second.singular}",
+        f"{words} but not one {second.singular}", f"{words} (but not|without) any {second.plural}",
+        f"{words}, no {second.plural}", f"{words} but zero {second.plural}",
     )  # fmt: skip
     text = _in(say, where, things, "are" if plural else "is")
     if not where.is_quantified and say.chance(0.3):
         be = "are" if plural else "is"
         text = say.pick(
-            f"there ~{be} {words} {where.where} but there (isn't|is not) {second.a}", f"{where.front}there ~{be} {words}, but there (are no|aren't any|are not any) {second.plural}",
-            f"there ~are no {second.plural} {where.where}, but there {be} {words}", f"no {second.plural} {where.where}, but {words}", f"{second.plural} ~are missing {where.where} but there {be} {words}",
-            f"I (can see|see) {words} {where.where}, but (I don't see|no) any {second.plural}".replace("(I don't see|no) any", "I don't see any"),
+            f"there ~{be} {words} {where.where} but there (isn't|is not) {second.a}",
+            f"{where.front}there ~{be} {words}, but there (are no|aren't any|are not any) {second.plural}",
+            f"there ~are no {second.plural} {where.where}, but there {be} {words}",
+            f"no {second.plural} {where.where}, but {words}",
+            f"{second.plural} ~are missing {where.where} but there {be} {words}",
+            f"I (can see|see) {words} {where.where}, but I (don't see|do not see|can't see) any {second.plural}",
         )  # fmt: skip
     return Sentence(text, where.bind(mean.both(meaning, f"not exist({second.among(where.items)})")))
 
@@ -284,12 +304,14 @@ def one_or_other(say: Speaker) -> Sentence | None:
         return Sentence(_in(say, where, f"(either |){a}, {b} or {words[2]}", be), where.bind(mean.either(*meanings)))
     if say.chance(0.35) and not _is_negative(where):
         things = say.pick(
-            f"(either |){a} or {b}, but not both", f"(either |){a} or {b} but not both", f"either {a} or {b}, (never both|not both|just not both|but never both)",
+            f"(either |){a} or {b}, but not both", f"(either |){a} or {b} but not both",
+            f"either {a} or {b}, (never both|not both|just not both|but never both)",
             f"{a} or {b}, but not the two together", f"(just|only|exactly) one of these [two]: {a}, {b}",
         )  # fmt: skip
         return Sentence(_in(say, where, things, be), where.bind(_compared(meanings[0], "!=", meanings[1])))
     things = f"{a} or {b}" if _is_negative(where) else say.pick(
-        f"{a} or {b}", f"{a} or {b}", f"either {a} or {b}", f"{a} or {b} or both", f"{a}, {b}, or both", f"{a} and/or {b}", f"{a} or {b}, (maybe|perhaps|possibly) both",
+        f"{a} or {b}", f"{a} or {b}", f"either {a} or {b}", f"{a} or {b} or both", f"{a}, {b}, or both",
+        f"{a} and/or {b}", f"{a} or {b}, (maybe|perhaps|possibly) both",
         f"{a} or else {b}", f"at least one of these: {a}, {b}",
     )  # fmt: skip
     return Sentence(_in(say, where, things, be), where.bind(mean.either(*meanings)))
@@ -305,15 +327,21 @@ def neither_nor(say: Speaker) -> Sentence | None:
     ones = f"neither {a.a} nor {b.a}"
     many = f"(neither {a.plural} nor {b.plural}|no {a.plural} and no {b.plural}|no {a.plural} or {b.plural}|no {a.plural}, no {b.plural}|no {a.plural} and no {b.plural} either)"
     text = say.pick(_in(say, where, ones, "is"), _in(say, where, many, "are"), _in(say, where, many, "are"))
-    some, have = f"(any {a.plural} or {b.plural}|{a.a} or {b.a}|any {a.plural}, or any {b.plural})", "do" if where.plural else "does"
+    some = f"(any {a.plural} or {b.plural}|{a.a} or {b.a}|any {a.plural}, or any {b.plural})"
+    have = "do" if where.plural else "does"
     if say.chance(0.35):
         text = say.pick(
-            f"{where.subject} ~{have} not (have|contain) {some}", f"{where.subject} ~{have}n't (have|contain) {some}", f"{where.subject} ~{'are' if where.plural else 'is'} (without|free of) [both] {a.plural} (and|or) {b.plural}".replace("[both] ", ""),
+            f"{where.subject} ~{have} not (have|contain) {some}", f"{where.subject} ~{have}n't (have|contain) {some}",
+            f"{where.subject} ~{'are' if where.plural else 'is'} (without|free of) {a.plural} (and|or) {b.plural}",
         )  # fmt: skip
     elif not where.is_quantified and say.chance(0.5):
         text = say.pick(
-            f"there ~(aren't|are not) any {a.plural} or {b.plural} {where.where}", f"there ~(isn't|is not) {a.a} or {b.a} {where.where}", f"(I|you|we) ~(don't see|can't see|do not see) {some} {where.where}",
-            f"both {a.plural} and {b.plural} ~are (missing|absent) {where.where}", f"neither {a.plural} nor {b.plural} ~(appear|can be seen|show up) {where.where}", f"nothing {where.where} ~is {a.a} or {b.a}",
+            f"there ~(aren't|are not) any {a.plural} or {b.plural} {where.where}",
+            f"there ~(isn't|is not) {a.a} or {b.a} {where.where}",
+            f"(I|you|we) ~(don't see|can't see|do not see) {some} {where.where}",
+            f"both {a.plural} and {b.plural} ~are (missing|absent) {where.where}",
+            f"neither {a.plural} nor {b.plural} ~(appear|can be seen|show up) {where.where}",
+            f"nothing {where.where} ~is {a.a} or {b.a}",
             f"there ~is no {a.singular} {where.where}, (and no|nor a|and also no) {b.singular}",
         )  # fmt: skip
     meanings = (f"not exist({kind.among(where.items)})" for kind in kinds)
@@ -331,11 +359,15 @@ def only_these(say: Speaker) -> Sentence | None:
         return None
     have = f"{where.subject} ~{_has(where)}"
     text = say.pick(
-        f"{have} no {first.plural}, (only|just) {second.plural}", f"{have} (only|just|nothing but) {second.plural}, no {first.plural}", f"{have} no {first.plural} but only {second.plural}",
+        f"{have} no {first.plural}, (only|just) {second.plural}",
+        f"{have} (only|just|nothing but) {second.plural}, no {first.plural}",
+        f"{have} no {first.plural} but only {second.plural}",
     )  # fmt: skip
     if not where.is_quantified and say.chance(0.6):
         text = say.pick(
-            f"there ~are no {first.plural} {where.where}, (only|just) {second.plural}", f"no {first.plural} {where.where}, (only|just) {second.plural}", f"(only|just|nothing but) {second.plural} {where.where}, no {first.plural}",
+            f"there ~are no {first.plural} {where.where}, (only|just) {second.plural}",
+            f"no {first.plural} {where.where}, (only|just) {second.plural}",
+            f"(only|just|nothing but) {second.plural} {where.where}, no {first.plural}",
             f"{where.front}there ~are (only|just) {second.plural} and no {first.plural}",
         )  # fmt: skip
     meaning = mean.both(f"not exist({first.among(where.items)})", mean.every(where.items, second.condition))
@@ -366,26 +398,32 @@ def on_condition(say: Speaker) -> Sentence | None:
     if len(kinds) < 2:
         return None
     first, second = kinds
-    where = say.domain()
-    at = where.where if say.chance(0.5) else ""
-    if not at:
-        where = Domain(mean.ALL_ITEMS, "", "the picture")
+    where = say.domain() if say.chance(0.4) else Domain(mean.ALL_ITEMS, "", "the picture")
     a, b = (f"exist({kind.among(where.items)})" for kind in kinds)
     x, y, no_x, no_y = first.a, second.a, f"no {first.singular}", f"no {second.singular}"
     too = "[too|as well]"
     if say.chance(0.55):
+        you = say.pick("you", "we", "I")
         text = say.pick(
-            f"if there is {x} {at}, there ~is [also] {y} [there]".replace(" [there]", ""), f"if there is {x} {at} then there ~is [also] {y} {too}", f"there ~is {y} {at} if there is {x}", f"(when|whenever|provided that|in case) there is {x} {at}, there ~is {y} {too}",
-            f"there ~is {x} {at} only if there is {y}", f"there ~is no {first.singular} {at} unless there is {y}", f"no {first.singular} without {y} {at}", f"if {x}, then [also] {y} {at}", f"{x} only if [also] {y} {at}",
-            f"either there is {no_x} {at}, or there is {y}", f"{x} {at} (means|implies) [that] there is [also] {y}", f"if (you|we) see {x} {at}, (you|we) ~see {y} {too}".replace("(you|we)", say.pick("you", "we", "I")),
-            f"there ~is (no|never) {first.singular if True else ''} {at} without {y}".replace("never", "never a").replace("(no|never a)", say.pick("no", "never a")),
+            f"if there is {x}, there ~is [also] {y}", f"if there is {x} then there is [also] {y} {too}",
+            f"there ~is {y} if there is {x}",
+            f"(when|whenever|provided that|in case) there is {x}, there ~is {y} {too}",
+            f"there ~is {x} only if there is [also] {y}", f"there ~is {no_x} unless there is {y}",
+            f"{no_x} without {y}", f"if {x}, then [also] {y}", f"{x} only if [also] {y}",
+            f"there ~is {no_x} without {y}",
+            f"either there is {no_x}, or there is {y}", f"{x} (means|implies) [that] there is [also] {y}",
+            f"if {you} see {x}, {you} ~see {y} {too}", f"should there be {x}, there ~is also {y}",
         )  # fmt: skip
-        return Sentence(text, mean.implication(a, b))
+        return Sentence(f"{where.front}{text}", mean.implication(a, b))
     text = say.pick(
-        f"there ~is {x} {at} unless there is {y}", f"unless there is {y} {at}, there ~is {x}", f"if there is {no_y} {at}, [then] there ~is {x}", f"there ~is {x} {at} if there is {no_y}", f"{x} {at}, unless {y}",
-        f"if there (isn't|is not) {y} {at}, [then] there ~is {x}", f"no {second.singular}? then {x} {at}", f"(without|in the absence of) {second.plural} {at}, there ~is {x}", f"if no {second.singular}, then {x} {at}",
+        f"there ~is {x} unless there is {y}", f"unless there is {y}, there ~is {x}",
+        f"if there is {no_y}, [then] there ~is {x}", f"there ~is {x} if there is {no_y}", f"{x}, unless {y}",
+        f"if {no_y}, then {x}",
+        f"if there (isn't|is not) {y}, [then] there ~is {x}", f"{no_y}? then {x}",
+        f"(without|in the absence of) {second.plural}, there ~is {x}",
+        f"there ~is {x} (whenever|provided) there is {no_y}",
     )  # fmt: skip
-    return Sentence(text, mean.either(b, a))
+    return Sentence(f"{where.front}{text}", mean.either(b, a))
 
 
 def condition_on_boxes(say: Speaker) -> Sentence | None:
@@ -402,8 +440,11 @@ def condition_on_boxes(say: Speaker) -> Sentence | None:
     box, boxes = say.box, say.boxes
     also = "" if quantity.test == NO else "[also]"
     text = say.pick(
-        f"if a {box} has {first.a}, it {also} ~has {words}", f"(every|each|any) {box} (with|that has|that contains) {first.a} {also} ~has {words}".replace("any|", "").replace("|any", ""),
-        f"(all|all the) {boxes} (with|that have|containing) {first.a} {also} ~have {words}", f"(whenever|when) a {box} (has|contains) {first.a}, it {also} ~(has|contains) {words}", f"{boxes} with {first.a} {also} ~have {words}",
+        f"if a {box} has {first.a}, it {also} ~has {words}",
+        f"(every|each) {box} (with|that has|that contains) {first.a} {also} ~has {words}",
+        f"(all|all the) {boxes} (with|that have|containing) {first.a} {also} ~have {words}",
+        f"(whenever|when) a {box} (has|contains) {first.a}, it {also} ~(has|contains) {words}",
+        f"{boxes} with {first.a} {also} ~have {words}",
     )  # fmt: skip
     return Sentence(text, mean.none(mean.ALL_BOXES, mean.both(there, mean.negation(test)), "#"))
 
@@ -428,9 +469,13 @@ def here_and_there(say: Speaker) -> Sentence | None:
     has = "(has|contains|holds|shows)"
     contrast = "(and|and|while|whereas|but)"
     text = say.pick(
-        f"{first.subject} ~{has} {x} ^and {one} ~{has} {y}", f"{first.subject} ~{has} {x}, {contrast} {one} {has} {y}", f"{first.subject} ~{has} {x} and {one} {y}", f"{first.subject} ~{has} {x}, {one} {y}",
-        f"there ~{be} {x} {first.where} and {y} {second.where}", f"there ~{be} {x} {first.where} ^and there ~{be2} {y} {second.where}", f"{first.where} there ~{be} {x}, {second.where} there {be2} {y}",
-        f"{x} {first.where}, {y} {second.where}", f"{x} {first.where} and {y} {second.where}", f"{first.subject}: {x}, {one}: {y}", f"(I|you|we) ~(can see|see) {x} {first.where} and {y} {second.where}",
+        f"{first.subject} ~{has} {x} ^and {one} ~{has} {y}", f"{first.subject} ~{has} {x}, {contrast} {one} {has} {y}",
+        f"{first.subject} ~{has} {x} and {one} {y}", f"{first.subject} ~{has} {x}, {one} {y}",
+        f"there ~{be} {x} {first.where} and {y} {second.where}",
+        f"there ~{be} {x} {first.where} ^and there ~{be2} {y} {second.where}",
+        f"{first.where} there ~{be} {x}, {second.where} there {be2} {y}",
+        f"{x} {first.where}, {y} {second.where}", f"{x} {first.where} and {y} {second.where}",
+        f"{first.subject}: {x}, {one}: {y}", f"(I|you|we) ~(can see|see) {x} {first.where} and {y} {second.where}",
         f"{first.subject} with {x}, {one} with {y}",
     )  # fmt: skip
     meanings = (quantity.holds(kind.among(where.items)) for quantity, kind, where in zip((a, b), kinds, (first, second), strict=True))
@@ -457,14 +502,23 @@ def two_boxes_alike(say: Speaker) -> Sentence | None:
     how = say.weighted((4, "both"), (3, "first only"), (1.5, "neither"), (1.5, "either"), (0.7, "one of them"))
     if how == "both":
         text = say.pick(
-            f"{first.subject} {has} {things} and so does {one}".replace("~", ""), f"{first.subject} {has} {things}, and {one} does too", f"(both|) {first.subject} and {second.subject} {have} {things}",
-            f"{first.subject} and {second.subject} both {have} {things}", f"{first.subject} as well as {one} {has} {things}", f"{first.subject} {has} {things}, (just like|like|as does) {one}", f"not only {first.subject} but also {one} {has} {things}",
+            f"{first.subject} (has|contains|holds) {things} and so does {one}",
+            f"{first.subject} {has} {things}, and {one} does too",
+            f"(both|) {first.subject} and {second.subject} {have} {things}",
+            f"{first.subject} and {second.subject} both {have} {things}",
+            f"{first.subject} as well as {one} {has} {things}",
+            f"{first.subject} {has} {things}, (just like|like|as does) {one}",
+            f"not only {first.subject} but also {one} {has} {things}",
         )  # fmt: skip
         return Sentence(text, mean.both(a, b))
     if how == "first only":
         text = say.pick(
-            f"{first.subject} {has} {things} but {one} (doesn't|does not)", f"{first.subject} {has} {things}, {one} (doesn't|does not)", f"{first.subject} {has} {things}, but not {one}", f"unlike {second.subject}, {first.subject} {has} {things}",
-            f"{first.subject} {has} {things}, unlike {one}", f"{first.subject} {has} {things}, (while|whereas) {one} (doesn't|does not)",
+            f"{first.subject} {has} {things} but {one} (doesn't|does not)",
+            f"{first.subject} {has} {things}, {one} (doesn't|does not)",
+            f"{first.subject} {has} {things}, but not {one}",
+            f"unlike {second.subject}, {first.subject} {has} {things}",
+            f"{first.subject} {has} {things}, unlike {one}",
+            f"{first.subject} {has} {things}, (while|whereas) {one} (doesn't|does not)",
         )  # fmt: skip
         return Sentence(text, mean.both(a, mean.negation(b)))
     if how == "neither":
@@ -484,7 +538,8 @@ def and_they_are(say: Speaker) -> Sentence:
     """ "There are three shapes and they're all squares"; "there is only one circle and it's blue"."""
     where, kind = say.domain(), say.kind(plain=True, generic=0.35)
     items = kind.among(where.items)
-    found, place = _further(say, kind)
+    # Which box they are in is said of items of the whole scene only.
+    found = _further(say, kind) if not where.box else say.property(avoid=kind.condition)
     good = kind.among(where.items, found.condition)
     bad = kind.among(where.items, mean.negation(found.condition))
     if say.chance(0.4):
@@ -494,9 +549,11 @@ def and_they_are(say: Speaker) -> Sentence:
         is_one = quantity.test != SOME
         words = quantity.of(kind)
         negative = is_one and say.chance(0.25)
-        it = f"(and|,) it {'(is not|isn' + chr(39) + 't)' if negative else 'is'} {found.singular}".replace("(and|,)", "and")
+        it = f"and it {'is not' if negative else 'is'} {found.singular}"
         text = say.pick(
-            f"there ~is {words} {where.where} {it}", f"there ~is {words} {where.where}, {it}", f"{where.subject} ~has {words} {it}", f"(I|you|we) ~(see|can see) {words} {where.where} {it}", f"{words} {where.where}, and it's {'not ' if negative else ''}{found.singular}",
+            f"there ~is {words} {where.where} {it}", f"there ~is {words} {where.where}, {it}",
+            f"{where.subject} ~has {words} {it}", f"(I|you|we) ~(see|can see) {words} {where.where} {it}",
+            f"{words} {where.where}, and it's {'not ' if negative else ''}{found.singular}",
         )  # fmt: skip
         if not is_one:
             return Sentence(text, f"exist({good})")
@@ -515,18 +572,20 @@ def and_they_are(say: Speaker) -> Sentence:
     )  # fmt: skip
     words = some.of(kind)
     text = say.pick(
-        f"there ~are {words} {where.where} and {second}", f"there ~are {words} {where.where}, {second}", f"there ~are {words} {where.where}, and {second}", f"{where.subject} ~(has|contains) {words} and {second}",
-        f"(I|you|we) ~(see|can see) {words} {where.where} and {second}", f"{words} {where.where}, {second}", f"there ~are {words} {where.where} (but|. ) {second}".replace(" (but|. )", say.pick(" but", ".")),
+        f"there ~are {words} {where.where} and {second}", f"there ~are {words} {where.where}, {second}",
+        f"there ~are {words} {where.where}, and {second}", f"{where.subject} ~(has|contains) {words} and {second}",
+        f"(I|you|we) ~(see|can see) {words} {where.where} and {second}", f"{words} {where.where}, {second}",
+        f"there ~are {words} {where.where} but {second}", f"there are {words} {where.where}. {second}",
     )  # fmt: skip
     return Sentence(text, mean.both(some.holds(items), meaning))
 
 
-def _further(say: Speaker, kind: Kind) -> tuple[Property, bool]:
+def _further(say: Speaker, kind: Kind) -> Property:
     """Something else that is said of a kind: a property, or the box where it is."""
     if say.world.boxes[1] > 1 and say.chance(0.2):
         where = say.which()
-        return Property(where.where, where.where, f"@.box == {where.box}"), True
-    return say.property(avoid=kind.condition), False
+        return Property(where.where, where.where, f"@.box == {where.box}")
+    return say.property(avoid=kind.condition)
 
 
 def the_rest(say: Speaker) -> Sentence | None:
@@ -551,7 +610,8 @@ def the_rest(say: Speaker) -> Sentence | None:
     be, what = ("is", first.singular) if number == 1 else ("are", first.plural)
     rest = "(the others|the rest|the other ones|all the others|the remaining ones)"
     text = say.pick(
-        f"{few}{place} ~{be} {what} and {rest} are {second.plural}", f"{said} of the {kind.plural}{place} ~{be} {what}, {rest} (are|) {second.plural}",
+        f"{few}{place} ~{be} {what} and {rest} are {second.plural}",
+        f"{said} of the {kind.plural}{place} ~{be} {what}, {rest} (are|) {second.plural}",
         f"{where.front}{said} of the {kind.plural} ~{be} {what} and {rest} are {second.plural}",
     )  # fmt: skip
     return Sentence(text, mean.both(f"count({p}) == {number}", f"not exist({neither})"))
@@ -585,8 +645,10 @@ def each_its_own(say: Speaker) -> Sentence | None:
         return Sentence(text, mean.both(*every)) if p.condition not in b.condition else None
     all_the = say.pick("the", "all the", "all", "all of the")
     text = say.pick(
-        f"{where.front}{all_the} {a.plural} ~are {p.plural} and {all_the} {b.plural} are {q.plural}", f"{all_the} {a.plural}{place} ~are {p.plural} (and|while|whereas) {all_the} {b.plural}{place} are {q.plural}",
-        f"{where.front}{all_the} {a.plural} ~are {p.plural}, {all_the} {b.plural} {q.plural}", f"{where.front}every {a.singular} ~is {p.singular} and every {b.singular} is {q.singular}",
+        f"{where.front}{all_the} {a.plural} ~are {p.plural} and {all_the} {b.plural} are {q.plural}",
+        f"{all_the} {a.plural}{place} ~are {p.plural} (and|while|whereas) {all_the} {b.plural}{place} are {q.plural}",
+        f"{where.front}{all_the} {a.plural} ~are {p.plural}, {all_the} {b.plural} {q.plural}",
+        f"{where.front}every {a.singular} ~is {p.singular} and every {b.singular} is {q.singular}",
     )  # fmt: skip
     return Sentence(text, mean.both(*every))
 

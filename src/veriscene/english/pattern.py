@@ -27,8 +27,8 @@ def expand(rng: random.Random, text: str) -> str:
 
     def choose(match: re.Match[str]) -> str:
         if match[1] is not None:
-            return rng.choice(match[1].split("|"))
-        return rng.choice(match[2].split("|")) if rng.random() < 0.5 else ""
+            return rng.choice(str(match[1]).split("|"))
+        return rng.choice(str(match[2]).split("|")) if rng.random() < 0.5 else ""
 
     while "(" in text or "[" in text:
         text, count = _INNERMOST.subn(choose, text)

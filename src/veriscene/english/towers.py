@@ -54,8 +54,8 @@ def _spot(say: Speaker) -> Spot:
     how = say.weighted((6, "top"), (5, "bottom"), (2.5, "from below"), (1, "from the top"), (1, "middle"))
     item = say.item
     if how == "top":
-        at, block = "(on top|on top|at the top|at the very top|on the top|up top)", "(top|top|topmost|uppermost|highest)"
-        return Spot(at, f"{block} {item}", TOP, "(top|top|peak|summit)")
+        at = "(on top|on top|at the top|at the very top|on the top|up top)"
+        return Spot(at, f"(top|top|topmost|uppermost|highest) {item}", TOP, "(top|top|peak|summit)")
     if how == "bottom":
         at = "(at the bottom|at the bottom|at the base|at the very bottom|on the bottom|down at the bottom)"
         return Spot(at, f"(bottom|bottom|lowest|bottommost) {item}", BOTTOM, "(base|base|bottom|foundation)")
@@ -116,8 +116,12 @@ def _the_tower_that(say: Speaker) -> Domain:
 
 def _tower(say: Speaker) -> Domain:
     """One or more towers: the left one, every one, the tallest one."""
-    draw = say.weighted((4, say.which), (4.5, say.quantified), (1.2, lambda: _superlative(say)), (0.5, lambda: _the_tower_that(say)))
-    return draw()
+    how = say.weighted((4, "particular"), (4.5, "quantified"), (1.2, "superlative"), (0.5, "described"))
+    if how == "quantified":
+        return say.quantified()
+    if how == "particular" and say.world.boxes[1] > 1:
+        return say.which()
+    return _superlative(say) if how == "superlative" else _the_tower_that(say)
 
 
 def _is_negative(where: Domain) -> bool:
@@ -177,7 +181,7 @@ def _at_spot(say: Speaker) -> Predicate:
     word, value = _value(say)
     if say.chance(0.35):
         condition = mean.some("#", mean.both(value, spot.condition))
-        having = (f"whose {spot.block} is {word}", f"whose {spot.block} is {word}", f"with a {word} {spot.block}")
+        having: tuple[str, ...] = (f"whose {spot.block} is {word}", f"whose {spot.block} is {word}", f"with a {word} {spot.block}")
         if spot.end and " " not in word:
             having = (*having, f"with a {word} {spot.end}", f"whose {spot.end} is {word}")
             if say.chance(0.5):
@@ -191,13 +195,15 @@ def _at_spot(say: Speaker) -> Predicate:
     having = (f"with {kind.a} {spot.at}", f"with {kind.a} {spot.at}", f"whose {spot.block} is {kind.a}")
     if spot.condition == TOP:
         options += [
-            ("is", f"(topped|crowned|topped off|finished off) (by|with) {kind.a}"), ("is", f"topped (by|with) {kind.a}"),
+            ("is", f"(topped|crowned|topped off|finished off) (by|with) {kind.a}"),
+            ("is", f"topped (by|with) {kind.a}"),
             ("ends", f"(with|in) {kind.a} (on top|at the top|up top)"), ("has", f"{kind.a} for its {spot.block}"),
         ]  # fmt: skip
         having = (*having, f"(topped|crowned) (by|with) {kind.a}")
     if spot.condition == BOTTOM:
         options += [
-            ("stands", f"on {kind.a}"), ("rests", f"on {kind.a}"), ("is", f"(built|built up|founded|standing) on {kind.a}"),
+            ("stands", f"on {kind.a}"), ("rests", f"on {kind.a}"),
+            ("is", f"(built|built up|founded|standing) on {kind.a}"),
             ("starts", f"with {kind.a} at the bottom"), ("has", f"{kind.a} (as a base|as its base|for its base)"),
         ]  # fmt: skip
         having = (*having, f"(standing|built|resting) on {kind.a}", f"with {kind.a} as its base", f"whose base is {kind.a}")
@@ -213,10 +219,10 @@ def _blocks(say: Speaker) -> tuple[str, str]:
         (5, (f"(|||exactly |precisely |just |only ){said} {items}", "{} == %d")),
         (2, (f"((at least|no fewer than|no less than|a minimum of) {said} {items}|{said} or more {say.items})", "{} >= %d")),
         (1.5, (f"((at most|no more than|up to|a maximum of) {said} {items}|{said} or (fewer|less) {say.items})", "{} <= %d")),
-        (1.5, (f"(more than|more than|over) {said} {items}", "{} > %d")),
+        (1.5, (f"(more than|more than|over) {said} {items}", "{} > %d" if number > 1 else "{} >= 2")),
         (1.5 * (number > 1), (f"(fewer than|less than|under) {said} {items}", "{} < %d")),
     )
-    return words, test % number
+    return words, test % number if "%" in test else test
 
 
 def _height(say: Speaker) -> Predicate:
@@ -224,9 +230,11 @@ def _height(say: Speaker) -> Predicate:
     blocks, test = _blocks(say)
     tall = "(high|high|tall|tall|in height)"
     verb, rest = say.pick(
-        ("is", f"{blocks} {tall}"), ("is", f"{blocks} {tall}"), ("has", blocks), ("has", blocks), ("consists", f"of {blocks}"),
+        ("is", f"{blocks} {tall}"), ("is", f"{blocks} {tall}"), ("has", blocks), ("has", blocks),
+        ("consists", f"of {blocks}"),
         ("contains", blocks), ("is", f"(made|built|made up) of {blocks}"), ("has", f"a height of {blocks}"),
-        ("rises", f"to a height of {blocks}"), ("goes", f"{blocks} up"), ("has", f"{blocks} (in it|stacked up|piled up)"),
+        ("rises", f"to a height of {blocks}"), ("goes", f"{blocks} up"),
+        ("has", f"{blocks} (in it|stacked up|piled up)"),
     )  # fmt: skip
     if " > " in test or " < " in test:
         number, than = test.rpartition(" ")[2], "(taller|higher) than" if " > " in test else "(shorter|lower) than"
@@ -241,7 +249,8 @@ def _both_ends(say: Speaker) -> Predicate:
     condition = mean.both(mean.some("#", mean.both(upper, TOP)), mean.some("#", mean.both(lower, BOTTOM)))
     top, bottom = "(on top|at the top)", "(at the bottom|at the base)"
     verb, rest = say.pick(
-        ("has", f"a {first} {say.item} {top} and a {second} (one|{say.item}) {bottom}"), ("has", f"a {first} top and a {second} (base|bottom)"),
+        ("has", f"a {first} {say.item} {top} and a {second} (one|{say.item}) {bottom}"),
+        ("has", f"a {first} top and a {second} (base|bottom)"),
         ("is", f"{first} {top} and {second} {bottom}"), ("has", f"{first} {top} and {second} {bottom}"),
     )  # fmt: skip
     return Predicate(verb, rest, condition, (f"with a {first} top and a {second} (base|bottom)", f"with {first} {top} and {second} {bottom}"))
@@ -253,15 +262,20 @@ def _all_of_it(say: Speaker) -> Predicate:
     items = say.items
     if say.chance(0.5) and " " not in word:
         verb, rest = say.pick(
-            ("is", f"(all|entirely|completely|fully|wholly) {word}"), ("is", f"{word} from (top to bottom|bottom to top|base to top)"),
-            ("has", f"only {word} {items}"), ("has", f"nothing but {word} {items}"), ("is", f"made (entirely|only|solely) of {word} {items}"),
-            ("is", f"{word} (throughout|all over|all the way up)"), ("has", f"no {say.item} that (is not|isn't) {word}"),
+            ("is", f"(all|entirely|completely|fully|wholly) {word}"),
+            ("is", f"{word} from (top to bottom|bottom to top|base to top)"),
+            ("has", f"only {word} {items}"), ("has", f"nothing but {word} {items}"),
+            ("is", f"made (entirely|only|solely) of {word} {items}"),
+            ("is", f"{word} (throughout|all over|all the way up)"),
+            ("has", f"no {say.item} that (is not|isn't) {word}"),
         )  # fmt: skip
         return Predicate(verb, rest, mean.every("#", value), (f"(with|of) only {word} {items}",))
     if say.chance(0.6):
         verb, rest = say.pick(
-            ("consists", f"(only|entirely|exclusively|solely) of {kind.plural}"), ("contains", f"(only|nothing but|just) {kind.plural}"),
-            ("is", f"(built|made) (entirely|only|exclusively|just) of {kind.plural}"), ("has", f"(only|just) {kind.plural}"),
+            ("consists", f"(only|entirely|exclusively|solely) of {kind.plural}"),
+            ("contains", f"(only|nothing but|just) {kind.plural}"),
+            ("is", f"(built|made) (entirely|only|exclusively|just) of {kind.plural}"),
+            ("has", f"(only|just) {kind.plural}"),
         )  # fmt: skip
         return Predicate(verb, rest, mean.every("#", kind.condition), (f"(of|with) (only|nothing but|just) {kind.plural}",))
     return _one_value(say)
@@ -278,30 +292,37 @@ def _one_value(say: Speaker) -> Predicate:
     how = say.weighted((4, "one"), (3, "different"), (2, "number"), (2, "ends"), (1, "ends differ"), (1, "neighbours"))
     if how == "one":
         verb, rest = say.pick(
-            ("has", f"(only|just) one {word}"), ("has", f"a single {word}"), ("is", f"all one {word}"), ("is", f"(all of|of) a single {word}"),
+            ("has", f"(only|just) one {word}"), ("has", f"a single {word}"), ("is", f"all one {word}"),
+            ("is", f"(all of|of) a single {word}"),
             ("has", f"{items} of (only one|the same|a single) {word}"), ("is", f"the same {word} from top to bottom"),
-            ("consists", f"of {items} of (the same|one|a single) {word}"), ("is", f"uniform in {word}"), ("has", f"all its {items} in the same {word}"),
+            ("consists", f"of {items} of (the same|one|a single) {word}"), ("is", f"uniform in {word}"),
+            ("has", f"all its {items} in the same {word}"),
             ("is", f"made of {items} of (the same|one|a single) {word}"),
         )  # fmt: skip
         return Predicate(verb, rest, f"{values} == 1", (
-            f"(of|with) (only one|a single|just one) {word}", f"whose {items} all have the same {word}", f"whose {items} are all the same {word}",
+            f"(of|with) (only one|a single|just one) {word}", f"whose {items} all have the same {word}",
+            f"whose {items} are all the same {word}",
             f"where every {say.item} (is|has) the same {word}", f"in which all the {items} (match|are alike) in {word}",
         ))  # fmt: skip
     if how == "different":
         verb, rest = say.pick(
-            ("has", f"no two {items} of the same {word}"), ("has", f"{items} of all different {words}"), ("has", f"no {word} (twice|more than once)"),
+            ("has", f"no two {items} of the same {word}"), ("has", f"{items} of all different {words}"),
+            ("has", f"no {word} (twice|more than once)"),
             ("has", f"a different {word} for (each|every) {say.item}"), ("has", f"no repeated {words}"),
         )  # fmt: skip
         return Predicate(verb, rest, f"{values} == count(#)", (
-            f"with no two {items} of the same {word}", f"whose {items} all (have different {words}|differ in {word})", f"in which no two {items} share a {word}",
-            f"where every {say.item} (has|is) a different {word}", f"in which no {word} occurs (twice|more than once)", f"without repeated {words}",
+            f"with no two {items} of the same {word}", f"whose {items} all (have different {words}|differ in {word})",
+            f"in which no two {items} share a {word}",
+            f"where every {say.item} (has|is) a different {word}", f"in which no {word} occurs (twice|more than once)",
+            f"without repeated {words}",
         ))  # fmt: skip
     if how == "number":
         number = say.pick(2, 2, 3)
         said = say.number(number)
         words, test = say.pick(
-            (f"(exactly |just |only |){said} [different] {words}", f"== {number}"), (f"(at least {said}|{said} or more) [different] {words}", f">= {number}"),
-            (f"more than one {word}", "> 1"),
+            (f"(exactly |just |only |){said} [different] {words}", f"== {number}"),
+            (f"(at least {said}|{said} or more) [different] {words}", f">= {number}"),
+            (f"more than one {word}", ">= 2"),
         )  # fmt: skip
         return Predicate(say.pick("has", "contains", "shows"), words, f"{values} {test}", (f"with {words}",))
     top, bottom = (mean.those("#", each) for each in (TOP, BOTTOM))
@@ -310,16 +331,20 @@ def _one_value(say: Speaker) -> Predicate:
         blocks = f"(top and bottom {items}|highest and lowest {items}|top and base|first and last {items})"
         same = f"{name}({top}) == {name}({bottom})"
         verb, rest = say.pick(
-            ("has", f"the same {word} {ends}"), ("starts", f"and ends with the same {word}"), ("has", f"a top and a base of the same {word}"),
+            ("has", f"the same {word} {ends}"), ("starts", f"and ends with the same {word}"),
+            ("has", f"a top and a base of the same {word}"),
             ("has", f"the same {word} on top as at the bottom"),
         )  # fmt: skip
         return Predicate(verb, rest, same, (
-            f"with the same {word} {ends}", f"whose {blocks} have the same {word}", f"whose {blocks} (match|are alike) in {word}",
-            f"where the {blocks} are the same {word}", f"whose (top|top {say.item}) (is|has) the same {word} as its (base|bottom|bottom {say.item})",
+            f"with the same {word} {ends}", f"whose {blocks} have the same {word}",
+            f"whose {blocks} (match|are alike) in {word}",
+            f"where the {blocks} are the same {word}",
+            f"whose (top|top {say.item}) (is|has) the same {word} as its (base|bottom|bottom {say.item})",
         ))  # fmt: skip
     if how == "ends differ":
         return Predicate(
-            "has", f"different {words} (at the top and [at] the bottom|on top and at the bottom)", f"{name}({top}) != {name}({bottom})",
+            "has", f"different {words} (at the top and [at] the bottom|on top and at the bottom)",
+            f"{name}({top}) != {name}({bottom})",
             (f"whose top and bottom (have different {words}|differ in {word})", f"with a top of another {word} than its base"),
         )  # fmt: skip
     inner = f"filter_obj(get_directly_above(x1), lambda x0: {name}(x0) == {name}(x1))"
@@ -365,8 +390,10 @@ def _there_is(say: Speaker, found: Predicate) -> str:
     words = say.pick(f"a {say.box}", f"a {say.box}", f"(some|at least one) {say.box}")
     return say.pick(
         f"there ~is {words} {found.after_noun(say)}", f"there ~is {words} {found.after_noun(say)}",
-        f"(I|you|we) ~(can see|see|can find|have) {words} {found.after_noun(say)}", f"one of the {say.boxes} {found.of(False)}",
-        f"among the {say.boxes} there ~is one {found.after_noun(say)}", f"the picture ~(has|includes|contains|shows) {words} {found.after_noun(say)}",
+        f"(I|you|we) ~(can see|see|can find|have) {words} {found.after_noun(say)}",
+        f"one of the {say.boxes} {found.of(False)}",
+        f"among the {say.boxes} there ~is one {found.after_noun(say)}",
+        f"the picture ~(has|includes|contains|shows) {words} {found.after_noun(say)}",
     )  # fmt: skip
 
 
@@ -460,20 +487,26 @@ def block_at(say: Speaker) -> Sentence:
     texts = []
     if not _is_negative(where):
         texts += [
-            (f"the {spot.block} (of|in) {towers} ~is {word}", of_value), (f"the {spot.block} (of|in) {towers} ~is {kind.a}", of_kind),
-            (f"in {towers}, the {spot.block} ~is {word}", of_value), (f"in {towers}, the {spot.block}: {word}", of_value),
+            (f"the {spot.block} (of|in) {towers} ~is {word}", of_value),
+            (f"the {spot.block} (of|in) {towers} ~is {kind.a}", of_kind),
+            (f"in {towers}, the {spot.block} ~is {word}", of_value),
+            (f"in {towers}, the {spot.block}: {word}", of_value),
         ]  # fmt: skip
         if spot.end:
             texts += [(f"the {spot.end} of {towers} ~is {word}", of_value), (f"the {spot.end} of {towers} ~is {kind.a}", of_kind)]
         if spot.condition == TOP:
             texts += [
-                (f"{kind.a} ~(sits|is|lies) (on top|at the top|at the very top) of {towers}", of_kind), (f"there ~is {kind.a} on top of {towers}", of_kind),
-                (f"{kind.a} ~(crowns|tops|forms the top of) {towers}", of_kind), (f"on top of {towers} (there ~is|(you|we|I) ~can see) {kind.a}", of_kind),
+                (f"{kind.a} ~(sits|is|lies) (on top|at the top|at the very top) of {towers}", of_kind),
+                (f"there ~is {kind.a} on top of {towers}", of_kind),
+                (f"{kind.a} ~(crowns|tops|forms the top of) {towers}", of_kind),
+                (f"on top of {towers} (there ~is|(you|we|I) ~can see) {kind.a}", of_kind),
             ]  # fmt: skip
         if spot.condition == BOTTOM:
             texts += [
-                (f"{kind.a} ~is at the (bottom|base|foot|very bottom) of {towers}", of_kind), (f"there ~is {kind.a} at the (bottom|base|foot) of {towers}", of_kind),
-                (f"{kind.a} ~forms the (base|bottom|foundation) of {towers}", of_kind), (f"at the (bottom|foot|base) of {towers} there ~is {kind.a}", of_kind),
+                (f"{kind.a} ~is at the (bottom|base|foot|very bottom) of {towers}", of_kind),
+                (f"there ~is {kind.a} at the (bottom|base|foot) of {towers}", of_kind),
+                (f"{kind.a} ~forms the (base|bottom|foundation) of {towers}", of_kind),
+                (f"at the (bottom|foot|base) of {towers} there ~is {kind.a}", of_kind),
             ]  # fmt: skip
         if not where.is_quantified and not where.plural:
             texts += [(f"{towers}'s {spot.block} ~is {word}", of_value), (f"{towers}: {kind.a} {spot.at}", of_kind)]
@@ -494,10 +527,14 @@ def height_of(say: Speaker) -> Sentence:
     blocks = say.expand(blocks)
     number = blocks.removesuffix(f" {items}").removesuffix(f" {say.item}")
     be = "is" if blocks.endswith(f" {say.item}") else "are"
-    texts = [
-        f"the height of {towers} ~is {blocks}", f"the number of {items} in {towers} ~is {number}", f"there ~{be} {blocks} in {towers}",
-        f"in {towers} there ~{be} {blocks}", f"{blocks} ~make{'s' if be == 'is' else ''} up {towers}", f"(I|you|we) ~(count|can count) {blocks} in {towers}",
-    ]  # fmt: skip
+    texts = [f"the height of {towers} ~is {blocks}"]
+    if not where.plural:  # "there are three blocks in all towers" could be about all of them together
+        texts += [
+            f"the number of {items} in {towers} ~is {number}", f"there ~{be} {blocks} in {towers}",
+            f"in {towers} there ~{be} {blocks}", f"in {towers}, there ~{be} {blocks}",
+            f"{blocks} ~make{'s' if be == 'is' else ''} up {towers}",
+            f"(I|you|we) ~(count|can count) {blocks} in {towers}",
+        ]  # fmt: skip
     if not where.is_quantified:
         texts += [f"number of {items} in {towers}: {number}", f"height of {towers}: {blocks}", f"{items} in {towers}: {number}"]
     if where.subject.startswith(("a ", "some ", "at least one ")) and number.isalnum():
@@ -511,7 +548,8 @@ def in_its_tower(say: Speaker) -> Sentence:
     kind, spot = _kind(say), _spot(say)
     tower = say.box
     at, condition = say.pick(
-        (f"(at the top of|at the very top of|on top of) (its|a) {tower}", TOP), (f"(at the bottom of|at the very bottom of|at the base of) (its|a) {tower}", BOTTOM),
+        (f"(at the top of|at the very top of|on top of) (its|a) {tower}", TOP),
+        (f"(at the bottom of|at the very bottom of|at the base of) (its|a) {tower}", BOTTOM),
         (f"the {spot.block} of its {tower}", spot.condition),
     )  # fmt: skip
     there = mean.those(mean.ALL_ITEMS, mean.both(kind.condition, condition))
@@ -565,14 +603,17 @@ def compared_heights(say: Speaker) -> Sentence | None:
     by = f"{say.number(number)} {items if number > 1 else say.item}"
     taller, shorter = "(taller|higher|taller|higher|bigger)", "(shorter|lower|shorter|smaller)"
     more = (
-        f"~is {taller} than {other}", f"~(rises|goes up) (above|higher than) {other}".replace("(rises|goes up) (above|higher than)", "(rises above|goes higher than)"),
-        f"~has more {items} than {other}", f"~(surpasses|exceeds|beats) {other} in height", f"~has a greater height than {other}",
+        f"~is {taller} than {other}", f"~(rises above|goes higher than) {other}",
+        f"~has more {items} than {other}", f"~(surpasses|exceeds|beats) {other} in height",
+        f"~has a greater height than {other}",
         f"~is made of more {items} than {other}", f"~is the taller of the two, compared with {other}",
     )  # fmt: skip
     less = (f"~is {shorter} than {other}", f"~(is not|isn't) as (tall|high) as {other}", f"~has fewer {items} than {other}", f"~is not so high as {other}")
     same = (
-        f"~is (as|just as|exactly as) (tall|high) as {other}", f"~has the same height as {other}", f"~is the same height as {other}",
-        f"~has as many {items} as {other}", f"~has the same number of {items} as {other}", f"~is equal in height to {other}",
+        f"~is (as|just as|exactly as) (tall|high) as {other}", f"~has the same height as {other}",
+        f"~is the same height as {other}",
+        f"~has as many {items} as {other}", f"~has the same number of {items} as {other}",
+        f"~is equal in height to {other}",
     )  # fmt: skip
     text, meaning = say.weighted(
         (5, (say.pick(*more), f"{a} > {b}")),
@@ -584,7 +625,7 @@ def compared_heights(say: Speaker) -> Sentence | None:
         (2, (say.pick(f"~is [exactly] {by} {taller} than {other}", f"~has [exactly] {say.number(number)} more {items if number > 1 else say.item} than {other}"), f"{a} == {b} + {number}")),
         (1.5, (say.pick(f"~is [exactly] {by} {shorter} than {other}", f"~has [exactly] {say.number(number)} fewer {items} than {other}"), f"{a} + {number} == {b}")),
         (1, (f"~is at least {by} {taller} than {other}", f"{a} >= {b} + {number}")),
-        (2, (say.pick(f"~is (twice|two times|exactly twice) as (tall|high) as {other}", f"~has (twice|double|two times) as many {items} as {other}").replace("double as many", "twice as many"), f"{a} == {b} + {b}")),
+        (2, (say.pick(f"~is (twice|two times|exactly twice) as (tall|high) as {other}", f"~has (twice|two times) as many {items} as {other}"), f"{a} == {b} + {b}")),
         (1, (say.pick(f"~is half as (tall|high) as {other}", f"~has half as many {items} as {other}"), f"{a} + {a} == {b}")),
     )  # fmt: skip
     options = [f"{first.subject} {text}"] * 5
@@ -608,23 +649,27 @@ def extreme(say: Speaker) -> Sentence | None:
     box, boxes, items, subject = say.box, say.boxes, say.items, where.subject
     one = subject.replace(box, "one", 1) if subject.endswith(f" {box}") else subject
     others = f"(all the others|all other {boxes}|every other {box}|the others|the rest|any other {box}|all the rest|the other {boxes})"
-    tallest, taller, tall, most, shorter, more = "(tallest|highest)", "(taller|higher)", "(tall|high)", "most", "(shorter|lower)", "more"
-    sign = ">="
+    up, down = "(taller|higher)", "(shorter|lower)"
+    tallest, taller, tall, most, shorter, more, sign = "(tallest|highest)", up, "(tall|high)", "most", down, "more", ">="
     if is_least := say.chance(0.4):
-        tallest, taller, tall, most, shorter, more = "(shortest|lowest|smallest)", "(shorter|lower)", "(short|low)", "fewest", "(taller|higher)", "fewer"
-        sign = "<="
+        tallest, taller, tall, most = "(shortest|lowest|smallest)", down, "(short|low)", "fewest"
+        shorter, more, sign = up, "fewer", "<="
     strict = f"not exist(filter_obj(all_boxes, lambda b0: b0 != {where.box} and count(b0) {sign} count({where.box})))"
     weak = f"not exist(filter_obj(all_boxes, lambda b0: count(b0) {sign[0]} count({where.box})))"
     texts = [
-        (f"{subject} ~is the {tallest} [one|{box}|of all|of all the {boxes}]", strict), (f"{subject} ~is the {tallest}", strict),
-        (f"{subject} ~is {taller} than {others}", strict), (f"the {tallest} {box} ~is {one}", strict), (f"the {tallest} one [of all|of them] ~is {subject}", strict),
-        (f"{subject} ~has the {most} {items}", strict), (f"{subject} ~has {more} {items} than {others}", strict), (f"no other {box} ~is as {tall} as {one}", strict),
+        (f"{subject} ~is the {tallest} [one|{box}|of all|of all the {boxes}]", strict),
+        (f"{subject} ~is the {tallest}", strict),
+        (f"{subject} ~is {taller} than {others}", strict), (f"the {tallest} {box} ~is {one}", strict),
+        (f"the {tallest} one [of all|of them] ~is {subject}", strict),
+        (f"{subject} ~has the {most} {items}", strict), (f"{subject} ~has {more} {items} than {others}", strict),
+        (f"no other {box} ~is as {tall} as {one}", strict),
         (f"(all the other {boxes}|all other {boxes}|the other {boxes}|the rest of the {boxes}) ~are {shorter} than {one}", strict),
-        (f"every other {box} ~is {shorter} than {one}", strict), (f"of all the {boxes}, {one} ~is the {tallest}", strict),
+        (f"every other {box} ~is {shorter} than {one}", strict),
+        (f"of all the {boxes}, {one} ~is the {tallest}", strict),
         (f"{tallest} {box}: {one}", strict), (f"(no {box}|none of the {boxes}) ~is {taller} than {one}", weak),
     ]  # fmt: skip
     if not is_least:
-        texts += [(f"{subject} ~(rises above|surpasses|beats) {others} [in height]".replace(" [in height]", " in height"), strict)]
+        texts += [(f"{subject} ~(rises above|surpasses|beats) {others} in height", strict)]
     text, meaning = say.pick(*texts)
     if say.chance(0.08):
         return Sentence(f"{subject} ~(is not|isn't) the {tallest}", mean.negation(strict))
@@ -639,48 +684,58 @@ def all_heights(say: Speaker) -> Sentence | None:
     _prepare(say)
     box, boxes, items = say.box, say.boxes, say.items
     same = "(equally (tall|high)|the same height|of (the same|equal) height)"
+    equal = "all_same_attribute(all_boxes, lambda b0: count(b0))"
     pair = "exist(filter_obj(all_boxes, lambda b1: exist(filter_obj(all_boxes, lambda b0: b0 != b1 and count(b0) == count(b1)))))"
     alike = f"(~are {same}|~have the same (height|number of {items})|~match in height|~are as tall as each other|~share the same height)"
     options = [
         (3, (say.pick(
-            f"(all|all the|all of the) {boxes} {alike}", f"the {boxes} (~are all {same}|all ~have the same (height|number of {items}))",
+            f"(all|all the|all of the) {boxes} {alike}",
+            f"the {boxes} (~are all {same}|all ~have the same (height|number of {items}))",
             f"every {box} ~(has the same (height|number of {items}) as the others|is as (tall|high) as the others|has the same height)",
-            f"no {box} ~is (taller|higher) than (another|another one|any other)", f"no two {boxes} ~(differ in height|have different heights)",
-            f"the {boxes} ~(don't|do not) differ in height", f"{box} heights: all (equal|the same)", f"the heights of the {boxes} ~are all the same",
-        ), "count(set(union_all(all_boxes))) == 0")),
+            f"no {box} ~is (taller|higher) than (another|another one|any other)",
+            f"no two {boxes} ~(differ in height|have different heights)",
+            f"the {boxes} ~(don't|do not) differ in height", f"{box} heights: all (equal|the same)",
+            f"the heights of the {boxes} ~are all the same",
+        ), equal)),
         (2.5, (say.pick(
-            f"no two {boxes} ~(are {same}|have the same (height|number of {items}))", f"(all|all the|all of the) {boxes} ~(have|are) different heights",
+            f"no two {boxes} ~(are {same}|have the same (height|number of {items}))",
+            f"(all|all the|all of the) {boxes} ~(have|are) different heights",
             f"(every|each) {box} ~has (a different height|its own height|a height of its own|a different number of {items})",
-            f"the {boxes} ~are all (different heights|of different heights|different in height)", f"the heights of the {boxes} ~are all different",
-            f"there ~are no two {boxes} (of the same height|that are {same}|with the same number of {items})", f"no {box} ~is (as|just as) (tall|high) as another [one]",
+            f"the {boxes} ~are all (different heights|of different heights|different in height)",
+            f"the heights of the {boxes} ~are all different",
+            f"there ~are no two {boxes} (of the same height|that are {same}|with the same number of {items})",
+            f"no {box} ~is (as|just as) (tall|high) as another [one]",
             f"any two {boxes} differ in height", f"{box} heights: all different",
         ), f"not {pair}")),
         (2, (say.pick(
-            f"(at least two|two or more) [of the] {boxes} {alike}", f"there ~are (at least two|two or more) {boxes} (of the same height|that are {same}|with the same number of {items})",
-            f"(some|one) {box} ~is (as|just as|exactly as) (tall|high) as another [one|{box}]", f"(not all|not all of the) {boxes} ~(have different heights|differ in height)",
+            f"(at least two|two or more) [of the] {boxes} {alike}",
+            f"there ~are (at least two|two or more) {boxes} (of the same height|that are {same}|with the same number of {items})",
+            f"(some|one) {box} ~is (as|just as|exactly as) (tall|high) as another [one|{box}]",
+            f"(not all|not all of the) {boxes} ~(have different heights|differ in height)",
             f"the {boxes} ~are not all different heights",
         ), pair)),
         (0.7, (f"(a|one|some) {box} ~is (twice|exactly twice) as (tall|high) as another [one]",
                pair.replace("== count(b1)", "== count(b1) + count(b1)"))),
-        (0.7, (f"(one|one of the {boxes}) ~is (taller|higher) than (all the others|all others|the rest)".replace("(one|one", f"(one {box}|one"),
+        (0.7, (f"(one {box}|one of the {boxes}) ~is (taller|higher) than (all the others|all others|the rest)",
                "exist(filter_obj(all_boxes, lambda b1: not exist(filter_obj(all_boxes, lambda b0: b0 != b1 and count(b0) >= count(b1)))))")),
         (1.5, (say.pick(
-            f"not all [of the] {boxes} {alike}", f"the {boxes} ~(are not|aren't) all {same}", f"the {boxes} ~vary in height",
-        ), "differ")),
+            f"not all [of the] {boxes} {alike}", f"the {boxes} ~(are not|aren't) all {same}",
+            f"the {boxes} ~vary in height",
+        ), f"not {equal}")),
     ]  # fmt: skip
     if low == high and high <= 4:
         heights = [f"count(all_boxes[{at}])" for at in range(high)]
         ends = ("left to right", "right to left")
         for sign, more, less in (("<", *ends), (">", *reversed(ends))):
             texts = (
-                f"the {boxes} ~(get|become) (taller|higher) [and (taller|higher)] from {more}", f"the {boxes} ~(increase|grow|rise) in height from {more}",
-                f"from {more}, the {boxes} ~(get|become) (taller|higher)", f"the {boxes} ~(get|become) (shorter|lower) from {less}", f"from {less} the {boxes} ~decrease in height",
+                f"the {boxes} ~(get|become) (taller|higher) [and (taller|higher)] from {more}",
+                f"the {boxes} ~(increase|grow|rise) in height from {more}",
+                f"from {more}, the {boxes} ~(get|become) (taller|higher)",
+                f"the {boxes} ~(get|become) (shorter|lower) from {less}",
+                f"from {less} the {boxes} ~decrease in height",
             )  # fmt: skip
             options.append((0.7, (say.pick(*texts), f" {sign} ".join(heights))))
-    text, meaning = say.weighted(*options)
-    everywhere = "all_same_attribute(all_boxes, lambda b0: count(b0))"
-    meaning = {"count(set(union_all(all_boxes))) == 0": everywhere, "differ": f"not {everywhere}"}.get(meaning, meaning)
-    return Sentence(text, meaning)
+    return Sentence(*say.weighted(*options))
 
 
 def ends_compared(say: Speaker) -> Sentence | None:
@@ -704,33 +759,41 @@ def ends_compared(say: Speaker) -> Sentence | None:
             text = say.pick(f"~have different {word}s {at}", f"~do not have the same {word} {at}")
             return Sentence(f"{first.subject} and {second.subject} {text}", f"{a} != {b}")
         return Sentence(say.pick(
-            f"{first.subject} and {second.subject} ~(have|share) the same {word} {at}", f"{first.subject} ~has the same {word} {at} as {second.subject}",
-            f"the {top} of {first.subject} ~(has|is) the same {word} as the {top} of {second.subject}", f"the {top}s of {first.subject} and {second.subject} ~(match|agree) in {word}",
+            f"{first.subject} and {second.subject} ~(have|share) the same {word} {at}",
+            f"{first.subject} ~has the same {word} {at} as {second.subject}",
+            f"the {top} of {first.subject} ~(has|is) the same {word} as the {top} of {second.subject}",
+            f"the {top}s of {first.subject} and {second.subject} ~(match|agree) in {word}",
         ), f"{a} == {b}")  # fmt: skip
     if how in ("same", "not same", "pair"):
         is_not = how == "not same"
         text = say.pick(
-            f"(all|all the|all of the) {boxes} ~have the same {word} {at}", f"the {tops} ~are all the same {word}", f"every {box} ~has the same {word} {at}",
-            f"the {tops} all ~(have the same {word}|match in {word}|share the same {word})", f"(all|all the) {boxes} ~have the same {top} {word}",
-            f"(no two {boxes} ~(have different {word}s|differ in {word}) {at})".replace("differ in {word}) {at}", "differ in {word})"), f"there ~is (only|just) one {word} {at} of the {boxes}",
+            f"(all|all the|all of the) {boxes} ~have the same {word} {at}", f"the {tops} ~are all the same {word}",
+            f"every {box} ~has the same {word} {at}",
+            f"the {tops} all ~(have the same {word}|match in {word}|share the same {word})",
+            f"(all|all the) {boxes} ~have the same {top} {word}",
+            f"no two {boxes} ~have different {word}s {at}", f"there ~is (only|just) one {word} {at} of the {boxes}",
             f"{box} {top}s: all [the] same {word}",
         ) if not is_not else say.pick(
             f"not all [of the] {boxes} ~have the same {word} {at}", f"the {tops} ~(are not|aren't) all the same {word}",
         )  # fmt: skip
-        return Sentence(text, f"{values} {'>' if is_not else '=='} 1")
+        return Sentence(text, f"{values} {'>= 2' if is_not else '== 1'}")
     if how == "number":
         number = say.pick(2, 2, 3)
         return Sentence(f"there ~are [exactly] {say.number(number)} [different] {word}s among the {tops}", f"{values} == {number}")
     number_of_ends = "count(all_boxes)"
     if how == "different":
         text = say.pick(
-            f"no two {boxes} ~have the same {word} {at}", f"(every|each) {box} ~has a different {word} {at}", f"the {tops} ~are all different {word}s",
-            f"the {tops} all ~(have different {word}s|differ in {word})", f"(every|each) {box} ~has its own {word} {at}", f"no {word} ~(is|occurs|appears) {at} of (two|more than one) {boxes}",
+            f"no two {boxes} ~have the same {word} {at}", f"(every|each) {box} ~has a different {word} {at}",
+            f"the {tops} ~are all different {word}s",
+            f"the {tops} all ~(have different {word}s|differ in {word})",
+            f"(every|each) {box} ~has its own {word} {at}",
+            f"no {word} ~(is|occurs|appears) {at} of (two|more than one) {boxes}",
             f"no two {boxes} ~share (a|the same) {top} {word}", f"{box} {top}s: all different {word}s",
         )  # fmt: skip
         return Sentence(text, f"{values} == {number_of_ends}")
     text = say.pick(
-        f"(at least two|two or more) [of the] {boxes} ~have the same {word} {at}", f"some {word} ~(is|occurs) {at} of (at least two|more than one of the) {boxes}",
+        f"(at least two|two or more) [of the] {boxes} ~have the same {word} {at}",
+        f"some {word} ~(is|occurs) {at} of (at least two|more than one of the) {boxes}",
         f"not all [of the] {boxes} ~have different {word}s {at}",
     )  # fmt: skip
     return Sentence(text, f"{values} < {number_of_ends}")
@@ -764,7 +827,8 @@ def directly_on(say: Speaker) -> Sentence:
         (1, (f"(all|all the) {first.plural} ~are {relation} {other}", f"not exist({others})")),
         (1, (f"not every {first.singular} {be}", f"exist({others})")),
         (3, (say.pick(
-            f"(no|not a single) {first.singular} {be}", f"there ~is (no|never a) {first.singular} {relation} {other}", f"none of the {first.plural} ~is {relation} {other}",
+            f"(no|not a single) {first.singular} {be}", f"there ~is (no|never a) {first.singular} {relation} {other}",
+            f"none of the {first.plural} ~is {relation} {other}",
             f"{first.a} ~is never {relation} {other}", f"no {second.singular} ~has {first.a} {reverse}",
         ), f"not exist({there})")),
         (1.5, (f"(exactly|only|just) one {first.singular} {be}", f"count({there}) == 1")),
@@ -778,11 +842,10 @@ def nothing_on(say: Speaker) -> Sentence:
     """ "There is nothing on top of a black block"; "every black block has something under it"."""
     _prepare(say)
     kind = _kind(say)
-    side, found = say.pick(("(on top of|on|above)", "get_box_all_above(@)"), ("(under|below|beneath|underneath)", "get_box_all_below(@)"))
-    if found == "get_box_all_above(@)":
-        its = "on top of it"
-    else:
-        its = "(under|below|beneath) it"
+    side, found = say.pick(
+        ("(on top of|on|above)", "get_box_all_above(@)"), ("(under|below|beneath)", "get_box_all_below(@)")
+    )
+    its = "on top of it" if found == "get_box_all_above(@)" else "(under|below|beneath) it"
     there = kind.among(mean.ALL_ITEMS, f"exist({found})")
     bare = kind.among(mean.ALL_ITEMS, f"not exist({found})")
     text, meaning = say.pick(
@@ -796,6 +859,7 @@ def nothing_on(say: Speaker) -> Sentence:
 
 
 RULES = (
-    (6.0, said_of_towers), (3.0, counted), (1.5, restricted), (2.0, only_tower), (0.8, all_but), (5.0, block_at), (2.0, height_of), (1.5, in_its_tower), (1.5, in_order),
+    (6.0, said_of_towers), (3.0, counted), (1.5, restricted), (2.0, only_tower), (0.8, all_but), (5.0, block_at),
+    (2.0, height_of), (1.5, in_its_tower), (1.5, in_order),
     (3.5, compared_heights), (3.0, extreme), (3.0, all_heights), (3.0, ends_compared), (3.5, directly_on), (0.7, nothing_on),
 )  # fmt: skip
