@@ -49,6 +49,7 @@ _THAT = (
     "would it be (right|correct) to say that",
 )
 _CHECKS = (", right", ", right", ", correct", ", yes", ", is that right", ", is that correct")
+_OUTER_NEGATION = re.compile(r"(it|you|I|no|nope)\b[^~]* (that|think|believe|say)\b")
 _SEEING = re.compile(r"^there ~(is|are) (?!(no|not|neither|zero)\b)")
 
 
@@ -57,6 +58,8 @@ def _question(say: Speaker, text: str) -> str:
     how = say.weighted(
         (60, "inverted"), (13, "that"), (8, "check"), (8, "tag"), (4, "negative"), (5, "seeing"), (2, "statement")
     )  # fmt: skip
+    if _OUTER_NEGATION.match(text):  # "Is it true that it is not true that" is hard to understand.
+        how = "check"
     mark = say.weighted((84, "?"), (15, ""), (1, "??"))
     plain = pattern.statement(text)
     if how == "that":

@@ -73,8 +73,8 @@ def _and(say: Speaker, a: Sentence, b: Sentence) -> Sentence:
     """ "A and B"; "A. B"; "A while B"."""
     text = say.pick(
         f"{a.text} ^and {b.text}", f"{a.text}, ^and {b.text}", f"{a.text} ^and {b.text}",
-        f"{a.text} ^and also {b.text}", f"{a.text}, {statement(b.text)}",
-        f"{a.text}; {statement(b.text)}", f"{statement(a.text)}. {statement(b.text)}",
+        f"{a.text} ^and also {b.text}", f"{statement(a.text)}, {statement(b.text)}",
+        f"{statement(a.text)}; {statement(b.text)}", f"{statement(a.text)}. {statement(b.text)}",
         f"{statement(a.text)}. (also|in addition|and) {statement(b.text)}",
         f"{a.text}, (while|whereas) {statement(b.text)}", f"{a.text} while {statement(b.text)}",
         f"{a.text}, plus {statement(b.text)}",
@@ -164,13 +164,14 @@ def _compared(a: str, operator: str, b: str) -> str:
 
 
 _NOT = (
-    "(it is|it's) (not true|false|untrue|wrong|not the case|not correct|not right|incorrect) that",
+    "(it is|it's) (not true|not the case|not correct|not right) that",
+    "it ~is (false|untrue|wrong|incorrect) that",
+    "it's (false|untrue|wrong|incorrect) that",
     "it (isn't|is not) (true|the case|so|right|correct) that",
     "I (don't|do not) (think|believe) [that]",
     "(nope|no), (it's not true|it isn't true|it is not true) that",
     "it would be (wrong|false) to say that",
     "you (can't|cannot) say that",
-    "by no means is it true that",
 )
 
 
@@ -350,7 +351,7 @@ def neither_nor(say: Speaker) -> Sentence | None:
 
 def only_these(say: Speaker) -> Sentence | None:
     """ "There are no circles on the left, only squares"; "no yellow in the middle, just black"."""
-    where = say.domain(quantified=0.2)
+    where = say.which() if say.world.boxes[1] > 1 and say.chance(0.5) else say.domain(quantified=0.3)
     attribute = say.attribute()
     if attribute is None or len(attribute.choices) < 2 or _is_negative(where):
         return None
@@ -558,7 +559,7 @@ def and_they_are(say: Speaker) -> Sentence:
         if not is_one:
             return Sentence(text, f"exist({good})")
         return Sentence(text, mean.both(f"count({items}) == 1", f"exist({bad if negative else good})"))
-    number = say.small(2, 5)
+    number = say.pick(2, 2, 2, 3, 3, 4) if kind.condition else say.small(2, 6)
     some = say.weighted((4, Quantity(f"(|exactly |just |only ){say.number(number)} {{}}", f"{{}} == {number}")), (1, Quantity(f"at least {say.number(number)} {{}}", f"{{}} >= {number}")))
     less = say.rng.randint(1, max(1, number - 1))
     said = say.number(less)

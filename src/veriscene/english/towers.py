@@ -188,9 +188,9 @@ def _at_spot(say: Speaker) -> Predicate:
                 return Predicate("has", f"a {word} {spot.end}", condition, having)
         return Predicate("has", f"a {say.item} that is {word} {spot.at}", condition, having)
     if say.chance(0.1):
-        words = say.pick(f"no {kind.singular}", f"no {kind.plural}", f"something other than {kind.a}", f"anything but {kind.a}")
+        words = f"(no {kind.singular}|no {kind.plural}|something other than {kind.a}|something else than {kind.a})"
         condition = mean.negation(condition)
-        return Predicate("has", f"{words.replace('anything', 'something')} {spot.at}", condition, (f"without {kind.a} {spot.at}",))
+        return Predicate("has", f"{words} {spot.at}", condition, (f"without {kind.a} {spot.at}",))
     options = [("has", f"{kind.a} {spot.at}"), ("has", f"{kind.a} {spot.at}"), ("has", f"{kind.a} as its {spot.block}")]
     having = (f"with {kind.a} {spot.at}", f"with {kind.a} {spot.at}", f"whose {spot.block} is {kind.a}")
     if spot.condition == TOP:
@@ -571,7 +571,7 @@ def in_order(say: Speaker) -> Sentence | None:
         return None
     _prepare(say)
     where, attribute = _tower(say), say.rng.choice(_varying(say))
-    chosen = [say.rng.choice(attribute.choices) for _ in range(say.pick(2, 3, 3, 3, 4))]
+    chosen = [say.rng.choice(attribute.choices) for _ in range(say.pick(2, 2, 3, 3, 3, 4))]
     said = [say.rng.choice(each.words) for each in chosen]
     below = (BOTTOM, "is_second(@)", "is_third(@)", "count(get_box_all_below(@)) == 3")
     levels = [mean.some("#", mean.both(say.has(attribute, each), level)) for each, level in zip(chosen, below, strict=False)]
