@@ -173,7 +173,7 @@ class Speaker:
         """A kind of item. `plain`: at most an adjective and a noun; `modified`: chance of words after the noun;
         `generic`: chance of any item at all."""
         if self.chance(generic):
-            found = Kind(self.item, self.items)
+            found = Kind(self.item, self.items) if self.item != "one" else Kind("thing", "things")
         else:
             found = self._simple_kind()
         if not plain and self.chance(modified):
@@ -249,7 +249,7 @@ class Speaker:
             return kind.that(where.where, where.where, f"@.box == {where.box}")
         if how == "place":
             return placed_kind(self, kind)
-        found = self.property(noun=False)
+        found = self.property(noun=False, avoid=kind.condition)
         negative = self.chance(0.5)
         words, plural, condition = found.singular, found.plural, found.condition
         if negative:
@@ -261,14 +261,14 @@ class Speaker:
         return kind.that(self.expand(f"(that|which) is {words}"), self.expand(f"(that|which) are {plural}"), condition)
 
     def property(self, *, noun: bool = True, avoid: str = "") -> Property:
-        """A value, as it is said after "is"; none of the conditions in `avoid`."""
+        """A value, as it is said after "is", of none of the attributes in the conditions `avoid`."""
         if self.chance(self.foreign):
             word = self.lexicon.foreign_adjective(self.rng)
             return Property(word, word, FOREIGN)
         for _ in range(30):
             attribute, choice = self.rng.choice(self.values(nouns=noun))
             condition = self.has(attribute, choice)
-            if condition not in avoid:
+            if f"{self.lexicon.names[attribute.name]}(@)" not in avoid:
                 break
         if attribute.is_noun:
             singular, plural = self.rng.choice(self.lexicon.nouns[attribute.name, choice.name])
@@ -346,7 +346,7 @@ class Speaker:
             words = self.pick(f"fewer than {said}", f"less than {said}", f"under {said}", f"not even {said}")
             return Quantity(words + " {}", f"{{}} < {value}")
         words = self.pick(f"more than {said}", f"more than {said}", f"over {said}", f"greater than {said}")
-        return Quantity(words + " {}", f"{{}} > {value}", plural=value > 1)
+        return Quantity(words + " {}", f"{{}} > {value}" if value > 1 else "{} >= 2", plural=value > 1)
 
     # ------------------------------------------------------------ where
 
@@ -368,7 +368,7 @@ class Speaker:
         if position.number is not None and self.chance(0.3):
             options += [f"{box} {self.number(position.number)}", f"{box} number {self.number(position.number)}"]
         subject = self.pick(*options)
-        preposition = self.pick("in", "in", "in", "inside", "within") if not self.is_tower else self.pick("in", "of", "in")
+        preposition = self.pick("in", "in", "in", "inside", "within") if not self.is_tower else self.pick("in", "in", "within")
         where = f"{preposition} {subject}"
         if position.is_side and self.chance(0.3):
             where = self.pick(f"on the {word}", f"on the {word} side", f"at the {word}", f"to the {word}", f"at {word}")
