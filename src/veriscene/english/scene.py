@@ -20,15 +20,31 @@ from veriscene.world.schema import Attribute
 # ---------------------------------------------------------------- parts
 
 
+def _domain(say: Speaker, quantified: float, *, negative: bool = True) -> Domain:
+    """A domain that can be said in front of a clause: not "in none of the boxes"; `negative`: "no box" is possible."""
+    while True:
+        where = say.domain(quantified=quantified)
+        is_odd = where.subject.startswith(("not every", "not all", "none of", "only one of", "just one of"))
+        if not where.is_quantified or not (is_odd or (_is_negative(where) and not negative)):
+            return where
+
+
 def _setting(say: Speaker, quantified: float = 0.0, **options: float) -> tuple[Domain, Kind]:
-    """A domain and a kind of item. A kind that names its own box is not placed in another one."""
-    where = say.domain(quantified=quantified)
-    if where.subject.startswith(("not every", "not all", "none of", "only one of")):
-        where = say.which()
+    """A domain and a kind of item. Only the domain says in which box the items are."""
+    where = _domain(say, quantified)
     kind = say.kind(**options)
-    while where.box and ".box ==" in kind.condition:
+    while ".box ==" in kind.condition:
         kind = say.kind(**options)
-    return (replace(where, where="") if ".box ==" in kind.condition else where), kind
+    return where, kind
+
+
+def _setting_and_predicate(say: Speaker, quantified: float, **options: float) -> tuple[Domain, Kind, Property]:
+    """A domain, a kind of item, and what is said of it: not of an attribute that the kind already tells."""
+    while True:
+        where, kind = _setting(say, quantified, **options)
+        found = _predicate(say, kind, where)
+        if found.condition.partition("==")[0] not in kind.condition or not kind.condition:
+            return where, kind, found
 
 
 def _place(where: Domain) -> str:
@@ -53,20 +69,23 @@ def _is_negative(where: Domain) -> bool:
 
 def _within(where: Domain, clause: str) -> str:
     """A clause with its place in front: "in the left box, …", "there is no box where …"."""
-    if where.is_quantified and where.subject.startswith(("no ", "not ", "only ", "just ", "a ", "exactly ")):
-        if " of the " not in where.subject:
-            be = "are" if where.plural else "is"
-            return f"there ~{be} {where.subject} (where|in which) {statement(clause)}"
-    return f"{where.front}{clause}"
+    subject, at = where.subject, where.where if where.is_quantified else _place(where)
+    starts = ("no ", "not ", "only ", "just ", "a ", "exactly ")
+    if where.is_quantified and subject.startswith(starts) and " of the " not in subject:
+        return f"there ~{'are' if where.plural else 'is'} {subject} (where|in which) {statement(clause)}"
+    return f"{at}, {clause}" if at else clause
 
 
-def _presence(where: Domain, things: str, plural: bool, *, negative: bool = False) -> list[str]:
-    """Wordings that say that things are there; `negative`: the things are none, as in "no circles"."""
-    be, s = ("are", "") if plural else ("is", "s")
+def _presence(
+    where: Domain, things: str, plural: bool, *, negative: bool = False, several: bool = False
+) -> list[str]:
+    """Wordings that say that things are there. `negative`: the things are none, as in "no circles"; `several`: they are
+    plural as a subject, "a circle and a square appear", whatever follows "there"."""
+    be, (are, s) = ("are" if plural else "is"), (("are", "") if plural or several else ("is", "s"))
     has = "(have|contain|hold|show|include)" if where.plural else "(has|contains|holds|shows|includes|features)"
-    texts = [f"{where.subject} ~{has} {things}"] * 2 + [f"{where.subject} ~{'have' if where.plural else 'has'} {things} in it"]
-    if where.plural:
-        texts.pop()
+    texts = [f"{where.subject} ~{has} {things}"] * 2
+    if not where.plural:
+        texts.append(f"{where.subject} ~has {things} in it")
     if where.is_quantified:
         if _is_negative(where):
             return texts
@@ -78,7 +97,7 @@ def _presence(where: Domain, things: str, plural: bool, *, negative: bool = Fals
         *[f"there ~{be} {things} {at}"] * 3,
         *[f"{where.front}there ~{be} {things}"] * 2,
         f"(I|you|we) ~(can see|see|count|can find) {things} {at}",
-        f"{things} ~(can be seen|can be found|{be} present|{be} shown|{be} to be found) {at or 'here'}",
+        f"{things} ~(can be seen|can be found|{are} present|{are} shown|{are} to be found) {at or 'here'}",
         f"{things} ~(appear{s}|show{s} up) {at or 'in the picture'}",
         f"(we've|you've|it's) got {things} {at}",
         f"{things} {at}",
@@ -146,6 +165,16 @@ def _value_kinds(say: Speaker, number: int, *, avoid: str = "", bare: bool = Fal
     return found
 
 
+def _alternatives(say: Speaker) -> list[Kind]:
+    """Two kinds, or sometimes three that differ in one attribute; no general ones."""
+    if say.chance(0.5) and len(values := _value_kinds(say, 3)) >= 2:
+        return values if say.chance(0.25) else values[:2]
+    while True:
+        kinds = say.two_kinds()
+        if all(each.condition for each in kinds):
+            return list(kinds)
+
+
 def _joined(kinds: Sequence[Kind], conjunction: str, after: str = "") -> Kind:
     """Several kinds as one: "circles and squares"."""
 
@@ -161,7 +190,7 @@ def _joined(kinds: Sequence[Kind], conjunction: str, after: str = "") -> Kind:
 
 def _predicate(say: Speaker, kind: Kind, where: Domain) -> Property:
     """What is said of items of a kind: "blue", "circles", "blue or yellow", "in the left box"."""
-    is_free = not where.box and ".box ==" not in kind.condition and say.world.boxes[1] > 1
+    is_free = not where.box and say.world.boxes[1] > 1
     how = say.weighted((9, "value"), (0.7, "or"), (0.4, "non"), (1.5 * is_free, "box"), (0.7, "place"))
     if how == "box":
         box = say.which()
@@ -227,7 +256,7 @@ def absence(say: Speaker) -> Sentence:
         "{front}there (isn't|is not) (a|a single|any) {X}",
         "(I|we|you) (can't|cannot|don't) see (a|any|a single) {X} {at}",
         "you (won't|will not|can't) find (a|any) {X} {at}",
-        "nothing {at} ~is a {X}",
+        "nothing {at} is a {X}",
         "none of the (things|items|objects) {at} ~is a {X}",
         "{Xs} {at}: none",
         "(not a|not a single|not one|no) {X} {at}",
@@ -321,7 +350,7 @@ _COMPARISONS: tuple[tuple[float, str, tuple[str, ...], tuple[str, ...]], ...] = 
     (0.5, "{a} > {b} + {b}", ("more than twice as many {Xs} as {Ys}",), ()),
     (0.4, "{a} >= {b} + {b}", ("at least twice as many {Xs} as {Ys}",), ()),
     (1.5, "{a} == {b} + {n}", ("[exactly] {n} more {Xn} than {Ys}",), ("[the] {Xs} ~outnumber [the] {Ys} by [exactly] {n}",)),
-    (1, "{b} == {a} + {n}", ("[exactly] {n} fewer {Xn} than {Ys}",), ("[the] {Xs} ~are outnumbered by [the] {Ys} by {n}",)),
+    (1, "{b} == {a} + {n}", ("[exactly] {n} fewer {Xn} than {Ys}",), ()),
     (0.6, "{a} >= {b} + {n}", ("at least {n} more {Xn} than {Ys}",), ()),
     (0.8, "{a} >= {b}", ("at least as many {Xs} as {Ys}", "no fewer {Xs} than {Ys}"), ()),
     (0.8, "{a} <= {b}", ("at most as many {Xs} as {Ys}", "no more {Xs} than {Ys}"), (
@@ -336,13 +365,9 @@ _COMPARISONS: tuple[tuple[float, str, tuple[str, ...], tuple[str, ...]], ...] = 
 
 def compared(say: Speaker) -> Sentence:
     """ "There are more circles than squares"; "every box has twice as many blue items as yellow ones"."""
-    where = say.domain(quantified=0.25)
-    first, second = say.two_kinds()
-    # Most comparisons are of alternatives: circles and squares, blue and yellow items.
-    if say.chance(0.45) and len(values := _value_kinds(say, 3)) >= 2:
-        first, second = values[:2]
-        if len(values) == 3 and say.chance(0.2):
-            second = _joined(values[1:], "and", " (combined|together|put together|taken together)")
+    where, (first, second, *others) = _domain(say, 0.25, negative=False), _alternatives(say)
+    if others and say.chance(0.5):
+        second = _joined([second, *others], "and", " (combined|together|put together|taken together)")
     if say.chance(0.25) and second.plural.endswith(f" {say.items}") and first.plural.endswith(f" {say.items}"):
         second = replace(second, plural=second.plural.removesuffix(say.items) + "ones")
     _, relation, things, clauses = say.weighted(*((row[0], row) for row in _COMPARISONS))
@@ -357,7 +382,7 @@ def compared(say: Speaker) -> Sentence:
     text = _fill(say, [chosen], first, **words)
     if chosen not in things:
         return Sentence(_within(where, text), meaning)
-    plural = not chosen.startswith(("a ", "an ", "the same"))
+    plural = not chosen.startswith(("a ", "an ", "the same")) and not ("{Xn}" in chosen and value == 1)
     return Sentence(say.pick(*_presence(where, text, plural)), meaning)
 
 
@@ -422,7 +447,7 @@ _SHARES: tuple[tuple[float, str, tuple[str, ...]], ...] = (
         "there ~are more {Xs} that are {ps} than {Xs} that (aren't|are not)",
     )),
     (1.5, "count({those}) == count({others})", (
-        "(half|half of the|exactly half of the|half the|exactly half the) {Xs} ~are {ps}", "{Xs}: half {ps}, half not",
+        "(half of the|exactly half of the|half the|exactly half the) {Xs} ~are {ps}", "{Xs}: half {ps}, half not",
         "(50%|50 percent|fifty percent|one half) of the {Xs} ~are {ps}", "of the {Xs}, [exactly] half ~are {ps}",
         "as many {Xs} ~are {ps} as are not", "half of the {Xs} are {ps} and the other half (aren't|are not)",
         "{noun} ~make up [exactly] half of (the|all) {Xs}",
@@ -462,8 +487,7 @@ _SHARES: tuple[tuple[float, str, tuple[str, ...]], ...] = (
 
 def share(say: Speaker) -> Sentence:
     """ "Most of the circles are blue"; "none of the items in the left box is a square"; "three items are in the left box"."""
-    where, kind = _setting(say, 0.15)
-    found = _predicate(say, kind, where)
+    where, kind, found = _setting_and_predicate(say, 0.15)
     _, meaning, texts = say.weighted(*((row[0], row) for row in _SHARES))
     those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
     amount, value = _amount(say), say.small(2, 3)
@@ -475,8 +499,7 @@ def share(say: Speaker) -> Sentence:
 
 def definite(say: Speaker) -> Sentence:
     """ "The two circles on the right are blue"; "four of the five items are circles"; "the only square is yellow"."""
-    where, kind = _setting(say, 0.04)
-    found = _predicate(say, kind, where)
+    where, kind, found = _setting_and_predicate(say, 0.04)
     those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
     number = say.small(2, 6)
     part = say.rng.randint(1, number - 1)
@@ -520,8 +543,7 @@ _PRONOUNS: tuple[tuple[float, str, tuple[str, ...]], ...] = (
 
 def described(say: Speaker) -> Sentence:
     """ "There are three items and they're all squares"; "the left box has only one circle, and it's blue"."""
-    where, kind = _setting(say, 0.15, modified=0.04, generic=0.35)
-    found = _predicate(say, kind, where)
+    where, kind, found = _setting_and_predicate(say, 0.15, modified=0.04, generic=0.35)
     those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
     quantity = say.quantity(negative=False, low=2) if say.chance(0.8) else Quantity("(only|just|exactly) one {}", "{} == 1", False)
     if quantity.test == SOME and not quantity.plural:  # "there is a circle and it is blue"
@@ -551,7 +573,7 @@ _ONLY: tuple[str, ...] = (
     "only {Xs} ~are {ps}", "just {Xs} are {ps}, nothing else is", "nothing (but|except|other than) {Xs} ~is {p}",
     "the only {p} {things} ~are {Xs}", "the only {things} that are {ps} ~are {Xs}", "no {thing} other than a {X} ~is {p}",
     "(everything|anything) that is {p} ~is a {X}", "everything {p} ~is a {X}", "every {thing} that is {p} ~is a {X}",
-    "if (something|a {thing}|it) is {p}, it (is|is always) a {X}", "{Xs} alone ~are {ps}", "{p}: only {Xs}",
+    "if (something|a {thing}|it) is {p}, it (is|is always) a {X}", "{p}: only {Xs}",
     "(nothing|no {thing}) that isn't a {X} ~is {p}", "{Xs} ~are the only {things} that are {ps}", "nothing {p} except {Xs}",
     "whatever is {p} ~is a {X}", "apart from {Xs}, nothing ~is {p}", "{Xs} ~are the only {p} {things}",
 )  # fmt: skip
@@ -559,7 +581,7 @@ _ONLY: tuple[str, ...] = (
 
 def only(say: Speaker) -> Sentence | None:
     """ "Only circles are blue"; "in the left box, nothing but squares is yellow"."""
-    where, kind = _setting(say, 0.12, modified=0.0, generic=0.0)
+    where, kind = _domain(say, 0.12, negative=False), say.kind(plain=True, generic=0.0)
     values = [each for each in _value_kinds(say, 1, avoid=kind.condition, bare=True) if each.singular == each.plural]
     if not values:
         return None
@@ -634,12 +656,8 @@ def everything(say: Speaker) -> Sentence:
 
 def several_kinds(say: Speaker) -> Sentence:
     """ "There is a circle but no square"; "the left box has two circles and a square"; "neither stars nor circles"."""
-    where = say.domain(quantified=0.3)
-    if where.is_quantified and _is_negative(where):
-        where = say.scene()
-    kinds = list(say.two_kinds())
-    if say.chance(0.5) and len(values := _value_kinds(say, 3)) >= 2:
-        kinds = values if say.chance(0.25) else values[:2]
+    where = _domain(say, 0.3, negative=False)
+    kinds = _alternatives(say)
     x, y = kinds[:2]
     has = [f"exist({each.among(where.items)})" for each in kinds]
     how = say.weighted((4, "and"), (2, "but"), (2.5, "or"), (2, "neither"), (1.2, "xor"))
@@ -690,13 +708,15 @@ def _listed(say: Speaker, where: Domain, kinds: list[Kind]) -> Sentence:
     last = say.pick("and", "and", "and", "plus", "as well as", "and also")
     things = f"{', '.join(parts[:-1])} {last} {parts[-1]}"
     if all(each.test == SOME for each in quantities) and len(parts) == 2 and say.chance(0.35):
-        things = say.pick(f"both {parts[0]} and {parts[1]}", f"not (only|just) {parts[0]} but also {parts[1]}")
-    return Sentence(say.pick(*_presence(where, things, quantities[0].plural)), where.bind(meaning))
+        x, y = kinds[0].a, kinds[1].a
+        things = say.pick(f"both {x} and {y}", f"both {x} and {y}", f"not (only|just) {x} but also {y}")
+    texts = _presence(where, things, quantities[0].plural, several=not things.startswith("not"))
+    return Sentence(say.pick(*texts), where.bind(meaning))
 
 
 def conditional(say: Speaker) -> Sentence:
     """ "If there is a circle, there is also a square"; "there is a circle unless there is a square"."""
-    where, (first, second) = say.domain(), say.two_kinds()
+    where, (first, second, *_) = say.domain(), _alternatives(say)
     x, y = (f"exist({each.among(where.items)})" for each in (first, second))
     meaning, texts = say.weighted(
         (2, (mean.implication(x, y), (
@@ -741,13 +761,13 @@ _SOME_DIFFERENT: tuple[str, ...] = (
     "the {Xs} (aren't|are not) all the same {c}", "there ~are {Xs} of different {cs}", "{Xs} of different {cs}",
 )  # fmt: skip
 _AMOUNTS: tuple[str, ...] = (
-    "the {Xs} ~(come in|have|are of|show) {n} [different] {cn}", "there ~are {n} [different] {cn} (of|among the) {Xs}",
-    "{n} [different] {cn} ~(appear|occur|are found|can be seen) among the {Xs}", "{Xs} in {n} [different] {cn}",
-    "the number of [different] {cs} (of|among) the {Xs} ~is {n}", "[number of] {cs} of the {Xs}: {n}", "{Xs}: {n} {cn}",
+    "the {Xs} ~(come in|have|are of|show) {n} {d} {cn}", "there ~are {n} {d} {cn} (of|among the) {Xs}",
+    "{n} {d} {cn} ~(appear|occur|are found|can be seen) among the {Xs}", "{Xs} in {n} {d} {cn}",
+    "the number of {d} {cs} (of|among) the {Xs} ~is {n}", "[number of] {d} {cs} of the {Xs}: {n}", "{Xs}: {n} {d} {cn}",
 )  # fmt: skip
 _AMOUNTS_SHOWN: tuple[str, ...] = (
-    "{n} [different] {cn} ~(appear|occur|can be seen|are used|are present)", "there ~are {n} [different] {cn}",
-    "you ~can see {n} [different] {cn}", "{n} [different] {cn}", "the number of [different] {cs} ~is {n}", "[number of] {cs}: {n}",
+    "{n} {d} {cn} ~(appear|occur|can be seen|are used|are present)", "there ~are {n} {d} {cn}",
+    "you ~can see {n} {d} {cn}", "{n} {d} {cn}", "the number of {d} {cs} ~is {n}", "[number of] {d} {cs}: {n}",
 )  # fmt: skip
 _EVERY_VALUE: tuple[str, ...] = (
     "(every|each) {c} ~(appears|occurs|is used|is present|is represented)", "all {t} {cs} ~(appear|are there|are present|are used)",
@@ -769,7 +789,7 @@ def alike(say: Speaker) -> Sentence | None:
     among = kind.among(where.items)
     found, amount = f"count({say.lexicon.names[attribute.name]}({among}))", _amount(say, 1, max(2, min(len(attribute.choices), 4)))
     total, size = len(attribute.choices), 0
-    cn = c if amount.test in ("{} == 1", SOME, "{} >= 2", "{} <= 1") and "one" in amount.words + " 1" else plural_of(c)
+    cn = c if amount.test in ("{} == 1", SOME, "{} >= 2", "{} <= 1") and say.number(1) in amount.words else plural_of(c)
     meaning, texts = say.weighted(
         (4, (f"{found} <= 1", _SAME)),
         (2.5, (f"{found} == count({among})", _DIFFERENT)),
@@ -785,8 +805,12 @@ def alike(say: Speaker) -> Sentence | None:
     elif texts == _SAME and attribute.more and say.chance(0.4):
         texts = (f"no {{X}} ~is {attribute.more} than another [one]", f"no {{X}} ~is {attribute.more} or {attribute.less} than (another|the others)")
     meaning = mean.both(f"count({among}) == {size}", meaning) if size else meaning
-    words = {"c": c, "cs": plural_of(c), "cn": cn, "n": amount.words, "m": say.number(size), "t": say.number(total)}
-    is_front = where.is_quantified or texts in (_AMOUNTS_SHOWN, _EVERY_VALUE) or say.chance(0.3)
+    if kind.condition and texts == _EVERY_VALUE:
+        texts = tuple(each for each in texts if "{X" in each)
+    # "Two shapes" are two items.
+    d = "(different|distinct)" if attribute.is_noun else "[different|distinct]"
+    words = {"c": c, "cs": plural_of(c), "cn": cn, "d": d, "n": amount.words, "m": say.number(size), "t": say.number(total)}
+    is_front = where.is_quantified or "{X" not in "".join(texts[:1]) or say.chance(0.3)
     text = _fill(say, texts, kind if is_front else _at(kind, where), **words)
     return Sentence(_within(where, text) if is_front else text, where.bind(meaning))
 
@@ -796,7 +820,7 @@ def colours(say: Speaker) -> Sentence | None:
     options = [each for each in _attributes(say, nouns=False) if each.kind == "categorical" and each.choices]
     if not options:
         return None
-    attribute, where = say.rng.choice(options), say.domain(quantified=0.3)
+    attribute, where = say.rng.choice(options), _domain(say, 0.3, negative=False)
     first, second = say.rng.sample(attribute.choices, 2)
     a, b = say.rng.choice(first.words), say.rng.choice(second.words)
     x, y = (mean.some(where.items, say.has(attribute, each)) for each in (first, second))
@@ -808,8 +832,6 @@ def colours(say: Speaker) -> Sentence | None:
         (1, (mean.either(x, y), f"{a} or {b}", False)),
         (1, (mean.both(mean.negation(x), mean.negation(y)), f"(neither {a} nor {b}|no {a} or {b}|no {a} and no {b})", True)),
     )
-    if negative and _is_negative(where):
-        return None
     return Sentence(say.pick(*_presence(where, things, False, negative=negative)), where.bind(meaning))
 
 

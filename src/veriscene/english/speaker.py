@@ -362,18 +362,21 @@ class Speaker:
         box = self.box
         options = [f"the {word} {box}"] * 5 + [f"the {word} one"]
         if position.is_side:
-            options += [f"the {box} on the {word}", f"the {word}-hand {box}", f"the {box} to the {word}"]
+            side = word.removesuffix("most")
+            options += [f"the {box} on the {side}", f"the {side}-hand {box}", f"the {box} to the {side}"]
         if position.is_middle:
-            options += [f"the {box} in the {word}", f"the {word} of the {self.boxes}"]
+            middle = word if word != "central" else "middle"
+            options += [f"the {box} in the {middle}", f"the {middle} of the {self.boxes}"]
         if position.number is not None and self.chance(0.3):
             options += [f"{box} {self.number(position.number)}", f"{box} number {self.number(position.number)}"]
         subject = self.pick(*options)
         preposition = self.pick("in", "in", "in", "inside", "within") if not self.is_tower else self.pick("in", "in", "within")
         where = f"{preposition} {subject}"
         if position.is_side and self.chance(0.3):
-            where = self.pick(f"on the {word}", f"on the {word} side", f"at the {word}", f"to the {word}", f"at {word}")
+            side = word.removesuffix("most")
+            where = self.pick(f"on the {side}", f"on the {side} side", f"at the {side}", f"to the {side}", f"at {side}")
         if position.is_middle and self.chance(0.3):
-            where = self.pick(f"in the {word}", f"in the {word}", "in the middle")
+            where = self.pick(f"in the {middle}", f"in the {middle}", "in the middle")
         return Domain(position.box, where, subject, box=position.box)
 
     def which(self) -> Domain:
