@@ -250,6 +250,8 @@ class Speaker:
         if how == "place":
             return placed_kind(self, kind)
         found = self.property(noun=False, avoid=kind.condition)
+        if kind.condition and found.condition.partition("==")[0] in kind.condition:
+            return None
         negative = self.chance(0.5)
         words, plural, condition = found.singular, found.plural, found.condition
         if negative:
