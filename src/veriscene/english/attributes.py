@@ -47,17 +47,21 @@ _EVERY_VALUE: tuple[str, ...] = (
 def alike(say: Speaker) -> Sentence | None:
     """ "The two circles on the right have the same colour"; "the squares come in three sizes"; "two colours appear"."""
     where, kind = clauses.setting(say, 0.2, generic=0.3)
-    options = [each for each in clauses.named_attributes(say) if f"{say.lexicon.names[each.name]}(@)" not in kind.condition]
+    names = say.lexicon.names
+    options = [each for each in clauses.named_attributes(say) if f"{names[each.name]}(@)" not in kind.condition]
     if not options:
         return None
     attribute = say.rng.choice(options)
-    if say.chance(0.08) and len(values := clauses.value_kinds(say, 2, avoid=f"{say.lexicon.names[attribute.name]}(@)")) == 2:
+    name, c, total = names[attribute.name], say.rng.choice(attribute.words), len(attribute.choices)
+    if say.chance(0.08) and len(values := clauses.value_kinds(say, 2, avoid=f"{name}(@)")) == 2:
         kind = clauses.joined(values, "and")
-    c = say.rng.choice(attribute.words)
     among = kind.among(where.items)
-    found, amount = f"count({say.lexicon.names[attribute.name]}({among}))", clauses.amount(say, 1, max(2, min(len(attribute.choices), 4)))
-    total, size = len(attribute.choices), 0
-    cn = c if amount.test in ("{} == 1", SOME, "{} >= 2", "{} <= 1") and say.number(1) in amount.words else plural_of(c)
+    found = f"count({name}({among}))"
+    # "One shape" and "two shapes" are items; only "two different shapes" are values.
+    amount = clauses.amount(say, 2 if attribute.is_noun else 1, max(3, min(total, 4)))
+    is_one = say.number(1) in amount.words.replace("|", " ").split()
+    different = "" if is_one else "(different|distinct)" if attribute.is_noun else "[different|distinct]"
+    words = {"c": c, "cs": plural_of(c), "cn": c if is_one else plural_of(c), "d": different}
     meaning, texts = say.weighted(
         (4, (f"{found} <= 1", _SAME)),
         (2.5, (f"{found} == count({among})", _DIFFERENT)),
@@ -66,26 +70,30 @@ def alike(say: Speaker) -> Sentence | None:
         (2.5, (amount.test.format(found), _AMOUNTS if kind.condition else _AMOUNTS_SHOWN)),
         (0.6 * (total > 1), (f"{found} == {total}", _EVERY_VALUE)),
     )
+    size = say.small(2, 4)
     if texts in (_SAME, _DIFFERENT) and say.chance(0.25):
-        size = say.small(2, 4)
-        verb = "have the same {c}" if texts == _SAME else "have different {cs}"
-        texts = (f"the {{m}} {{Xs}} ~{verb}", f"all {{m}} {{Xs}} ~{verb}") + (("both {Xs} ~" + verb,) if size == 2 else ())
+        verb = "(have the same {c}|are the same {c}|share a {c})" if texts == _SAME else "(have|are of) different {cs}"
+        all_of = "both" if size == 2 else "all {m}"
+        texts = (f"the {{m}} {{Xs}} ~{verb}", f"{all_of} {{Xs}} ~{verb}")
+        meaning = mean.both(f"count({among}) == {size}", meaning)
     elif texts == _SAME and attribute.more and say.chance(0.4):
-        texts = (f"no {{X}} ~is {attribute.more} than another [one]", f"no {{X}} ~is {attribute.more} or {attribute.less} than (another|the others)")
-    meaning = mean.both(f"count({among}) == {size}", meaning) if size else meaning
-    if kind.condition and texts == _EVERY_VALUE:
+        texts = (
+            f"no {{X}} ~is {attribute.more} than another [one]",
+            f"no {{X}} ~is {attribute.more} or {attribute.less} than (another|the others)",
+        )
+    elif texts == _EVERY_VALUE and kind.condition:
         texts = tuple(each for each in texts if "{X" in each)
-    # "Two shapes" are two items.
-    d = "(different|distinct)" if attribute.is_noun else "[different|distinct]"
-    words = {"c": c, "cs": plural_of(c), "cn": cn, "d": d, "n": amount.words, "m": say.number(size), "t": say.number(total)}
-    is_front = where.is_quantified or "{X" not in "".join(texts[:1]) or say.chance(0.3)
-    text = clauses.fill(say, texts, kind if is_front else clauses.placed(kind, where), **words)
+    is_front = where.is_quantified or texts in (_AMOUNTS_SHOWN, _EVERY_VALUE) or say.chance(0.3)
+    subject = kind if is_front else clauses.placed(kind, where)
+    text = clauses.fill(say, texts, subject, **words, n=amount.words, m=say.number(size), t=say.number(total))
     return Sentence(clauses.within(where, text) if is_front else text, where.bind(meaning))
 
 
 def colours(say: Speaker) -> Sentence | None:
     """ "There is yellow in the left box"; "no blue anywhere"; "yellow and black both appear"."""
-    options = [each for each in clauses.named_attributes(say, nouns=False) if each.kind == "categorical" and each.choices]
+    options = [
+        each for each in clauses.named_attributes(say, nouns=False) if each.kind == "categorical" and each.choices
+    ]
     if not options:
         return None
     attribute, where = say.rng.choice(options), clauses.domain(say, 0.3, negative=False)
@@ -98,7 +106,14 @@ def colours(say: Speaker) -> Sentence | None:
         (1.5, (mean.both(x, y), f"[both] {a} and {b}", False)),
         (1, (mean.both(x, mean.negation(y)), f"{a} but no {b}", False)),
         (1, (mean.either(x, y), f"{a} or {b}", False)),
-        (1, (mean.both(mean.negation(x), mean.negation(y)), f"(neither {a} nor {b}|no {a} or {b}|no {a} and no {b})", True)),
+        (
+            1,
+            (
+                mean.both(mean.negation(x), mean.negation(y)),
+                f"(neither {a} nor {b}|no {a} or {b}|no {a} and no {b})",
+                True,
+            ),
+        ),
     )
     return Sentence(say.pick(*clauses.presence(where, things, False, negative=negative)), where.bind(meaning))
 

@@ -1,8 +1,7 @@
 """Parts of clauses that many rules share: settings, frames that say that things are there, amounts, predicates.
 
 Wordings are filled in with the plural and the singular of a kind, {Xs} and {X}, of a second one, {Ys} and {Y}, with a
-property as it is said after "are" and "is", {ps} and {p}, and with an amount, {n}. A wording that ends with "?" is only
-a question.
+property as it is said after "are" and "is", {ps} and {p}, and with an amount, {n}.
 """
 
 from __future__ import annotations
@@ -77,9 +76,7 @@ def within(where: Domain, clause: str) -> str:
     return f"{at}, {clause}" if at else clause
 
 
-def presence(
-    where: Domain, things: str, plural: bool, *, negative: bool = False, several: bool = False
-) -> list[str]:
+def presence(where: Domain, things: str, plural: bool, *, negative: bool = False, several: bool = False) -> list[str]:
     """Wordings that say that things are there. `negative`: the things are none, as in "no circles"; `several`: they are
     plural as a subject, "a circle and a square appear", whatever follows "there"."""
     be, (are, s) = ("are" if plural else "is"), (("are", "") if plural or several else ("is", "s"))
@@ -124,12 +121,11 @@ def amount(say: Speaker, low: int = 2, high: int = 6) -> Quantity:
 
 def named_attributes(say: Speaker, *, nouns: bool = True) -> list[Attribute]:
     """Attributes that can be named: "colour", "price"; not those that are said in several words, as "on offer"."""
-    fixed = [name for name, _ in say.world.towers.values] if say.is_tower and say.world.towers else []
     return [
         each
         for each in say.world.attributes
         if (nouns or not each.is_noun)
-        and each.name not in fixed
+        and each.name not in say.fixed
         and not any(" " in word for choice in each.choices for word in choice.words)
     ]
 
@@ -137,7 +133,9 @@ def named_attributes(say: Speaker, *, nouns: bool = True) -> list[Attribute]:
 def value_kinds(say: Speaker, number: int, *, avoid: str = "", bare: bool = False) -> list[Kind]:
     """Kinds that differ in the value of one attribute: circles, squares; blue items, yellow items. Fewer if there are
     not so many. `bare`: without the general noun, "blue", "yellow"."""
-    options = [each for each in named_attributes(say) if each.choices and f"{say.lexicon.names[each.name]}(@)" not in avoid]
+    options = [
+        each for each in named_attributes(say) if each.choices and f"{say.lexicon.names[each.name]}(@)" not in avoid
+    ]
     if not options:
         return []
     attribute = say.rng.choice(options)
@@ -191,8 +189,10 @@ def predicate(say: Speaker, kind: Kind, where: Domain) -> Property:
         is_noun = values[0].singular != values[0].plural
         article = "a " if is_noun else ""
         singular = " or ".join(f"{article}{each.singular}" for each in values)
-        return Property(singular, " or ".join(each.plural for each in values), mean.either(*(v.condition for v in values)))
-    found = say.property(noun=not say.is_tower, avoid=kind.condition)
+        return Property(
+            singular, " or ".join(each.plural for each in values), mean.either(*(v.condition for v in values))
+        )
+    found = say.property(avoid=kind.condition)
     if how == "non" and found.condition != FOREIGN and found.singular == found.plural and " " not in found.singular:
         return Property(f"non-{found.singular}", f"non-{found.plural}", mean.negation(found.condition))
     return found

@@ -9,9 +9,6 @@ from veriscene.english.speaker import Sentence, Speaker
 def spoken(say: Speaker, sentence: Sentence) -> str:
     """Returns a sentence in one of its forms."""
     text = say.expand(sentence.text)
-    if text.endswith("?"):  # only a question
-        words = with_articles(text)
-        return words[0].upper() + words[1:] if say.chance(0.6) else words
     form = say.weighted((6, "statement"), (1.5, "question"), (1, "note"))
     if form == "question":
         words = question(text) + say.pick("?", "?", "")

@@ -58,7 +58,7 @@ def question(text: str) -> str:
     before, verb, after = text[: match.start()].strip(), match[1], text[match.end() :].strip()
     # What stands before a comma stays in front: "in the left box, is there a circle".
     front, comma, subject = before.rpartition(", ")
-    subject = re.sub(r"\b([Ii]|we)\b$", "you", subject)
+    subject = re.sub(r"\b(i|we)\b$", "you", subject)
     if verb in _AUXILIARIES:
         words = f"{verb} {subject} {after}"
     else:
@@ -85,7 +85,7 @@ def negated(text: str, rng: random.Random) -> str:
 
 def note(text: str) -> str:
     """Returns an expanded wording as people write notes: without "there is", "is" and "are"."""
-    text = re.sub(r"(^|, )(there|here) ~(is|are) ", r"\1", text)
+    text = re.sub(r"^(there|here) ~(is|are) ", "", text)
     match = _VERB.search(text)
     if match is not None and match[1] in _FORMS_OF_BE:
         text = text[: match.start()] + text[match.end() :]

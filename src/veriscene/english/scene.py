@@ -11,12 +11,19 @@ from veriscene.english import clauses
 from veriscene.english import meaning as mean
 from veriscene.english.speaker import NO, SOME, Domain, Kind, Quantity, Sentence, Speaker
 
+
 def _trailing(say: Speaker) -> Quantity:
     """A quantity whose limit follows the noun: "three circles at most"."""
     value = say.small(2, 6)
     n = say.number(value)
     after, test = say.weighted(
-        (2, (", no more[,| and] no (less|fewer)| exactly|, not one more and not one less| and that's it|, that's all", "==")),
+        (
+            2,
+            (
+                ", no more[,| and] no (less|fewer)| exactly|, not one more and not one less| and that's it|, that's all",
+                "==",
+            ),
+        ),
         (2, (" or more| at least| at the very least|, if not more|, maybe more|, minimum", ">=")),
         (1.5, (" at most| or fewer| or less| max| tops| at the very most", "<=")),
         (0.7, (" and then some|, and at least one more", ">")),
@@ -28,15 +35,16 @@ def how_many(say: Speaker) -> Sentence:
     """ "There are at least two blue circles in the left box"; "every box has a circle"."""
     where, kind = clauses.setting(say, 0.35)
     is_short = len(kind.plural.split()) <= 3
-    quantity = _trailing(say) if is_short and say.chance(0.12) else say.quantity(negative=not clauses.is_negative(where))
+    quantity = (
+        _trailing(say)
+        if is_short and not where.is_quantified and say.chance(0.12)
+        else say.quantity(negative=not clauses.is_negative(where))
+    )
     things, meaning = quantity.of(kind), where.bind(quantity.holds(kind.among(where.items)))
     texts = clauses.presence(where, things, quantity.plural, negative=quantity.test == NO)
     at = where.where
     if quantity.test == SOME and not where.is_quantified:
         texts += [
-            f"(are there|do you see|can you see|have we got) any {kind.plural} {at}?",
-            f"any {kind.plural} {at}?",
-            f"does {where.subject} (have|contain|show) any {kind.plural}?",
             f"(somewhere|{at or 'here'}) (is|sits|lies) {kind.a}",
             f"{kind.singular} {at or 'present'}",
         ]
@@ -63,7 +71,14 @@ def absence(say: Speaker) -> Sentence:
         "(not a|not a single|not one|no) {X} {at}",
         "without (any|a single) {X} {at}",
     )
-    text = clauses.fill(say, texts, kind, subject=where.subject, at=clauses.place(where), front=where.front if clauses.place(where) else "")
+    text = clauses.fill(
+        say,
+        texts,
+        kind,
+        subject=where.subject,
+        at=clauses.place(where),
+        front=where.front if clauses.place(where) else "",
+    )
     return Sentence(text, mean.negation(f"exist({kind.among(where.items)})"))
 
 
@@ -78,7 +93,9 @@ def number_of(say: Speaker) -> Sentence:
         "the [total|exact] number of {Xs} {at} ~is {n}",
         "the (number|count|tally) of {Xs} {at} ~is {n}",
         "the {Xs} {at} ~(number|add up to|come to|amount to) {n}",
-        "there ~are {Xs} {at}, {n} of them" if amount.test not in ("{} == 1", NO) and "<" not in amount.test else "{Xs}: {n}",
+        "there ~are {Xs} {at}, {n} of them"
+        if amount.test not in ("{} == 1", NO) and "<" not in amount.test
+        else "{Xs}: {n}",
         "the number of {Xs} {at} ~(equals|equals) {n}" if is_exact else "{front}the number of {Xs} ~is {n}",
         "{n} ~is (the number of {Xs}|how many {Xs} there are) {at}" if is_exact else "the count of {Xs} {at} ~is {n}",
     ]
@@ -86,7 +103,10 @@ def number_of(say: Speaker) -> Sentence:
         texts += ["[the] number of {Xs} {at}: {n}", "{Xs} {at}: {n}", "{Xs} {at}: {n}", "count of {Xs} {at}: {n}"]
         texts += ["count the {Xs} {at} and you get {n}", "if you count the {Xs} {at}, you ~get {n}"]
     value = amount.test.rpartition(" ")[2]
-    for sign, words in (("> ", "(exceeds|is greater than|is higher than|is above)"), ("< ", "(is below|is lower than|is under)")):
+    for sign, words in (
+        ("> ", "(exceeds|is greater than|is higher than|is above)"),
+        ("< ", "(is below|is lower than|is under)"),
+    ):
         if sign in amount.test:
             texts += [f"the (number|count) of {{Xs}} {{at}} ~{words} {say.number(int(value))}"] * 2
     text = clauses.fill(say, texts, kind, n=amount.words, at=clauses.place(where), front="")
@@ -178,7 +198,9 @@ def compared(say: Speaker) -> Sentence:
     counted = {"a": f"count({first.among(where.items)})", "b": f"count({second.among(where.items)})", "n": str(value)}
     meaning = where.bind(relation.format(**counted))
     # "combined" must end the sentence.
-    usable = [each for each in (*things, *things, *sentences) if "(combined" not in second.plural or each.endswith("{Ys}")]
+    usable = [
+        each for each in (*things, *things, *sentences) if "(combined" not in second.plural or each.endswith("{Ys}")
+    ]
     chosen = say.rng.choice(usable)
     text = clauses.fill(say, [chosen], first, **words)
     if chosen not in things:
@@ -228,13 +250,24 @@ def several_kinds(say: Speaker) -> Sentence:
         )  # fmt: skip
     elif how == "or":
         meaning = mean.either(*has[:2])
-        things = say.pick("(either|) {x} or {y}", "{x} or {y}[, or both|, maybe both|, possibly both]", "{x} and/or {y}", "at least one {X} or {Y}")
+        things = say.pick(
+            "(either|) {x} or {y}",
+            "{x} or {y}[, or both|, maybe both|, possibly both]",
+            "{x} and/or {y}",
+            "at least one {X} or {Y}",
+        )
     elif how == "xor":
         meaning = f"{has[0]} != {has[1]}"
-        things = say.pick("[either] {x} or {y}[,] but not both", "{x} or {y}, (never both|not both)", "exactly one of the two: {x} or {y}")
+        things = say.pick(
+            "[either] {x} or {y}[,] but not both",
+            "{x} or {y}, (never both|not both)",
+            "exactly one of the two: {x} or {y}",
+        )
     else:
         meaning = mean.both(*(mean.negation(each) for each in has[:2]))
-        things = say.pick("neither {x} nor {y}", "neither {Xs} nor {Ys}", "no {Xs} (or|and no|nor) {Ys}", "no {X} (or|and no) {Y}")
+        things = say.pick(
+            "neither {x} nor {y}", "neither {Xs} nor {Ys}", "no {Xs} (or|and no|nor) {Ys}", "no {X} (or|and no) {Y}"
+        )
         plural = things.startswith(("no {Xs", "neither {Xs"))
     words = {"x": x.a, "y": y.a, "X": x.singular, "Y": y.singular, "Xs": x.plural, "Ys": y.plural}
     texts = clauses.presence(where, things, plural, negative=how == "neither")
@@ -243,9 +276,16 @@ def several_kinds(say: Speaker) -> Sentence:
                    "there (isn't|is not) {x} or {y} {at}", "(I|we) (don't|can't) see any {Xs} or {Ys} {at}"]  # fmt: skip
         present = {
             "neither": missing,
-            "but": ["{X} yes, {Y} no", "there ~is {x} {at} but there (isn't|is not) {y}", "{Ys} are missing {at}, but there is {x}"],
-            "or": ["are there any {Xs} or {Ys} {at}?", "if there's no {X} {at}, there ~is {y}"],
-            "xor": ["there ~is {x} or there is {y} {at}, but not both", "one of the two is there {at}, but not both: {x} or {y}"],
+            "but": [
+                "{at}: {X} yes, {Y} no" if where.box else "{X} yes, {Y} no",
+                "there ~is {x} {at} but there (isn't|is not) {y}",
+                "{Ys} are missing {at}, but there is {x}",
+            ],
+            "or": ["if there's no {X} {at}, there ~is {y}"],
+            "xor": [
+                "there ~is {x} or there is {y} {at}, but not both",
+                "one of the two is there {at}, but not both: {x} or {y}",
+            ],
         }[how]
         texts += [each for each in present for _ in range(2)]
     text = say.pick(*texts)
@@ -283,7 +323,7 @@ def conditional(say: Speaker) -> Sentence:
     x, y = (f"exist({each.among(where.items)})" for each in (first, second))
     meaning, texts = say.weighted(
         (2, (mean.implication(x, y), (
-            "if there is {x} {at}, [then] there ~is [also] {y}", "there ~is {y} {at} if there is {x}", "if {x}, then [also] {y}",
+            "if there is {x} {at}, [then] there ~is [also] {y}", "there ~is {y} {at} if there is {x}", "if {x} {at}, then [also] {y}",
             "(when|whenever) there is {x} {at}, there ~is {y} [too|as well]", "there ~is {x} {at} only if there is {y}",
             "there ~is no {X} {at} without {y}", "no {X} without {y} {at}", "either there is no {X} {at}, or there is {y}",
             "if {subject} has {x}, it ~has {y} [too|as well]", "{subject} doesn't have {x} without {y}",
@@ -296,7 +336,9 @@ def conditional(say: Speaker) -> Sentence:
             "without {y} {at}, there ~is {x}", "if {subject} has no {Y}, it ~has {x}",
         ))),
     )  # fmt: skip
-    text = clauses.fill(say, texts, first, x=first.a, y=second.a, Y=second.singular, at=clauses.place(where), subject=where.subject)
+    text = clauses.fill(
+        say, texts, first, x=first.a, y=second.a, Y=second.singular, at=clauses.place(where), subject=where.subject
+    )
     return Sentence(text, meaning)
 
 
@@ -307,6 +349,6 @@ RULES = (
     (1.0, total),
     (3.0, compared),
     (0.7, more_are),
-    (2.5, several_kinds),
-    (0.7, conditional),
+    (1.8, several_kinds),
+    (0.5, conditional),
 )

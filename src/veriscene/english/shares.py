@@ -26,14 +26,13 @@ _SHARES: tuple[tuple[float, str, tuple[str, ...]], ...] = (
         "the {Xs} (aren't|are not) all {ps}", "(at least one|some) {X} (is not|isn't) {p}", "{Xs}: not all {ps}",
         "(some of the|one or more of the) {Xs} (are not|aren't) {ps}", "there ~is a {X} that (is not|isn't) {p}",
         "at least one of the {Xs} (is not|isn't) {p}", "at least one {X} ~is something other than {p}",
-        "(I|you) ~(see|can see|can find) a {X} that (isn't|is not) {p}", "are any [of the] {Xs} not {ps}?",
+        "(I|you) ~(see|can see|can find) a {X} that (isn't|is not) {p}",
         "it's not true that all {Xs} are {ps}",
     )),
     (2, "exist({those})", (
         "(some|some of the|one or more of the) {Xs} ~are {ps}", "(at least one|some) {X} ~is {p}",
         "at least one of the {Xs} ~is {p}", "there ~is a {X} (that is|that's|which is) {p}", "{Xs}: at least one {p}",
-        "(is any|is any|is at least one) {X} {p}?", "are (any|some|any of the) {Xs} {ps}?", "are any of the {Xs} {ps}?",
-        "there ~is a {X} and it's {p}", "among the {Xs}, at least one ~is {p}", "a {X} ~is {p}",
+                "there ~is a {X} and it's {p}", "among the {Xs}, at least one ~is {p}", "a {X} ~is {p}",
         "(I|you) ~(see|can see|can find) a {X} that is {p}",
     )),
     (2.5, "count({those}) > count({others})", (
@@ -91,7 +90,9 @@ def share(say: Speaker) -> Sentence:
     amount, value = clauses.amount(say), say.small(2, 3)
     meaning = meaning.format(those=those, others=others, value=value) or amount.holds(those)
     is_front = where.is_quantified or (bool(clauses.place(where)) and say.chance(0.35))
-    text = clauses.fill(say, texts, kind if is_front else clauses.placed(kind, where), found, n=amount.words, m=say.number(value))
+    text = clauses.fill(
+        say, texts, kind if is_front else clauses.placed(kind, where), found, n=amount.words, m=say.number(value)
+    )
     return Sentence(clauses.within(where, text) if is_front else text, where.bind(meaning))
 
 
@@ -100,13 +101,14 @@ def definite(say: Speaker) -> Sentence:
     where, kind, found = clauses.setting_and_predicate(say, 0.04)
     those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
     number = say.small(2, 6)
+    m = say.number(number)
     part = say.rng.randint(1, number - 1)
     exactly, are = ("(exactly|only|just) ", "~is {p}") if part == 1 else ("[exactly|only|just] ", "~are {ps}")
     all_are, none_is, at_least = f"not exist({others})", f"not exist({those})", Quantity("", f"{{}} >= {part}")
     size, meaning, texts = say.weighted(
         (3, (1, all_are, ("the (only|only|one|single) {X} ~is {p}", "there ~is (only|just) one {X} and it's {p}"))),
         (2, (1, all_are, ("the {X} ~is {p}", "the {X}: {p}"))),
-        (2, (number, all_are, ("the {m} {Xs} ~are [all] {ps}", "all {m} [of the] {Xs} ~are {ps}"))),
+        (2, (number, all_are, ("the {m} {Xs} ~are [all] {ps}", "{all_m} [of the] {Xs} ~are {ps}"))),
         (1.2, (2, all_are, ("both [of the] {Xs} ~are {ps}", "the two {Xs} ~are both {ps}"))),
         (0.6, (2, none_is, ("neither of the [two] {Xs} ~is {p}", "neither {X} ~is {p}"))),
         (0.6, (number, none_is, ("none of the {m} {Xs} ~are {ps}", "not one of the {m} {Xs} ~is {p}"))),
@@ -117,8 +119,18 @@ def definite(say: Speaker) -> Sentence:
         (0.8, (number, at_least.holds(those), (f"at least {{n}} of the {{m}} {{Xs}} {are}",))),
         (0.6, (number, f"count({those}) > count({others})", ("most of the {m} {Xs} ~are {ps}",))),
     )  # fmt: skip
-    text = clauses.fill(say, texts, clauses.placed(kind, where), found, n=say.number(part), m=say.number(number))
-    return Sentence(clauses.framed(where, text), where.bind(mean.both(f"count({kind.among(where.items)}) == {size}", meaning)))
+    text = clauses.fill(
+        say,
+        texts,
+        clauses.placed(kind, where),
+        found,
+        n=say.number(part),
+        m=m,
+        all_m=f"all {m}" if number > 2 else "both",
+    )
+    return Sentence(
+        clauses.framed(where, text), where.bind(mean.both(f"count({kind.among(where.items)}) == {size}", meaning))
+    )
 
 
 _PRONOUNS: tuple[tuple[float, str, tuple[str, ...]], ...] = (
@@ -143,25 +155,39 @@ def described(say: Speaker) -> Sentence | None:
     """ "There are three items and they're all squares"; "the left box has only one circle, and it's blue"."""
     where, kind, found = clauses.setting_and_predicate(say, 0.15, modified=0.04, generic=0.35)
     those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
-    quantity = say.quantity(negative=False, low=2) if say.chance(0.8) else Quantity("(only|just|exactly) one {}", "{} == 1", False)
+    quantity = (
+        say.quantity(negative=False, low=2)
+        if say.chance(0.8)
+        else Quantity("(only|just|exactly) one {}", "{} == 1", False)
+    )
     if quantity.test == SOME and not quantity.plural:  # "there is a circle and it is blue"
         meaning, after = f"exist({those})", say.pick(" and (it is|it's) {p}", " which is {p}", ", a {p} one")
         after = after if found.singular == found.plural and " " not in found.singular else " and (it is|it's) {p}"
     elif quantity.plural:
         _, also, texts = say.weighted(*((row[0], row) for row in _PRONOUNS))
         value = say.small(2, 3)
-        meaning = mean.both(quantity.holds(kind.among(where.items)), also.format(those=those, others=others, value=value))
+        meaning = mean.both(
+            quantity.holds(kind.among(where.items)), also.format(those=those, others=others, value=value)
+        )
         after = say.rng.choice(texts).replace("{m}", say.number(value))
     elif quantity.test == "{} == 1":
         is_not = say.chance(0.2)
         also = f"not exist({those if is_not else others})"
         meaning = mean.both("count({}) == 1".format(kind.among(where.items)), also)
-        after = say.pick(" (and|but) (it isn't|it's not) {p}") if is_not else say.pick(" and (it is|it's) {p}", ", and it's {p}", ", which is {p}")
+        after = (
+            say.pick(" (and|but) (it isn't|it's not) {p}")
+            if is_not
+            else say.pick(" and (it is|it's) {p}", ", and it's {p}", ", which is {p}")
+        )
     else:
         return None
     things = quantity.of(kind)
     # The pronoun follows what it stands for, so nothing but the things may end the first clause.
-    first = [each for each in clauses.presence(where, things, quantity.plural) if each.endswith((things, f"{things} {where.where}"))]
+    first = [
+        each
+        for each in clauses.presence(where, things, quantity.plural)
+        if each.endswith((things, f"{things} {where.where}"))
+    ]
     return Sentence(say.pick(*first).rstrip() + after.format(p=found.singular, ps=found.plural), where.bind(meaning))
 
 
@@ -180,13 +206,17 @@ _ONLY: tuple[str, ...] = (
 def only(say: Speaker) -> Sentence | None:
     """ "Only circles are blue"; "in the left box, nothing but squares is yellow"."""
     where, kind = clauses.domain(say, 0.12, negative=False), say.kind(plain=True, generic=0.0)
-    values = [each for each in clauses.value_kinds(say, 1, avoid=kind.condition, bare=True) if each.singular == each.plural]
+    values = [
+        each for each in clauses.value_kinds(say, 1, avoid=kind.condition, bare=True) if each.singular == each.plural
+    ]
     if not values:
         return None
     meaning = f"not exist({mean.those(where.items, mean.both(values[0].condition, mean.negation(kind.condition)))})"
     word = values[0].singular
     text = clauses.fill(say, _ONLY, kind, Property(word, word, ""), thing=say.item, things=say.items)
-    return Sentence(clauses.within(where, text) if clauses.place(where) or where.is_quantified else text, where.bind(meaning))
+    return Sentence(
+        clauses.within(where, text) if clauses.place(where) or where.is_quantified else text, where.bind(meaning)
+    )
 
 
 def nothing_but(say: Speaker) -> Sentence | None:
@@ -199,7 +229,11 @@ def nothing_but(say: Speaker) -> Sentence | None:
     if len(values) == 2 and say.chance(0.2) and not where.is_quantified:
         # One value of an attribute excludes the others.
         no, yes = (each.plural for each in values)
-        text = say.pick(f"no {no} {at}, (just|only) {yes}", f"{where.front}no {no}, (just|only) {yes}", f"not {no} {at} but only {yes}")
+        text = say.pick(
+            f"no {no} {at}, (just|only) {yes}",
+            f"{where.front}no {no}, (just|only) {yes}",
+            f"not {no} {at} but only {yes}",
+        )
         return Sentence(text, mean.every(where.items, values[1].condition))
     if say.chance(0.2):
         quantity = say.quantity(negative=False)
@@ -221,7 +255,7 @@ def nothing_but(say: Speaker) -> Sentence | None:
 
 
 def everything(say: Speaker) -> Sentence:
-    """ "Everything in the left box is blue"; "nothing is a circle"; "is anything yellow?"."""
+    """ "Everything in the left box is blue"; "nothing is a circle"; "something isn't yellow"."""
     where = say.domain(quantified=0.15)
     found = clauses.predicate(say, Kind("", ""), where)
     all_are, none_is = mean.every(where.items, found.condition), mean.none(where.items, found.condition)
@@ -237,8 +271,8 @@ def everything(say: Speaker) -> Sentence:
             "everything {at} ~is something other than {p}", "you won't find anything {at} that is {p}",
         ))),
         (1.5, (mean.negation(none_is), (
-            "something {at} ~is {p}", "is (anything|something) {at} {p}?", "there ~is something {at} that is {p}",
-            "at least one thing {at} ~is {p}", "(do you see|is there) anything {at} that is {p}?",
+            "something {at} ~is {p}", "there ~is something {at} that is {p}",
+            "at least one thing {at} ~is {p}",
         ))),
         (1, (mean.negation(all_are), (
             "not everything {at} ~is {p}", "something {at} (isn't|is not) {p}", "not all of it is {p} {at}",

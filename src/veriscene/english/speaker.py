@@ -14,6 +14,7 @@ from typing import TypeVar
 from veriscene.english import meaning as mean
 from veriscene.english.pattern import expand
 from veriscene.english.words import FOREIGN, NUMBERS, Lexicon, Place
+from veriscene.world.scene import Value
 from veriscene.world.schema import Attribute, Choice
 
 T = TypeVar("T")
@@ -111,7 +112,14 @@ class Speaker:
         self.box, self.boxes = self.favourite(boxes)
         self.item, self.items = self.favourite(items)
         self.digits = self.chance(0.35)
+        # Attributes that are the same of all blocks of towers are hardly mentioned.
+        self.fixed = self._fixed_in_towers() if self.is_tower and self.chance(0.9) else {}
         self.foreign = 0.03  # chance of a value that the world lacks
+
+    def _fixed_in_towers(self) -> dict[str, Value]:
+        """The attributes that all blocks of towers share, with their value where it is known."""
+        fixed = {each.name: "" for each in self.world.attributes if each.has_extents}
+        return fixed | dict(self.world.towers.values if self.world.towers else ())
 
     # ------------------------------------------------------------ chances
 
@@ -155,7 +163,7 @@ class Speaker:
         return [
             (attribute, choice)
             for attribute in self.world.attributes
-            if nouns or not attribute.is_noun
+            if (nouns or not attribute.is_noun) and attribute.name not in self.fixed
             for choice in attribute.choices
         ]
 
@@ -198,10 +206,12 @@ class Speaker:
         has_noun = noun is not None and self.chance(0.35 if self.is_tower else 0.6)
         if has_noun:
             assert noun is not None
-            choice = self.rng.choice(noun.choices)
+            choices = [each for each in noun.choices if self.fixed.get(noun.name) in (None, "", each.name)]
+            choice = self.rng.choice(choices)
             singular, plural = self.rng.choice(self.lexicon.nouns[noun.name, choice.name])
             conditions.append(self.has(noun, choice))
-        adjectives = [each for each in self.world.attributes if each.choices and not each.is_noun]
+        options = [each for each in self.world.attributes if each.choices and not each.is_noun]
+        adjectives = [each for each in options if each.name not in self.fixed] or options
         self.rng.shuffle(adjectives)
         # An adjective is needed where the noun says nothing; two are rare.
         wanted = self.weighted((0.45, 0), (0.45, 1), (0.1, 2)) if has_noun else self.weighted((0.85, 1), (0.15, 2))
