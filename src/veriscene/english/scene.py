@@ -20,7 +20,7 @@ def _trailing(say: Speaker) -> Quantity:
         (
             2,
             (
-                ", no more[,| and] no (less|fewer)| exactly|, not one more and not one less| and that's it|, that's all",
+                ", no more[,| and] no (less|fewer)| exactly|, not one more or less| and that's it|, that's all",
                 "==",
             ),
         ),
@@ -139,7 +139,8 @@ def total(say: Speaker) -> Sentence:
 
 # The relation of two counts, things that are there, and whole clauses.
 _COMPARISONS: tuple[tuple[float, str, tuple[str, ...], tuple[str, ...]], ...] = (
-    (4, "{a} > {b}", ("more {Xs} than {Ys}", "more {Xs} than {Ys}", "a (greater|higher|larger) number of {Xs} than [of] {Ys}"), (
+    (4, "{a} > {b}", ("more {Xs} than {Ys}", "more {Xs} than {Ys}",
+        "a (greater|higher|larger) number of {Xs} than [of] {Ys}"), (
         "[the] {Xs} ~outnumber [the] {Ys}", "[the] {Xs} ~are more numerous than [the] {Ys}",
         "the number of {Xs} ~(exceeds|is greater than|is higher than|is larger than) (the number|that) of {Ys}",
         "{Xs} outnumbering {Ys}", "{Xs} vs {Ys}: more {Xs}",
@@ -164,13 +165,15 @@ _COMPARISONS: tuple[tuple[float, str, tuple[str, ...], tuple[str, ...]], ...] = 
         "the number of {Xs} ~is (twice|double) (the number|that) of {Ys}", "{Xs}: (twice|double) the number of {Ys}",
         "[the] {Xs} ~are [exactly] twice as numerous as [the] {Ys}", "for (every|each) {Y}, there ~are two {Xs}",
     )),
-    (1, "{b} == {a} + {a}", ("[exactly] half as many {Xs} as {Ys}",), ("the number of {Xs} ~is half (the number|that) of {Ys}",)),
+    (1, "{b} == {a} + {a}",
+        ("[exactly] half as many {Xs} as {Ys}",), ("the number of {Xs} ~is half (the number|that) of {Ys}",)),
     (0.6, "{a} == {b} + {b} + {b}", ("[exactly] (three|3) times as many {Xs} as {Ys}",), (
         "the number of {Xs} ~is (three|3) times (the number|that) of {Ys}",
     )),
     (0.5, "{a} > {b} + {b}", ("more than twice as many {Xs} as {Ys}",), ()),
     (0.4, "{a} >= {b} + {b}", ("at least twice as many {Xs} as {Ys}",), ()),
-    (1.5, "{a} == {b} + {n}", ("[exactly] {n} more {Xn} than {Ys}",), ("[the] {Xs} ~outnumber [the] {Ys} by [exactly] {n}",)),
+    (1.5, "{a} == {b} + {n}",
+        ("[exactly] {n} more {Xn} than {Ys}",), ("[the] {Xs} ~outnumber [the] {Ys} by [exactly] {n}",)),
     (1, "{b} == {a} + {n}", ("[exactly] {n} fewer {Xn} than {Ys}",), ()),
     (0.6, "{a} >= {b} + {n}", ("at least {n} more {Xn} than {Ys}",), ()),
     (0.8, "{a} >= {b}", ("at least as many {Xs} as {Ys}", "no fewer {Xs} than {Ys}"), ()),
@@ -178,7 +181,8 @@ _COMPARISONS: tuple[tuple[float, str, tuple[str, ...], tuple[str, ...]], ...] = 
         "[the] {Xs} (don't|do not) outnumber [the] {Ys}", "there (aren't|are not) more {Xs} than {Ys}",
     )),
     (0.6, "{a} != {b}", ("a different number of {Xs} and {Ys}",), (
-        "there (isn't|is not) the same number of {Xs} and {Ys}", "the number of {Xs} ~is different from (the number|that) of {Ys}",
+        "there (isn't|is not) the same number of {Xs} and {Ys}",
+        "the number of {Xs} ~is different from (the number|that) of {Ys}",
         "the numbers of {Xs} and {Ys} ~(differ|are different)",
     )),
 )  # fmt: skip
@@ -245,7 +249,8 @@ def several_kinds(say: Speaker) -> Sentence:
     if how == "but":
         meaning = mean.both(has[0], mean.negation(has[1]))
         things = say.pick(
-            "{x} (but|and|yet) no {Y}", "{x} (but|and) no {Ys}", "{x} (but|and) not (a single|one) {Y}", "{x} but not {y}",
+            "{x} (but|and|yet) no {Y}", "{x} (but|and) no {Ys}", "{x} (but|and) not (a single|one) {Y}",
+            "{x} but not {y}",
             "{x} without (any|a single) {Y}", "at least one {X} (but|and) no {Ys}",
         )  # fmt: skip
     elif how == "or":
@@ -272,8 +277,13 @@ def several_kinds(say: Speaker) -> Sentence:
     words = {"x": x.a, "y": y.a, "X": x.singular, "Y": y.singular, "Xs": x.plural, "Ys": y.plural}
     texts = clauses.presence(where, things, plural, negative=how == "neither")
     if not where.is_quantified:
-        missing = ["both {Xs} and {Ys} ~are (missing|absent) {at}", "{subject} (doesn't|does not) have {x} or {y}", "no {X}, no {Y} {at}",
-                   "there (isn't|is not) {x} or {y} {at}", "(I|we) (don't|can't) see any {Xs} or {Ys} {at}"]  # fmt: skip
+        missing = [
+            "both {Xs} and {Ys} ~are (missing|absent) {at}",
+            "{subject} (doesn't|does not) have {x} or {y}",
+            "no {X}, no {Y} {at}",
+            "there (isn't|is not) {x} or {y} {at}",
+            "(I|we) (don't|can't) see any {Xs} or {Ys} {at}",
+        ]
         present = {
             "neither": missing,
             "but": [
@@ -323,16 +333,19 @@ def conditional(say: Speaker) -> Sentence:
     x, y = (f"exist({each.among(where.items)})" for each in (first, second))
     meaning, texts = say.weighted(
         (2, (mean.implication(x, y), (
-            "if there is {x} {at}, [then] there ~is [also] {y}", "there ~is {y} {at} if there is {x}", "if {x} {at}, then [also] {y}",
+            "if there is {x} {at}, [then] there ~is [also] {y}", "there ~is {y} {at} if there is {x}",
+            "if {x} {at}, then [also] {y}",
             "(when|whenever) there is {x} {at}, there ~is {y} [too|as well]", "there ~is {x} {at} only if there is {y}",
-            "there ~is no {X} {at} without {y}", "no {X} without {y} {at}", "either there is no {X} {at}, or there is {y}",
+            "there ~is no {X} {at} without {y}", "no {X} without {y} {at}",
+            "either there is no {X} {at}, or there is {y}",
             "if {subject} has {x}, it ~has {y} [too|as well]", "{subject} doesn't have {x} without {y}",
         ))),
         (1, (mean.either(x, y), (
             "there ~is {x} {at} unless there is {y}", "{x} {at}, unless {y}", "{subject} ~has {x} unless it has {y}",
         ))),
         (1, (mean.either(y, x), (
-            "unless there is {y} {at}, there ~is {x}", "if there (is no|isn't a) {Y} {at}, there ~is {x}", "no {Y} {at}? then {x}",
+            "unless there is {y} {at}, there ~is {x}", "if there (is no|isn't a) {Y} {at}, there ~is {x}",
+            "no {Y} {at}? then {x}",
             "without {y} {at}, there ~is {x}", "if {subject} has no {Y}, it ~has {x}",
         ))),
     )  # fmt: skip

@@ -75,7 +75,8 @@ _SHARES: tuple[tuple[float, str, tuple[str, ...]], ...] = (
         "there ~is (only|just|exactly) one {X} that is {p}", "one of the {Xs} is {p}, the rest (are not|aren't)",
     )),
     (4, "", (
-        "{n} of the {Xs} ~are {ps}", "{n} of the {Xs} ~are {ps}", "{n} {Xs} ~are {ps}", "(of|among|out of) the {Xs}, {n} ~are {ps}",
+        "{n} of the {Xs} ~are {ps}", "{n} of the {Xs} ~are {ps}", "{n} {Xs} ~are {ps}",
+        "(of|among|out of) the {Xs}, {n} ~are {ps}",
         "there ~are {n} {Xs} that are {ps}", "the number of {Xs} that are {ps} ~is {n}", "{Xs}: {n} {ps}",
         "{Xs}, {n} of them {ps}", "of all the {Xs}, {n} ~are {ps}", "if you look at the {Xs}, {n} of them ~are {ps}",
     )),
@@ -83,7 +84,7 @@ _SHARES: tuple[tuple[float, str, tuple[str, ...]], ...] = (
 
 
 def share(say: Speaker) -> Sentence:
-    """ "Most of the circles are blue"; "none of the items in the left box is a square"; "three items are in the left box"."""
+    """ "Most of the circles are blue"; "none of the items in the left box is a square"; "two are on the left"."""
     where, kind, found = clauses.setting_and_predicate(say, 0.15)
     _, meaning, texts = say.weighted(*((row[0], row) for row in _SHARES))
     those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
@@ -135,17 +136,23 @@ def definite(say: Speaker) -> Sentence:
 
 _PRONOUNS: tuple[tuple[float, str, tuple[str, ...]], ...] = (
     (4, "not exist({others})", (
-        " and (they're|they are|these are) all {ps}", ", all [of them] {ps}", " and all of them are {ps}", ", (all of which|which) are {ps}",
+        " and (they're|they are|these are) all {ps}", ", all [of them] {ps}", " and all of them are {ps}",
+        ", (all of which|which) are {ps}",
         " and every one of them is {p}",
     )),
     (1.5, "not exist({those})", (
-        " (and|but) none of them (is {p}|are {ps})", ", none of (them|which) {ps}", ", but they aren't {ps}", ", none {ps}",
+        " (and|but) none of them (is {p}|are {ps})", ", none of (them|which) {ps}", ", but they aren't {ps}",
+        ", none {ps}",
     )),
-    (1, "exist({those})", (" and at least one of them is {p}", ", at least one of (them|which) is {p}", ", some of them {ps}")),
-    (1, "exist({others})", (" (and|but) not all of them are {ps}", " but they're not all {ps}", ", not all [of them] {ps}")),
-    (1, "count({those}) == 1", (" and (exactly|only|just) one of them is {p}", ", (exactly|only|just) one of (them|which) is {p}")),
+    (1, "exist({those})", (" and at least one of them is {p}", ", at least one of (them|which) is {p}",
+        ", some of them {ps}")),
+    (1, "exist({others})", (" (and|but) not all of them are {ps}", " but they're not all {ps}",
+        ", not all [of them] {ps}")),
+    (1, "count({those}) == 1", (" and (exactly|only|just) one of them is {p}",
+        ", (exactly|only|just) one of (them|which) is {p}")),
     (0.8, "count({those}) == {value}", (" and {m} of them are {ps}", ", {m} of (them|which) [are] {ps}", ", {m} {ps}")),
-    (0.8, "count({those}) > count({others})", (" and most of them are {ps}", ", mostly {ps}", ", most of (them|which) are {ps}")),
+    (0.8, "count({those}) > count({others})", (" and most of them are {ps}", ", mostly {ps}",
+        ", most of (them|which) are {ps}")),
     (0.5, "count({those}) == count({others})", (" and half of them are {ps}", ", half of them {ps}")),
     (0.5, "count({others}) == 1", (" and all but one of them are {ps}", ", all but one [of them] {ps}")),
 )  # fmt: skip
@@ -173,7 +180,7 @@ def described(say: Speaker) -> Sentence | None:
     elif quantity.test == "{} == 1":
         is_not = say.chance(0.2)
         also = f"not exist({those if is_not else others})"
-        meaning = mean.both("count({}) == 1".format(kind.among(where.items)), also)
+        meaning = mean.both(f"count({kind.among(where.items)}) == 1", also)
         after = (
             say.pick(" (and|but) (it isn't|it's not) {p}")
             if is_not
@@ -195,10 +202,12 @@ def described(say: Speaker) -> Sentence | None:
 
 _ONLY: tuple[str, ...] = (
     "only {Xs} ~are {ps}", "just {Xs} are {ps}, nothing else is", "nothing (but|except|other than) {Xs} ~is {p}",
-    "the only {p} {things} ~are {Xs}", "the only {things} that are {ps} ~are {Xs}", "no {thing} other than a {X} ~is {p}",
+    "the only {p} {things} ~are {Xs}", "the only {things} that are {ps} ~are {Xs}",
+    "no {thing} other than a {X} ~is {p}",
     "(everything|anything) that is {p} ~is a {X}", "everything {p} ~is a {X}", "every {thing} that is {p} ~is a {X}",
     "if (something|a {thing}|it) is {p}, it (is|is always) a {X}", "{p}: only {Xs}",
-    "(nothing|no {thing}) that isn't a {X} ~is {p}", "{Xs} ~are the only {things} that are {ps}", "nothing {p} except {Xs}",
+    "(nothing|no {thing}) that isn't a {X} ~is {p}", "{Xs} ~are the only {things} that are {ps}",
+    "nothing {p} except {Xs}",
     "whatever is {p} ~is a {X}", "apart from {Xs}, nothing ~is {p}", "{Xs} ~are the only {p} {things}",
 )  # fmt: skip
 
@@ -246,10 +255,14 @@ def nothing_but(say: Speaker) -> Sentence | None:
     if where.is_quantified:
         return Sentence(say.pick(*texts), where.bind(mean.every(where.items, kind.condition)))
     texts += [
-        f"there ~are (only|just) {kind.plural} {at}", f"(only|just|nothing but) {kind.plural} {at}", f"{subject}: only {kind.plural}",
-        f"there ~is nothing but {kind.plural} {at}", f"{where.front}there ~are only {kind.plural}", f"{kind.plural} only {at}",
-        f"{kind.plural} ~are the only {say.items} {clauses.place(where)}", f"the only {say.items} {clauses.place(where)} ~are {kind.plural}",
-        f"(I|we|you) ~(see|can see) (only|nothing but) {kind.plural} {at}", f"there ~are no {say.items} (other than|but) {kind.plural} {at}",
+        f"there ~are (only|just) {kind.plural} {at}", f"(only|just|nothing but) {kind.plural} {at}",
+        f"{subject}: only {kind.plural}",
+        f"there ~is nothing but {kind.plural} {at}", f"{where.front}there ~are only {kind.plural}",
+        f"{kind.plural} only {at}",
+        f"{kind.plural} ~are the only {say.items} {clauses.place(where)}",
+        f"the only {say.items} {clauses.place(where)} ~are {kind.plural}",
+        f"(I|we|you) ~(see|can see) (only|nothing but) {kind.plural} {at}",
+        f"there ~are no {say.items} (other than|but) {kind.plural} {at}",
     ]  # fmt: skip
     return Sentence(say.pick(*texts), mean.every(where.items, kind.condition))
 
@@ -261,9 +274,12 @@ def everything(say: Speaker) -> Sentence:
     all_are, none_is = mean.every(where.items, found.condition), mean.none(where.items, found.condition)
     meaning, texts = say.weighted(
         (3, (all_are, (
-            "(everything|every single thing|each and every thing) {at} ~is {p}", "all [of] the (things|objects) {at} ~are {ps}",
-            "there ~is nothing {at} that (isn't|is not) {p}", "everything {at} {p}", "nothing {at} ~is anything but {p}",
-            "whatever you look at {at}, it's {p}", "they're all {ps} {at}", "I don't see anything {at} that's not {p}", "all {ps} {at}",
+            "(everything|every single thing|each and every thing) {at} ~is {p}",
+            "all [of] the (things|objects) {at} ~are {ps}",
+            "there ~is nothing {at} that (isn't|is not) {p}", "everything {at} {p}",
+            "nothing {at} ~is anything but {p}",
+            "whatever you look at {at}, it's {p}", "they're all {ps} {at}", "I don't see anything {at} that's not {p}",
+            "all {ps} {at}",
         ))),
         (2, (none_is, (
             "nothing {at} ~is {p}", "not (a single|one) thing {at} ~is {p}", "there ~is nothing {at} that is {p}",
