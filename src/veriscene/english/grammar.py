@@ -20,7 +20,8 @@ Rule = Callable[[Speaker], Sentence | None]
 @lru_cache(maxsize=8)
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
-    found = [*scene.RULES, *shares.RULES, *attributes.RULES, *boxes.RULES, *places.RULES, *(towers.RULES if is_tower else ())]
+    everywhere = [*scene.RULES, *shares.RULES, *attributes.RULES, *boxes.RULES, *places.RULES]
+    found = [*everywhere, *(towers.RULES if is_tower else ())]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 
 

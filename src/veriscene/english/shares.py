@@ -172,7 +172,9 @@ def described(say: Speaker) -> Sentence | None:
         after = after if found.singular == found.plural and " " not in found.singular else " and (it is|it's) {p}"
     elif quantity.plural:
         _, also, texts = say.weighted(*((row[0], row) for row in _PRONOUNS))
-        value = say.small(2, 3)
+        if quantity.test in ("{} == 2", "{} < 3", "{} <= 2") and "{value}" in also:
+            return None
+        value = say.small(2, 3) if quantity.test != "{} == 3" else 2
         meaning = mean.both(
             quantity.holds(kind.among(where.items)), also.format(those=those, others=others, value=value)
         )
@@ -218,7 +220,7 @@ def only(say: Speaker) -> Sentence | None:
     values = [
         each for each in clauses.value_kinds(say, 1, avoid=kind.condition, bare=True) if each.singular == each.plural
     ]
-    if not values:
+    if not values or say.fixed:  # blocks of towers differ too little
         return None
     meaning = f"not exist({mean.those(where.items, mean.both(values[0].condition, mean.negation(kind.condition)))})"
     word = values[0].singular
@@ -258,7 +260,7 @@ def nothing_but(say: Speaker) -> Sentence | None:
         f"there ~are (only|just) {kind.plural} {at}", f"(only|just|nothing but) {kind.plural} {at}",
         f"{subject}: only {kind.plural}",
         f"there ~is nothing but {kind.plural} {at}", f"{where.front}there ~are only {kind.plural}",
-        f"{kind.plural} only {at}",
+        f"{where.front}{kind.plural} only",
         f"{kind.plural} ~are the only {say.items} {clauses.place(where)}",
         f"the only {say.items} {clauses.place(where)} ~are {kind.plural}",
         f"(I|we|you) ~(see|can see) (only|nothing but) {kind.plural} {at}",
@@ -269,7 +271,7 @@ def nothing_but(say: Speaker) -> Sentence | None:
 
 def everything(say: Speaker) -> Sentence:
     """ "Everything in the left box is blue"; "nothing is a circle"; "something isn't yellow"."""
-    where = say.domain(quantified=0.15)
+    where = clauses.domain(say, 0.15)
     found = clauses.predicate(say, Kind("", ""), where)
     all_are, none_is = mean.every(where.items, found.condition), mean.none(where.items, found.condition)
     meaning, texts = say.weighted(
@@ -283,7 +285,7 @@ def everything(say: Speaker) -> Sentence:
         ))),
         (2, (none_is, (
             "nothing {at} ~is {p}", "not (a single|one) thing {at} ~is {p}", "there ~is nothing {at} that is {p}",
-            "(I|we) (don't|can't) see anything {at} that is {p}", "nothing {p} {at}", "none of it is {p} {at}",
+            "(I|we) (don't|can't) see anything {at} that is {p}", "none of it is {p} {at}",
             "everything {at} ~is something other than {p}", "you won't find anything {at} that is {p}",
         ))),
         (1.5, (mean.negation(none_is), (
