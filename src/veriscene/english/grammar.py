@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from functools import lru_cache
 
-from veriscene.english import boxes, compare, definite, ends, forms, logic, places, scene, towers
+from veriscene.english import attributes, boxes, compare, definite, ends, forms, logic, places, scene, shares, towers
 from veriscene.english.speaker import Sentence, Speaker
 from veriscene.english.words import lexicon_of
 from veriscene.language.language import Language
@@ -20,8 +20,8 @@ Rule = Callable[[Speaker], Sentence | None]
 @lru_cache(maxsize=8)
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
-    found = [*scene.RULES, *boxes.RULES, *places.RULES, *ends.RULES, *compare.RULES, *definite.RULES]
-    found += towers.RULES if is_tower else ()
+    everywhere = (scene, shares, attributes, boxes, places, ends, compare, definite)
+    found = [rule for module in (*everywhere, *((towers,) if is_tower else ())) for rule in module.RULES]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 
 

@@ -47,8 +47,8 @@ def count(members: str, condition: str = "", sign: str = "@") -> str:
 
 def both(*conditions: str) -> str:
     """Returns the conjunction; empty conditions are true."""
-    parts = [_closed(each, "or") for each in conditions if each]
-    return " and ".join(parts)
+    parts = [each for each in conditions if each]
+    return " and ".join(_closed(each, "or") for each in parts) if len(parts) > 1 else "".join(parts)
 
 
 def either(*conditions: str) -> str:

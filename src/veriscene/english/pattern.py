@@ -13,6 +13,7 @@ import re
 
 _INNERMOST = re.compile(r"\(([^()\[\]]*)\)|\[([^()\[\]]*)\]")
 _VERB = re.compile(r"~([\w']+)")
+_SPACE_BEFORE = re.compile(r" (?=[,?:])")  # left by empty words
 _AUXILIARIES = frozenset("is are was were can could does do will would should may might must".split())
 _IRREGULAR = {"has": "have", "have": "have", "does": "do", "goes": "go", "lies": "lie"}
 _FORMS_OF_BE = frozenset({"is", "are"})
@@ -34,7 +35,7 @@ def expand(rng: random.Random, text: str) -> str:
         text, count = _INNERMOST.subn(choose, text)
         if not count:
             raise ValueError(f"brackets do not match in {text!r}")
-    return re.sub(r" ([,:])", r"\1", " ".join(text.split()))
+    return _SPACE_BEFORE.sub("", " ".join(text.split()))
 
 
 def statement(text: str) -> str:
