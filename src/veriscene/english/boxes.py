@@ -14,6 +14,7 @@ from veriscene.english.contents import (
     content,
     general,
     several_boxes,
+    short_content,
     tell,
     two_kinds,
 )
@@ -79,6 +80,8 @@ def those_with(say: Speaker, found: Content, *, plural: bool) -> str:
 def boxes_have(say: Speaker) -> Sentence | None:
     """ "Exactly two boxes have a circle but no square"; "in every box, everything is blue"."""
     where, found = quantified(say), content(say)
+    if found.is_negative and where.subject.startswith(("no", "not")) and say.chance(0.8):
+        return None  # "no box has no circle" is rare
     text = tell(say, where, found)
     return Sentence(text, where.bind(found.test)) if text else None
 
@@ -156,6 +159,34 @@ def lacking(say: Speaker) -> Sentence | None:
 
 
 @several_boxes
+def whichever(say: Speaker) -> Sentence:
+    """ "Whichever box you look in, it has a circle"; "two circles per box"."""
+    found, box = content(say, things=True), say.box
+    things, there = found.things, found.subordinate if not found.clause else f"(you see|you find) {found.things}"
+    texts = [
+        f"(whichever|whatever|no matter which) {box} you (look in|pick|look at|choose), (it has {things}|{there})",
+        f"look in any {box} and you('ll| will) (find|see) {things}", f"(any|any given) {box} ~{HAS} {things}", f"{things} per {box}",
+        f"(all|all of) the {say.boxes}, without exception, ~{HAVE} {things}", f"each and every {box} ~{HAS} {things}",
+        f"every (one of the {say.boxes}|{box}): {things}", f"for every {box}, {there}",
+    ]  # fmt: skip
+    return Sentence(say.pick(*texts), mean.every(BOXES, found.test, "#"))
+
+
+@several_boxes
+def all_of_it(say: Speaker) -> Sentence | None:
+    """ "The left box is all blue"; "no box is entirely yellow"."""
+    options = [each for each in say.world.attributes if each.kind == "categorical" and not each.is_noun]
+    if not options:
+        return None
+    attribute = say.rng.choice(options)
+    choice = say.rng.choice(attribute.choices)
+    where = say.which() if say.chance(0.4) else quantified(say)
+    test = where.bind(mean.every(where.items, say.has(attribute, choice)))
+    be = "are" if where.plural else "is"
+    return Sentence(f"{where.subject} ~{be} (all|entirely|completely|only) {say.rng.choice(choice.words)}", test)
+
+
+@several_boxes
 def outnumber(say: Speaker) -> Sentence | None:
     """ "More boxes have a circle than don't"; "as many boxes have circles as squares"."""
     first, second = two_kinds(say)
@@ -188,7 +219,7 @@ def wherever(say: Speaker) -> Sentence | None:
     """ "Every box that has a circle also has a square"; "no box has a circle without a square"."""
     box, boxes, (first, second) = say.box, say.boxes, two_kinds(say)
     if say.chance(0.4):  # any contents
-        premise, conclusion = content(say, things=True), content(say, things=True)
+        premise, conclusion = short_content(say), short_content(say)
         if premise.test == conclusion.test:
             return None
         also = "" if conclusion.is_negative else "(also |)"
@@ -219,7 +250,7 @@ def wherever(say: Speaker) -> Sentence | None:
 @several_boxes
 def boxes_with_have(say: Speaker) -> Sentence | None:
     """ "Two of the boxes with a circle also have a square"; "the box with the most …" is in which.py."""
-    premise, conclusion = content(say, things=True), content(say, things=True)
+    premise, conclusion = short_content(say), short_content(say)
     if premise.test == conclusion.test:
         return None
     box, boxes = say.box, say.boxes
@@ -368,6 +399,6 @@ def filled(say: Speaker) -> Sentence | None:
 
 
 RULES = (
-    *((4.0, boxes_have), (4.0, there_are_boxes), (0.7, count_boxes), (1.2, lacking), (0.7, outnumber), (1.5, wherever)),
+    *((4.0, boxes_have), (4.0, there_are_boxes), (0.7, count_boxes), (1.2, lacking), (0.6, whichever), (0.5, all_of_it), (0.7, outnumber), (1.5, wherever)),
     *((1.0, boxes_with_have), (1.5, together), (1.2, numbers), (1.5, spread), (0.5, filled)),
 )

@@ -11,7 +11,7 @@ from functools import wraps
 
 from veriscene.english import meaning as mean
 from veriscene.english.speaker import NO, SOME, Domain, Kind, Property, Quantity, Sentence, Speaker
-from veriscene.english.words import plural_of
+from veriscene.english.words import FOREIGN, plural_of
 from veriscene.world.schema import Attribute
 
 HAS = "(has|has|has|contains|contains|holds|shows|includes|features)"
@@ -34,10 +34,14 @@ class Content:
         """Returns the test of another box than #."""
         return self.test.replace("#", box)
 
+    def at(self, place: str) -> str:
+        """Returns the clause with words for the place."""
+        return self.clause.replace("{}", place)
+
     @property
     def subordinate(self) -> str:
         """The clause without place and verb mark, as it follows "where"."""
-        return (self.clause.format("") if self.clause else f"there {self.be} {self.things}").replace("~", "")
+        return (self.at("") if self.clause else f"there {self.be} {self.things}").replace("~", "")
 
 
 def several_boxes(rule: Callable[[Speaker], Sentence | None]) -> Callable[[Speaker], Sentence | None]:
@@ -59,10 +63,12 @@ def box_kind(say: Speaker, *, modified: float = 0.1, generic: float = 0.1) -> Ki
 
 
 def two_kinds(say: Speaker) -> tuple[Kind, Kind]:
+    """Two kinds of which neither is a part of the other, as blue circles are of circles."""
     while True:
-        first, second = say.two_kinds()
-        if "one" not in (first.singular, second.singular):
-            return first, second
+        found = say.kind(plain=True, generic=0), say.kind(plain=True, generic=0)
+        first, second = (set(kind.condition.split(" and ")) for kind in found)
+        if not first <= second and not second <= first:
+            return found
 
 
 def general(say: Speaker) -> Kind:
@@ -102,8 +108,27 @@ def small_amount(say: Speaker) -> Quantity:
 def amount(say: Speaker) -> Content:
     """ "At least two circles"."""
     kind, quantity = box_kind(say), say.quantity()
-    be, is_negative = ("are" if quantity.plural else "is"), quantity.test == NO
-    return Content(quantity.holds(kind.among("#")), quantity.of(kind), be, is_negative=is_negative)
+    words, be = quantity.of(kind), "are" if quantity.plural else "is"
+    if "==" in quantity.test and quantity.test != NO and "%" not in quantity.test and say.chance(0.08):
+        words += say.pick(", no more and no less", ", no more, no less", ", no more and no fewer", " and no more")
+    elif quantity.test.startswith("{} >=") and quantity.words.startswith("at least") and say.chance(0.08):
+        words = words.removeprefix("at least ") + say.pick(", if not more", ", maybe more", ", possibly more", " at the very least")
+    return Content(quantity.holds(kind.among("#")), words, be, is_negative=quantity.test == NO)
+
+
+def number(say: Speaker) -> Content:
+    """ "The number of circles is two"."""
+    kind, n = box_kind(say, generic=0.2), say.small(1, 5)
+    counted, said = f"count({kind.among('#')})", say.number(n)
+    words, test = say.pick(
+        *[(said, f"{counted} == {n}")] * 3, (f"(exactly|precisely) {said}", f"{counted} == {n}"),
+        (f"(at least|no less than) {said}", f"{counted} >= {n}"), (f"{said} or (more|higher)", f"{counted} >= {n}"),
+        (f"(more|greater|higher) than {said}", f"{counted} > {n}"), (f"(at most|no more than) {said}", f"{counted} <= {n}"),
+        (f"(less|lower|smaller) than {said}", f"{counted} < {n}"), (f"(under|below) {said}", f"{counted} < {n}"),
+        ("even", f"{counted} % 2 == 0"), ("odd", f"{counted} % 2 == 1"), ("zero", f"not exist({kind.among('#')})"),
+        ("not zero", f"exist({kind.among('#')})"),
+    )  # fmt: skip
+    return Content(test, clause=f"the number of {kind.plural} {{}} ~is {words}")
 
 
 def pair(say: Speaker) -> Content:
@@ -219,6 +244,7 @@ def listed(say: Speaker) -> Content | None:
 def of_which(say: Speaker) -> Content:
     """ "Three items, all of them blue"; "four circles, two of which are black"."""
     kind = general(say) if say.chance(0.6) else box_kind(say, modified=0, generic=0)
+    kind = kind if FOREIGN not in kind.condition else general(say)
     found = say.property(noun=not kind.condition, avoid=kind.condition)
     n = say.rng.randint(2, 5)
     part = say.rng.randint(1, n - 1)
@@ -301,6 +327,7 @@ def share(say: Speaker) -> Content:
         nothing,
         (2, f"(all|all the|all of the) {kinds} {{}} ~are {ps}", all_are),
         (1, f"the {kinds} {{}} ~are all {ps}", all_are),
+        (1, f"the {kinds} {{}} ~are (mostly|for the most part|predominantly) {ps}", f"count({those}) > count({others})"),
         (1, f"(every|each|every single) {kind.singular} {{}} ~is {p}", all_are),
         (1, f"(no|none of the) {kinds} {{}} ~are {ps}", none_are),
         (1, f"(no|not a single|not one) {kind.singular} {{}} ~is {p}", none_are),
@@ -346,6 +373,7 @@ def bare(say: Speaker) -> Content | None:
 _CONTENTS = (
     *(
         (5.0, amount),
+        (0.7, number),
         (1.5, pair),
         (1.3, but_no),
         (1.0, either),
@@ -366,33 +394,38 @@ def content(say: Speaker, *, things: bool = False) -> Content:
             return found
 
 
+def short_content(say: Speaker) -> Content:
+    """Contents in few words and without commas, to be said next to others."""
+    while True:
+        found = amount(say) if say.chance(0.75) else content(say, things=True)
+        if "," not in found.things and " and " not in found.things and len(found.things.split()) < 8:
+            return found
+
+
 def tell(say: Speaker, where: Domain, found: Content) -> str | None:
     """Returns a wording of "the boxes of `where` have this content"; None where it has none, as after "no box"."""
-    has, them = (HAVE, "them") if where.plural else (HAS, "it")
-    can_front = bool(where.where) and not where.subject.startswith(_CLOSED)
+    has, have, them, are = (HAVE, "have", "them", "are") if where.plural else (HAS, "has", "it", "is")
+    that, things, there = where.subject, found.things, f"there ~{found.be} {found.things}"
+    can_front = bool(where.where) and not that.startswith(_CLOSED)
+    place = f"in{where.where[2:]}" if where.where.startswith("of ") else where.where
+    is_simple = not any(each in things for each in (",", "they", "that's"))
     texts = []
-    if found.things:
-        each = "( each|)" if where.plural and found.things[:2] != "no" and "nothing" not in found.things else ""
-        texts += [f"{where.subject} ~{has} {found.things}{each}"] * 4
-        texts += [f"{where.subject} ~{'have' if where.plural else 'has'} {found.things} in {them}"] * (
-            "," not in found.things
-        )
-        texts += [f"{where.subject} ~{'are' if where.plural else 'is'} home to {found.things}"] * (
-            not found.is_negative
-        )
-        texts += [f"{where.subject}: {found.things}"]
-        if can_front:
-            texts += [
-                f"{where.where}, there ~{found.be} {found.things}", f"{where.where} there ~{found.be} {found.things}",
-                f"{where.where}, (you|we|I) ~can (see|find) {found.things}",
-            ]  # fmt: skip
-            if not (where.is_quantified and (where.plural or found.is_negative)) and "," not in found.things:
-                texts += [
-                    f"there ~{found.be} {found.things} {where.where}", f"there ~{found.be} {found.things} {where.where}",
-                    f"(you|we|I) ~(can see|can find|see) {found.things} {where.where}", f"{found.things} {where.where}",
-                ]  # fmt: skip
+    if things:
+        each = " [each]" if where.plural and not things.startswith(("no", "(no")) and is_simple else ""
+        texts += [f"{that} ~{has} {things}{each}"] * 5 + [f"{that}: {things}"]
+        if is_simple:
+            texts += [f"{that} ~{have} {things} in {them}", f"{that} {have} got {things}"]
+        if is_simple and not found.is_negative:
+            texts += [f"{that} ~{are} home to {things}"]
+    if things and can_front:
+        texts += [f"{place}, {there}", f"{place} {there}", f"{place}, (you|we|I) ~(can see|can find|see|have) {things}"]
+        if is_simple and not (where.is_quantified and (where.plural or found.is_negative)):
+            texts += [f"{there} {place}"] * 3 + [f"(you|we|I) ~(can see|can find|see|have) {things} {place}", f"{things} {place}"]
+        if is_simple and not where.is_quantified and found.be in ("is", "are"):
+            texts += [f"{things} ~{found.be} {place}", f"{things} ~can be (found|seen) {place}"]
     if found.clause and can_front:
-        texts += [f"{where.where}, {found.clause.format('')}", f"{where.where} {found.clause.format('')}"] * 2
+        clause = found.at("")
+        texts += [f"{place}, {clause}", f"{place}, {clause}", f"{place} {clause.replace('~', '')}"]
         if not where.is_quantified:
-            texts += [found.clause.format(where.where)] * 4
+            texts += [found.at(place)] * 5
     return say.pick(*texts) if texts else None

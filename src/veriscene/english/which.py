@@ -5,6 +5,8 @@ What can be said of a box is in contents.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from veriscene.english import meaning as mean
 from veriscene.english.contents import (
     HAS,
@@ -15,6 +17,7 @@ from veriscene.english.contents import (
     content,
     general,
     several_boxes,
+    short_content,
     tell,
     two_kinds,
 )
@@ -43,7 +46,7 @@ def _named(say: Speaker, place: Place) -> Domain:
     """A particular box at its first mention, thus not as "the left one"."""
     while (domain := say.place_of(place)).subject.endswith(" one"):
         pass
-    return domain
+    return replace(domain, where=f"in{domain.where[2:]}") if domain.where.startswith("of ") else domain
 
 
 def this_box(say: Speaker) -> Domain:
@@ -140,16 +143,46 @@ def this_lacks(say: Speaker) -> Sentence:
         f"{xs} ~are (missing|absent) from {where.subject}", f"(I|you|we) (can't|cannot|don't) see (any {xs}|{kind.a}) {where.where}",
         f"there (~is not|isn't) {kind.a} {where.where}", f"there (~are not|aren't) any {xs} {where.where}",
         f"{where.front}there (isn't {kind.a}|aren't any {xs})", f"{where.subject} without {xs}",
-        f"none of the {general(say).plural} {where.where} ~(is|are) {kind.a}".replace("(is|are)", "is"),
+        f"none of the {general(say).plural} {where.where} ~is {kind.a}", f"nothing {where.where} ~is {kind.a}",
         f"{xs} {where.where}: (none|zero|0)", f"you won't find {kind.a} {where.where}",
     ]  # fmt: skip
     return Sentence(say.pick(*texts), f"not exist({kind.among(where.box)})")
 
 
 @several_boxes
+def shared(say: Speaker) -> Sentence:
+    """ "A circle and a square are both in the left box"; "a circle shares the left box with a square"."""
+    where, (first, second) = this_box(say), two_kinds(say)
+    texts = [
+        f"{first.a} and {second.a} ~(are|are both|are together|can be found|appear) {where.where}",
+        f"{first.a} ~shares {where.subject} with {second.a}", f"{first.a} and {second.a} ~share {where.subject}",
+        f"there ~is {first.a} {where.where}, and {second.a} too", f"{first.a} {where.where} and also {second.a}",
+        f"in addition to {first.a}, {where.subject} ~{HAS} {second.a}", f"{where.subject} has {first.a}, and it has {second.a} too",
+    ]  # fmt: skip
+    return Sentence(say.pick(*texts), mean.both(*(f"exist({kind.among(where.box)})" for kind in (first, second))))
+
+
+@several_boxes
+def empty(say: Speaker) -> Sentence | None:
+    """ "The top shelf is empty"; only in worlds where boxes can be empty."""
+    if say.world.items[0] > 0:
+        return None
+    where = say.which()
+    text, meaning = say.pick(
+        (f"{where.subject} ~(is|is completely|stands) empty", f"not exist({where.box})"),
+        (f"{where.subject} ~(has|contains) nothing", f"not exist({where.box})"),
+        (f"there ~is nothing {where.where}", f"not exist({where.box})"), (f"{where.subject} ~is not empty", f"exist({where.box})"),
+        (f"there ~is something {where.where}", f"exist({where.box})"),
+    )  # fmt: skip
+    return Sentence(text, meaning)
+
+
+@several_boxes
 def these_have(say: Speaker) -> Sentence | None:
     """ "Both outer boxes have a circle"; "every box except the left one has two squares"."""
     where, found = group(say), amount(say) if say.chance(0.6) else content(say)
+    if where and where.subject.startswith("neither") and found.is_negative:
+        return None
     text = tell(say, where, found) if where else None
     return Sentence(text, where.bind(found.test)) if where and text else None
 
@@ -165,9 +198,13 @@ def only_this(say: Speaker) -> Sentence:
     texts = [
         f"only {that} ~{HAS} {things}", f"only {that} ~{HAS} {things}", f"just {that} ~{HAS} {things}", f"{that} alone ~has {things}",
         f"{that} ~is the only (one|{box}) {with_it}", f"the only {box} {with_it} ~is {one}", f"the only one {with_it} ~is {that}",
+        f"(only|just) {one}: {things}", f"the only {box} {with_it}: {one}", f"the {box} {with_it} ~is {one}",
+    ]  # fmt: skip
+    if found.is_negative:
+        return Sentence(say.pick(*texts), meaning)
+    texts += [
         f"{that} ~has {things}, (but |and |)(the others don't|the other {boxes} do not|no other {box} does|none of the others do)",
         f"no {box} {not_this} {one} ~{HAS} {things}", f"none of the other {boxes} have {things}, (only|just) {one}",
-        f"(only|just) {one}: {things}", f"the only {box} {with_it}: {one}", f"the {box} {with_it} ~is {one}",
         f"{where.where} and nowhere else, there ~{found.be} {things}",
     ]  # fmt: skip
     return Sentence(say.pick(*texts), meaning)
@@ -176,7 +213,7 @@ def only_this(say: Speaker) -> Sentence:
 @several_boxes
 def except_this(say: Speaker) -> Sentence:
     """ "The only box without a circle is the left one"; "apart from the left one, every box has a circle"."""
-    where, kind = this_box(say), box_kind(say)
+    where, kind = this_box(say), box_kind(say, generic=0)
     that, one, box, boxes = where.subject, short(say, where), say.box, say.boxes
     has = f"exist({kind.among('#')})"
     without = f"(without {kind.a}|without any {kind.plural}|that (has|contains) no {kind.plural}|with no {kind.plural}|that lacks {kind.a})"
@@ -184,7 +221,7 @@ def except_this(say: Speaker) -> Sentence:
         f"the only (one|{box}) {without} ~is {that}", f"{that} ~is the only (one|{box}) {without}", f"only {that} ~(lacks|is without) {kind.a}",
         f"only {that} (~does not|doesn't) (have|contain) (any {kind.plural}|{kind.a})", f"only {that} ~has no {kind.plural}",
         f"(apart from|except for) {that}, (every {box} ~has|all {boxes} ~have) {kind.a}", f"the {box} {without} ~is {one}",
-        f"(every {box}|all {boxes}) (except|but|except for) {one}: {kind.a}", f"{that} has no {kind.plural}, (but |)all the (others|other {boxes}) do",
+        f"(every {box}|all {boxes}) (except|but|except for) {one}: {kind.a}", f"{that} ~has no {kind.plural}, ^but all the (others|other {boxes}) do",
     ]  # fmt: skip
     meaning = mean.both(
         mean.negation(_at(has, where.box)), mean.none(BOXES, others(where.box, mean.negation(has)), "#")
@@ -195,7 +232,7 @@ def except_this(say: Speaker) -> Sentence:
 @several_boxes
 def contrast(say: Speaker) -> Sentence:
     """ "The left box has a circle but the right one doesn't"; "unlike the right box, the left one has a circle"."""
-    (first, second), kind = two_boxes(say), box_kind(say)
+    (first, second), kind = two_boxes(say), box_kind(say, generic=0)
     here, there, a, xs = first.subject, second.subject, kind.a, kind.plural
     has = [f"exist({kind.among(each.box)})" for each in (first, second)]
     how = say.weighted((3, "but not"), (1, "so does"), (1, "nor"), (0.7, "xor"))
@@ -234,7 +271,7 @@ def listing(say: Speaker) -> Sentence:
     if say.chance(0.6):
         places.sort(key=lambda place: place.box)
     words = [say.rng.choice(place.words) for place in places]
-    found = [_listed_content(say) for _ in places]
+    found = [short_content(say) for _ in places]
     if say.chance(0.3):  # one kind, several numbers: "left: two circles; right: none"
         kind = box_kind(say, generic=0.2)
         amounts = [say.quantity(negative=True, high=4) for _ in places]
@@ -252,24 +289,16 @@ def listing(say: Speaker) -> Sentence:
         joined = say.pick("{} {box}: {}", "{}: {}", "{}: {}")
         return Sentence(between.join(joined.format(word, things, box=box) for word, things in named), meaning)
     if how == "where":
-        clauses = [f"in the {first[0]} {box} there ~is {first[1]}".replace("is", "(is|are)" if " and " in first[1] else "is", 0)]
         clauses = [f"{first[1]} in the {first[0]} {box}"] + [f"{things} in the {word} one" for word, things in rest]
-        return Sentence(_and(say, clauses, ", and "), meaning)
-    verb = f" {has}" if how == "has" else ""
+        return Sentence(_and(clauses, ", and "), meaning)
+    verb = f" ~{has}" if how == "has" else ""
     clauses = [f"the {first[0]} {box} ~{has} {first[1]}"] + [f"the {word} (one|{box}){verb} {things}" for word, things in rest]
-    return Sentence(_and(say, clauses, say.pick(", and ", " and ", ", while ") if how == "has" else " and "), meaning)
+    return Sentence(_and(clauses, say.pick(", ^and ", " ^and ", ", ^while ") if how == "has" else " and "), meaning)
 
 
-def _and(say: Speaker, clauses: list[str], last: str) -> str:
-    return ", ".join(clauses[:-1]) + last + clauses[-1]
-
-
-def _listed_content(say: Speaker) -> Content:
-    """Contents whose words have no commas and few words, to be said in a list."""
-    while True:
-        found = amount(say) if say.chance(0.75) else content(say, things=True)
-        if "," not in found.things and " and " not in found.things and len(found.things.split()) < 8:
-            return found
+def _and(clauses: list[str], last: str) -> str:
+    """Joins clauses; those after the first are of equal rank if the last one is."""
+    return (", ^" if "^" in last else ", ").join(clauses[:-1]) + last + clauses[-1]
 
 
 def _short(quantity: Quantity, kind: Kind) -> str:
@@ -425,11 +454,11 @@ def are_there(say: Speaker) -> Sentence:
         (1.5, (f"(most|most of the|the majority of the|more than half of the) {xs} ~are {place}", f"count({inside}) > count({outside})")),
         (0.7, (f"(half|half of the|exactly half of the) {xs} ~are {place}", f"count({inside}) == count({outside})")),
         (0.7, (f"(not all|not all of the|not all the) {xs} ~are {place}", f"exist({outside})")),
-        (0.7, (f"(not every {x} ~is|there ~is {kind.a} that is not) {place}".replace("(", "(", 1), f"exist({outside})")),
+        (0.7, (f"(not every {x} ~is|there ~is {kind.a} that is not) {place}", f"exist({outside})")),
         (1, (f"(|exactly |only |just ){said} of the {xs} ~{be} {place}", f"count({inside}) == {n}")),
         (1, (f"(all but one of the|all except one of the) {xs} ~are {place}", f"count({outside}) == 1")),
         (1.5, (f"the (only|one) {x} ~is {place}", mean.both(f"count({kind.among(mean.ALL_ITEMS)}) == 1", f"exist({inside})"))),
-        (1, (f"(at least one|one) {x} ~is outside [of] {that}".replace("|one)", "|some)"), f"exist({outside})")),
+        (1, (f"(at least one|some) {x} ~is outside [of] {that}", f"exist({outside})")),
     )  # fmt: skip
     return Sentence(text, meaning)
 
@@ -437,20 +466,19 @@ def are_there(say: Speaker) -> Sentence:
 @several_boxes
 def others_have(say: Speaker) -> Sentence:
     """ "The left box has a circle and the others have squares"; "the other two boxes are all blue"."""
-    where, this, found = this_box(say), _listed_content(say), _listed_content(say)
+    where, this, found = this_box(say), short_content(say), short_content(say)
     low, high = say.world.boxes
     number = [f"the other {say.number(high - 1)}[ {say.boxes}]"] * 2 if low == high > 2 else []
     rest = say.pick("the others", f"the other {say.boxes}", f"all the other {say.boxes}", *number)
     meaning = mean.none(BOXES, others(where.box, mean.negation(found.test)), "#")
     if say.chance(0.4):
-        single = f"(every|each) other {say.box}"
-        return Sentence(f"{single} than {short(say, where)} ~{HAS} {found.things}".replace(" other", "").replace(" than", " other than"), meaning)
-    text = f"{where.subject} ~{HAS} {this.things}(,|) (and|but|while) {rest} {HAVE} {found.things}"
+        return Sentence(f"(every|each) {say.box} other than {short(say, where)} ~{HAS} {found.things}", meaning)
+    text = f"{where.subject} ~{HAS} {this.things}(,|) ^(and|but|while) {rest} ~{HAVE} {found.things}"
     return Sentence(text, mean.both(this.of(where.box), meaning))
 
 
 RULES = (
-    *((4.0, this_has), (1.0, this_lacks), (2.0, these_have), (1.5, only_this), (0.8, except_this), (1.5, contrast)),
+    *((4.0, this_has), (1.0, this_lacks), (0.6, shared), (0.5, empty), (2.0, these_have), (1.5, only_this), (0.8, except_this), (1.5, contrast)),
     *((1.5, listing), (3.0, compare), (0.5, compare_kinds), (2.0, most), (0.6, fullest_has), (2.0, are_there)),
     (0.7, others_have),
 )
