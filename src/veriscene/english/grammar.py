@@ -6,7 +6,20 @@ import random
 from collections.abc import Callable
 from functools import lru_cache
 
-from veriscene.english import attributes, boxes, compare, definite, ends, forms, logic, places, scene, shares, towers
+from veriscene.english import (
+    attributes,
+    boxes,
+    compare,
+    definite,
+    ends,
+    forms,
+    logic,
+    places,
+    scene,
+    shares,
+    towers,
+    which,
+)
 from veriscene.english.speaker import Sentence, Speaker
 from veriscene.english.words import lexicon_of
 from veriscene.language.language import Language
@@ -20,7 +33,7 @@ Rule = Callable[[Speaker], Sentence | None]
 @lru_cache(maxsize=8)
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
-    everywhere = (scene, shares, attributes, boxes, places, ends, compare, definite)
+    everywhere = (scene, shares, attributes, boxes, which, places, ends, compare, definite)
     found = [rule for module in (*everywhere, *((towers,) if is_tower else ())) for rule in module.RULES]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 
