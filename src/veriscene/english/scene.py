@@ -203,7 +203,9 @@ def compared(say: Speaker) -> Sentence:
     meaning = where.bind(relation.format(**counted))
     # "combined" must end the sentence.
     usable = [
-        each for each in (*things, *things, *sentences) if "(combined" not in second.plural or each.endswith("{Ys}")
+        each
+        for each in (*things, *things, *sentences)
+        if "(combined" not in second.plural or each.endswith(("than {Ys}", "as {Ys}"))
     ]
     chosen = say.rng.choice(usable)
     text = clauses.fill(say, [chosen], first, **words)
