@@ -188,7 +188,7 @@ _COMPARISONS: tuple[tuple[float, str, tuple[str, ...], tuple[str, ...]], ...] = 
 )  # fmt: skip
 
 
-def compared(say: Speaker) -> Sentence:
+def compared(say: Speaker) -> Sentence | None:
     """ "There are more circles than squares"; "every box has twice as many blue items as yellow ones"."""
     where, (first, second, *others) = clauses.domain(say, 0.25, negative=False), clauses.alternatives(say)
     if others and say.chance(0.5):
@@ -203,8 +203,12 @@ def compared(say: Speaker) -> Sentence:
     meaning = where.bind(relation.format(**counted))
     # "combined" must end the sentence.
     usable = [
-        each for each in (*things, *things, *sentences) if "(combined" not in second.plural or each.endswith("{Ys}")
+        each
+        for each in (*things, *things, *sentences)
+        if "(combined" not in second.plural or each.endswith(("than {Ys}", "as {Ys}"))
     ]
+    if not usable:
+        return None
     chosen = say.rng.choice(usable)
     text = clauses.fill(say, [chosen], first, **words)
     if chosen not in things:
