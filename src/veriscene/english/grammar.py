@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from functools import lru_cache
 
-from veriscene.english import boxes, forms, logic, places, scene, towers, which
+from veriscene.english import between, boxes, forms, logic, places, scene, towers, which
 from veriscene.english.speaker import Sentence, Speaker
 from veriscene.english.words import lexicon_of
 from veriscene.language.language import Language
@@ -20,7 +20,14 @@ Rule = Callable[[Speaker], Sentence | None]
 @lru_cache(maxsize=8)
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
-    found = [*scene.RULES, *boxes.RULES, *which.RULES, *places.RULES, *(towers.RULES if is_tower else ())]
+    found = [
+        *scene.RULES,
+        *boxes.RULES,
+        *which.RULES,
+        *between.RULES,
+        *places.RULES,
+        *(towers.RULES if is_tower else ()),
+    ]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 
 
