@@ -138,7 +138,7 @@ def count_boxes(say: Speaker) -> Sentence | None:
 @several_boxes
 def lacking(say: Speaker) -> Sentence | None:
     """ "No box is without a circle"; "one of the boxes lacks squares"."""
-    where, kind = quantified(say), box_kind(say)
+    where, kind = quantified(say), box_kind(say, generic=0)
     lack, free = (
         ("(lack|are without|are missing)", "are free of")
         if where.plural

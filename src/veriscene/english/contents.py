@@ -93,6 +93,12 @@ def disjoint_kinds(say: Speaker, number: int) -> list[Kind]:
     return found
 
 
+def _has_noun(say: Speaker, kind: Kind) -> bool:
+    """Whether a kind is named by a value, as circles are."""
+    noun = say.world.noun
+    return noun is not None and f"{say.lexicon.names[noun.name]}(@)" in kind.condition
+
+
 def _is_phrase(attribute: Attribute) -> bool:
     return any(" " in word for choice in attribute.choices for word in choice.words)
 
@@ -251,7 +257,7 @@ def of_which(say: Speaker) -> Content:
     """ "Three items, all of them blue"; "four circles, two of which are black"."""
     kind = general(say) if say.chance(0.6) else box_kind(say, modified=0, generic=0)
     kind = kind if FOREIGN not in kind.condition else general(say)
-    found = say.property(noun=not kind.condition, avoid=kind.condition)
+    found = say.property(noun=not _has_noun(say, kind), avoid=kind.condition)
     n = say.rng.randint(2, 5)
     part = say.rng.randint(1, n - 1)
     those, others = kind.among("#", found.condition), kind.among("#", mean.negation(found.condition))
@@ -320,7 +326,7 @@ def alike(say: Speaker) -> Content | None:
 def share(say: Speaker) -> Content:
     """ "Most of the circles are blue"; "both squares are black"; "two of the three items are small"."""
     kind = general(say) if say.chance(0.5) else box_kind(say, modified=0.05, generic=0)
-    found: Property = say.property(noun=not kind.condition, avoid=kind.condition)
+    found: Property = say.property(noun=not _has_noun(say, kind), avoid=kind.condition)
     kinds, p, ps, items = kind.plural, found.singular, found.plural, kind.among("#")
     those, others = kind.among("#", found.condition), kind.among("#", mean.negation(found.condition))
     total = say.rng.randint(2, 5)

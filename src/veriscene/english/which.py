@@ -61,7 +61,9 @@ def short(say: Speaker, domain: Domain) -> str:
     place = say.rng.choice(places)
     word = say.rng.choice(place.words)
     return say.pick(
-        f"the {word} one", f"the {word} {say.box}", f"the one on the {word}" if place.is_side else f"the {word} one"
+        f"the {word} one",
+        f"the {word} {say.box}",
+        f"the one on the {word.removesuffix('most')}" if place.is_side else f"the {word} one",
     )
 
 
@@ -141,7 +143,7 @@ def this_has(say: Speaker) -> Sentence | None:
 @several_boxes
 def this_lacks(say: Speaker) -> Sentence:
     """ "The left box doesn't have any circles"; "circles are missing from the middle box"."""
-    where, kind = say.which(), box_kind(say)
+    where, kind = say.which(), box_kind(say, generic=0)
     xs = kind.plural
     texts = [
         f"{where.subject} (~does not|doesn't) (have|contain|hold) (any {xs}|{kind.a}|a single {kind.singular})",
