@@ -22,6 +22,12 @@ def those(members: str, condition: str, sign: str = "@") -> str:
     return f"filter_obj({members}, {bind(condition, sign)})" if condition else members
 
 
+def related(members: str, condition: str) -> str:
+    """Returns the members that are related to an item: in the condition, `@` is the member and `$` the item, which is
+    `@` in the result."""
+    return those(members, condition).replace("$", "@")
+
+
 def some(members: str, condition: str, sign: str = "@") -> str:
     return f"exist({those(members, condition, sign)})"
 
@@ -41,8 +47,8 @@ def count(members: str, condition: str = "", sign: str = "@") -> str:
 
 def both(*conditions: str) -> str:
     """Returns the conjunction; empty conditions are true."""
-    parts = [_closed(each, "or") for each in conditions if each]
-    return " and ".join(parts)
+    parts = [each for each in conditions if each]
+    return " and ".join(_closed(each, "or") for each in parts) if len(parts) > 1 else "".join(parts)
 
 
 def either(*conditions: str) -> str:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from veriscene.english import meaning as mean
 from veriscene.english.pattern import expand
 from veriscene.english.words import FOREIGN, NUMBERS, Lexicon, Place
+from veriscene.world.scene import Value
 from veriscene.world.schema import Attribute, Choice
 
 T = TypeVar("T")
@@ -96,7 +97,13 @@ class Domain:
     @property
     def front(self) -> str:
         """The place at the beginning of a sentence: "in the left box, "; empty for the whole scene."""
-        return f"{self.where}, " if self.where else ""
+        where = f"in{self.where[2:]}" if self.where.startswith("of ") else self.where
+        return f"{where}, " if where else ""
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether it is about no box, or not every box."""
+        return self.is_quantified and self.subject.startswith(("no ", "none ", "not "))
 
 
 class Speaker:
@@ -111,7 +118,14 @@ class Speaker:
         self.box, self.boxes = self.favourite(boxes)
         self.item, self.items = self.favourite(items)
         self.digits = self.chance(0.35)
+        # Attributes that are the same of all blocks of towers are hardly mentioned.
+        self.fixed = self._fixed_in_towers() if self.is_tower and self.chance(0.9) else {}
         self.foreign = 0.03  # chance of a value that the world lacks
+
+    def _fixed_in_towers(self) -> dict[str, Value]:
+        """The attributes that all blocks of towers share, with their value where it is known."""
+        fixed = {each.name: "" for each in self.world.attributes if each.has_extents}
+        return fixed | dict(self.world.towers.values if self.world.towers else ())
 
     # ------------------------------------------------------------ chances
 
@@ -155,7 +169,7 @@ class Speaker:
         return [
             (attribute, choice)
             for attribute in self.world.attributes
-            if nouns or not attribute.is_noun
+            if (nouns or not attribute.is_noun) and attribute.name not in self.fixed
             for choice in attribute.choices
         ]
 
@@ -173,7 +187,7 @@ class Speaker:
         """A kind of item. `plain`: at most an adjective and a noun; `modified`: chance of words after the noun;
         `generic`: chance of any item at all."""
         if self.chance(generic):
-            found = Kind(self.item, self.items)
+            found = Kind("thing", "things") if self.item == "one" else Kind(self.item, self.items)
         else:
             found = self._simple_kind()
         if not plain and self.chance(modified):
@@ -198,10 +212,12 @@ class Speaker:
         has_noun = noun is not None and self.chance(0.35 if self.is_tower else 0.6)
         if has_noun:
             assert noun is not None
-            choice = self.rng.choice(noun.choices)
+            choices = [each for each in noun.choices if self.fixed.get(noun.name) in (None, "", each.name)]
+            choice = self.rng.choice(choices)
             singular, plural = self.rng.choice(self.lexicon.nouns[noun.name, choice.name])
             conditions.append(self.has(noun, choice))
-        adjectives = [each for each in self.world.attributes if each.choices and not each.is_noun]
+        options = [each for each in self.world.attributes if each.choices and not each.is_noun]
+        adjectives = [each for each in options if each.name not in self.fixed] or options
         self.rng.shuffle(adjectives)
         # An adjective is needed where the noun says nothing; two are rare.
         wanted = self.weighted((0.45, 0), (0.45, 1), (0.1, 2)) if has_noun else self.weighted((0.85, 1), (0.15, 2))
@@ -241,15 +257,21 @@ class Speaker:
 
     def modifier(self, kind: Kind) -> Kind | None:
         """The kind with a relative clause or a place: "that are not blue", "in the left box", "touching a wall"."""
-        from veriscene.english.places import placed_kind  # places draws kinds, too
+        from veriscene.english.compare import measured_kind  # these draw kinds, too
+        from veriscene.english.places import placed_kind
 
-        how = self.weighted((0.4, "property"), (0.3, "box"), (0.3, "place"))
+        is_numeric = any(each.kind == "numeric" for each in self.world.attributes)
+        how = self.weighted((0.4, "property"), (0.3, "box"), (0.3, "place"), (0.4 * is_numeric, "number"))
+        if how == "number":
+            return measured_kind(self, kind)
         if how == "box" and self.world.boxes[1] > 1:
             where = self.which()
             return kind.that(where.where, where.where, f"@.box == {where.box}")
         if how == "place":
             return placed_kind(self, kind)
-        found = self.property(noun=False)
+        found = self.property(noun=False, avoid=kind.condition)
+        if kind.condition and found.condition.partition("==")[0] in kind.condition:
+            return None
         negative = self.chance(0.5)
         words, plural, condition = found.singular, found.plural, found.condition
         if negative:
@@ -261,14 +283,19 @@ class Speaker:
         return kind.that(self.expand(f"(that|which) is {words}"), self.expand(f"(that|which) are {plural}"), condition)
 
     def property(self, *, noun: bool = True, avoid: str = "") -> Property:
-        """A value, as it is said after "is"; none of the conditions in `avoid`."""
+        """A value, as it is said after "is", of none of the attributes in the conditions `avoid`."""
         if self.chance(self.foreign):
             word = self.lexicon.foreign_adjective(self.rng)
             return Property(word, word, FOREIGN)
+        if self.chance(0.12):
+            from veriscene.english.compare import measured_property  # which draws from a speaker, too
+
+            if (limit := measured_property(self)) is not None:
+                return limit
         for _ in range(30):
             attribute, choice = self.rng.choice(self.values(nouns=noun))
             condition = self.has(attribute, choice)
-            if condition not in avoid:
+            if f"{self.lexicon.names[attribute.name]}(@)" not in avoid:
                 break
         if attribute.is_noun:
             singular, plural = self.rng.choice(self.lexicon.nouns[attribute.name, choice.name])
@@ -346,7 +373,7 @@ class Speaker:
             words = self.pick(f"fewer than {said}", f"less than {said}", f"under {said}", f"not even {said}")
             return Quantity(words + " {}", f"{{}} < {value}")
         words = self.pick(f"more than {said}", f"more than {said}", f"over {said}", f"greater than {said}")
-        return Quantity(words + " {}", f"{{}} > {value}", plural=value > 1)
+        return Quantity(words + " {}", f"{{}} > {value}" if value > 1 else "{} >= 2", plural=value > 1)
 
     # ------------------------------------------------------------ where
 
@@ -361,19 +388,21 @@ class Speaker:
         word = self.rng.choice(position.words)
         box = self.box
         options = [f"the {word} {box}"] * 5 + [f"the {word} one"]
+        side = word.removesuffix("most")
         if position.is_side:
-            options += [f"the {box} on the {word}", f"the {word}-hand {box}", f"the {box} to the {word}"]
+            options += [f"the {box} on the {side}", f"the {side}-hand {box}", f"the {box} to the {side}"]
         if position.is_middle:
-            options += [f"the {box} in the {word}", f"the {word} of the {self.boxes}"]
+            middle = word if word != "central" else "middle"
+            options += [f"the {box} in the {middle}", f"the {middle} of the {self.boxes}"]
         if position.number is not None and self.chance(0.3):
             options += [f"{box} {self.number(position.number)}", f"{box} number {self.number(position.number)}"]
         subject = self.pick(*options)
-        preposition = self.pick("in", "in", "in", "inside", "within") if not self.is_tower else self.pick("in", "of", "in")
+        preposition = self.pick("in", "in", "in", "inside", "within") if not self.is_tower else self.pick("in", "in", "within")
         where = f"{preposition} {subject}"
         if position.is_side and self.chance(0.3):
-            where = self.pick(f"on the {word}", f"on the {word} side", f"at the {word}", f"to the {word}", f"at {word}")
+            where = self.pick(f"on the {side}", f"on the {side} side", f"at the {side}", f"to the {side}", f"at {side}")
         if position.is_middle and self.chance(0.3):
-            where = self.pick(f"in the {word}", f"in the {word}", "in the middle")
+            where = self.pick(f"in the {middle}", f"in the {middle}", "in the middle")
         return Domain(position.box, where, subject, box=position.box)
 
     def which(self) -> Domain:

@@ -33,6 +33,23 @@ _BLOCKS: tuple[Pair, ...] = (
     *(("block", "blocks"), ("block", "blocks"), ("brick", "bricks"), ("cube", "cubes"), ("piece", "pieces")),
 )
 
+# Other words for those that worlds compare with, and verbs for some attributes.
+COMPARED = {
+    "larger": "(larger|bigger|bigger)",
+    "smaller": "(smaller|smaller|tinier)",
+    "largest": "(largest|biggest|biggest)",
+    "smallest": "(smallest|smallest|tiniest|littlest)",
+    "more expensive": "(more expensive|more expensive|pricier)",
+    "cheaper": "(cheaper|cheaper|less expensive)",
+    "most expensive": "(most expensive|most expensive|priciest)",
+    "cheapest": "(cheapest|cheapest|least expensive)",
+}
+MEASURED = {
+    "price": ("costs", "cost", "costing"),
+    "weight": ("weighs", "weigh", "weighing"),
+}
+UNITS = {"€": "euros", "$": "dollars", "£": "pounds"}
+
 # What is_foreign says of an item: it has a property that no item of this world can have. These lists are the only
 # colours and shapes that are named outside of worlds/.
 FOREIGN = "is_foreign(@)"
@@ -46,7 +63,7 @@ _FOREIGN_NOUNS: tuple[Pair, ...] = tuple(
         each.partition("/")
         for each in (
             "star rectangle pentagon hexagon diamond heart oval ellipse cross/crosses cat dog house tree car person/people "
-            "arrow ring cylinder sphere pyramid letter octagon crescent moon flower ball bottle face line rhombus "
+            "arrow ring cylinder sphere pyramid letter octagon crescent moon flower ball bottle face line rhombus/rhombuses "
             "trapezoid semicircle cone fish/fish"
         ).split()
     )
