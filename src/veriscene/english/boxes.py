@@ -5,6 +5,8 @@ Statements about particular boxes are in which.py, what can be said of a box in 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from veriscene.english import meaning as mean
 from veriscene.english.contents import (
     HAS,
@@ -38,8 +40,8 @@ def quantified(say: Speaker) -> Domain:
     def but_one(test: str) -> str:
         return f"{mean.count(BOXES, mean.negation(test), '#')} == 1"
 
-    def domain(words: str, plural: bool, bind: object) -> Domain:
-        return Domain("#", f"(in|in|inside) {words}", words, plural, bind, is_quantified=True, box="#")  # type: ignore[arg-type]
+    def domain(words: str, plural: bool, bind: Callable[[str], str]) -> Domain:
+        return Domain("#", f"(in|in|inside) {words}", words, plural, bind, is_quantified=True, box="#")
 
     how = say.weighted((3, "quantity"), (1, "but one"), (1.5 * (low == total > 2), "of all"))
     if how == "but one":
@@ -136,25 +138,22 @@ def count_boxes(say: Speaker) -> Sentence | None:
 @several_boxes
 def lacking(say: Speaker) -> Sentence | None:
     """ "No box is without a circle"; "one of the boxes lacks squares"."""
-    where, kind = quantified(say), box_kind(say)
-    verbs = (
-        "(lack|are without|are missing|are free of|do without)"
+    where, kind = quantified(say), box_kind(say, generic=0)
+    lack, free = (
+        ("(lack|are without|are missing)", "are free of")
         if where.plural
-        else "(lacks|is without|is missing|is free of)"
+        else ("(lacks|is without|is missing)", "is free of")
     )
-    texts = [
-        f"{where.subject} ~{verbs} {kind.plural}",
-        f"{where.subject} ~{verbs} {kind.a}".replace("|are free of", "").replace("|is free of", ""),
-    ]
-    if not where.subject.startswith(("every", "each", "all", "both", "no", "(all")):
+    texts = [f"{where.subject} ~{lack} ({kind.plural}|{kind.a})"] * 2 + [f"{where.subject} ~{free} {kind.plural}"]
+    if not where.subject.startswith(("every", "each", "all", "both", "no", "zero", "(all")):
         auxiliary = "(~do not|don't)" if where.plural else "(~does not|doesn't)"
         texts += [f"{where.subject} {auxiliary} (have|contain|hold) (any {kind.plural}|{kind.a})"] * 2
-    if where.subject.startswith(("a ", "at least one", "one", "some")):
+    if where.bind("exist(#)") == mean.some(BOXES, "exist(#)", "#"):
         texts += [
-            f"{kind.plural} ~are (missing|absent) from {where.subject}", f"there ~is a {say.box} without (any {kind.plural}|{kind.a})",
-            f"(not every {say.box} ~has {kind.a}|not all {say.boxes} ~have {kind.a}|the {say.boxes} ~do not all have {kind.a})",
+            f"{kind.plural} ~are (missing|absent) from {where.subject}",
+            f"there ~is a {say.box} without (any {kind.plural}|{kind.a})",
+            f"(not every {say.box} ~has|not all {say.boxes} ~have|the {say.boxes} ~do not all have) {kind.a}",
         ]  # fmt: skip
-        return Sentence(say.pick(*texts), mean.some(BOXES, f"not exist({kind.among('#')})", "#"))
     return Sentence(say.pick(*texts), where.bind(f"not exist({kind.among('#')})"))
 
 
@@ -165,7 +164,8 @@ def whichever(say: Speaker) -> Sentence:
     things, there = found.things, found.subordinate if not found.clause else f"(you see|you find) {found.things}"
     texts = [
         f"(whichever|whatever|no matter which) {box} you (look in|pick|look at|choose), (it has {things}|{there})",
-        f"look in any {box} and you('ll| will) (find|see) {things}", f"(any|any given) {box} ~{HAS} {things}", f"{things} per {box}",
+        f"look in any {box} and you('ll| will) (find|see) {things}", f"(any|any given) {box} ~{HAS} {things}",
+        f"{things} per {box}",
         f"(all|all of) the {say.boxes}, without exception, ~{HAVE} {things}", f"each and every {box} ~{HAS} {things}",
         f"every (one of the {say.boxes}|{box}): {things}", f"for every {box}, {there}",
     ]  # fmt: skip
@@ -183,7 +183,7 @@ def all_of_it(say: Speaker) -> Sentence | None:
     where = say.which() if say.chance(0.4) else quantified(say)
     test = where.bind(mean.every(where.items, say.has(attribute, choice)))
     be = "are" if where.plural else "is"
-    return Sentence(f"{where.subject} ~{be} (all|entirely|completely|only) {say.rng.choice(choice.words)}", test)
+    return Sentence(f"{where.subject} ~{be} (all|entirely|completely) {say.rng.choice(choice.words)}", test)
 
 
 @several_boxes
@@ -195,10 +195,13 @@ def outnumber(say: Speaker) -> Sentence | None:
     boxes = say.boxes
     if say.chance(0.5):
         texts = [
-            f"more {boxes} (have|contain) {first.a} than (don't|do not)", f"there ~are more {boxes} with {first.a} than without [one]",
+            f"more {boxes} (have|contain) {first.a} than (don't|do not)",
+            f"there ~are more {boxes} with {first.a} than without [one]",
             f"[the] {boxes} with {first.a} ~outnumber (those|the ones|the {boxes}) without [one]",
-            f"more than half of the {boxes} ~{HAVE} {first.a}", f"(most|most of the|the majority of the) {boxes} ~{HAVE} {first.a}",
-            f"(fewer|less) than half of the {boxes} ~(lack|are without) {first.a}", f"{first.plural} ~(occur|appear) in most (|of the ){boxes}",
+            f"more than half of the {boxes} ~{HAVE} {first.a}",
+            f"(most|most of the|the majority of the) {boxes} ~{HAVE} {first.a}",
+            f"(fewer|less) than half of the {boxes} ~(lack|are without) {first.a}",
+            f"{first.plural} ~(occur|appear) in most (|of the ){boxes}",
         ]  # fmt: skip
         return Sentence(say.pick(*texts), f"{with_a} > {mean.count(BOXES, mean.negation(a), '#')}")
     words, sign = say.pick(("more", ">"), ("more", ">"), ("fewer", "<"), ("as many", "=="))
@@ -238,7 +241,7 @@ def wherever(say: Speaker) -> Sentence | None:
         f"(every|each|any) {box} (with|that has|containing|that contains) {a} (also |)~{HAS} {b}[ too| as well]",
         f"all [the] {boxes} (with|that have|that contain) {a} (also |)~{HAVE} {b}[ as well]",
         f"(wherever|whenever) there is {a}, there ~is [also] {b} in the same {box}",
-        f"(if|when|whenever) (there is {a} in a {box}|a {box} has {a}), (it|that {box}) [also] (has|contains) {b} [too]",
+        f"(if|when|whenever) (there is {a} in a {box}|a {box} has {a}), (it|that {box}) [also] has {b} [too]",
         f"no {box} ~(has|contains) {a} without [also] (having|containing) {b}", f"no {box} ~has {a} without {b}",
         f"there ~is no {box} with {a} (but|and) (no {ys}|without {b})", f"no {box} with {a} ~is without {b}",
         f"{xs} only ~(occur|appear) in {boxes} (with|that also have) {b}", f"{a} always comes with {b} in its {box}",
@@ -262,10 +265,12 @@ def boxes_with_have(say: Speaker) -> Sentence | None:
         (2, (f"no {box} {one} ~{HAS} {q}", mean.none(BOXES, yes, "#"))),
         (2, (f"(at least one|some) {box} {one} {also}~{HAS} {q}", mean.some(BOXES, yes, "#"))),
         (1, (f"one of the {boxes} {many} {also}~{HAS} {q}", mean.some(BOXES, yes, "#"))),
-        (1, (f"(not every|not each) {box} {one} {also}~{HAS} {q}".replace("|not each", ""), mean.some(BOXES, no, "#"))),
+        (1, (f"not every {box} {one} {also}~{HAS} {q}", mean.some(BOXES, no, "#"))),
         (1, (f"none of the {boxes} {many} ~{HAVE} {q}", mean.none(BOXES, yes, "#"))),
-        (1, (f"(|exactly ){say.number(n)} of the {boxes} {many} {also}~{HAVE} {q}", f"{mean.count(BOXES, yes, '#')} == {n}")),
-        (1, (f"only {boxes} {many} ~{HAVE} {q}", mean.none(BOXES, mean.both(mean.negation(premise.test), conclusion.test), "#"))),
+        (1, (f"[exactly] {say.number(n)} of the {boxes} {many} {also}~{HAVE} {q}",
+             f"{mean.count(BOXES, yes, '#')} == {n}")),
+        (1, (f"only {boxes} {many} ~{HAVE} {q}",
+             mean.none(BOXES, mean.both(mean.negation(premise.test), conclusion.test), "#"))),
         (1.5, (f"(the|the only) {box} {one} {also}~{HAS} {q}",
                mean.both(f"{mean.count(BOXES, premise.test, '#')} == 1", mean.some(BOXES, yes, "#")))),
     )  # fmt: skip
@@ -281,31 +286,32 @@ def together(say: Speaker) -> Sentence | None:
     how = say.weighted((3, "some"), (3, "never"), (1.5, "no two"))
     if how == "some":
         texts = [
-            f"{a} and {b} ~(are|can be found|appear) [together] in (the same|one|one and the same) {box}", f"{a} ~shares a {box} with {b}",
-            f"{a} and {b} ~share a {box}", f"there ~is {a} in the same {box} as {b}", f"{a} ~is in the same {box} as {b}",
-            f"(at least one|some|one) {box} ~{HAS} both {a} and {b}", f"(at least one|some) {box} with {a} also ~has {b}",
+            f"{a} and {b} ~(are|can be found|appear) [together] in (the same|one|one and the same) {box}",
+            f"{a} ~shares a {box} with {b}",
+            f"{a} and {b} ~share a {box}", f"there ~is {a} in the same {box} as {b}",
+            f"{a} ~is in the same {box} as {b}",
+            f"(at least one|some|one) {box} ~{HAS} both {a} and {b}",
+            f"(at least one|some) {box} with {a} also ~has {b}",
         ]  # fmt: skip
         return Sentence(say.pick(*texts), mean.some(BOXES, share, "#"))
     if how == "never":
         texts = [
-            f"no {box} ~{HAS} both {a} and {b}", f"{xs} and {ys} never ~(share a|appear in the same|occur in the same) {box}",
-            f"{a} and {b} ~are never [together] in the same {box}", f"no {first.singular} ~(shares a {box} with|is in the same {box} as) {b}",
-            f"[all] {xs} and {ys} ~are [always] in (different|separate) {boxes}", f"if a {box} has {a}, it (has no {ys}|doesn't have {b})",
+            f"no {box} ~{HAS} both {a} and {b}",
+            f"{xs} and {ys} never ~(share a|appear in the same|occur in the same) {box}",
+            f"{a} and {b} ~are never [together] in the same {box}",
+            f"no {first.singular} ~(shares a {box} with|is in the same {box} as) {b}",
+            f"[all] {xs} and {ys} ~are [always] in (different|separate) {boxes}",
+            f"if a {box} has {a}, it (has no {ys}|doesn't have {b})",
             f"there ~is no {box} with [both] {a} and {b}", f"none of the {boxes} ~(has|have) both {a} and {b}",
             f"every {box} with {a} ~(lacks|is free of) {ys}", f"{a} and {b} together in (one|the same) {box}: never",
         ]  # fmt: skip
         return Sentence(say.pick(*texts), mean.none(BOXES, share, "#"))
     texts = [
-        f"no two {xs} ~(are in|share|can be found in) the same {box}", f"no {box} ~{HAS} (more than one|two or more) {first.singular}",
+        f"no two {xs} ~(are in|share|can be found in) the same {box}",
+        f"no {box} ~{HAS} (more than one {first.singular}|two or more {xs})",
         f"(every|each) {box} ~{HAS} at most one {first.singular}", f"[all] the {xs} ~are all in different {boxes}",
         f"there ~is no more than one {first.singular} (per|in each) {box}",
     ]  # fmt: skip
-    texts = [
-        text.replace(
-            "(more than one|two or more) " + first.singular, f"(more than one {first.singular}|two or more {xs})"
-        )
-        for text in texts
-    ]
     return Sentence(say.pick(*texts), mean.none(BOXES, f"count({first.among('#')}) >= 2", "#"))
 
 
@@ -320,14 +326,18 @@ def numbers(say: Speaker) -> Sentence | None:
     counted = f"count({kind.among('#')})"
     if say.chance(0.6):
         texts = [
-            f"(all|all the|all of the) {boxes} ~{HAVE} (the same number of|equally many|an equal number of|the same amount of) {kinds}",
-            f"(every|each) {box} ~{HAS} (the same number of|equally many) {kinds}", f"no {box} ~{HAS} more {kinds} than (another|any other)",
-            f"the number of {kinds} ~is (the same|equal) in (all|every one of the|all of the) {boxes}", f"the {boxes} ~have equal numbers of {kinds}",
+            f"(all|all the|all of the) {boxes} ~{HAVE} (the same number of|equally many|an equal number of) {kinds}",
+            f"(all|all the) {boxes} ~have the same amount of {kinds}",
+            f"(every|each) {box} ~{HAS} (the same number of|equally many) {kinds}",
+            f"no {box} ~{HAS} more {kinds} than (another|any other)",
+            f"the number of {kinds} ~is (the same|equal) in (all|every one of the|all of the) {boxes}",
+            f"the {boxes} ~have equal numbers of {kinds}",
             f"the {kinds} ~are (evenly|equally) (distributed|divided|spread) (among|over|across) the {boxes}",
-            f"there ~are (equally many|as many) {kinds} in (each|every) {box}".replace("|as many", ""),
+            f"there ~are equally many {kinds} in (each|every) {box}",
             f"no two {boxes} ~(differ in the number of {kinds}|have different numbers of {kinds})",
             f"(each|every) {box} ~has (as many|just as many|exactly as many) {kinds} as (the others|any other)",
-            f"same number of {kinds} in (all {boxes}|every {box}|each {box})", f"the {boxes} ~do not differ in [their] number of {kinds}",
+            f"same number of {kinds} in (all {boxes}|every {box}|each {box})",
+            f"the {boxes} ~do not differ in [their] number of {kinds}",
         ]  # fmt: skip
         return Sentence(say.pick(*texts), f"all_same_attribute({BOXES}, {mean.bind(counted, '#')})")
     outer = f"b{2 * counted.count('lambda') + 1}"
@@ -336,14 +346,17 @@ def numbers(say: Speaker) -> Sentence | None:
     if say.chance(0.25):
         texts = [
             f"(at least two {boxes}|two or more {boxes}|at least two of the {boxes}) ~have the same number of {kinds}",
-            f"there ~are [at least] two {boxes} with (the same number of|equally many) {kinds}",
+            f"there ~are at least two {boxes} with (the same number of|equally many) {kinds}",
         ]
-        return Sentence(say.pick(*[text.replace("[at least]", "at least") for text in texts]), pair)
+        return Sentence(say.pick(*texts), pair)
     texts = [
-        f"no two {boxes} ~{HAVE} (the same number of|equally many|an equal number of) {kinds}", f"(every|each) {box} ~{HAS} a different number of {kinds}",
-        f"the number of {kinds} ~is different in (every|each) {box}", f"(the {boxes} all|all {boxes}) {HAVE} different numbers of {kinds}",
+        f"no two {boxes} ~{HAVE} (the same number of|equally many|an equal number of) {kinds}",
+        f"(every|each) {box} ~{HAS} a different number of {kinds}",
+        f"the number of {kinds} ~is different in (every|each) {box}",
+        f"(the {boxes} all|all {boxes}) {HAVE} different numbers of {kinds}",
         f"no {box} ~has as many {kinds} as another", f"(all|all the) {boxes} ~differ in (the|their) number of {kinds}",
-        f"there ~are no two {boxes} with the same number of {kinds}", f"different number of {kinds} in (every|each) {box}",
+        f"there ~are no two {boxes} with the same number of {kinds}",
+        f"different number of {kinds} in (every|each) {box}",
     ]  # fmt: skip
     return Sentence(say.pick(*texts), f"not {pair}")
 
@@ -356,20 +369,25 @@ def spread(say: Speaker) -> Sentence | None:
     places = mean.count(BOXES, f"exist({kind.among('#')})", "#")
     if say.chance(0.4):
         texts = [
-            f"(all|all the|all of the) {kinds} ~are [together] in (the same|one|a single|one and the same|just one) {box}",
-            f"(every|each) {one} ~is in the same {box}", f"the {kinds} ~are all [together] in (one|the same|a single) {box}",
-            f"(one|a single) {box} ~(has|contains|holds) (all [of] the {kinds}|every {one})", f"no two {kinds} ~are in different {boxes}",
-            f"the {kinds} ~are (confined|limited) to (a single|one) {box}", f"(all|all the) {kinds} ~share (a|one|a single) {box}",
+            f"(all|all the|all of the) {kinds} ~are [together] in (the same|one|a single|one and the same) {box}",
+            f"(every|each) {one} ~is in the same {box}",
+            f"the {kinds} ~are all [together] in (one|the same|a single) {box}",
+            f"(one|a single) {box} ~(has|contains|holds) (all [of] the {kinds}|every {one})",
+            f"no two {kinds} ~are in different {boxes}",
+            f"the {kinds} ~are (confined|limited) to (a single|one) {box}",
+            f"(all|all the) {kinds} ~share (a|one|a single) {box}",
             f"{kinds}: all in (one|the same) {box}",
         ]  # fmt: skip
         return Sentence(say.pick(*texts), f"{places} <= 1")
     occur = "(occur|appear|are found|can be found|show up|exist|are)"
     if say.chance(0.4):
         texts = [
-            f"{kinds} ~{occur} in (more than one|more than a single) {box}", f"{kinds} ~{occur} in (several|multiple|at least two|two or more) {boxes}",
+            f"{kinds} ~{occur} in (more than one|more than a single) {box}",
+            f"{kinds} ~{occur} in (several|multiple|at least two|two or more) {boxes}",
             f"there ~are {kinds} in (more than one {box}|several {boxes}|at least two {boxes}|two or more {boxes})",
-            f"more than one {box} ~{HAS} {kinds}", f"the {kinds} ~are (spread|distributed) over (several {boxes}|more than one {box})",
-            f"(the {kinds} ~are not|not all {kinds} ~are) all in (the same|one|a single) {box}".replace("are) all", "are)"),
+            f"more than one {box} ~{HAS} {kinds}",
+            f"the {kinds} ~are (spread|distributed) over (several {boxes}|more than one {box})",
+            f"(the {kinds} ~are not all|not all {kinds} ~are) in (the same|one|a single) {box}",
         ]  # fmt: skip
         return Sentence(say.pick(*texts), f"{places} >= 2")
     quantity, number = number_of_boxes(say)
@@ -379,7 +397,8 @@ def spread(say: Speaker) -> Sentence | None:
     else:
         where, meaning = quantity.of(number), quantity.test.format(places)
     texts = [
-        f"{kinds} ~{occur} in {where}", f"there ~is {kind.a} in {where}", f"(you|we|I) ~(can find|can see|see) {kinds} in {where}",
+        f"{kinds} ~{occur} in {where}", f"there ~is {kind.a} in {where}",
+        f"(you|we|I) ~(can find|can see|see) {kinds} in {where}",
         f"{kinds} in {where}", f"in {where}, there ~is {kind.a}",
     ]  # fmt: skip
     return Sentence(say.pick(*texts), meaning)
@@ -399,6 +418,15 @@ def filled(say: Speaker) -> Sentence | None:
 
 
 RULES = (
-    *((4.0, boxes_have), (4.0, there_are_boxes), (0.7, count_boxes), (1.2, lacking), (0.6, whichever), (0.5, all_of_it), (0.7, outnumber), (1.5, wherever)),
+    *(
+        (4.0, boxes_have),
+        (4.0, there_are_boxes),
+        (0.7, count_boxes),
+        (1.2, lacking),
+        (0.6, whichever),
+        (0.5, all_of_it),
+        (0.7, outnumber),
+        (1.5, wherever),
+    ),
     *((1.0, boxes_with_have), (1.5, together), (1.2, numbers), (1.5, spread), (0.5, filled)),
 )

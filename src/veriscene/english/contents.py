@@ -17,7 +17,7 @@ from veriscene.world.schema import Attribute
 HAS = "(has|has|has|contains|contains|holds|shows|includes|features)"
 HAVE = "(have|have|have|contain|contain|hold|show|include|feature)"
 A = Quantity("a {}", SOME, plural=False)
-_CLOSED = ("no ", "none ", "not ", "neither ", "nowhere ")  # subjects that cannot be put in front as a place
+_CLOSED = ("no ", "none ", "not ", "neither ", "zero ")  # subjects that cannot be put in front as a place
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,12 @@ def disjoint_kinds(say: Speaker, number: int) -> list[Kind]:
     return found
 
 
+def _has_noun(say: Speaker, kind: Kind) -> bool:
+    """Whether a kind is named by a value, as circles are."""
+    noun = say.world.noun
+    return noun is not None and f"{say.lexicon.names[noun.name]}(@)" in kind.condition
+
+
 def _is_phrase(attribute: Attribute) -> bool:
     return any(" " in word for choice in attribute.choices for word in choice.words)
 
@@ -105,14 +111,18 @@ def small_amount(say: Speaker) -> Quantity:
 # ---------------------------------------------------------------- contents
 
 
-def amount(say: Speaker) -> Content:
+def amount(say: Speaker, high: int = 6) -> Content:
     """ "At least two circles"."""
-    kind, quantity = box_kind(say), say.quantity()
+    kind, quantity = box_kind(say), say.quantity(high=high)
+    if not kind.condition and say.world.items[0] > 0 and quantity.test in (SOME, NO):
+        kind = box_kind(say, generic=0)  # boxes are never empty
     words, be = quantity.of(kind), "are" if quantity.plural else "is"
     if "==" in quantity.test and quantity.test != NO and "%" not in quantity.test and say.chance(0.08):
         words += say.pick(", no more and no less", ", no more, no less", ", no more and no fewer", " and no more")
     elif quantity.test.startswith("{} >=") and quantity.words.startswith("at least") and say.chance(0.08):
-        words = words.removeprefix("at least ") + say.pick(", if not more", ", maybe more", ", possibly more", " at the very least")
+        words = words.removeprefix("at least ") + say.pick(
+            ", if not more", ", maybe more", ", possibly more", " at the very least"
+        )
     return Content(quantity.holds(kind.among("#")), words, be, is_negative=quantity.test == NO)
 
 
@@ -123,7 +133,7 @@ def number(say: Speaker) -> Content:
     words, test = say.pick(
         *[(said, f"{counted} == {n}")] * 3, (f"(exactly|precisely) {said}", f"{counted} == {n}"),
         (f"(at least|no less than) {said}", f"{counted} >= {n}"), (f"{said} or (more|higher)", f"{counted} >= {n}"),
-        (f"(more|greater|higher) than {said}", f"{counted} > {n}"), (f"(at most|no more than) {said}", f"{counted} <= {n}"),
+        (f"(more|greater|higher) than {said}", f"{counted} > {n}"), (f"at most {said}", f"{counted} <= {n}"),
         (f"(less|lower|smaller) than {said}", f"{counted} < {n}"), (f"(under|below) {said}", f"{counted} < {n}"),
         ("even", f"{counted} % 2 == 0"), ("odd", f"{counted} % 2 == 1"), ("zero", f"not exist({kind.among('#')})"),
         ("not zero", f"exist({kind.among('#')})"),
@@ -150,7 +160,7 @@ def but_no(say: Speaker) -> Content:
     things = say.pick(
         f"{a} (but|but|and|yet) no {other.plural}", f"{a} but no {other.singular}", f"{a} but not {other.a}",
         f"{a} but not a single {other.singular}", f"{a} (and|but) zero {other.plural}",
-        f"{a} (without|but without) (any|) {other.plural}", f"no {other.plural} but {a}", f"{a}, but no {other.plural}",
+        f"{a} without [any] {other.plural}", f"no {other.plural} but {a}", f"{a}, but no {other.plural}",
     )  # fmt: skip
     return Content(mean.both(quantity.holds(kind.among("#")), f"not exist({other.among('#')})"), things, be)
 
@@ -180,11 +190,12 @@ def only(say: Speaker) -> Content:
     clause = say.pick(
         f"everything {{}} ~is {kind.a}", f"(all|all the|all of the) {item.plural} {{}} ~are {kinds}",
         f"(every|each|every single) {item.singular} {{}} ~is {kind.a}", f"the {item.plural} {{}} ~are all {kinds}",
-        f"(there ~is nothing|nothing ~can be seen) {{}} (except|other than) {kinds}", f"{kinds} ~are the only {item.plural} {{}}",
+        f"(there ~is nothing|nothing ~can be seen) {{}} (except|other than) {kinds}",
+        f"{kinds} ~are the only {item.plural} {{}}",
         f"nothing {{}} ~is anything but {kind.a}", f"there ~is nothing {{}} that (is not|isn't) {kind.a}",
     )  # fmt: skip
     things, be = say.pick(
-        *[(f"(only|only|just|exclusively|solely) {kinds}", "are")] * 3, (f"nothing (but|but|other than|except) {kinds}", "is"),
+        *[(f"(only|only|just|exclusively) {kinds}", "are")] * 3, (f"nothing (but|other than|except) {kinds}", "is"),
         (f"{kinds} and nothing else", "are"), (f"{kinds} (only|exclusively)", "are"),
         (f"no {item.plural} (other than|except|but) {kinds}", "are"),
     )  # fmt: skip
@@ -208,7 +219,7 @@ def more(say: Speaker) -> Content:
         )  # fmt: skip
         return Content(f"{a} > {b}", say.pick(things, things, f"(fewer|fewer|less) {y} than {x}"), "are", clause)
     if how == "equal":
-        things = f"(as many {x} as {y}|the same number of {x} and {y}|equally many {x} and {y}|an equal number of {x} and {y})"
+        things = f"(as many {x} as {y}|(the same number of|equally many|an equal number of) {x} and {y})"
         clause = f"(there ~are|there ~are just) as many {x} as {y} {{}}"
         return Content(f"{a} == {b}", things, "are", clause)
     if how == "difference":
@@ -235,7 +246,8 @@ def listed(say: Speaker) -> Content | None:
     ]
     words = " and ".join([", ".join(said[:-1]), said[-1]]) if len(said) > 1 else said[0]
     things = say.pick(
-        f"{words} and nothing else", f"{words}, (and|) nothing else", f"{words} and that's (it|all)", f"{words} and no other {general(say).plural}",
+        f"{words} and nothing else", f"{words}, (and|) nothing else", f"{words} and that's (it|all)",
+        f"{words} and no other {general(say).plural}",
     )  # fmt: skip
     counts = [f"{mean.count('#', kind.condition)} == {n}" for n, kind in zip(numbers, kinds, strict=True)]
     return Content(mean.both(*counts, f"count(#) == {sum(numbers)}"), things, "are" if numbers[0] > 1 else "is")
@@ -245,7 +257,7 @@ def of_which(say: Speaker) -> Content:
     """ "Three items, all of them blue"; "four circles, two of which are black"."""
     kind = general(say) if say.chance(0.6) else box_kind(say, modified=0, generic=0)
     kind = kind if FOREIGN not in kind.condition else general(say)
-    found = say.property(noun=not kind.condition, avoid=kind.condition)
+    found = say.property(noun=not _has_noun(say, kind), avoid=kind.condition)
     n = say.rng.randint(2, 5)
     part = say.rng.randint(1, n - 1)
     those, others = kind.among("#", found.condition), kind.among("#", mean.negation(found.condition))
@@ -263,9 +275,10 @@ def of_which(say: Speaker) -> Content:
 
 def alike(say: Speaker) -> Content | None:
     """ "Everything has the same colour"; "no two items of the same size"; "two different colours"."""
-    if not say.world.attributes:
+    options = [each for each in say.world.attributes if not _is_phrase(each)]
+    if not options:
         return None
-    attribute, item = say.rng.choice(say.world.attributes), general(say)
+    attribute, item = say.rng.choice(options), general(say)
     name, items = say.rng.choice(attribute.words), item.plural
     names, values = plural_of(name), f"{say.lexicon.names[attribute.name]}(#)"
     how = say.weighted((3, "same"), (2, "different"), (2, "number"))
@@ -273,14 +286,16 @@ def alike(say: Speaker) -> Content | None:
         clause = say.pick(
             f"everything {{}} ~(has|is of) the same {name}", f"all [the|of the] {items} {{}} ~have the same {name}",
             f"[all] the {items} {{}} ~(share a|share one|are of the same|are all of one|have one and the same) {name}",
-            f"no two {items} {{}} ~(differ in {name}|have different {names})", f"the {items} {{}} all have the same {name}",
+            f"no two {items} {{}} ~(differ in {name}|have different {names})",
+            f"the {items} {{}} all have the same {name}",
             f"every {item.singular} {{}} ~has the same {name}", f"all [the] {items} {{}} ~match in {name}",
         )  # fmt: skip
         things = say.pick(f"only {items} of (one|a single|the same) {name}", f"{items} of (one|a single) {name} only")
         return Content(f"count({values}) <= 1", things, "are", clause)
     if how == "different":
         clause = say.pick(
-            f"no two {items} {{}} ~(have the same|share a|are of the same) {name}", f"no {name} {{}} ~(occurs|appears) (twice|more than once)",
+            f"no two {items} {{}} ~(have the same|share a|are of the same) {name}",
+            f"no {name} {{}} ~(occurs|appears) (twice|more than once)",
             f"all [the|of the] {items} {{}} ~(have different {names}|differ in {name})",
             f"(every|each) {item.singular} {{}} ~has (a different|its own) {name}",
         )  # fmt: skip
@@ -311,13 +326,13 @@ def alike(say: Speaker) -> Content | None:
 def share(say: Speaker) -> Content:
     """ "Most of the circles are blue"; "both squares are black"; "two of the three items are small"."""
     kind = general(say) if say.chance(0.5) else box_kind(say, modified=0.05, generic=0)
-    found: Property = say.property(noun=not kind.condition, avoid=kind.condition)
+    found: Property = say.property(noun=not _has_noun(say, kind), avoid=kind.condition)
     kinds, p, ps, items = kind.plural, found.singular, found.plural, kind.among("#")
     those, others = kind.among("#", found.condition), kind.among("#", mean.negation(found.condition))
     total = say.rng.randint(2, 5)
     part = say.rng.randint(1, total - 1)
     n, of = say.number(total), say.number(part)
-    verb = "are" if part > 1 else "is"
+    are_part = f"are {ps}" if part > 1 else f"is {p}"
     all_are, none_are = f"not exist({others})", f"not exist({those})"
     everything = (2 * (not kind.condition), f"everything {{}} ~is {p}", all_are)
     nothing = (2 * (not kind.condition), f"nothing {{}} ~is {p}", none_are)
@@ -327,7 +342,7 @@ def share(say: Speaker) -> Content:
         nothing,
         (2, f"(all|all the|all of the) {kinds} {{}} ~are {ps}", all_are),
         (1, f"the {kinds} {{}} ~are all {ps}", all_are),
-        (1, f"the {kinds} {{}} ~are (mostly|for the most part|predominantly) {ps}", f"count({those}) > count({others})"),
+        (1, f"the {kinds} {{}} ~are (mostly|for the most part) {ps}", f"count({those}) > count({others})"),
         (1, f"(every|each|every single) {kind.singular} {{}} ~is {p}", all_are),
         (1, f"(no|none of the) {kinds} {{}} ~are {ps}", none_are),
         (1, f"(no|not a single|not one) {kind.singular} {{}} ~is {p}", none_are),
@@ -337,9 +352,9 @@ def share(say: Speaker) -> Content:
         (0.7, f"(fewer|less) than half of the {kinds} {{}} ~are {ps}", f"count({those}) < count({others})"),
         (0.7, f"(some of the {kinds} {{}} ~are {ps}|at least one of the {kinds} {{}} ~is {p})", f"exist({those})"),
         (0.7, f"(not all|not all of the|not all the) {kinds} {{}} ~are {ps}", f"exist({others})"),
-        (1, f"(|exactly |only |just ){of} of the {kinds} {{}} ~{verb} {ps if part > 1 else p}", f"count({those}) == {part}"),
+        (1, f"[exactly|only|just] {of} of the {kinds} {{}} ~{are_part}", f"count({those}) == {part}"),
         (0.7, f"(all but one of the|all except one of the) {kinds} {{}} ~are {ps}", f"count({others}) == 1"),
-        (1, f"{of} of the {n} {kinds} {{}} ~{verb} {ps if part > 1 else p}", f"count({items}) == {total} and count({those}) == {part}"),
+        (1, f"{of} of the {n} {kinds} {{}} ~{are_part}", f"count({items}) == {total} and count({those}) == {part}"),
         (1, f"{numbered} {kinds} {{}} ~are {ps}", mean.both(f"count({items}) == {total}", all_are)),
         (1, f"(the|the only|the one) {kind.singular} {{}} ~is {p}", mean.both(f"count({items}) == 1", all_are)),
     ]  # fmt: skip
@@ -397,7 +412,7 @@ def content(say: Speaker, *, things: bool = False) -> Content:
 def short_content(say: Speaker) -> Content:
     """Contents in few words and without commas, to be said next to others."""
     while True:
-        found = amount(say) if say.chance(0.75) else content(say, things=True)
+        found = amount(say, 3) if say.chance(0.75) else content(say, things=True)
         if "," not in found.things and " and " not in found.things and len(found.things.split()) < 8:
             return found
 
@@ -420,7 +435,10 @@ def tell(say: Speaker, where: Domain, found: Content) -> str | None:
     if things and can_front:
         texts += [f"{place}, {there}", f"{place} {there}", f"{place}, (you|we|I) ~(can see|can find|see|have) {things}"]
         if is_simple and not (where.is_quantified and (where.plural or found.is_negative)):
-            texts += [f"{there} {place}"] * 3 + [f"(you|we|I) ~(can see|can find|see|have) {things} {place}", f"{things} {place}"]
+            texts += [f"{there} {place}"] * 3 + [
+                f"(you|we|I) ~(can see|can find|see|have) {things} {place}",
+                f"{things} {place}",
+            ]
         if is_simple and not where.is_quantified and found.be in ("is", "are"):
             texts += [f"{things} ~{found.be} {place}", f"{things} ~can be (found|seen) {place}"]
     if found.clause and can_front:

@@ -1,10 +1,11 @@
-"""Rules about particular boxes: the left one, both outer ones, all but the first; and how boxes compare.
+"""Rules about particular boxes: the left one, both outer ones, all but the first.
 
-What can be said of a box is in contents.py.
+What can be said of a box is in contents.py; rules that compare boxes are in between.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from veriscene.english import meaning as mean
@@ -25,9 +26,10 @@ from veriscene.english.speaker import NO, Domain, Kind, Quantity, Sentence, Spea
 from veriscene.english.words import Place
 
 BOXES = mean.ALL_BOXES
+Bind = Callable[[str], str]
 
 
-def others(box: str, test: str) -> str:
+def another(box: str, test: str) -> str:
     """Returns the condition that # is another box and meets a condition."""
     return mean.both(f"# != {box}", test)
 
@@ -58,66 +60,72 @@ def short(say: Speaker, domain: Domain) -> str:
     places = [place for place in say.lexicon.places if place.box == domain.box]
     place = say.rng.choice(places)
     word = say.rng.choice(place.words)
-    return say.pick(f"the {word} one", f"the {word} {say.box}", f"the one on the {word}" if place.is_side else f"the {word} one")
+    return say.pick(
+        f"the {word} one",
+        f"the {word} {say.box}",
+        f"the one on the {word.removesuffix('most')}" if place.is_side else f"the {word} one",
+    )
 
 
 # ---------------------------------------------------------------- groups of boxes
 
 
-def group(say: Speaker) -> Domain | None:
+def group(say: Speaker) -> Domain:
     """Several particular boxes: both outer ones, neither the left nor the right one, all but the first."""
     low, high = say.world.boxes
     box, boxes = say.box, say.boxes
     first, second = say.rng.sample(say.lexicon.distinct_places, 2)
     v, w = say.rng.choice(first.words), say.rng.choice(second.words)
     a, b = first.box, second.box
-    how = say.weighted((3, "both"), (2, "neither"), (1.5, "either"), (2, "outer"), (1.5, "two"), (2.5, "except"))
+    fixed = low == high > 2
+    how = say.weighted(
+        *((3, "both"), (2, "neither"), (1.5, "either"), (2 * fixed, "outer"), (1.5 * fixed, "two"), (2.5, "except")),
+    )
 
-    def all_of(*places: str) -> object:
-        return lambda test: mean.both(*(_at(test, place) for place in places))
+    def all_of(*places: str) -> Bind:
+        return lambda test: mean.both(*(at(test, place) for place in places))
 
-    def domain(words: str, bind: object, *, plural: bool = True, place: bool = True) -> Domain:
+    def domain(words: str, bind: Bind, *, plural: bool = True, place: bool = True) -> Domain:
         words = say.expand(words)
-        return Domain("#", f"in {words}" if place else "", words, plural, bind, is_quantified=True, box="#")  # type: ignore[arg-type]
+        return Domain("#", f"in {words}" if place else "", words, plural, bind, is_quantified=True, box="#")
 
     if how == "both":
-        words = f"(both the {v} and the {w} {box}|the {v} and {w} {boxes}|the {v} {box} and the {w} one|both the {v} and {w} {boxes})"
+        words = f"([both] the {v} and {w} {boxes}|both the {v} and the {w} {box}|the {v} {box} and the {w} one)"
         return domain(words, all_of(a, b))
     if how == "neither":
         return domain(
             f"neither the {v} nor the {w} {box}",
-            lambda test: mean.both(*(mean.negation(_at(test, each)) for each in (a, b))),
+            lambda test: mean.both(*(mean.negation(at(test, each)) for each in (a, b))),
             plural=False,
             place=False,
         )
     if how == "either":
         words = f"(the {v} or the {w} {box}|either the {v} or the {w} {box}|at least one of the {v} and {w} {boxes})"
-        return domain(words, lambda test: mean.either(_at(test, a), _at(test, b)), plural=False)
-    if how == "outer" and low == high > 2:
-        words = f"(both outer {boxes}|the [two] outer {boxes}|the [two] {boxes} (on|at) the ends|the first and the last {box}|both end {boxes})"
+        return domain(words, lambda test: mean.either(at(test, a), at(test, b)), plural=False)
+    if how == "outer":
+        words = f"(both (outer|end)|the [two] outer) {boxes}"
+        words = f"({words}|the [two] {boxes} (on|at) the ends|the first and the last {box})"
         return domain(words, all_of(BOXES + "[0]", f"{BOXES}[{high - 1}]"))
-    if how == "two" and low == high > 2:
+    if how == "two":
         if say.chance(0.5):
-            words = f"(the first two {boxes}|both of the first two {boxes}|the two {boxes} on the left|the two leftmost {boxes})"
+            words = f"([both of] the first two {boxes}|the two {boxes} on the left|the two leftmost {boxes})"
             return domain(words, all_of(f"{BOXES}[0]", f"{BOXES}[1]"))
         words = f"(the last two {boxes}|the two {boxes} on the right|the two rightmost {boxes})"
         return domain(words, all_of(f"{BOXES}[{high - 2}]", f"{BOXES}[{high - 1}]"))
-    if how == "except":
-        where = this_box(say)
-        plural = say.chance(0.6)
-        every = f"(all {boxes}|all the {boxes}|all of the {boxes})" if plural else f"(every|each) {box}"
-        return domain(f"{every} (except|but|except for) {short(say, where)}", _except(where.box), plural=plural)
-    return None
+    where = this_box(say)
+    plural = say.chance(0.6)
+    every = f"(all {boxes}|all the {boxes}|all of the {boxes})" if plural else f"(every|each) {box}"
+    return domain(f"{every} (except|but|except for) {short(say, where)}", _except(where.box), plural=plural)
 
 
-def _at(test: str, box: str) -> str:
+def at(test: str, box: str) -> str:
     return test.replace("#", box)
 
 
-def _except(box: str) -> object:
+def _except(box: str) -> Bind:
     """The exception does not meet the condition: that is what "except" says."""
     return lambda test: mean.both(
-        mean.negation(_at(test, box)), mean.none(BOXES, others(box, mean.negation(test)), "#")
+        mean.negation(at(test, box)), mean.none(BOXES, another(box, mean.negation(test)), "#")
     )
 
 
@@ -135,12 +143,13 @@ def this_has(say: Speaker) -> Sentence | None:
 @several_boxes
 def this_lacks(say: Speaker) -> Sentence:
     """ "The left box doesn't have any circles"; "circles are missing from the middle box"."""
-    where, kind = say.which(), box_kind(say)
+    where, kind = say.which(), box_kind(say, generic=0)
     xs = kind.plural
     texts = [
         f"{where.subject} (~does not|doesn't) (have|contain|hold) (any {xs}|{kind.a}|a single {kind.singular})",
         f"{where.subject} ~(lacks|is without|is free of|is missing) {xs}", f"{where.subject} ~is without {kind.a}",
-        f"{xs} ~are (missing|absent) from {where.subject}", f"(I|you|we) (can't|cannot|don't) see (any {xs}|{kind.a}) {where.where}",
+        f"{xs} ~are (missing|absent) from {where.subject}",
+        f"(I|you|we) (can't|cannot|don't) see (any {xs}|{kind.a}) {where.where}",
         f"there (~is not|isn't) {kind.a} {where.where}", f"there (~are not|aren't) any {xs} {where.where}",
         f"{where.front}there (isn't {kind.a}|aren't any {xs})", f"{where.subject} without {xs}",
         f"none of the {general(say).plural} {where.where} ~is {kind.a}", f"nothing {where.where} ~is {kind.a}",
@@ -157,7 +166,8 @@ def shared(say: Speaker) -> Sentence:
         f"{first.a} and {second.a} ~(are|are both|are together|can be found|appear) {where.where}",
         f"{first.a} ~shares {where.subject} with {second.a}", f"{first.a} and {second.a} ~share {where.subject}",
         f"there ~is {first.a} {where.where}, and {second.a} too", f"{first.a} {where.where} and also {second.a}",
-        f"in addition to {first.a}, {where.subject} ~{HAS} {second.a}", f"{where.subject} has {first.a}, and it has {second.a} too",
+        f"in addition to {first.a}, {where.subject} ~{HAS} {second.a}",
+        f"{where.subject} has {first.a}, and it has {second.a} too",
     ]  # fmt: skip
     return Sentence(say.pick(*texts), mean.both(*(f"exist({kind.among(where.box)})" for kind in (first, second))))
 
@@ -171,7 +181,8 @@ def empty(say: Speaker) -> Sentence | None:
     text, meaning = say.pick(
         (f"{where.subject} ~(is|is completely|stands) empty", f"not exist({where.box})"),
         (f"{where.subject} ~(has|contains) nothing", f"not exist({where.box})"),
-        (f"there ~is nothing {where.where}", f"not exist({where.box})"), (f"{where.subject} ~is not empty", f"exist({where.box})"),
+        (f"there ~is nothing {where.where}", f"not exist({where.box})"),
+        (f"{where.subject} ~is not empty", f"exist({where.box})"),
         (f"there ~is something {where.where}", f"exist({where.box})"),
     )  # fmt: skip
     return Sentence(text, meaning)
@@ -181,10 +192,10 @@ def empty(say: Speaker) -> Sentence | None:
 def these_have(say: Speaker) -> Sentence | None:
     """ "Both outer boxes have a circle"; "every box except the left one has two squares"."""
     where, found = group(say), amount(say) if say.chance(0.6) else content(say)
-    if where and where.subject.startswith("neither") and found.is_negative:
+    if where.subject.startswith("neither") and found.is_negative:
         return None
-    text = tell(say, where, found) if where else None
-    return Sentence(text, where.bind(found.test)) if where and text else None
+    text = tell(say, where, found)
+    return Sentence(text, where.bind(found.test)) if text else None
 
 
 @several_boxes
@@ -193,17 +204,19 @@ def only_this(say: Speaker) -> Sentence:
     where, found = this_box(say), content(say, things=True)
     that, one, box, boxes, things = where.subject, short(say, where), say.box, say.boxes, found.things
     not_this = "(except|other than|but)"
-    meaning = mean.both(found.of(where.box), mean.none(BOXES, others(where.box, found.test), "#"))
+    meaning = mean.both(found.of(where.box), mean.none(BOXES, another(where.box, found.test), "#"))
     with_it = f"(with|that has|that contains|containing) {things}"
     texts = [
-        f"only {that} ~{HAS} {things}", f"only {that} ~{HAS} {things}", f"just {that} ~{HAS} {things}", f"{that} alone ~has {things}",
-        f"{that} ~is the only (one|{box}) {with_it}", f"the only {box} {with_it} ~is {one}", f"the only one {with_it} ~is {that}",
+        f"only {that} ~{HAS} {things}", f"only {that} ~{HAS} {things}", f"just {that} ~{HAS} {things}",
+        f"{that} alone ~has {things}",
+        f"{that} ~is the only (one|{box}) {with_it}", f"the only {box} {with_it} ~is {one}",
+        f"the only one {with_it} ~is {that}",
         f"(only|just) {one}: {things}", f"the only {box} {with_it}: {one}", f"the {box} {with_it} ~is {one}",
     ]  # fmt: skip
     if found.is_negative:
         return Sentence(say.pick(*texts), meaning)
     texts += [
-        f"{that} ~has {things}, (but |and |)(the others don't|the other {boxes} do not|no other {box} does|none of the others do)",
+        f"{that} ~has {things}, [but|and] (the others don't|the other {boxes} do not|no other {box} does)",
         f"no {box} {not_this} {one} ~{HAS} {things}", f"none of the other {boxes} have {things}, (only|just) {one}",
         f"{where.where} and nowhere else, there ~{found.be} {things}",
     ]  # fmt: skip
@@ -216,15 +229,19 @@ def except_this(say: Speaker) -> Sentence:
     where, kind = this_box(say), box_kind(say, generic=0)
     that, one, box, boxes = where.subject, short(say, where), say.box, say.boxes
     has = f"exist({kind.among('#')})"
-    without = f"(without {kind.a}|without any {kind.plural}|that (has|contains) no {kind.plural}|with no {kind.plural}|that lacks {kind.a})"
+    without = f"((without|that lacks) {kind.a}|(without any|that (has|contains) no|with no) {kind.plural})"
     texts = [
-        f"the only (one|{box}) {without} ~is {that}", f"{that} ~is the only (one|{box}) {without}", f"only {that} ~(lacks|is without) {kind.a}",
-        f"only {that} (~does not|doesn't) (have|contain) (any {kind.plural}|{kind.a})", f"only {that} ~has no {kind.plural}",
-        f"(apart from|except for) {that}, (every {box} ~has|all {boxes} ~have) {kind.a}", f"the {box} {without} ~is {one}",
-        f"(every {box}|all {boxes}) (except|but|except for) {one}: {kind.a}", f"{that} ~has no {kind.plural}, ^but all the (others|other {boxes}) do",
+        f"the only (one|{box}) {without} ~is {that}", f"{that} ~is the only (one|{box}) {without}",
+        f"only {that} ~(lacks|is without) {kind.a}",
+        f"only {that} (~does not|doesn't) (have|contain) (any {kind.plural}|{kind.a})",
+        f"only {that} ~has no {kind.plural}",
+        f"(apart from|except for) {that}, (every {box} ~has|all {boxes} ~have) {kind.a}",
+        f"the {box} {without} ~is {one}",
+        f"(every {box}|all {boxes}) (except|but|except for) {one}: {kind.a}",
+        f"{that} ~has no {kind.plural}, ^but all the (others|other {boxes}) do",
     ]  # fmt: skip
     meaning = mean.both(
-        mean.negation(_at(has, where.box)), mean.none(BOXES, others(where.box, mean.negation(has)), "#")
+        mean.negation(at(has, where.box)), mean.none(BOXES, another(where.box, mean.negation(has)), "#")
     )
     return Sentence(say.pick(*texts), meaning)
 
@@ -239,27 +256,35 @@ def contrast(say: Speaker) -> Sentence:
     if how == "so does":
         texts = [
             f"{here} ~has {a}(,|) and so does {there}", f"not only {here} but also {there} ~{HAS} {a}",
-            f"there ~is {a} {first.where} and (one|another|another one) {second.where}", f"like {there}, {here} ~{HAS} {a}",
+            f"there ~is {a} {first.where} and (one|another|another one) {second.where}",
+            f"like {there}, {here} ~{HAS} {a}",
             f"{a} ~can be (found|seen) [both] {first.where} and {second.where}", f"{here} and {there} each have {a}",
             f"{a} {first.where}, another {second.where}", f"{here} as well as {there} ~{HAS} {a}",
         ]  # fmt: skip
         return Sentence(say.pick(*texts), mean.both(*has))
     if how == "nor":
         texts = [
-            f"{here} has no {xs}(,|) and neither does {there}", f"there ~is no {kind.singular} {first.where} or {second.where}",
-            f"{here} doesn't have {a}(,| and) {there} doesn't either", f"{xs} ~are missing from both {here} and {there}",
-            f"no {xs} {first.where}, none {second.where} either", f"{here} and {there} are both (without {xs}|free of {xs})",
+            f"{here} has no {xs}(,|) and neither does {there}",
+            f"there ~is no {kind.singular} {first.where} or {second.where}",
+            f"{here} doesn't have {a}(,| and) {there} doesn't either",
+            f"{xs} ~are missing from both {here} and {there}",
+            f"no {xs} {first.where}, none {second.where} either",
+            f"{here} and {there} are both (without {xs}|free of {xs})",
         ]  # fmt: skip
         return Sentence(say.pick(*texts), mean.both(*(f"not {each}" for each in has)))
     if how == "xor":
         text = f"(|either ){here} or {there} ~{HAS} {a}, but not both"
         return Sentence(text, mean.both(mean.either(*has), mean.negation(mean.both(*has))))
     texts = [
-        f"{here} ~has {a}(,|) (but|and) {there} (does not|doesn't)", f"there ~is {a} {first.where}(,|) but (not|none) {second.where}",
+        f"{here} ~has {a}(,|) (but|and) {there} (does not|doesn't)",
+        f"there ~is {a} {first.where}(,|) but (not|none) {second.where}",
         f"unlike {there}, {here} ~{HAS} {a}", f"{here} ~{HAS} {a}(,|) (while|whereas|but) {there} has (none|no {xs})",
-        f"{here} ~{HAS} {a}, {there} has none", f"{there} has no {kind.singular}, but {here} does", f"{a} {first.where}, none {second.where}",
-        f"{here} with {a}, {there} without [one]", f"there ~are no {xs} {second.where}(,|) but there is {a} {first.where}",
-        f"(I|you|we) ~(can see|see|can find) {a} {first.where} but not {second.where}", f"{a} ~is {first.where} but not {second.where}",
+        f"{here} ~{HAS} {a}, {there} has none", f"{there} has no {kind.singular}, but {here} does",
+        f"{a} {first.where}, none {second.where}",
+        f"{here} with {a}, {there} without [one]",
+        f"there ~are no {xs} {second.where}(,|) but there is {a} {first.where}",
+        f"(I|you|we) ~(can see|see|can find) {a} {first.where} but not {second.where}",
+        f"{a} ~is {first.where} but not {second.where}",
     ]  # fmt: skip
     return Sentence(say.pick(*texts), mean.both(has[0], f"not {has[1]}"))
 
@@ -292,7 +317,9 @@ def listing(say: Speaker) -> Sentence:
         clauses = [f"{first[1]} in the {first[0]} {box}"] + [f"{things} in the {word} one" for word, things in rest]
         return Sentence(_and(clauses, ", and "), meaning)
     verb = f" ~{has}" if how == "has" else ""
-    clauses = [f"the {first[0]} {box} ~{has} {first[1]}"] + [f"the {word} (one|{box}){verb} {things}" for word, things in rest]
+    clauses = [f"the {first[0]} {box} ~{has} {first[1]}"] + [
+        f"the {word} (one|{box}){verb} {things}" for word, things in rest
+    ]
     return Sentence(_and(clauses, say.pick(", ^and ", " ^and ", ", ^while ") if how == "has" else " and "), meaning)
 
 
@@ -309,128 +336,6 @@ def _short(quantity: Quantity, kind: Kind) -> str:
     return last if "{" not in last and last not in ("a", "some") else quantity.of(kind)
 
 
-# ---------------------------------------------------------------- comparisons of boxes
-
-
-@several_boxes
-def compare(say: Speaker) -> Sentence:
-    """ "The left box has more circles than the right one"; "the right tower has twice as many blocks"."""
-    (first, second), kind = two_boxes(say), box_kind(say, generic=0.25)
-    here, there, in_here, in_there, xs = first.subject, second.subject, first.where, second.where, kind.plural
-    a, b = (f"count({kind.among(each.box)})" for each in (first, second))
-    n = say.small(1, 4)
-    noun, times = (xs if n > 1 else kind.singular), say.number(n)
-    how = say.weighted(
-        *((4, "more"), (2, "fewer"), (3, "same"), (1, "at least"), (1, "no more"), (1, "difference"), (1, "twice"), (0.5, "unequal"), (0.7, "sum")),
-    )  # fmt: skip
-    if how == "same":
-        texts = [
-            f"{here} ~has (as many|just as many|exactly as many) {xs} as {there}", f"{here} ~has the same number of {xs} as {there}",
-            f"{here} and {there} ~have (the same number of|equally many|an equal number of|equal numbers of) {xs}",
-            f"there ~are as many {xs} {in_here} as {in_there}", f"the number of {xs} ~is the same {in_here} and {in_there}",
-            f"there ~are (the same number of|equally many) {xs} {in_here} and {in_there}", f"{here} ~matches {there} in number of {xs}",
-            f"same number of {xs} {in_here} and {in_there}", f"neither {here} nor {there} ~has more {xs} than the other",
-        ]  # fmt: skip
-        return Sentence(say.pick(*texts), f"{a} == {b}")
-    if how == "unequal":
-        text = f"{here} and {there} ~(have different numbers of|do not have the same number of|don't have the same number of) {xs}"
-        return Sentence(text.replace("don't", "do not"), f"{a} != {b}")
-    if how == "sum":
-        test, words = say.pick(("==", times), ("==", f"exactly {times}"), (">=", f"at least {times}"), ("<=", f"at most {times}"))
-        text = f"(there ~are {words} {noun} in {here} and {there} (together|combined)|(together|combined), {here} and {there} ~have {words} {noun})"
-        return Sentence(text.replace("there ~are", "there ~are" if n > 1 else "there ~is"), f"{a} + {b} {test} {n}")
-    if how in ("difference", "twice"):
-        words, meaning = say.pick(
-            (f"{times} more {noun}", f"{a} == {b} + {n}"), (f"exactly {times} more {noun}", f"{a} == {b} + {n}"),
-            (f"at least {times} more {noun}", f"{a} >= {b} + {n}"), (f"{times} fewer {noun}", f"{b} == {a} + {n}"),
-        )  # fmt: skip
-        than = "than"
-        if how == "twice":
-            words, meaning, than = f"(twice|exactly twice|two times) as many {xs}", f"{a} == {b} + {b}", "as"
-            words, meaning = say.pick((words, meaning), (words, meaning), (f"half as many {xs}", f"{b} == {a} + {a}"))
-        be = "are" if noun == xs or how == "twice" else "is"
-        texts = [f"{here} ~{HAS} {words} {than} {there}"] * 3 + [f"there ~{be} {words} {in_here} {than} {in_there}"]
-        return Sentence(say.pick(*texts), meaning)
-    if how in ("at least", "no more"):
-        words, sign = ("at least as many", ">=") if how == "at least" else ("no more", "<=")
-        than = "as" if how == "at least" else "than"
-        return Sentence(f"{here} ~{HAS} {words} {xs} {than} {there}", f"{a} {sign} {b}")
-    if how == "fewer":
-        here, there, in_here, in_there, a, b = there, here, in_there, in_here, b, a
-    # From here on, there are more in `here`; if it was said last, it is the one that "than" follows.
-    texts = [
-        f"{here} ~{HAS} (more|more|a (greater|larger) number of) {xs} than {there}", f"{here} ~has more {xs} than {there} (does|has|)",
-        f"there ~are more {xs} {in_here} than {in_there}", f"[the] {xs} ~are more numerous {in_here} than {in_there}",
-        f"compared (to|with) {there}, {here} ~{HAS} more {xs}", f"the {xs} {in_here} ~outnumber those {in_there}",
-        f"the number of {xs} ~is (higher|greater|larger|bigger) {in_here} than {in_there}", f"more {xs} {in_here} than {in_there}",
-        f"(I|you|we) ~(can see|see|can find|count) more {xs} {in_here} than {in_there}", f"{here} ~(beats|surpasses) {there} in number of {xs}",
-    ]  # fmt: skip
-    if how == "fewer":
-        texts = [
-            f"{there} ~{HAS} (fewer|fewer|less|a smaller number of) {xs} than {here}", f"{there} does not have as many {xs} as {here}",
-            f"there ~are (fewer|less) {xs} {in_there} than {in_here}", f"there ~are not as many {xs} {in_there} as {in_here}",
-            f"compared (to|with) {here}, {there} ~{HAS} fewer {xs}", f"{there} ~{HAS} not as many {xs} as {here}",
-        ]  # fmt: skip
-    return Sentence(say.pick(*texts), f"{a} > {b}")
-
-
-@several_boxes
-def compare_kinds(say: Speaker) -> Sentence:
-    """ "The left box has more circles than the right one has squares"."""
-    (first, second), (x, y) = two_boxes(say), two_kinds(say)
-    a, b = f"count({x.among(first.box)})", f"count({y.among(second.box)})"
-    words, sign, than = say.pick(("more", ">", "than"), ("more", ">", "than"), ("fewer", "<", "than"), ("as many", "==", "as"))
-    texts = [
-        f"{first.subject} ~has {words} {x.plural} {than} {second.subject} has {y.plural}",
-        f"there ~are {words} {x.plural} {first.where} {than} [there are] {y.plural} {second.where}",
-    ]
-    return Sentence(say.pick(*texts), f"{a} {sign} {b}")
-
-
-@several_boxes
-def most(say: Speaker) -> Sentence:
-    """ "The left box has the most circles"; "the box with the fewest items is the middle one"."""
-    where, kind = this_box(say), box_kind(say, generic=0.25)
-    that, one, box, boxes, xs = where.subject, short(say, where), say.box, say.boxes, kind.plural
-    is_most = say.chance(0.6)
-    most, more, fewer, big = ("most", "more", "fewer", "(largest|greatest|highest|biggest)")
-    if not is_most:
-        most, more, fewer, big = ("(fewest|fewest|least)", "(fewer|fewer|less)", "more", "(smallest|lowest)")
-    rest = f"(any other {box}|any other|the others|all the others|any of the others|the other {boxes})"
-    texts = [
-        f"{that} ~{HAS} the {most} {xs}", f"{that} ~{HAS} the {most} {xs}", f"{that} ~{HAS} {more} {xs} than {rest}",
-        f"there ~are {more} {xs} {where.where} than in {rest}", f"the {box} with the {most} {xs} ~is {one}", f"the {most} {xs} ~are {where.where}",
-        f"{that} ~is the (one|{box}) with the {most} {xs}", f"no other {box} ~has as {'many' if is_most else 'few'} {xs} as {one}",
-        f"(every other {box} ~has|all the other {boxes} ~have|all other {boxes} ~have) {fewer} {xs} than {one}",
-        f"the number of {xs} ~is {big} {where.where}", f"{that} ~has the {big} number of {xs}", f"{most} {xs}: {one}",
-        f"(you|we|I) ~(can find|can see|see|find) the {most} {xs} {where.where}", f"{box} with the {most} {xs}: {one}",
-    ]  # fmt: skip
-    if not kind.condition:
-        texts += [f"{that} ~is the (fullest|most crowded)"] if is_most else [f"{that} ~is the emptiest"]
-    counted = f"count({kind.among('#')})"
-    sign = ">=" if is_most else "<="
-    test = others(where.box, f"{counted} {sign} {_at(counted, where.box)}")
-    return Sentence(say.pick(*texts), mean.none(BOXES, test, "#"))
-
-
-@several_boxes
-def fullest_has(say: Speaker) -> Sentence:
-    """ "The box with the most items has no circle": every box of which none has more."""
-    kind, found = box_kind(say, generic=0.5, modified=0), content(say, things=True)
-    is_most = say.chance(0.6)
-    words = "most" if is_most else "(fewest|fewest|least)"
-    counted = f"count({kind.among('#')})"
-    best = _at(counted, f"{'max' if is_most else 'min'}({BOXES}, key={mean.bind(counted, '#')})")
-    meaning = mean.none(BOXES, mean.both(f"{counted} == {best}", mean.negation(found.test)), "#")
-    subject = f"the {say.box} (with|that has|containing) the {words} {kind.plural}"
-    if not kind.condition and is_most and say.chance(0.3):
-        subject = f"the fullest {say.box}"
-    where = Domain("#", f"in {subject}", subject, box="#")
-    texts = [f"{subject} ~{HAS} {found.things}"] * 3
-    texts += [f"{where.front}there ~{found.be} {found.things}", f"there ~{found.be} {found.things} in {subject}"] * ("," not in found.things)
-    return Sentence(say.pick(*texts), meaning)
-
-
 # ---------------------------------------------------------------- where the items of a kind are
 
 
@@ -443,21 +348,27 @@ def are_there(say: Speaker) -> Sentence:
     n = say.small(1, 4)
     said, be = say.number(n), "are" if n > 1 else "is"
     all_words = say.pick(
-        f"(all|all the|all of the) {xs} ~are {place}", f"(every|each|every single) {x} ~is {place}", f"the {xs} ~are all {place}",
-        f"no {x} ~is outside [of] {that}", f"there ~are no {xs} outside [of] {that}", f"{that} ~(has|contains|holds) all [of] the {xs}",
-        f"{xs} only ~(occur|appear) {place}", f"{xs} ~are (confined|limited) to {that}", f"(no {xs}|none of the {xs}) ~are in any {say.box} (but|except|other than) {short(say, where)}",
-        f"{xs}: (all|only) {place}", f"you ~can find {xs} only {place}", f"if (it's|it is) {kind.a}, (it's|it is) {place}",
+        f"(all|all the|all of the) {xs} ~are {place}", f"(every|each|every single) {x} ~is {place}",
+        f"the {xs} ~are all {place}",
+        f"no {x} ~is outside [of] {that}", f"there ~are no {xs} outside [of] {that}",
+        f"{that} ~(has|contains|holds) all [of] the {xs}",
+        f"{xs} only ~(occur|appear) {place}", f"{xs} ~are (confined|limited) to {that}",
+        f"(no {xs}|none of the {xs}) ~are in any {say.box} (but|except|other than) {short(say, where)}",
+        f"{xs}: (all|only) {place}", f"you ~can find {xs} only {place}",
+        f"if (it's|it is) {kind.a}, (it's|it is) {place}",
     )  # fmt: skip
     text, meaning = say.weighted(
         (4, (all_words, f"not exist({outside})")),
         (1, (f"(none of the|no) {xs} ~are {place}", f"not exist({inside})")),
-        (1.5, (f"(most|most of the|the majority of the|more than half of the) {xs} ~are {place}", f"count({inside}) > count({outside})")),
+        (1.5, (f"(most|most of the|the majority of the|more than half of the) {xs} ~are {place}",
+               f"count({inside}) > count({outside})")),
         (0.7, (f"(half|half of the|exactly half of the) {xs} ~are {place}", f"count({inside}) == count({outside})")),
         (0.7, (f"(not all|not all of the|not all the) {xs} ~are {place}", f"exist({outside})")),
         (0.7, (f"(not every {x} ~is|there ~is {kind.a} that is not) {place}", f"exist({outside})")),
         (1, (f"(|exactly |only |just ){said} of the {xs} ~{be} {place}", f"count({inside}) == {n}")),
         (1, (f"(all but one of the|all except one of the) {xs} ~are {place}", f"count({outside}) == 1")),
-        (1.5, (f"the (only|one) {x} ~is {place}", mean.both(f"count({kind.among(mean.ALL_ITEMS)}) == 1", f"exist({inside})"))),
+        (1.5, (f"the (only|one) {x} ~is {place}",
+               mean.both(f"count({kind.among(mean.ALL_ITEMS)}) == 1", f"exist({inside})"))),
         (1, (f"(at least one|some) {x} ~is outside [of] {that}", f"exist({outside})")),
     )  # fmt: skip
     return Sentence(text, meaning)
@@ -470,7 +381,7 @@ def others_have(say: Speaker) -> Sentence:
     low, high = say.world.boxes
     number = [f"the other {say.number(high - 1)}[ {say.boxes}]"] * 2 if low == high > 2 else []
     rest = say.pick("the others", f"the other {say.boxes}", f"all the other {say.boxes}", *number)
-    meaning = mean.none(BOXES, others(where.box, mean.negation(found.test)), "#")
+    meaning = mean.none(BOXES, another(where.box, mean.negation(found.test)), "#")
     if say.chance(0.4):
         return Sentence(f"(every|each) {say.box} other than {short(say, where)} ~{HAS} {found.things}", meaning)
     text = f"{where.subject} ~{HAS} {this.things}(,|) ^(and|but|while) {rest} ~{HAVE} {found.things}"
@@ -478,7 +389,6 @@ def others_have(say: Speaker) -> Sentence:
 
 
 RULES = (
-    *((4.0, this_has), (1.0, this_lacks), (0.6, shared), (0.5, empty), (2.0, these_have), (1.5, only_this), (0.8, except_this), (1.5, contrast)),
-    *((1.5, listing), (3.0, compare), (0.5, compare_kinds), (2.0, most), (0.6, fullest_has), (2.0, are_there)),
-    (0.7, others_have),
+    *((4.0, this_has), (1.0, this_lacks), (0.6, shared), (0.5, empty), (2.0, these_have), (1.5, only_this)),
+    *((0.8, except_this), (1.5, contrast), (1.5, listing), (2.0, are_there), (0.7, others_have)),
 )
