@@ -79,6 +79,8 @@ PREDICATES: dict[str, Callable[[Thing, list[Thing]], bool]] = {
     "is_big": lambda x, box: x["size"] == 30,
     "is_top": lambda x, box: not [y for y in box if y["top"] > x["top"]],
     "is_bottom": lambda x, box: not [y for y in box if y["top"] < x["top"]],
+    "is_leftmost": lambda x, box: not [y for y in box if y["left"] < x["left"]],
+    "is_rightmost": lambda x, box: not [y for y in box if y["right"] > x["right"]],
     "is_second": lambda x, box: is_tower(box) and x["bottom"] == 21,
     "is_third": lambda x, box: is_tower(box) and x["bottom"] == 42,
     "is_touching_wall": lambda x, box: len(walls(x, 0)) > 0,
@@ -93,6 +95,10 @@ RELATIONS: dict[str, Callable[[Thing, Thing, list[Thing]], bool]] = {
     "get_below": lambda x, y, box: y["top"] <= x["bottom"] and (not is_tower(box) or distance(x, y) <= 1),
     "get_box_all_above": lambda x, y, box: x["top"] <= y["bottom"],
     "get_box_all_below": lambda x, y, box: y["top"] <= x["bottom"],
+    "get_box_all_left": lambda x, y, box: y["right"] <= x["left"],
+    "get_box_all_right": lambda x, y, box: y["left"] >= x["right"],
+    "get_directly_above": lambda x, y, box: x["top"] <= y["bottom"] and distance(x, y) <= 1,
+    "get_directly_below": lambda x, y, box: y["top"] <= x["bottom"] and distance(x, y) <= 1,
 }
 SIDES = ("TOP", "BOTTOM", "LEFT", "RIGHT")
 

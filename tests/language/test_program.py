@@ -26,6 +26,7 @@ parse = LANGUAGE.parse
 PREDICATES = [name for name in LANGUAGE.callable if name.startswith("is_") and name != "is_closely_touching"]
 SMALL, SQUARE, BLUE = Size.SMALL, Shape.SQUARE, Color.BLUE
 RELATIONS = ["get_touching", "get_closely_touching", "get_above", "get_below", "get_box_all_above", "get_box_all_below"]
+RELATIONS += ["get_box_all_left", "get_box_all_right", "get_directly_above", "get_directly_below"]
 
 # ---------------------------------------------------------------- undefined values
 

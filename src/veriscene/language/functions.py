@@ -65,11 +65,20 @@ class PlacedItem:
         bottom = self.bottom
         return tuple([other for other in items if other.top >= bottom])
 
+    def all_left(self) -> Items:
+        return tuple([other for other in self.box.items if other.right <= self.left])
+
+    def all_right(self) -> Items:
+        return tuple([other for other in self.box.items if other.left >= self.right])
+
+    def touching_among(self, others: Items, margin: Number) -> Items:
+        return tuple([other for other in others if self.distance(other) <= margin])
+
     def adjacent_in_tower(self, others: Items, margin: Number) -> Items:
         """Returns the others that touch this item if they form a tower, otherwise all of them."""
         if not self.box.is_tower:
             return others
-        return tuple([other for other in others if self.distance(other) <= margin])
+        return self.touching_among(others, margin)
 
 
 Items = tuple[PlacedItem, ...]
@@ -83,6 +92,8 @@ class PlacedBox:
     is_tower = False
     highest: Number = 0
     lowest: Number = 0
+    leftmost: Number = 0
+    rightmost: Number = 0
 
     def content(self) -> Hashable:
         """What the box contains, in any order."""
@@ -124,6 +135,7 @@ class Placing:
         if items:
             tops = [item.top for item in items]
             found.highest, found.lowest = min(tops), max(tops)
+            found.leftmost, found.rightmost = min(item.left for item in items), max(item.right for item in items)
             found.is_tower = self.world.is_tower(box)
         return found
 
@@ -219,7 +231,7 @@ def whole(number: Number) -> int:
 
 
 def _subscript(members: Members, index: Number) -> Any:
-    if not whole(index) < len(members):
+    if index < 0 or not whole(index) < len(members):
         raise Undefined(f"there is no member {index} among {len(members)}")
     return members[int(index)]
 
@@ -252,6 +264,7 @@ def _set_functions() -> dict[str, Function]:
         "count": Function(one, NUMBER_RESULT, lambda members: len(set(keys(members)))),
         "len": Function(one, NUMBER_RESULT, len),
         "unique": Function(one, first_member, _unique),
+        "last": Function(one, first_member, lambda members: _subscript(members, len(members) - 1)),
         "set": Function(one, first_set, distinct),
         "all": Function((takes.TRUTHS,), TRUTH, all),
         "min": Function(keyed, first_member, partial(_extreme, min)),
@@ -318,6 +331,12 @@ def _places(world: World) -> dict[str, Function]:
     found = {
         "is_top": Function((takes.ITEM,), TRUTH, lambda x: x.top == x.box.highest, bulk=("item", "is_top")),
         "is_bottom": Function((takes.ITEM,), TRUTH, lambda x: x.top == x.box.lowest, bulk=("item", "is_bottom")),
+        "is_leftmost": Function((takes.ITEM,), TRUTH, lambda x: x.left == x.box.leftmost, bulk=("item", "is_leftmost")),
+        "is_rightmost": Function(
+            (takes.ITEM,), TRUTH, lambda x: x.right == x.box.rightmost, bulk=("item", "is_rightmost")
+        ),
+        # What statements say of items that this world cannot contain, such as a colour that it lacks.
+        "is_foreign": Function((takes.ITEM,), TRUTH, lambda x: False, bulk=("item", "is_foreign")),
         "box": Function((takes.ITEM,), always(Kind.BOX), operator.attrgetter("box"), Form.ATTRIBUTE),
         "all_items_in_box": Function((takes.BOX,), FOUND_ITEMS, operator.attrgetter("items"), Form.METHOD),
     }
@@ -364,6 +383,10 @@ def _relations(world: World) -> dict[str, Function]:
         "get_below": related(lambda x: x.adjacent_in_tower(x.all_below(x.box.items), near), "below"),
         "get_box_all_above": related(lambda x: x.all_above(x.box.items), "all_above"),
         "get_box_all_below": related(lambda x: x.all_below(x.box.items), "all_below"),
+        "get_box_all_left": related(PlacedItem.all_left, "all_left"),
+        "get_box_all_right": related(PlacedItem.all_right, "all_right"),
+        "get_directly_above": related(lambda x: x.touching_among(x.all_above(x.box.items), near), "directly_above"),
+        "get_directly_below": related(lambda x: x.touching_among(x.all_below(x.box.items), near), "directly_below"),
         "get_img_all_above": related(lambda x: x.all_above(x.box.scene_items), scanned=scene_items),
         "get_img_all_below": related(lambda x: x.all_below(x.box.scene_items), scanned=scene_items),
         "get_box_inclusive": Function((takes.ITEM,), FOUND_ITEMS, lambda x: x.box.items),

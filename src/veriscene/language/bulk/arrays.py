@@ -197,6 +197,19 @@ class SceneArrays:
         return self.top == np.where(self.mask, self.top, -1).max(axis=2, keepdims=True)
 
     @cached_property
+    def is_leftmost(self) -> Array:
+        beyond = 2 * self.world.canvas[0]
+        return self.left == np.where(self.mask, self.left, beyond).min(axis=2, keepdims=True)
+
+    @cached_property
+    def is_rightmost(self) -> Array:
+        return self.right == np.where(self.mask, self.right, -1).max(axis=2, keepdims=True)
+
+    @cached_property
+    def is_foreign(self) -> Array:
+        return np.zeros(self.mask.shape, bool)
+
+    @cached_property
     def is_tower(self) -> Array:
         """(n, box): as `World.is_tower`."""
         if self.world.towers is None:
@@ -241,6 +254,23 @@ class SceneArrays:
     def all_above(self) -> Array:
         """Whether the second item is wholly above the first."""
         return (self.top[..., None] >= self.bottom[..., None, :]) & self.are_pairs
+
+    @cached_property
+    def all_left(self) -> Array:
+        """Whether the second item is wholly to the left of the first."""
+        return (self.left[..., None] >= self.right[..., None, :]) & self.are_pairs
+
+    @cached_property
+    def all_right(self) -> Array:
+        return self.all_left.swapaxes(2, 3)
+
+    @cached_property
+    def directly_above(self) -> Array:
+        return self.all_above & (self.distance <= self.world.touching)
+
+    @cached_property
+    def directly_below(self) -> Array:
+        return self.directly_above.swapaxes(2, 3)
 
     @cached_property
     def above(self) -> Array:

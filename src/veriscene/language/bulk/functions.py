@@ -102,10 +102,11 @@ def _len(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
 
 
 def _nth(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
-    """`members[index]`, undefined if there is no such member, or `unique(members)`, if there is not exactly one."""
-    (collection, *index), type = codes, call.type
+    """`members[index]` and `last(members)`, undefined if there is no such member; `unique(members)`, if there is not
+    exactly one."""
+    (collection, *index), type, is_last = codes, call.type, call.function.name == "last"
     _require_distinct(collection)
-    if index and not collection.ordered:
+    if (index or is_last) and (not collection.ordered or (is_last and is_values(collection.type))):
         raise Unsupported("the order of the members is not known")
     if isinstance(type, Many):
         raise Unsupported("a member that is a set")
@@ -115,7 +116,9 @@ def _nth(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
         total = sets.sum(axis=1) if is_values(collection.type) else count_members(sets)
         if at.dtype.kind == "f":  # Numbers from attributes may be negative or fractions, which are no indices.
             rows.mark_undefined((at < 0) | (at != np.floor(at)))
-        rows.mark_undefined(at >= total if index else total != 1)
+        if is_last:
+            at = np.maximum(total, 1) - 1  # The index 0 of an empty set is past its end.
+        rows.mark_undefined(at >= total if index or is_last else total != 1)
         number = ((sets.cumsum(axis=1) > at[:, None]) & (sets > 0)).argmax(axis=1)
         return number + rows.scene * width_of(type, layout) if type in (Kind.ITEM, Kind.BOX) else number
 
@@ -293,6 +296,7 @@ RULES: dict[str, Compile] = {
     "%": _remainder,
     "+": _plus,
     "[]": _nth,
+    "last": _nth,
     "item": _of_values(lambda rows, item, name: getattr(rows.scenes, name).reshape(-1)[item]),
     "level": _of_values(_level),
     "walls": _of_values(_walls),

@@ -1,0 +1,1 @@
+"""English statements with their programs, for any world; the words come from the world."""

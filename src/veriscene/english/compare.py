@@ -1,0 +1,431 @@
+"""Rules that compare the values of items: bigger, the cheapest, the same colour, a price of at least 5.
+
+They are about ordered and numeric attributes, with the world's words for more, less, most and least.
+"""
+
+from __future__ import annotations
+
+from veriscene.english import meaning as mean
+from veriscene.english.places import other_kind, place
+from veriscene.english.predicates import Predicate, being, clause, doing, domain, having, subject
+from veriscene.english.speaker import Domain, Kind, Property, Sentence, Speaker
+from veriscene.english.words import COMPARED, MEASURED, UNITS
+from veriscene.world.schema import Attribute
+
+# ---------------------------------------------------------------- predicates
+
+
+def ordered(say: Speaker, *, numeric: bool = False) -> Attribute | None:
+    """An attribute whose values can be compared, if the world has one. `numeric`: one with numbers."""
+    found = [each for each in say.world.attributes if each.more and each.less and each.most and each.least]
+    found = [each for each in found if not numeric or each.kind == "numeric"]
+    found = [each for each in found if not (say.is_tower and each.has_extents)]  # the blocks of towers are equal
+    return say.rng.choice(found) if found else None
+
+
+def said(words: str) -> str:
+    """The pattern of a comparing word and its synonyms."""
+    return COMPARED.get(words, words)
+
+
+def _as(attribute: Attribute) -> str:
+    """ "Large", for "as large as"; empty where no value says it."""
+    words = [word for word in attribute.choices[-1].words[:2] if " " not in word] if attribute.choices else []
+    return f"({'|'.join(words)})" if words else ""
+
+
+def compared(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
+    """ "Is bigger than every circle"; `sort`: of the subject's quantity."""
+    attribute = ordered(say)
+    if attribute is None:
+        return None
+    value = say.lexicon.names[attribute.name]
+    if f"{value}(" in kind.condition:  # "a big circle is bigger than …"
+        return None
+    sign, opposite, words, verb = say.pick(
+        (">", "<=", said(attribute.more), "more"), ("<", ">=", said(attribute.less), "less")
+    )
+    other = other_kind(say, kind)
+    if f"{value}(" in other.condition and say.chance(0.8):  # "bigger than a big circle"
+        return None
+    one, kinds = other.singular, other.plural
+    items, same, others = where.items, "", "get_img_exclusive(@)"
+    if where.box:
+        others = "get_box_exclusive(@)"
+    elif say.world.boxes[1] > 1 and say.chance(0.2):
+        items, same, others = "@.box", f" (in the same {say.box}|in <its> {say.box})", "get_box_exclusive(@)"
+    is_simple, is_scene, given = sort in ("some", "every", "no", "the"), where.items == mean.ALL_ITEMS, ""
+    how = say.weighted((5, "some"), (3.0 * is_simple, "every"), (0.8 * is_scene, "the"))
+    if how == "every" and not other.condition:
+        which = f"(everything else|all the other {kinds}|all the rest|every other {one}|all the others){same}"
+        condition = f"not exist({mean.related(others, f'{value}($) {opposite} {value}(@)')})"
+    elif how == "every":
+        any_one = f"|any {one}" * (sort in ("some", "the"))  # "no circle is bigger than any square" says more
+        each_one = f"every {one}|all the {kinds}|all {kinds}|all of the {kinds}|each {one}|each of the {kinds}"
+        which = f"({each_one}{any_one}){same}"
+        condition = f"not exist({mean.related(items, mean.both(other.condition, f'{value}($) {opposite} {value}(@)'))})"
+    else:
+        any_of = (
+            f"(a {one}|any {one}|any of the {kinds})"
+            if sort == "no"
+            else f"(a {one}|a {one}|some {one}|one of the {kinds})"
+        )
+        which = f"{any_of}{same}"
+        if how == "the" and other.condition and not same:
+            which, given = f"the [only] {one}", f"count({other.among(where.items)}) == 1"
+        condition = f"exist({mean.related(items, mean.both(other.condition, f'{value}($) {sign} {value}(@)'))})"
+    verbs, name = MEASURED.get(attribute.name), attribute.words[0]
+    form = say.weighted((5, "is"), (2.0 * (verbs is not None), "verb"), (0.7, "has"), (0.5 * (how == "the"), "as"))
+    if form == "verb" and verbs is not None:
+        return doing(verbs, f"{verb} than {which}", condition, given=given)
+    if form == "has":
+        degree = "(higher|greater)" if sign == ">" else "lower"
+        if attribute.kind == "numeric":
+            return having(f"a {degree} {name} than {which}", condition, given=given)
+        return being(f"{words} in {name} than {which}", condition, verbs=False, given=given)
+    if form == "as" and sign == "<" and _as(attribute):
+        return being(f"not as {_as(attribute)} as {which}", condition, verbs=False, given=given)
+    return being(f"{words} than {which}", condition, verbs=False, given=given)
+
+
+def alike(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
+    """ "Has the same colour as a circle"; "is as big as a square in the same box"."""
+    other = other_kind(say, kind)
+    taken = kind.condition + other.condition
+    attribute = free_attribute(say, taken)
+    if attribute is None:
+        return None
+    value, name = say.lexicon.names[attribute.name], say.rng.choice(attribute.words)
+    others, same = "get_img_exclusive(@)", ""
+    if where.box or (say.world.boxes[1] > 1 and say.chance(0.5)):
+        others, same = "get_box_exclusive(@)", "" if where.box else f" (in the same {say.box}|in <its> {say.box})"
+    one = other.singular
+    which = f"(a|any) {one}{same}" if sort == "no" else f"(a|a|some|at least one) {one}{same}"
+    if not other.condition:
+        which = f"(any other|any other|another) {one}{same}" if sort == "no" else f"(another|some other) {one}{same}"
+    condition = f"exist({mean.related(others, mean.both(other.condition, f'{value}(@) == {value}($)'))})"
+    if attribute.more and _as(attribute) and say.chance(0.4):
+        return being(f"(just as|exactly as|as) {_as(attribute)} as {which}", condition, verbs=False)
+    if say.chance(0.5):
+        return having(f"the (same|same|very same) {name} as {which}", condition)
+    return being(f"(the same {name} as|of the same {name} as) {which}", condition, verbs=False)
+
+
+def free_attribute(say: Speaker, taken: str) -> Attribute | None:
+    """An attribute with a name for "the same …" that conditions are not about."""
+    free = [
+        each
+        for each in say.world.attributes
+        if f"{say.lexicon.names[each.name]}(" not in taken and not any(" " in choice.word for choice in each.choices)
+    ]
+    return say.rng.choice(free) if free and "is_foreign" not in taken else None
+
+
+def other_property(say: Speaker, kind: Kind) -> Property:
+    """A property of another attribute than those of a kind."""
+    found = say.property(avoid=kind.condition)
+    for _ in range(20):
+        if f"{found.condition.partition('(')[0]}(" not in kind.condition or say.chance(0.01):
+            break
+        found = say.property(avoid=kind.condition)
+    return found
+
+
+def _amount(say: Speaker, attribute: Attribute) -> tuple[str, str, str]:
+    """A limit of a numeric attribute: its words, "at least 5 €", its test, "{} >= 5", and the words of its number."""
+    low, high, step = attribute.low, attribute.high, attribute.step or (attribute.high - attribute.low) / 20
+    number = low + step * say.rng.randint(0, max(1, int((high - low) / step)))
+    amount = f"{number:g}"
+    if number == int(number) and 0 < number < 13 and not attribute.unit:
+        amount = say.number(int(number))
+    if attribute.unit:
+        plural = UNITS.get(attribute.unit, attribute.unit)
+        options = [f"{amount} {attribute.unit}", f"{amount}{attribute.unit}", amount]
+        options += [f"{amount} {plural if number != 1 else plural.removesuffix('s')}"] * (plural != attribute.unit) * 2
+        amount = say.pick(*options)
+    words, test = say.pick(
+        (f"(more than|over) {amount}", ">"), (f"(less than|under) {amount}", "<"),
+        (f"(at least {amount}|{amount} or more)", ">="),
+        (f"(at most {amount}|{amount} or less|up to {amount})", "<="),
+        (f"[exactly] {amount}", "=="),
+    )  # fmt: skip
+    return words, f"{{}} {test} {number:g}", amount
+
+
+def measured(say: Speaker) -> Predicate | None:
+    """ "Costs more than 5 €"; "has a price of at least 5"; "is cheaper than 5 €"; "is at least medium"."""
+    attribute = ordered(say)
+    if attribute is None:
+        return None
+    value, name = f"{say.lexicon.names[attribute.name]}(@)", say.rng.choice(attribute.words)
+    if attribute.kind != "numeric":
+        return _ranked(say, attribute, value)
+    words, test, number = _amount(say, attribute)
+    verbs = MEASURED.get(attribute.name)
+    form = say.weighted((3.0 * (verbs is not None), "verb"), (3, "has"), (2, "is"))
+    if form == "verb" and verbs is not None:
+        return doing(verbs, words, test.format(value))
+    if form == "is":
+        more, sign = say.pick((said(attribute.more), ">"), (said(attribute.less), "<"))
+        return being(f"{more} than {number}", f"{value} {sign} {test.rpartition(' ')[2]}", verbs=False)
+    return having(f"a {name} of {words}", test.format(value))
+
+
+def _ranked(say: Speaker, attribute: Attribute, value: str) -> Predicate | None:
+    """ "Is at least medium"; "is bigger than small"."""
+    if len(attribute.choices) < 3:
+        return None
+    choice = say.rng.choice(attribute.choices[1:-1])
+    word, constant = say.rng.choice(choice.words), say.lexicon.constants[attribute.name, choice.name]
+    more, less = said(attribute.more), said(attribute.less)
+    words, sign = say.pick(
+        (f"(at least {word}|{word} or {more})", ">="), (f"(at most {word}|{word} or {less})", "<="),
+        (f"{more} than {word}", ">"), (f"{less} than {word}", "<"),
+    )  # fmt: skip
+    return being(words, f"{value} {sign} {constant}", verbs=False)
+
+
+def measured_kind(say: Speaker, kind: Kind) -> Kind | None:
+    """Returns the kind with a limit of a numeric attribute: "products with a price of at least 5"."""
+    predicate = measured(say) if ordered(say, numeric=True) is not None else None
+    if predicate is None:
+        return None
+    return kind.that(say.expand(predicate.after), say.expand(predicate.after_many), predicate.condition)
+
+
+def measured_property(say: Speaker) -> Property | None:
+    """Returns a limit of a numeric attribute as it is said after "is": "cheaper than 5 €"."""
+    attribute = ordered(say, numeric=True)
+    if attribute is None:
+        return None
+    _, test, number = _amount(say, attribute)
+    more, sign = say.pick((said(attribute.more), ">"), (said(attribute.less), "<"))
+    words = say.expand(f"{more} than {number}")
+    return Property(words, words, f"{say.lexicon.names[attribute.name]}(@) {sign} {test.rpartition(' ')[2]}")
+
+
+def most(say: Speaker, where: Domain) -> Predicate | None:
+    """ "Is one of the biggest things in its box": nothing there is bigger."""
+    attribute = ordered(say)
+    if attribute is None:
+        return None
+    value = say.lexicon.names[attribute.name]
+    words, choose = say.pick((said(attribute.most), "max"), (said(attribute.least), "min"))
+    items, scope = (where.items, "") if where.box else (mean.ALL_ITEMS, "(of all|in the picture|)")
+    if not where.box and say.world.boxes[1] > 1 and say.chance(0.5):
+        items, scope = "@.box", f"in <its> {say.box}"
+    condition = f"{value}(@) == {choose}({value}({items}))"
+    return being(f"(among|one of) the {words} {say.items} {scope}", condition, verbs=False, that="{}")
+
+
+def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
+    """Anything that can be said of items: a value, a box, a place, a comparison, a limit."""
+    in_box = not where.box and say.world.boxes[1] > 1
+    how = say.weighted(
+        (4, "value"), (1.5 * in_box, "box"), (3, "place"), (0.8, "compared"), (0.5, "alike"), (0.7, "measured")
+    )
+    if how == "box":
+        there = say.which()
+        return being(there.where, f"@.box == {there.box}") if there.where.startswith(("in", "with")) else None
+    if how == "place":
+        # "They touch two squares" could mean two squares together.
+        return place(say, where, kind, "part" if sort == "every" else sort)
+    if how == "compared":
+        return compared(say, where, kind, sort)
+    if how == "alike":
+        return alike(say, where, kind, sort)
+    if how == "measured":
+        limit = measured(say)
+        is_told = limit is not None and f"{limit.condition.partition('(')[0]}(" in kind.condition
+        return None if is_told else limit  # not "the big circle is at least medium"
+    found = other_property(say, kind)
+    words = (f"~is {found.singular}", f"~are {found.plural}", f"that is {found.singular}", f"that are {found.plural}")
+    return Predicate(*words, found.plural, found.condition)
+
+
+# ---------------------------------------------------------------- rules
+
+
+def comparison(say: Speaker) -> Sentence | None:
+    """ "A circle is bigger than every square"; "in the left box, two circles have the same colour as a square"."""
+    where = domain(say, 0.12)
+    kind = say.kind(plain=True, generic=0.05)
+    who = subject(say, kind, where.items)
+    if where.is_negative:
+        return None
+    how = say.weighted((4, "compared"), (2, "alike"))
+    predicate = (compared if how == "compared" else alike)(say, where, kind, who.sort)
+    if predicate is None:
+        return None
+    # "A circle in the left box is bigger than a square" could mean a square of any box.
+    return clause(say, where, who, predicate, kind, is_fronted=True)
+
+
+def limit(say: Speaker) -> Sentence | None:
+    """ "Two jars cost more than 5 €"; "all circles are at least medium"; "a circle is among the biggest"."""
+    where, kind = domain(say, 0.2), say.kind(modified=0.05)
+    who = subject(say, kind, where.items)
+    predicate = measured(say) if say.chance(0.8) else most(say, where)
+    if predicate is None or not kind.condition or (where.is_negative and who.sort != "some"):
+        return None
+    if f"{predicate.condition.partition('(')[0]}(" in kind.condition:  # "a big circle is at least medium"
+        return None
+    return clause(say, where, who, predicate, kind)
+
+
+def superlative(say: Speaker) -> Sentence | None:
+    """ "The biggest circle is blue"; "in every box the cheapest product is a jar"; if several tie, all of them."""
+    attribute = ordered(say)
+    where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.25) else domain(say)
+    if attribute is None or where.is_negative:
+        return None
+    value = say.lexicon.names[attribute.name]
+    words, choose, more = say.pick(
+        (said(attribute.most), "max", said(attribute.more)), (said(attribute.least), "min", said(attribute.less))
+    )
+    kind = say.kind(plain=True, generic=0.6)
+    if f"{value}(" in kind.condition:  # "the biggest small circle"
+        return None
+    predicate = anything(say, where, kind, "some") if say.chance(0.3) else None
+    if predicate is not None and (predicate.given or f"{value}(" in predicate.condition):
+        return None
+    found, noun = other_property(say, kind), say.kind(plain=True, generic=0)
+    singular, condition = (
+        (found.singular, found.condition) if kind.condition or say.chance(0.6) else (noun.a, noun.condition)
+    )
+    is_verb = f"~is {singular}"
+    if predicate is not None:
+        is_verb, condition = predicate.one, predicate.condition
+    if f"{value}(" in condition:
+        return None
+    items = kind.among(where.items)
+    greatest = kind.among(where.items, f"{value}(@) == {choose}({value}({items}))")
+    meaning = f"All({greatest}, {mean.bind(condition)})"
+    one, at, front = f"({kind.singular})", where.where, where.front
+    if not kind.condition:
+        one = f"({say.item}|thing|one)"
+    name, kinds = attribute.words[0], kind.plural
+    extreme = "(greatest|highest)" if choose == "max" else "(lowest|smallest)"
+    texts = [f"{front}the {words} {one} {is_verb}"] * 3 + [
+        f"{front}of all the {kinds}, the {words} [one] {is_verb}",
+        f"{front}the {one} that is {more} than all the others {is_verb}",
+        f"{front}the {one} with the {extreme} {name} {is_verb}",
+    ]
+    if not where.is_quantified:
+        texts += [f"the {words} {one} {at} {is_verb}"] * 3 + [f"the {words} of the {kinds} {at} {is_verb}"]
+    if not where.is_quantified and predicate is None:
+        texts += [
+            f"{words} {one} {at}: {singular}",
+            f"look at the {words} {one} {at}: it's {singular}",
+            f"whatever {kind.singular} is {words} {at}, it's {singular}",
+            f"if you pick the {words} {one} {at}, it's {singular}",
+            f"out of all the {kinds} {at}, the {words} ~is {singular}",
+        ]
+    if where.box and not where.is_quantified and predicate is None:
+        texts += [
+            f"{where.subject} has a {words} {one} that is {singular}",
+            f"{where.subject}: {words} {one} {singular}",
+        ]
+    if predicate is None and singular.startswith("a ") and not where.is_quantified:
+        texts += [f"{singular} ~is the {words} {one} {at}"]
+    return Sentence(say.pick(*texts), where.bind(meaning))
+
+
+def every_pair(say: Speaker) -> Sentence | None:
+    """ "Even the smallest circle is bigger than the biggest square"; "no square is as big as the biggest circle"."""
+    attribute = ordered(say)
+    if attribute is None:
+        return None
+    first, second = say.two_kinds()
+    where, value = domain(say), say.lexicon.names[attribute.name]
+    more, less, greatest, least = (
+        said(each) for each in (attribute.more, attribute.less, attribute.most, attribute.least)
+    )
+    one, other, ones, others, at = first.singular, second.singular, first.plural, second.plural, where.front
+    if f"{value}(" in first.condition + second.condition or not first.condition or not second.condition:
+        return None
+
+    def unlike(sign: str) -> str:
+        """The second kind's items that are not on the right side of an item."""
+        return f"exist({mean.related(where.items, mean.both(second.condition, f'{value}($) {sign} {value}(@)'))})"
+
+    how, large = say.pick("every", "every", "some"), _as(attribute)
+    if how == "every":
+        sign, most_of, than, least_of = say.pick(("<=", least, more, greatest), (">=", greatest, less, least))
+        texts = [
+            f"{at}even the {most_of} {one} ~is {than} than (the {least_of} {other}|every {other}|all the {others})",
+            f"{at}(any|every|each) {one} ~is {than} than (any|every|each) {other}",
+            f"{at}the {ones} ~are (all|without exception) {than} than (all the|all of the|the) {others}",
+            f"{at}pick any {one} and any {other}, and the {one} is the {than} one",
+            f"{at}{ones} ~are always {than} than {others}",
+            f"{ones} vs {others} {where.where}: {ones} {than}, no exceptions",
+        ]
+        texts += [f"{at}no {other} ~is as {large} as any {one}"] * (sign == "<=" and bool(large))
+        return Sentence(say.pick(*texts), f"not exist({first.among(where.items, unlike(sign))})")
+    texts = [
+        f"{at}the {greatest} {one} ~is {more} than (the {greatest} {other}|every {other}|all the {others}|any {other})",
+        f"{at}even the {greatest} {other} ~is {less} than (some|a) {one}",
+    ]
+    texts += [f"{at}no {other} ~is as {large} as the {greatest} {one}"] * bool(large)
+    return Sentence(say.pick(*texts), f"exist({first.among(where.items, mean.negation(unlike('<=')))})")
+
+
+def same_pair(say: Speaker) -> Sentence | None:
+    """ "A box has a circle and a square of the same size"; "a circle and a square have the same colour"."""
+    first, second = say.two_kinds()
+    taken = first.condition + second.condition
+    attribute = free_attribute(say, taken)
+    if attribute is None:
+        return None
+    value, name = say.lexicon.names[attribute.name], say.rng.choice(attribute.words)
+    a, b = first.a, second.a
+    in_box = say.world.boxes[1] > 1 and say.chance(0.6)
+    others = "get_box_exclusive(@)" if in_box else "get_img_exclusive(@)"
+    same = f"(of the same {name}|with the same {name}|of identical {name})"
+    are = f"(have the same {name}|are the same {name}|share the same {name}|are of the same {name}|match in {name})"
+    if attribute.more and _as(attribute):
+        are = f"({are}|{are}|are equally {_as(attribute)}|are equal in {name})"
+    texts = [
+        f"{a} and {b} ~{are}",
+        f"there ~are {a} and {b} {same}",
+        f"there ~is {a} and {b} that {are}",
+        f"{a} and {b} {same}",
+    ]
+    if in_box:
+        box = say.box
+        some = f"(a {box}|some {box}|one of the {say.boxes}|at least one {box})"
+        texts = [
+            f"{some} ~(has|contains|holds) {a} and {b} (that {are}|{same})",
+            f"(in|within) {some}, {a} and {b} ~{are}",
+            f"(in|within) {some}, there ~are {a} and {b} {same}",
+            f"{a} and {b} in the same {box} ~{are}",
+            f"there ~is a {box} (with|that has) {a} and {b} {same}",
+            f"{a} ~shares (its {box} and its {name}|both its {box} and its {name}) with {b}",
+            f"same {box}, same {name}: {a} and {b}",
+        ]
+    found = f"exist({mean.related(others, mean.both(second.condition, f'{value}(@) == {value}($)'))})"
+    return Sentence(say.pick(*texts), mean.some(mean.ALL_ITEMS, mean.both(first.condition, found)))
+
+
+def total(say: Speaker) -> Sentence | None:
+    """ "Together, the jars on the first shelf cost more than 20 €"."""
+    attribute = ordered(say, numeric=True)
+    if attribute is None:
+        return None
+    where, kind = domain(say), say.kind(plain=True, generic=0.4)
+    value, name, most_items = say.lexicon.names[attribute.name], attribute.words[0], say.rng.randint(2, 6)
+    number = round(most_items * (attribute.low + attribute.high) / 2)
+    sign, words = say.pick((">", "more than"), ("<", "less than"), (">=", "at least"), ("<=", "at most"))
+    amount = f"{number}{attribute.unit}" if attribute.unit and say.chance(0.6) else f"{number}"
+    if attribute.unit in UNITS and say.chance(0.4):
+        amount = f"{number} {UNITS[attribute.unit]}"
+    texts = [f"the total {name} of the {kind.plural} {where.where} ~is {words} {amount}"]
+    texts += [f"the {name}s of the {kind.plural} {where.where} add up to {words} {amount}"]
+    if attribute.name in MEASURED:
+        verb = MEASURED[attribute.name][1]
+        texts += [f"{where.front}(together, the|all together, the|in sum, the) {kind.plural} ~{verb} {words} {amount}"]
+        texts += [f"the {kind.plural} {where.where} ~{verb} {words} {amount} (in total|together|altogether)"] * 2
+    return Sentence(say.pick(*texts), f"sum({kind.among(where.items)}, lambda x0: {value}(x0)) {sign} {number}")
+
+
+RULES = ((2.5, comparison), (1.2, limit), (2.5, superlative), (0.6, every_pair), (0.8, same_pair), (0.5, total))

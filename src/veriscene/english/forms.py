@@ -1,0 +1,300 @@
+"""The forms in which a sentence is said: statement, question, note, chat; and how people spell and type."""
+
+from __future__ import annotations
+
+import re
+
+from veriscene.english import pattern
+from veriscene.english.speaker import Sentence, Speaker
+from veriscene.english.words import NUMBERS, ORDINALS
+
+
+def spoken(say: Speaker, sentence: Sentence) -> str:
+    """Returns a sentence in one of its forms, spelled and typed as people do."""
+    text = say.expand(sentence.text)
+    form = say.weighted(
+        (60, _statement), (15, _question), (9, _note), (11, _chat), (5, _emphatic)
+    )  # fmt: skip
+    words = re.sub(r" +(?=[,;:.?!])", "", " ".join(form(say, text).split()))
+    words = _contracted(say, words)
+    if say.chance(0.03):
+        words = _without_articles(say, words)
+    words = pattern.with_articles(_spelled(say, words))
+    words = _typed(say, words)
+    return _in_case(say, words)
+
+
+# ---------------------------------------------------------------- forms
+
+
+def _statement(say: Speaker, text: str) -> str:
+    """ "There are two circles." """
+    return pattern.statement(text) + _end(say)
+
+
+def _end(say: Speaker) -> str:
+    return say.weighted((55, "."), (42, ""), (2.5, "!"), (0.5, "..."))
+
+
+_THAT = (
+    "is it (true|right|correct|the case|a fact) that",
+    "(can|could) you (confirm|verify|check) that",
+    "(can|could) (we|you|one) say that",
+    "(would|do) you (agree|say) that",
+    "is it (right|correct|fair|true) to say that",
+    "am I (right|correct) that",
+    "do you think [that]",
+    "does it hold that",
+    "is it true",
+    "would it be (right|correct) to say that",
+)
+_CHECKS = (", right", ", right", ", correct", ", yes", ", is that right", ", is that correct")
+_OUTER_NEGATION = re.compile(r"(it|you|I|no|nope)\b[^~]* (that|think|believe|say)\b")
+_SEEING = re.compile(r"^there ~(is|are) (?!(no|not|neither|zero)\b)")
+
+
+def _question(say: Speaker, text: str) -> str:
+    """ "Are there two circles?"; "there are two circles, right?"; "is it true that there are two circles?" """
+    how = say.weighted(
+        (60, "inverted"), (13, "that"), (8, "check"), (8, "tag"), (4, "negative"), (5, "seeing"), (2, "statement")
+    )  # fmt: skip
+    if _OUTER_NEGATION.match(text):  # "Is it true that it is not true that" is hard to understand.
+        how = "check"
+    mark = say.weighted((84, "?"), (15, ""), (1, "??"))
+    plain = pattern.statement(text)
+    if how == "that":
+        return f"{say.expand(say.pick(*_THAT))} {plain}{mark}"
+    if how == "check":
+        return f"{say.pick('', '', '', 'so ')}{plain}{say.pick(*_CHECKS)}{mark}"
+    if how == "tag":
+        tag = pattern.tag(text)
+        return f"{plain}, {tag or 'right'}{mark}"
+    if how == "negative" and (words := pattern.negative_question(text)):
+        return f"{words}{mark}"
+    if how == "seeing" and "^" not in text and (match := _SEEING.match(text)):
+        start = say.expand(
+            "((can|do|could) you (see|find|spot|count)|do we (have|see)|would I (find|see)|can (I|we) (see|find))"
+        )
+        return f"{start} {pattern.statement(text[match.end() :])}{mark}"
+    if how == "statement":
+        return f"{plain}?"
+    return f"{say.pick('so ', 'hey, ', 'and ') if say.chance(0.05) else ''}{_any(say, pattern.question(text))}{mark}"
+
+
+def _any(say: Speaker, words: str) -> str:
+    """Says "any" in a question, where it asks for at least one: "does any tower have a block on top"."""
+    if not say.chance(0.5):
+        return words
+    words = re.sub(r"^(are there) (some|one or more) (?!of\b)", r"\1 any ", words)
+    words = re.sub(r"^(do|are) (some|one or more) of ", r"\1 any of ", words)
+    words = re.sub(r"^(does|is) (some|at least one|one) (?=of the\b)", r"\1 any ", words)
+    # Not of "one tower", which is exactly one.
+    return re.sub(r"^(does|is) (some|at least one) (?!of\b)", r"\1 any ", words)
+
+
+def _note(say: Speaker, text: str) -> str:
+    """ "Two circles in left box"; "left box: two circles"."""
+    having = say.pick("with", "with", ":") if text.startswith("the ") else "with"
+    words = pattern.note(text, having)
+    if say.chance(0.6):
+        words = _without_articles(say, words)
+    return words + say.weighted((75, ""), (25, "."))
+
+
+_THINKING = (
+    "I (think|guess|believe|suppose|reckon|feel like) [that]",
+    "I'd say [that]",
+    "I would say [that]",
+    "(looks|seems|sounds) like",
+    "it (looks|seems) like",
+    "it (seems|appears) [that]",
+    "[I'm] (pretty|quite|fairly|almost) sure [that]",
+    "I'm sure [that]",
+    "(from what|as far as) I can (see|tell),",
+    "(as far as|from what) I see,",
+    "(as|like) you can see,",
+    "you can (see|tell) that",
+    "we (can see|see) that",
+    "I (can see|see|notice|noticed) that",
+    "(apparently|obviously|clearly|basically|actually|in fact|indeed|really),",
+    "it's (true|clear|obvious|a fact|correct) that",
+    "it is (true|clear|obvious|correct|the case) that",
+    "(to me|if I'm not mistaken|if I see it right|I mean),",
+    "in (this one|this picture|this image|the picture),",
+    "(note|notice|observe) that",
+    "my (guess|answer) is that",
+    "(we have it that|what I see is that|the thing is that)",
+)
+_STARTS = (
+    "ok[ay] so", "hmm", "hmm,", "well,", "well", "yeah,", "yeah", "yep,", "yes,", "so", "so,", "ok,", "ok", "right,", "oh,", "look,", "see,",
+    "hey,", "alright,", "ah,", "and", "sure,",
+)  # fmt: skip
+_AFTERTHOUGHTS = (
+    "I think", "I guess", "I'd say", "I believe", "for sure", "actually", "as far as I can see", "as far as I can tell", "that's for sure",
+    "no doubt", "yeah", "I'm sure", "pretty sure", "obviously", "clearly", "as you can see", "in my opinion", "it seems",
+)  # fmt: skip
+
+
+def _chat(say: Speaker, text: str) -> str:
+    """ "Ok so I think there are two circles"; "looks like there are two circles"."""
+    words = pattern.statement(text)
+    how = say.weighted((5, "thinking"), (2.5, "start"), (1.5, "both"), (1.5, "after"))
+    if how in ("thinking", "both"):
+        words = f"{say.expand(say.pick(*_THINKING))} {words}"
+    if how in ("start", "both"):
+        words = f"{say.expand(say.pick(*_STARTS))} {words}"
+    if how == "after":
+        words = f"{words}, {say.pick(*_AFTERTHOUGHTS)}"
+    return words + _end(say)
+
+
+_SURELY = ("definitely", "certainly", "clearly", "indeed", "actually", "obviously", "surely", "in fact", "truly")
+_STRONG = re.compile(
+    r"\b(all|every|each|no|none|only|exactly|never|both|always|most|not|more|fewer|at least|at most|any)\b"
+)
+
+
+def _emphatic(say: Speaker, text: str) -> str:
+    """ "There are definitely two circles"; "the left box does have two circles"; "ALL circles are blue"."""
+    words = pattern.statement(text)
+    match = re.search(r"~([\w']+)", text)
+    if match is None or pattern.is_negative(text) or say.chance(0.2):
+        capitals = _STRONG.sub(lambda found: found[0].upper(), words, count=1)
+        return capitals + _end(say)
+    verb, surely = match[1], say.pick(*_SURELY)
+    before, after = text[: match.start()], text[match.end() :]
+    if verb in ("is", "are", "can"):
+        return pattern.statement(f"{before}{verb} {surely}{after}") + _end(say)
+    if say.chance(0.4):
+        auxiliary, infinitive = pattern.base_form(verb)
+        return pattern.statement(f"{before}{auxiliary} {infinitive}{after}") + _end(say)
+    return pattern.statement(f"{before}{surely} {verb}{after}") + _end(say)
+
+
+# ---------------------------------------------------------------- spelling
+
+# What is contracted, how, and how often by those who contract.
+_CONTRACTIONS = tuple(
+    (re.compile(rf"\b{written}\b"), short, share)
+    for written, short, share in (
+        (r"(there|here|it|that|who|what) is(?! (?:not|[.?!,]|$))", r"\1's", 0.85),
+        (r"(they|we|you) are", r"\1're", 0.9),
+        (r"(is|are|does|do|has|have|was|were|would|could|should) not(?! (?:a single|one|all|every|any)\b)", r"\1n't", 0.8),
+        (r"(cannot|can not)", "can't", 0.9),
+        (r"will not", "won't", 0.9),
+        (r"(i|you|we|they) have got", r"\1've got", 0.9),
+        (r"(\w+[^s\W]) has got", r"\1's got", 0.6),
+        (r"(\w+[^s\W]) have got", r"\1 got", 0.1),
+        (r"i am", "i'm", 0.9),
+        (r"(i|you|we|they|it) will", r"\1'll", 0.9),
+        (r"there are", "there's", 0.05),
+        (r"(one|tower|box) is", r"\1's", 0.15),
+        (r"(isn't|aren't)(?= (?:a|any|no|an|one|the|more)\b)", "ain't", 0.05),
+    )
+)
+
+
+def _contracted(say: Speaker, words: str) -> str:
+    """Contracts as people do in casual writing: "there's", "isn't", "they're"."""
+    if not say.chance(0.5):
+        return words
+    for written, short, share in _CONTRACTIONS:
+        if say.chance(share):
+            words = written.sub(short, words)
+    return words
+
+
+# Articles that carry meaning: "a few" is not "few", and "the most circles" is not "most circles".
+_ARTICLE = re.compile(
+    r"(?<!half )(?<!than )(?<!not )\b(?:the|a|an) "
+    r"(?!(?:few|total|pair|couple|single|minimum|maximum|most|majority|fewest|least|lot|third|quarter|half|only|one|other|others|rest)\b)"
+)
+
+
+def _without_articles(say: Speaker, words: str) -> str:
+    """Leaves out articles: "black block on top of left tower". Either all of them, or only some."""
+    share = 1.0 if say.chance(0.6) else 0.5
+    return _ARTICLE.sub(lambda found: "" if say.chance(share) else found[0], words)
+
+
+_SPELLINGS = (("color", "colour"), ("center", "centre"), ("gray", "grey"))  # American, British
+
+
+def _spelled(say: Speaker, words: str) -> str:
+    """Spells words in one of the ways of English throughout."""
+    american = say.chance(0.5)
+    for one, other in _SPELLINGS:
+        wrong, right = (other, one) if american else (one, other)
+        if wrong in words:
+            words = re.sub(rf"\b{wrong}(s|ed|ing|less)?\b", rf"{right}\1", words)
+    return words
+
+
+# ---------------------------------------------------------------- typing
+
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_KEYS = {letter: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _ROWS for at, letter in enumerate(row)}
+# Words that other words become by one wrong letter, with another meaning: "three" and "there", "none" and "one".
+_OTHER_WORDS = frozenset(
+    (
+        *(*NUMBERS, *ORDINALS),
+        *"there here then than they the than last lest least most more must every very ever never even over under lower "
+        "above below left right light same some small mall all tall ball fall call only on one ones none not note both "
+        "box than that these those each reach bigger higher wider lighter tower towers power shower fewer for our her "
+        "where were other others mother top tops stop to too two any many odd add its it is in no nor or and are at".split(),  # noqa: SIM905
+    )
+)
+
+
+def _typed(say: Speaker, words: str) -> str:
+    """Types the text, with the errors and habits of typing."""
+    if say.chance(0.15) and ":" not in words:
+        words = words.replace(",", "")
+    if say.chance(0.012):
+        words = re.sub(r"\band\b", "&", words)
+    if say.chance(0.012):
+        words = re.sub(r"\bwith\b", "w/", words)
+    if not say.chance(0.04):
+        return words
+    for _ in range(say.pick(1, 1, 1, 2)):
+        words = _misspelled(say, words)
+    return words
+
+
+def _misspelled(say: Speaker, words: str) -> str:
+    """Returns the text with one typing error in a word of at least four letters."""
+    if say.chance(0.06):
+        spaces = [found.start() for found in re.finditer(r"(?<=[a-z]{2}) (?=[a-z]{2})", words)]
+        if spaces:
+            at = say.rng.choice(spaces)
+            return words[:at] + words[at + 1 :]
+    found = list(re.finditer(r"\b[a-z]{4,}\b", words))
+    if not found:
+        return words
+    match = say.rng.choice(found)
+    word = match[0]
+    for _ in range(5):
+        at = say.rng.randrange(1, len(word))
+        error = say.pick("swapped", "dropped", "doubled", "neighbour")
+        if error == "swapped":
+            wrong = word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
+        elif error == "dropped":
+            wrong = word[:at] + word[at + 1 :]
+        elif error == "doubled":
+            wrong = word[:at] + word[at - 1] + word[at:]
+        else:
+            wrong = word[:at] + say.rng.choice(_KEYS[word[at]]) + word[at + 1 :]
+        if wrong != word and wrong not in _OTHER_WORDS:
+            return words[: match.start()] + wrong + words[match.end() :]
+    return words
+
+
+def _in_case(say: Speaker, words: str) -> str:
+    """Writes the text as a sentence, in small letters, or rarely in capitals; "I" is small where people are casual."""
+    how = say.weighted((58, "sentence"), (40.5, "small"), (1.5, "capitals"))
+    if how == "capitals":
+        return words.upper()
+    if how == "sentence":
+        words = re.sub(r"(^|[.?!] )([a-z])", lambda found: found[1] + found[2].upper(), words)
+        return re.sub(r"\bi\b(?=[ ']|$)", "I", words)
+    return re.sub(r"\bI\b(?=[ ']|$)", "i", words)

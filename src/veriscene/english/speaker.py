@@ -1,0 +1,470 @@
+"""A speaker: one way to speak about a world, with the words that it uses throughout a statement.
+
+Speakers draw the parts of statements, each with its meaning: kinds of items, properties, quantities, and where. Rules
+(scene.py, boxes.py, places.py, towers.py) put these together.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from veriscene.english import meaning as mean
+from veriscene.english.pattern import expand
+from veriscene.english.words import FOREIGN, NUMBERS, Lexicon, Place
+from veriscene.world.scene import Value
+from veriscene.world.schema import Attribute, Choice
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A wording in the notation of pattern.py, with its program. `kind`: of the scenes that it is about; None: any."""
+
+    text: str
+    meaning: str
+    kind: str | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of item: a noun with what restricts it, without a determiner."""
+
+    singular: str
+    plural: str
+    condition: str = ""  # on the item @; empty: any item
+
+    @property
+    def a(self) -> str:
+        return f"a {self.singular}"
+
+    def among(self, items: str, condition: str = "") -> str:
+        """The program text of those of a set that are of this kind and meet another condition."""
+        return mean.those(items, mean.both(self.condition, condition))
+
+    def that(self, singular: str, plural: str, condition: str) -> Kind:
+        """This kind with words after the noun that restrict it further."""
+        return Kind(f"{self.singular} {singular}", f"{self.plural} {plural}", mean.both(self.condition, condition))
+
+
+@dataclass(frozen=True)
+class Property:
+    """What can be said of an item after "is" (singular) or of items after "are" (plural)."""
+
+    singular: str
+    plural: str
+    condition: str  # on the item @
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity; `{}` in its words stands for the noun, in its test for the count."""
+
+    words: str
+    test: str  # as "{} >= 2"
+    plural: bool = True
+
+    def of(self, kind: Kind) -> str:
+        return self.words.format(kind.plural if self.plural else kind.singular)
+
+    def holds(self, items: str) -> str:
+        """Whether so many items are in a set."""
+        if self.test == SOME:
+            return f"exist({items})"
+        if self.test == NO:
+            return f"not exist({items})"
+        return self.test.format(f"count({items})")
+
+
+SOME, NO = "{} >= 1", "{} == 0"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What a statement is about: the whole scene, one box, or boxes with a quantifier."""
+
+    items: str  # program text of the set of items; # in it is the box of a quantifier
+    where: str  # "in the left box", "in every box"; may be empty for the whole scene
+    subject: str  # "the left box", "every box", "the picture"
+    plural: bool = False  # whether the subject's verb is plural
+    bind: Callable[[str], str] = lambda meaning: meaning  # binds the box
+    is_quantified: bool = False
+    box: str = ""  # program text of the box, where there is one
+
+    @property
+    def front(self) -> str:
+        """The place at the beginning of a sentence: "in the left box, "; empty for the whole scene."""
+        where = f"in{self.where[2:]}" if self.where.startswith("of ") else self.where
+        return f"{where}, " if where else ""
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether it is about no box, or not every box."""
+        return self.is_quantified and self.subject.startswith(("no ", "none ", "not "))
+
+
+class Speaker:
+    """Draws words and parts of statements."""
+
+    def __init__(self, rng: random.Random, lexicon: Lexicon, kind: str | None = None) -> None:
+        """`kind`: "tower" if all boxes hold towers, in worlds that have them."""
+        self.rng, self.lexicon, self.world, self.scene_kind = rng, lexicon, lexicon.world, kind
+        self.is_tower = kind == "tower"
+        boxes = lexicon.towers if self.is_tower and self.chance(0.75) else lexicon.boxes
+        items = lexicon.blocks if self.is_tower and self.chance(0.7) else lexicon.items
+        self.box, self.boxes = self.favourite(boxes)
+        self.item, self.items = self.favourite(items)
+        self.digits = self.chance(0.35)
+        # Attributes that are the same of all blocks of towers are hardly mentioned.
+        self.fixed = self._fixed_in_towers() if self.is_tower and self.chance(0.9) else {}
+        self.foreign = 0.03  # chance of a value that the world lacks
+
+    def _fixed_in_towers(self) -> dict[str, Value]:
+        """The attributes that all blocks of towers share, with their value where it is known."""
+        fixed = {each.name: "" for each in self.world.attributes if each.has_extents}
+        return fixed | dict(self.world.towers.values if self.world.towers else ())
+
+    # ------------------------------------------------------------ chances
+
+    def chance(self, probability: float) -> bool:
+        return self.rng.random() < probability
+
+    def pick(self, *options: T) -> T:
+        return self.rng.choice(options)
+
+    def favourite(self, options: Sequence[T]) -> T:
+        """One of several options, of which the first is the most frequent."""
+        return options[0] if self.chance(0.4) else self.rng.choice(options)
+
+    def weighted(self, *options: tuple[float, T]) -> T:
+        return self.rng.choices([value for _, value in options], [weight for weight, _ in options])[0]
+
+    def expand(self, text: str) -> str:
+        return expand(self.rng, text)
+
+    # ------------------------------------------------------------ numbers
+
+    def number(self, value: int) -> str:
+        """The number in words or digits."""
+        is_word = value < len(NUMBERS) and not self.digits
+        return NUMBERS[value] if is_word else str(value)
+
+    def small(self, low: int = 1, high: int = 6) -> int:
+        """A number that counts items; small ones are more frequent."""
+        value = low
+        while value < high and self.chance(0.62):
+            value += 1
+        return value
+
+    def boxes_number(self, low: int = 1) -> int:
+        return self.rng.randint(low, max(low, self.world.boxes[1]))
+
+    # ------------------------------------------------------------ kinds of items
+
+    def values(self, *, nouns: bool = True) -> list[tuple[Attribute, Choice]]:
+        """All values that can be said in words, of attributes that are not numeric."""
+        return [
+            (attribute, choice)
+            for attribute in self.world.attributes
+            if (nouns or not attribute.is_noun) and attribute.name not in self.fixed
+            for choice in attribute.choices
+        ]
+
+    def attribute(self, *, nouns: bool = True) -> Attribute | None:
+        """A categorical or ordered attribute, if the world has any."""
+        found = [each for each in self.world.attributes if each.choices and (nouns or not each.is_noun)]
+        return self.rng.choice(found) if found else None
+
+    def has(self, attribute: Attribute, choice: Choice) -> str:
+        """The condition that an item has a value."""
+        name = self.lexicon.names[attribute.name]
+        return f"{name}(@) == {self.lexicon.constants[attribute.name, choice.name]}"
+
+    def kind(self, *, plain: bool = False, modified: float = 0.12, generic: float = 0.12) -> Kind:
+        """A kind of item. `plain`: at most an adjective and a noun; `modified`: chance of words after the noun;
+        `generic`: chance of any item at all."""
+        if self.chance(generic):
+            found = Kind("thing", "things") if self.item == "one" else Kind(self.item, self.items)
+        else:
+            found = self._simple_kind()
+        if not plain and self.chance(modified):
+            modifier = self.modifier(found)
+            return modifier if modifier is not None else found
+        return found
+
+    def two_kinds(self) -> tuple[Kind, Kind]:
+        """Two different kinds."""
+        first = self.kind(plain=True, generic=0.04)
+        for _ in range(20):
+            second = self.kind(plain=True, generic=0.04)
+            if second.condition != first.condition:
+                break
+        return first, second
+
+    def _simple_kind(self) -> Kind:
+        noun = self.world.noun
+        if self.chance(self.foreign):
+            return self._foreign_kind()
+        singular, plural, conditions = self.item, self.items, []
+        has_noun = noun is not None and self.chance(0.35 if self.is_tower else 0.6)
+        if has_noun:
+            assert noun is not None
+            choices = [each for each in noun.choices if self.fixed.get(noun.name) in (None, "", each.name)]
+            choice = self.rng.choice(choices)
+            singular, plural = self.rng.choice(self.lexicon.nouns[noun.name, choice.name])
+            conditions.append(self.has(noun, choice))
+        options = [each for each in self.world.attributes if each.choices and not each.is_noun]
+        adjectives = [each for each in options if each.name not in self.fixed] or options
+        self.rng.shuffle(adjectives)
+        # An adjective is needed where the noun says nothing; two are rare.
+        wanted = self.weighted((0.45, 0), (0.45, 1), (0.1, 2)) if has_noun else self.weighted((0.85, 1), (0.15, 2))
+        before, after = [], ""
+        for attribute in adjectives[:wanted]:
+            choice = self.rng.choice(attribute.choices)
+            word = self.rng.choice(choice.words)
+            if " " in word and not after:  # "on offer"
+                after = self.pick(word, f"that (is|are) {word}", f"which (is|are) {word}")
+            elif " " not in word:
+                before.append((self.world.attributes.index(attribute), word))
+            else:
+                continue
+            conditions.append(self.has(attribute, choice))
+        words = " ".join(word for _, word in sorted(before))
+        if not has_noun and len(before) == 1 and not after and self.chance(0.12):
+            singular, plural = self.pick(("one", "ones"), ("thing", "things"), ("piece", "pieces"))
+        one, many = (after.replace("(is|are)", verb) for verb in ("is", "are"))
+        return Kind(
+            " ".join(f"{words} {singular} {one}".split()),
+            " ".join(f"{words} {plural} {many}".split()),
+            mean.both(*sorted(conditions)),
+        )
+
+    def _foreign_kind(self) -> Kind:
+        """A kind that this world lacks: a red square, a star."""
+        adjective, noun = self.lexicon.foreign_adjective(self.rng), self.lexicon.foreign_noun(self.rng)
+        return self.pick(
+            Kind(f"{adjective} {self.item}", f"{adjective} {self.items}", FOREIGN),
+            Kind(noun[0], noun[1], FOREIGN),
+            Kind(f"{adjective} {noun[0]}", f"{adjective} {noun[1]}", FOREIGN),
+            *(
+                Kind(f"{adjective} {known[0]}", f"{adjective} {known[1]}", FOREIGN)
+                for known in [self.rng.choice(each) for each in self.lexicon.nouns.values()]
+            ),
+        )
+
+    def modifier(self, kind: Kind) -> Kind | None:
+        """The kind with a relative clause or a place: "that are not blue", "in the left box", "touching a wall"."""
+        from veriscene.english.compare import measured_kind  # these draw kinds, too
+        from veriscene.english.places import placed_kind
+
+        is_numeric = any(each.kind == "numeric" for each in self.world.attributes)
+        how = self.weighted((0.4, "property"), (0.3, "box"), (0.3, "place"), (0.4 * is_numeric, "number"))
+        if how == "number":
+            return measured_kind(self, kind)
+        if how == "box" and self.world.boxes[1] > 1:
+            where = self.which()
+            return kind.that(where.where, where.where, f"@.box == {where.box}")
+        if how == "place":
+            return placed_kind(self, kind)
+        found = self.property(noun=False, avoid=kind.condition)
+        if kind.condition and found.condition.partition("==")[0] in kind.condition:
+            return None
+        negative = self.chance(0.5)
+        words, plural, condition = found.singular, found.plural, found.condition
+        if negative:
+            return kind.that(
+                self.expand(f"that (is not|isn't) {words}"),
+                self.expand(f"that (are not|aren't) {plural}"),
+                mean.negation(condition),
+            )
+        return kind.that(self.expand(f"(that|which) is {words}"), self.expand(f"(that|which) are {plural}"), condition)
+
+    def property(self, *, noun: bool = True, avoid: str = "") -> Property:
+        """A value, as it is said after "is", of none of the attributes in the conditions `avoid`."""
+        if self.chance(self.foreign):
+            word = self.lexicon.foreign_adjective(self.rng)
+            return Property(word, word, FOREIGN)
+        if self.chance(0.12):
+            from veriscene.english.compare import measured_property  # which draws from a speaker, too
+
+            if (limit := measured_property(self)) is not None:
+                return limit
+        for _ in range(30):
+            attribute, choice = self.rng.choice(self.values(nouns=noun))
+            condition = self.has(attribute, choice)
+            if f"{self.lexicon.names[attribute.name]}(@)" not in avoid:
+                break
+        if attribute.is_noun:
+            singular, plural = self.rng.choice(self.lexicon.nouns[attribute.name, choice.name])
+            return Property(f"a {singular}", plural, condition)
+        word = self.rng.choice(choice.words)
+        return Property(word, word, condition)
+
+    # ------------------------------------------------------------ quantities
+
+    def quantity(self, *, low: int = 1, high: int = 6, negative: bool = True) -> Quantity:
+        """How many; `negative`: whether it may be none."""
+        draw = self.weighted(
+            (3, self._some), (1.6 * negative, self._none), (3, self._exactly), (2.5, self._at_least), (2.5, self._limits)
+        )
+        return draw(low, high)
+
+    def _some(self, low: int, high: int) -> Quantity:
+        words, plural = self.pick(
+            *[("a {}", False)] * 4, ("at least one {}", False), ("one or more {}", True), ("some {}", True),
+            ("at least a single {}", False),
+        )  # fmt: skip
+        return Quantity(words, SOME, plural)
+
+    def _none(self, low: int, high: int) -> Quantity:
+        words, plural = self.pick(
+            *[("no {}", True)] * 3, ("no {}", False), ("not a single {}", False), ("zero {}", True), ("not one {}", False),
+            ("no {} whatsoever", True), ("no {} at all", True),
+        )  # fmt: skip
+        return Quantity(words, NO, plural)
+
+    def _exactly(self, low: int, high: int) -> Quantity:
+        value = self.small(low, high)
+        if value == 1:
+            words = self.pick("one {}", "exactly one {}", "only one {}", "just one {}", "a single {}", "precisely one {}")
+            words = words.replace("one", self.number(1)) if self.digits else words
+            return Quantity(words, "{} == 1", plural=False)
+        said = self.number(value)
+        options = ["{}", "{}", "{}", "exactly {}", "precisely {}", "just {}", "only {}", "a total of {}"]
+        words = self.pick(*options).format(said)
+        if value == 2 and self.chance(0.2):
+            words = self.pick("a pair of", "a couple of", "exactly a pair of")
+        return Quantity(words + " {}", f"{{}} == {value}")
+
+    def _at_least(self, low: int, high: int) -> Quantity:
+        value = max(2, self.small(low, high))
+        said = self.number(value)
+        if value == 2 and self.chance(0.3):
+            words = self.pick("more than one {}", "several {}", "multiple {}", "a few {}", "more than a single {}")
+            return Quantity(words, "{} >= 2", plural=not words.startswith("more"))
+        words = self.pick(
+            *[f"at least {said}"] * 3, f"{said} or more", f"no fewer than {said}", f"not fewer than {said}",
+            f"a minimum of {said}", f"no less than {said}",
+        )  # fmt: skip
+        return Quantity(words + " {}", f"{{}} >= {value}")
+
+    def _limits(self, low: int, high: int) -> Quantity:
+        value = self.small(max(1, low), high)
+        said = self.number(value)
+        which = self.weighted((3, "more"), (2.5, "most"), (2, "fewer"), (0.6, "between"), (0.4, "parity"))
+        if which == "between" and value > 1:
+            end = value + self.rng.randint(1, 3)
+            words = self.pick(f"between {said} and {self.number(end)}", f"{said} to {self.number(end)}")
+            return Quantity(words + " {}", f"{value} <= {{}} <= {end}")
+        if which == "parity":
+            is_even = self.chance(0.5)
+            words = "an even number of {}" if is_even else "an odd number of {}"
+            return Quantity(words, f"{{}} % 2 == {int(not is_even)}")
+        if which == "most":
+            words = self.pick(
+                *[f"at most {said}"] * 2, f"no more than {said}", f"not more than {said}", f"up to {said}",
+                f"a maximum of {said}", f"{said} or fewer", f"{said} or less",
+            )  # fmt: skip
+            return Quantity(words + " {}", f"{{}} <= {value}", plural=value > 1)
+        if which == "fewer" and value > 1:
+            words = self.pick(f"fewer than {said}", f"less than {said}", f"under {said}", f"not even {said}")
+            return Quantity(words + " {}", f"{{}} < {value}")
+        words = self.pick(f"more than {said}", f"more than {said}", f"over {said}", f"greater than {said}")
+        return Quantity(words + " {}", f"{{}} > {value}" if value > 1 else "{} >= 2", plural=value > 1)
+
+    # ------------------------------------------------------------ where
+
+    def scene(self) -> Domain:
+        """The whole scene."""
+        picture = self.pick("the picture", "the image", "the scene", "this picture", "the whole picture", "the drawing")
+        where = self.pick("", "", "", "", "", f"in {picture}", "here", "overall", "in total")
+        return Domain(mean.ALL_ITEMS, where, picture)
+
+    def place_of(self, position: Place) -> Domain:
+        """A particular box, as "the left box"."""
+        word = self.rng.choice(position.words)
+        box = self.box
+        options = [f"the {word} {box}"] * 5 + [f"the {word} one"]
+        side = word.removesuffix("most")
+        if position.is_side:
+            options += [f"the {box} on the {side}", f"the {side}-hand {box}", f"the {box} to the {side}"]
+        if position.is_middle:
+            middle = word if word != "central" else "middle"
+            options += [f"the {box} in the {middle}", f"the {middle} of the {self.boxes}"]
+        if position.number is not None and self.chance(0.3):
+            options += [f"{box} {self.number(position.number)}", f"{box} number {self.number(position.number)}"]
+        subject = self.pick(*options)
+        preposition = self.pick("in", "in", "in", "inside", "within") if not self.is_tower else self.pick("in", "in", "within")
+        where = f"{preposition} {subject}"
+        if position.is_side and self.chance(0.3):
+            where = self.pick(f"on the {side}", f"on the {side} side", f"at the {side}", f"to the {side}", f"at {side}")
+        if position.is_middle and self.chance(0.3):
+            where = self.pick(f"in the {middle}", f"in the {middle}", "in the middle")
+        return Domain(position.box, where, subject, box=position.box)
+
+    def which(self) -> Domain:
+        """A random particular box."""
+        return self.place_of(self.rng.choice(self.lexicon.places))
+
+    def two_places(self) -> tuple[Domain, Domain]:
+        """Two different particular boxes."""
+        first, second = self.rng.sample(self.lexicon.distinct_places, 2)
+        return self.place_of(first), self.place_of(second)
+
+    def quantified(self, *, simple: bool = False) -> Domain:
+        """Boxes with a quantifier: some, every, no, exactly two. `simple`: only some, every, no."""
+        box, boxes = self.box, self.boxes
+        how = self.weighted(
+            (3, "some"), (3, "every"), (1.5, "no"), (0.7, "not every"), (1.2 * (not simple), "exactly"),
+            (1.2 * (not simple), "at least"), (0.8, "only one"), (0.6 * (not simple), "most"),
+        )  # fmt: skip
+        total = self.world.boxes[1]
+        every = [f"every {box}", f"each {box}", f"all {boxes}", f"all the {boxes}", f"each of the {boxes}", f"every single {box}"]
+        if self.world.boxes[0] == total == 2:
+            every.append(f"both {boxes}")
+        if self.world.boxes[0] == total and total > 2:
+            every.append(f"all {self.number(total)} {boxes}")
+        if how == "some":
+            words = self.pick(f"a {box}", f"some {box}", f"at least one {box}", f"one of the {boxes}", f"at least one of the {boxes}", f"one or more of the {boxes}")
+            return self._boxes(words, words.startswith("one or more"), lambda m: mean.some(mean.ALL_BOXES, m, "#"))
+        if how == "every":
+            words = self.pick(*every)
+            return self._boxes(words, words.startswith(("all", "both")), lambda m: mean.every(mean.ALL_BOXES, m, "#"))
+        if how == "no":
+            words = self.pick(f"no {box}", f"none of the {boxes}", f"not one {box}", f"not a single {box}")
+            return self._boxes(words, words.startswith("none") and self.chance(0.5), lambda m: mean.none(mean.ALL_BOXES, m, "#"))
+        if how == "not every":
+            words = self.pick(f"not every {box}", f"not all {boxes}", f"not all of the {boxes}")
+            return self._boxes(words, "all" in words, lambda m: mean.negation(mean.every(mean.ALL_BOXES, m, "#")))
+        if how == "only one":
+            words = self.pick(f"only one {box}", f"exactly one {box}", f"just one {box}", f"a single {box}", f"only one of the {boxes}", f"exactly one of the {boxes}")
+            return self._boxes(words, False, lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} == 1")
+        if how == "most":
+            words = self.pick(f"most {boxes}", f"most of the {boxes}", f"the majority of the {boxes}", f"more than half of the {boxes}")
+            return self._boxes(
+                words,
+                True,
+                lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} > {mean.count(mean.ALL_BOXES, mean.negation(m), '#')}",
+            )
+        value = self.boxes_number(2)
+        said = self.number(value)
+        if how == "exactly":
+            words = self.pick(f"{said} {boxes}", f"exactly {said} {boxes}", f"{said} of the {boxes}", f"exactly {said} of the {boxes}")
+            return self._boxes(words, True, lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} == {value}")
+        words = self.pick(f"at least {said} {boxes}", f"at least {said} of the {boxes}", f"{said} or more {boxes}")
+        return self._boxes(words, True, lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} >= {value}")
+
+    def _boxes(self, words: str, plural: bool, bind: Callable[[str], str]) -> Domain:
+        preposition = self.pick("in", "in", "in", "inside", "within")
+        return Domain("#", f"{preposition} {words}", words, plural, bind, is_quantified=True, box="#")
+
+    def domain(self, *, quantified: float = 0.0) -> Domain:
+        """The whole scene, a particular box or, with a chance of `quantified`, boxes with a quantifier."""
+        if self.world.boxes[1] == 1:
+            return self.scene()
+        if self.chance(quantified):
+            return self.quantified()
+        return self.which() if self.chance(0.4) else self.scene()

@@ -1,0 +1,158 @@
+"""Programs as sequences of tokens, for networks that write them: prefix notation, each token with a fixed arity.
+
+Several ways to write the same are one here, so that a network need not guess which: parameters of lambdas are numbered
+from the outside, `AND(a, b)` is `a and b`, a box stands for its items, and a value of an attribute is tested by a single
+token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from veriscene.errors import InputError
+from veriscene.language import expression as tree
+from veriscene.language.expression import Expression, Form, Kind
+from veriscene.language.language import Language
+from veriscene.language.program import Program
+from veriscene.language.text import unparse
+
+LAMBDA, VALUE, HAS = "lambda", "value ", "has "
+_OPERATORS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+_LOGIC = {"AND": "and", "OR": "or", "NOT": "not"}
+_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">=", "in", "not in"))
+
+
+def tokens_of(program: Program) -> list[str]:
+    """Returns the program in prefix notation."""
+    return list(_write(program.expression, {}, 0))
+
+
+def _write(node: Expression, scope: dict[str, str], depth: int) -> Iterator[str]:
+    """`scope`: the tokens of the parameters around the node; `depth`: how many lambdas are around it."""
+    match node:
+        case tree.Number() | tree.Constant():
+            yield VALUE + unparse(node)
+        case tree.Variable(name):
+            yield scope.get(name, name)
+        case tree.Lambda(parameter, body):
+            yield LAMBDA
+            yield from _write(body, {**scope, parameter.name: f"v{depth}"}, depth + 1)
+        case tree.Call(function, (tested,)) if function.bulk[:1] == ("has",):
+            _, attribute, rank = function.bulk
+            yield _has(function.language, attribute, rank)
+            yield from _write(tested, scope, depth)
+        case tree.Comparison((tree.Call(function, (tested,)), tree.Constant() as constant), ("==",)) if (
+            function.bulk[:1] == ("attribute",) and tested.type is Kind.ITEM
+        ):
+            yield _has(function.language, function.bulk[1], constant.value)
+            yield from _write(tested, scope, depth)
+        case tree.Call(function, arguments) if _LOGIC.get(function.name) in ("and", "or"):
+            operator = _LOGIC[function.name]
+            operands = tuple(_flat(operator, arguments))
+            yield f"{operator}/{len(operands)}"
+            for each in operands:
+                yield from _write(each, scope, depth)
+        case tree.Call(function, arguments):
+            yield _OPERATORS.get(function.name) or f"{_LOGIC.get(function.name, function.name)}/{len(arguments)}"
+            for parameter, each in zip(function.parameters, arguments, strict=False):
+                is_box = isinstance(each, tree.Call) and each.function.name == "all_items_in_box"
+                yield from _write(each.arguments[0] if parameter.collected and is_box else each, scope, depth)
+        case tree.Comparison(operands, operators):
+            yield f"{' '.join(operators)}/{len(operands)}" if len(operators) > 1 else operators[0]
+            for each in operands:
+                yield from _write(each, scope, depth)
+        case tree.Logic(operator, operands):
+            operands = tuple(_flat(operator, operands))
+            yield f"{operator}/{len(operands)}"
+            for each in operands:
+                yield from _write(each, scope, depth)
+        case tree.Display(members, is_set):
+            yield f"{'{}' if is_set else '[]='}/{len(members)}"
+            for each in members:
+                yield from _write(each, scope, depth)
+
+
+def _flat(operator: str, operands: Sequence[Expression]) -> Iterator[Expression]:
+    """The operands, with those of the same operator taken apart: `(a and b) and c` is `a and b and c`."""
+    for each in operands:
+        match each:
+            case tree.Logic(inner, parts) if inner == operator:
+                yield from _flat(operator, parts)
+            case tree.Call(function, parts) if _LOGIC.get(function.name) == operator:
+                yield from _flat(operator, parts)
+            case _:
+                yield each
+
+
+def _has(language: Language | None, attribute: str, rank: int) -> str:
+    assert language is not None
+    name = next(name for name, each in language.attributes.items() if each.name == attribute)
+    values = [constant for constant in language.constants if constant.startswith(f"{name}.")]
+    return f"{HAS}{values[rank]}"
+
+
+def program_of(tokens: Sequence[str], language: Language) -> Program:
+    """Returns the program that tokens describe; raises InputError if they describe none."""
+    reader = _Reader(tokens, language)
+    text = reader.read(0)
+    if reader.at != len(tokens):
+        raise InputError("there are tokens after the program's end")
+    return language.parse(text)
+
+
+class _Reader:
+    def __init__(self, tokens: Sequence[str], language: Language) -> None:
+        self.tokens, self.language, self.at = tokens, language, 0
+
+    def read(self, depth: int) -> str:
+        """The text of the next expression; `depth` is the number of lambdas around it."""
+        if self.at >= len(self.tokens):
+            raise InputError("the program has no end")
+        token = self.tokens[self.at]
+        self.at += 1
+        if token.startswith(VALUE):
+            return token.removeprefix(VALUE)
+        if token.startswith(HAS):
+            value = token.removeprefix(HAS)
+            return f"({value.partition('.')[0]}({self.read(depth)}) == {value})"
+        if token == LAMBDA:
+            return f"lambda v{depth}: {self.read(depth + 1)}"
+        if token in _COMPARISONS:
+            return f"({self.read(depth)} {token} {self.read(depth)})"
+        name, slash, arity = token.rpartition("/")
+        if not slash:
+            return token
+        parts = [self.read(depth) for _ in range(int(arity))]
+        return self._call(name, parts)
+
+    def _call(self, name: str, parts: list[str]) -> str:
+        if name in ("and", "or"):
+            return f"({f' {name} '.join(parts)})"
+        if name == "{}":
+            return f"{{{', '.join(parts)}}}"
+        if name == "[]=":
+            return f"[{', '.join(parts)}]"
+        if " " in name or name in _COMPARISONS:
+            operators = name.split()
+            return f"({parts[0]}{''.join(f' {word} {part}' for word, part in zip(operators, parts[1:], strict=True))})"
+        function = self.language.functions.get(name)
+        if function is None:
+            raise InputError(f"unknown function {name!r:.40}")
+        match function.form, name:
+            case Form.METHOD, _:
+                return f"{parts[0]}.{name}()"
+            case Form.ATTRIBUTE, _:
+                return f"{parts[0]}.{name}"
+            case _, "not":
+                return f"(not {parts[0]})"
+            case _, "[]":
+                return f"{parts[0]}[{parts[1]}]"
+            case _, "[:]":
+                return f"{parts[0]}[{parts[1]}:{parts[2] if len(parts) > 2 else ''}]"
+            case Form.OPERATOR, _:
+                return f"({parts[0]} {name} {parts[1]})"
+        words = [
+            f"{parameter.keyword}={part}" if parameter.keyword == "key" else part
+            for parameter, part in zip(function.parameters, parts, strict=False)
+        ]
+        return f"{name}({', '.join(words)})"

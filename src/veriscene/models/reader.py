@@ -1,0 +1,273 @@
+"""A reader turns a statement into a program: a transformer writes the tokens of language/tokens.py.
+
+A word is the sum of its own vector and those of its letter n-grams, so that a misspelt or unknown word is still near the
+words that look like it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from veriscene import files, worlds
+from veriscene.errors import InputError
+from veriscene.language.language import Language
+from veriscene.language.program import Program
+from veriscene.language.tokens import program_of
+from veriscene.world.world_file import to_tree, world_of
+
+# The first token tells how a statement is worded: in plain English, in the dialect of the world's corpus, or as something
+# that says nothing about a scene, and then no program follows.
+PLAIN, DIALECT, OUTSIDE = "plain", "dialect", "outside"
+PAD, START, END = 0, 1, 2  # of program tokens
+SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", PLAIN, DIALECT, OUTSIDE)
+UNKNOWN = 1  # of words; 0 is padding
+MAX_NGRAMS = 20  # of a word
+CACHED = 4096  # readings of the most recent statements
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
+
+
+def split_words(text: str) -> list[str]:
+    """Returns the words, numbers and signs of a statement, in lower case."""
+    return _WORD.findall(text.lower().replace("’", "'"))
+
+
+@dataclass(frozen=True)
+class ReaderConfig:
+    """The sizes of a reader; `words` and `tokens` follow from what it is taught."""
+
+    words: int
+    tokens: int
+    dim: int = 256
+    heads: int = 8
+    feedforward: int = 1024
+    layers: int = 4
+    dropout: float = 0.1
+    ngrams: int = 8192
+    max_words: int = 64
+    max_tokens: int = 96
+
+
+@lru_cache(maxsize=200_000)
+def ngrams_of(word: str, buckets: int) -> tuple[int, ...]:
+    """Returns the hashed letter n-grams of a word, of two to four letters; 0 is padding."""
+    marked = f"<{word}>"
+    found = [marked[at : at + n] for n in (3, 4, 2) for at in range(len(marked) - n + 1)]
+    numbers = [1 + crc32(each.encode()) % (buckets - 1) for each in dict.fromkeys(found)][:MAX_NGRAMS]
+    return tuple(numbers + [0] * (MAX_NGRAMS - len(numbers)))
+
+
+class Attention(nn.Module):
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(dim, dim)
+        self.key_value = nn.Linear(dim, 2 * dim)
+        self.out = nn.Linear(dim, dim)
+
+    def keys_values(self, context: Tensor) -> tuple[Tensor, Tensor]:
+        """(batch, place, dim) -> two of (batch, head, place, dim / heads)."""
+        key, value = self.key_value(context).chunk(2, dim=-1)
+        return self._split(key), self._split(value)
+
+    def forward(self, x: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
+        found = F.scaled_dot_product_attention(self._split(self.query(x)), key, value, attn_mask=mask, is_causal=causal)
+        return self.out(found.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+class Layer(nn.Module):
+    """A pre-norm layer; with `cross`, it also attends to the statement."""
+
+    def __init__(self, config: ReaderConfig, *, cross: bool) -> None:
+        super().__init__()
+        dim = config.dim
+        self.attention_norm, self.attention = nn.LayerNorm(dim), Attention(dim, config.heads)
+        if cross:
+            self.cross_norm, self.cross = nn.LayerNorm(dim), Attention(dim, config.heads)
+        self.norm = nn.LayerNorm(dim)
+        self.expand, self.contract = nn.Linear(dim, config.feedforward), nn.Linear(config.feedforward, dim)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def feed(self, x: Tensor) -> Tensor:
+        return x + self.dropout(self.contract(self.dropout(F.gelu(self.expand(self.norm(x))))))  # type: ignore[no-any-return]
+
+
+class ReaderNetwork(nn.Module):
+    def __init__(self, config: ReaderConfig) -> None:
+        super().__init__()
+        self.config, dim = config, config.dim
+        self.word = nn.Embedding(config.words, dim, padding_idx=0)
+        self.ngram = nn.Embedding(config.ngrams, dim, padding_idx=0)
+        self.word_place = nn.Embedding(config.max_words, dim)
+        self.token = nn.Embedding(config.tokens, dim, padding_idx=PAD)
+        self.token_place = nn.Embedding(config.max_tokens, dim)
+        self.encoder = nn.ModuleList(Layer(config, cross=False) for _ in range(config.layers))
+        self.decoder = nn.ModuleList(Layer(config, cross=True) for _ in range(config.layers))
+        self.encoder_norm, self.decoder_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
+        self.dropout = nn.Dropout(config.dropout)
+        for embedding in (self.word, self.ngram, self.word_place, self.token, self.token_place):
+            nn.init.normal_(embedding.weight, std=0.02 if embedding is self.token else 0.05)
+
+    def encode(self, words: Tensor, ngrams: Tensor) -> tuple[Tensor, Tensor]:
+        """(batch, place), (batch, place, n-gram) -> the statement's vectors, and a mask that is 0 or -inf."""
+        is_word = ngrams[..., 0] != 0
+        count = (ngrams != 0).sum(-1, keepdim=True).clamp_min(1)
+        x = self.word(words) + self.ngram(ngrams).sum(-2) / count.to(self.ngram.weight.dtype).sqrt()
+        x = self.dropout(x + self.word_place.weight[: words.size(1)])
+        mask = torch.zeros_like(is_word, dtype=x.dtype).masked_fill(~is_word, -1e4)[:, None, None]
+        for layer in self.encoder:
+            y = layer.attention_norm(x)
+            x = x + layer.dropout(layer.attention(y, *layer.attention.keys_values(y), mask.to(y.dtype)))
+            x = layer.feed(x)
+        return self.encoder_norm(x), mask
+
+    def forward(self, words: Tensor, ngrams: Tensor, tokens: Tensor) -> Tensor:
+        """(batch, place), (batch, place, n-gram), (batch, token) -> (batch, token, number of tokens): the logits of the
+        token after each one."""
+        memory, mask = self.encode(words, ngrams)
+        x = self.dropout(self.token(tokens) + self.token_place.weight[: tokens.size(1)])
+        for layer in self.decoder:
+            y = layer.attention_norm(x)
+            x = x + layer.dropout(layer.attention(y, *layer.attention.keys_values(y), None, causal=True))
+            y = layer.cross_norm(x)
+            x = x + layer.dropout(layer.cross(y, *layer.cross.keys_values(memory), mask.to(y.dtype)))
+            x = layer.feed(x)
+        return self.decoder_norm(x) @ self.token.weight.T
+
+    @torch.inference_mode()
+    def write(self, words: Tensor, ngrams: Tensor, length: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """The most probable tokens, one by one; the log probability of those after the first, given the first; and those
+        of all first tokens."""
+        memory, mask = self.encode(words, ngrams)
+        cross = [layer.cross.keys_values(memory) for layer in self.decoder]
+        past: list[tuple[Tensor, Tensor] | None] = [None] * len(self.decoder)
+        token = torch.full((len(words), 1), START, device=words.device)
+        total = torch.zeros(len(words), device=words.device)
+        is_open = torch.ones(len(words), dtype=torch.bool, device=words.device)
+        found = []
+        for place in range(length or self.config.max_tokens - 1):
+            x = self.token(token) + self.token_place.weight[place]
+            for number, layer in enumerate(self.decoder):
+                y = layer.attention_norm(x)
+                key, value = layer.attention.keys_values(y)
+                if (before := past[number]) is not None:
+                    key, value = torch.cat([before[0], key], 2), torch.cat([before[1], value], 2)
+                past[number] = key, value
+                x = x + layer.attention(y, key, value, None)
+                x = x + layer.cross(layer.cross_norm(x), *cross[number], mask.to(x.dtype))
+                x = layer.feed(x)
+            logits = (self.decoder_norm(x[:, 0]) @ self.token.weight.T).float().log_softmax(-1)
+            best, token = logits.max(-1)
+            if place == 0:
+                first = logits
+            else:
+                total += best * is_open
+            token = torch.where(is_open, token, PAD)
+            found.append(token)
+            is_open &= token != END
+            token = token[:, None]
+            if not is_open.any():
+                break
+        return torch.stack(found, 1), total, first
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader understood. Without a program, it understood nothing that can be seen in a scene."""
+
+    program: Program | None
+    probability: float  # of the program, given the statement and its style
+    dialect: float  # probability that it is worded in the corpus's dialect,
+    outside: float  # and that it is about something else
+
+
+class Reader:
+    """A network with its words, its tokens and the language of its programs."""
+
+    def __init__(
+        self, network: ReaderNetwork, words: Sequence[str], tokens: Sequence[str], language: Language
+    ) -> None:
+        """`words`: without padding and the unknown word, which come first."""
+        self.network, self.words, self.tokens, self.language = network, tuple(words), tuple(tokens), language
+        self.numbers = {word: number for number, word in enumerate(words, 2)}
+        self._known: dict[str, Reading] = {}
+
+    @property
+    def device(self) -> torch.device:
+        return self.network.token.weight.device
+
+    def read(self, statements: Sequence[str]) -> list[Reading]:
+        """Returns what each statement says. The most recent readings are cached."""
+        if len(self._known) > CACHED:
+            self._known.clear()
+        if new := [text for text in dict.fromkeys(statements) if text not in self._known]:
+            self._known |= zip(new, self._read(new), strict=True)
+        return [self._known[text] for text in statements]
+
+    def encode(self, statements: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
+        """(batch, place), (batch, place, n-gram): the numbers of the words of each statement, and of their n-grams."""
+        longest = max(1, *map(len, statements))
+        words = torch.zeros(len(statements), longest, dtype=torch.long)
+        ngrams = torch.zeros(len(statements), longest, MAX_NGRAMS, dtype=torch.long)
+        for row, statement in enumerate(statements):
+            for place, word in enumerate(statement):
+                words[row, place] = self.numbers.get(word, UNKNOWN)
+                ngrams[row, place] = torch.tensor(ngrams_of(word, self.network.config.ngrams))
+        return words.to(self.device), ngrams.to(self.device)
+
+    def _read(self, statements: Sequence[str]) -> list[Reading]:
+        split = [split_words(text)[: self.network.config.max_words] for text in statements]
+        numbers, log_probability, first = self.network.eval().write(*self.encode(split))
+        dialect, outside = (first[:, SPECIAL_TOKENS.index(style)].exp().tolist() for style in (DIALECT, OUTSIDE))
+        return [
+            Reading(self._program(row), *shares)
+            for row, *shares in zip(numbers.tolist(), log_probability.exp().tolist(), dialect, outside, strict=True)
+        ]
+
+    def _program(self, numbers: list[int]) -> Program | None:
+        if END not in numbers:
+            return None
+        tokens = [self.tokens[number] for number in numbers[1 : numbers.index(END)]]
+        try:
+            return program_of(tokens, self.language)
+        except InputError:
+            return None
+
+    # ------------------------------------------------------------ files
+
+    def save(self, path: Path) -> None:
+        """Writes one file with weights in half precision and all that is needed to use them."""
+        world = to_tree(self.language.world)
+        about = {"config": asdict(self.network.config), "words": self.words, "tokens": self.tokens, "world": world}
+        weights = {name: tensor.detach().cpu().half().contiguous() for name, tensor in self.network.state_dict().items()}
+        files.write_bytes(path, save(weights, metadata={"reader": json.dumps(about)}))
+
+    @classmethod
+    def load(cls, path: Path, *, device: str = "cpu") -> Reader:
+        """Loads the file that `save` wrote; raises InputError if it is another one."""
+        try:
+            with safe_open(path, "pt") as stored:
+                about: Any = json.loads(stored.metadata()["reader"])
+                weights = {name: stored.get_tensor(name).float() for name in stored.keys()}  # noqa: SIM118
+            network = ReaderNetwork(ReaderConfig(**about["config"]))
+            network.load_state_dict(weights)
+            language = worlds.language(world_of(about["world"], where=str(path)))
+            return cls(network.to(device).eval(), about["words"], about["tokens"], language)
+        except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
+            what = f"is no reader ({str(error).splitlines()[0]!r:.80})"
+            raise InputError(what, where=path, allowed="give a file that `veriscene pretrain reader` wrote") from None
