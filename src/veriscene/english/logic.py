@@ -134,7 +134,12 @@ def _if(say: Speaker, a: Sentence, b: Sentence) -> Sentence:
 def _unless(say: Speaker, a: Sentence, b: Sentence) -> Sentence:
     """ "A unless B": A if not B."""
     other = statement(b.text)
-    text = say.pick(f"{a.text} unless {other}", f"{a.text}, unless {other}", f"unless {other}, {a.text}", f"{a.text}, except if {other}")
+    text = say.pick(
+        f"{a.text} unless {other}",
+        f"{a.text}, unless {other}",
+        f"unless {other}, {a.text}",
+        f"{a.text}, except if {other}",
+    )
     return Sentence(text, mean.either(b.meaning, a.meaning))
 
 
@@ -151,14 +156,27 @@ def _neither(say: Speaker, a: Sentence, b: Sentence) -> Sentence:
     return Sentence(text, mean.both(mean.negation(a.meaning), mean.negation(b.meaning)))
 
 
-_CLAUSES = {"and": _and, "but": _but, "or": _or, "xor": _xor, "if": _if, "unless": _unless, "iff": _iff, "neither": _neither}
+_CLAUSES = {
+    "and": _and,
+    "but": _but,
+    "or": _or,
+    "xor": _xor,
+    "if": _if,
+    "unless": _unless,
+    "iff": _iff,
+    "neither": _neither,
+}
 
 
 def _compared(a: str, operator: str, b: str) -> str:
     """Whether two conditions are both true or false (`==`), or only one of them (`!=`)."""
 
     def closed(condition: str) -> str:
-        return condition if re.fullmatch(r"\w+\(.*\)", condition) and mean.negation(condition) == f"not {condition}" else f"({condition})"
+        return (
+            condition
+            if re.fullmatch(r"\w+\(.*\)", condition) and mean.negation(condition) == f"not {condition}"
+            else f"({condition})"
+        )
 
     return f"{closed(a)} {operator} {closed(b)}"
 
@@ -194,7 +212,9 @@ def _negated(say: Speaker, sentence: Sentence) -> Sentence | None:
 
 
 def _has(where: Domain) -> str:
-    return "(have|have|contain|hold|show|have got)" if where.plural else "(has|has|contains|holds|shows|has got|includes)"
+    return (
+        "(have|have|contain|hold|show|have got)" if where.plural else "(has|has|contains|holds|shows|has got|includes)"
+    )
 
 
 def _is_negative(where: Domain) -> bool:
@@ -240,7 +260,11 @@ def list_of_things(say: Speaker) -> Sentence | None:
     parts = [_part(say, kind, where, plain) for kind in kinds]
     words = [text for text, _, _ in parts]
     if len(words) == 3:
-        things = say.pick(f"{words[0]}, {words[1]} and {words[2]}", f"{words[0]}, {words[1]}, and {words[2]}", f"{words[0]} and {words[1]} and {words[2]}")
+        things = say.pick(
+            f"{words[0]}, {words[1]} and {words[2]}",
+            f"{words[0]}, {words[1]}, and {words[2]}",
+            f"{words[0]} and {words[1]} and {words[2]}",
+        )
     else:
         a, b = words
         things = say.pick(
@@ -459,11 +483,15 @@ def here_and_there(say: Speaker) -> Sentence | None:
         return None
     first, second = say.two_places()
     kinds = [say.kind(plain=True, generic=0.05), say.kind(plain=True, generic=0.05)]
-    quantities = [say.quantity(high=4), say.quantity(high=4)] if say.chance(0.6) else [Quantity("a {}", SOME, plural=False)] * 2
+    quantities = (
+        [say.quantity(high=4), say.quantity(high=4)] if say.chance(0.6) else [Quantity("a {}", SOME, plural=False)] * 2
+    )
     if say.chance(0.2):
         kinds[1] = kinds[0]
         if quantities[0].test == quantities[1].test:
-            quantities = [Quantity(f"{say.number(n)} {{}}", f"{{}} == {n}", plural=True) for n in say.rng.sample(range(2, 6), 2)]
+            quantities = [
+                Quantity(f"{say.number(n)} {{}}", f"{{}} == {n}", plural=True) for n in say.rng.sample(range(2, 6), 2)
+            ]
     (a, b), (x, y) = quantities, (quantity.of(kind) for quantity, kind in zip(quantities, kinds, strict=True))
     one = _one(say, second)
     be, be2 = ("are" if quantity.plural else "is" for quantity in quantities)
@@ -479,7 +507,10 @@ def here_and_there(say: Speaker) -> Sentence | None:
         f"{first.subject}: {x}, {one}: {y}", f"(I|you|we) ~(can see|see) {x} {first.where} and {y} {second.where}",
         f"{first.subject} with {x}, {one} with {y}",
     )  # fmt: skip
-    meanings = (quantity.holds(kind.among(where.items)) for quantity, kind, where in zip((a, b), kinds, (first, second), strict=True))
+    meanings = (
+        quantity.holds(kind.among(where.items))
+        for quantity, kind, where in zip((a, b), kinds, (first, second), strict=True)
+    )
     return Sentence(text, mean.both(*meanings))
 
 
@@ -523,12 +554,22 @@ def two_boxes_alike(say: Speaker) -> Sentence | None:
         )  # fmt: skip
         return Sentence(text, mean.both(a, mean.negation(b)))
     if how == "neither":
-        text = say.pick(f"neither {first.subject} nor {one} {has} {things}", f"{first.subject} ~(doesn't|does not) have {things}, and neither does {one}")
+        text = say.pick(
+            f"neither {first.subject} nor {one} {has} {things}",
+            f"{first.subject} ~(doesn't|does not) have {things}, and neither does {one}",
+        )
         return Sentence(text, mean.both(mean.negation(a), mean.negation(b)))
     if how == "either":
-        text = say.pick(f"either {first.subject} or {one} {has} {things}", f"{first.subject} or {one} {has} {things}", f"at least one of {first.subject} and {second.subject} {has} {things}")
+        text = say.pick(
+            f"either {first.subject} or {one} {has} {things}",
+            f"{first.subject} or {one} {has} {things}",
+            f"at least one of {first.subject} and {second.subject} {has} {things}",
+        )
         return Sentence(text, mean.either(a, b))
-    text = say.pick(f"either {first.subject} or {one} {has} {things}, but not both", f"(exactly|only|just) one of {first.subject} and {second.subject} {has} {things}")
+    text = say.pick(
+        f"either {first.subject} or {one} {has} {things}, but not both",
+        f"(exactly|only|just) one of {first.subject} and {second.subject} {has} {things}",
+    )
     return Sentence(text, _compared(a, "!=", b))
 
 
@@ -560,7 +601,10 @@ def and_they_are(say: Speaker) -> Sentence:
             return Sentence(text, f"exist({good})")
         return Sentence(text, mean.both(f"count({items}) == 1", f"exist({bad if negative else good})"))
     number = say.pick(2, 2, 2, 3, 3, 4) if kind.condition else say.small(2, 6)
-    some = say.weighted((4, Quantity(f"(|exactly |just |only ){say.number(number)} {{}}", f"{{}} == {number}")), (1, Quantity(f"at least {say.number(number)} {{}}", f"{{}} >= {number}")))
+    some = say.weighted(
+        (4, Quantity(f"(|exactly |just |only ){say.number(number)} {{}}", f"{{}} == {number}")),
+        (1, Quantity(f"at least {say.number(number)} {{}}", f"{{}} >= {number}")),
+    )
     less = say.rng.randint(1, max(1, number - 1))
     said = say.number(less)
     be = "is" if less == 1 else "are"
@@ -606,7 +650,9 @@ def the_rest(say: Speaker) -> Sentence | None:
     said = say.number(number)
     if number == 1 and say.chance(0.4):
         text = f"one {kind.singular}{place} ~is {first.singular} and the other [one] (is|) {second.singular}"
-        return Sentence(text, mean.both(f"count({kind.among(where.items)}) == 2", f"count({p}) == 1", f"count({q}) == 1"))
+        return Sentence(
+            text, mean.both(f"count({kind.among(where.items)}) == 2", f"count({p}) == 1", f"count({q}) == 1")
+        )
     few = f"{said} {kind.singular if number == 1 else kind.plural}"
     be, what = ("is", first.singular) if number == 1 else ("are", first.plural)
     rest = "(the others|the rest|the other ones|all the others|the remaining ones)"
@@ -638,10 +684,16 @@ def each_its_own(say: Speaker) -> Sentence | None:
     where = say.domain()
     a, b = kinds
     p, q = say.property(avoid=a.condition), say.property(avoid=b.condition)
-    every = [f"not exist({kind.among(where.items, mean.negation(each.condition))})" for kind, each in zip(kinds, (p, q), strict=True)]
+    every = [
+        f"not exist({kind.among(where.items, mean.negation(each.condition))})"
+        for kind, each in zip(kinds, (p, q), strict=True)
+    ]
     place = f" {where.where}" if where.where else ""
     if say.chance(0.2):
-        text = say.pick(f"all the {a.plural} and {b.plural}{place} ~are {p.plural}", f"both the {a.plural} and the {b.plural}{place} ~are all {p.plural}")
+        text = say.pick(
+            f"all the {a.plural} and {b.plural}{place} ~are {p.plural}",
+            f"both the {a.plural} and the {b.plural}{place} ~are all {p.plural}",
+        )
         every[1] = f"not exist({b.among(where.items, mean.negation(p.condition))})"
         return Sentence(text, mean.both(*every)) if p.condition not in b.condition else None
     all_the = say.pick("the", "all the", "all", "all of the")

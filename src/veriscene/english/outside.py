@@ -63,18 +63,91 @@ _ABOUT_THE_SCENE = (  # about its items or boxes, but not to be settled by looki
     "(I|we) (wish|hope|want|wonder if|bet) there (was|were|would be) (a|more|fewer) {KIND}[.|]",
 )
 _OTHER_LANGUAGES = (
-    *("guten Morgen", "wie geht es dir", "ich habe Hunger", "das ist ein Haus", "wo ist der Bahnhof", "es regnet heute"),
-    *("im linken Kasten ist ein Kreis", "alle Dreiecke sind blau", "es gibt drei gelbe Quadrate", "kein Kreis ist schwarz"),
-    *("bonjour tout le monde", "je ne sais pas", "il y a un carré bleu", "où est la gare", "tous les cercles sont noirs", "ça va bien"),
-    *("hola, ¿qué tal?", "hay un círculo amarillo", "no entiendo nada", "todos los cuadrados son negros", "buenas noches", "me gusta el café"),
+    *(
+        "guten Morgen",
+        "wie geht es dir",
+        "ich habe Hunger",
+        "das ist ein Haus",
+        "wo ist der Bahnhof",
+        "es regnet heute",
+    ),
+    *(
+        "im linken Kasten ist ein Kreis",
+        "alle Dreiecke sind blau",
+        "es gibt drei gelbe Quadrate",
+        "kein Kreis ist schwarz",
+    ),
+    *(
+        "bonjour tout le monde",
+        "je ne sais pas",
+        "il y a un carré bleu",
+        "où est la gare",
+        "tous les cercles sont noirs",
+        "ça va bien",
+    ),
+    *(
+        "hola, ¿qué tal?",
+        "hay un círculo amarillo",
+        "no entiendo nada",
+        "todos los cuadrados son negros",
+        "buenas noches",
+        "me gusta el café",
+    ),
     *("ciao bella", "c'è un triangolo nero", "non lo so", "tutti i cerchi sono gialli", "dov'è il bagno", "buona sera"),
-    *("bom dia", "há dois quadrados azuis", "não sei", "todas as caixas têm um círculo", "obrigado", "eu gosto de música"),
-    *("hej, hur mår du", "det finns en blå cirkel", "jag vet inte", "goedemorgen", "er is een gele driehoek", "ik weet het niet"),
+    *(
+        "bom dia",
+        "há dois quadrados azuis",
+        "não sei",
+        "todas as caixas têm um círculo",
+        "obrigado",
+        "eu gosto de música",
+    ),
+    *(
+        "hej, hur mår du",
+        "det finns en blå cirkel",
+        "jag vet inte",
+        "goedemorgen",
+        "er is een gele driehoek",
+        "ik weet het niet",
+    ),
     *("dzień dobry", "jest tu czarny kwadrat", "nie wiem", "dobrý den", "jak se máš", "je tam modrý kruh"),
-    *("merhaba nasılsın", "mavi bir daire var", "bilmiyorum", "hei, mitä kuuluu", "on olemassa musta neliö", "köszönöm szépen"),
-    *("привет как дела", "здесь есть синий круг", "я не знаю", "γεια σου", "υπάρχει ένας κύκλος", "こんにちは", "青い丸があります", "你好吗"),
-    *("有一个黄色的三角形", "안녕하세요", "파란 원이 있어요", "مرحبا كيف حالك", "שלום מה שלומך", "नमस्ते आप कैसे हैं", "salve amice", "quid agis"),
-    *("lorem ipsum dolor sit amet", "habari yako", "selamat pagi", "xin chào bạn", "sawubona", "tere hommikust", "labas rytas"),
+    *(
+        "merhaba nasılsın",
+        "mavi bir daire var",
+        "bilmiyorum",
+        "hei, mitä kuuluu",
+        "on olemassa musta neliö",
+        "köszönöm szépen",
+    ),
+    *(
+        "привет как дела",
+        "здесь есть синий круг",
+        "я не знаю",
+        "γεια σου",
+        "υπάρχει ένας κύκλος",
+        "こんにちは",
+        "青い丸があります",
+        "你好吗",
+    ),
+    *(
+        "有一个黄色的三角形",
+        "안녕하세요",
+        "파란 원이 있어요",
+        "مرحبا كيف حالك",
+        "שלום מה שלומך",
+        "नमस्ते आप कैसे हैं",
+        "salve amice",
+        "quid agis",
+    ),
+    *(
+        "lorem ipsum dolor sit amet",
+        "habari yako",
+        "selamat pagi",
+        "xin chào bạn",
+        "sawubona",
+        "tere hommikust",
+        "labas rytas",
+    ),
 )
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "1234567890")
 
@@ -110,7 +183,26 @@ def _gibberish(say: Speaker) -> str:
     letters = "abcdefghijklmnopqrstuvwxyz"
     how = say.pick("letters", "keys", "signs", "consonants", "salad")
     if how == "salad":
-        words = "sky run blorp fast window seven because apple under jump metal quiet often green idea never song paper".split()
+        words = [
+            "sky",
+            "run",
+            "blorp",
+            "fast",
+            "window",
+            "seven",
+            "because",
+            "apple",
+            "under",
+            "jump",
+            "metal",
+            "quiet",
+            "often",
+            "green",
+            "idea",
+            "never",
+            "song",
+            "paper",
+        ]
         return " ".join(say.rng.sample(words, say.rng.randint(2, 7)))
     if how == "signs":
         return "".join(say.rng.choice("?!.,;:-_#*+=/0123456789") for _ in range(say.rng.randint(1, 10)))

@@ -14,7 +14,9 @@ import re
 _INNERMOST = re.compile(r"\(([^()\[\]]*)\)|\[([^()\[\]]*)\]")
 _VERB = re.compile(r"~([\w']+)")
 _SPACE_BEFORE = re.compile(r" (?=[,?:])")  # left by empty words
-_AUXILIARIES = frozenset("is are was were can could does do will would should may might must".split())
+_AUXILIARIES = frozenset(
+    ["is", "are", "was", "were", "can", "could", "does", "do", "will", "would", "should", "may", "might", "must"]
+)
 _IRREGULAR = {"has": "have", "have": "have", "does": "do", "goes": "go", "lies": "lie"}
 _FORMS_OF_BE = frozenset({"is", "are"})
 _CLAUSE = re.compile(r"\s*\^")

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from veriscene.english.pattern import with_articles
 from veriscene.english.words import NUMBERS, ORDINALS
 from veriscene.language import expression as tree
-from veriscene.language.expression import Call, Comparison, Constant, Expression, Kind, Lambda, Logic, Many, Number, Variable
+from veriscene.language.expression import (
+    Call,
+    Comparison,
+    Constant,
+    Expression,
+    Kind,
+    Lambda,
+    Logic,
+    Many,
+    Number,
+    Variable,
+)
 from veriscene.language.program import Program
 from veriscene.language.text import unparse
 from veriscene.world.schema import World
@@ -15,7 +26,12 @@ from veriscene.world.schema import World
 _AMOUNTS = {"==": "exactly {}", ">=": "at least {}", ">": "more than {}", "<=": "at most {}", "<": "fewer than {}"}
 _FLIPPED = {"==": "==", "!=": "!=", ">=": "<=", "<=": ">=", ">": "<", "<": ">"}
 _NEGATED = {"==": "!=", "!=": "==", ">=": "<", "<=": ">", ">": "<=", "<": ">="}
-_MORE = {">": "more {} than {}", "<": "fewer {} than {}", ">=": "at least as many {} as {}", "<=": "at most as many {} as {}"}
+_MORE = {
+    ">": "more {} than {}",
+    "<": "fewer {} than {}",
+    ">=": "at least as many {} as {}",
+    "<=": "at most as many {} as {}",
+}
 _MORE |= {"==": "as many {} as {}", "!=": "not as many {} as {}"}
 _RELATIONS = {
     "get_touching": "touching {}",
@@ -176,7 +192,9 @@ class _Describer:
             case Call(function, (within,)) if function.name == "last":
                 return _Things(item.singular, item.plural, after=f"in {self.term(node)}")
             case Call(function, (of,)) if function.name in _RELATIONS:
-                return _Things(item.singular, item.plural, after=f"such that it is {self._related(function.name, 'it')}")
+                return _Things(
+                    item.singular, item.plural, after=f"such that it is {self._related(function.name, 'it')}"
+                )
             case Call(function, (within,)) if function.name == "all_items_in_box":
                 return self.things(within)
             case Call(function, (within,)) if node.type == Many(Kind.ITEM) or isinstance(node.type, Many):
@@ -224,7 +242,9 @@ class _Describer:
             case Call(function, (Variable(), *sides)) if function.name in _WALLS:
                 side = sides[0].value if sides and isinstance(sides[0], Constant) else None
                 return _WALLS[function.name].format("a" if side is None else f"the {side.name.lower()}")
-            case Call(function, (Call(inner, (set_, Lambda(_, body))),)) if function.name == "exist" and inner.name == "filter_obj":
+            case Call(function, (Call(inner, (set_, Lambda(_, body))),)) if (
+                function.name == "exist" and inner.name == "filter_obj"
+            ):
                 if isinstance(set_, Call) and set_.function.name in _RELATIONS:
                     parts = list(body.operands) if isinstance(body, Logic) and body.operator == "and" else [body]
                     noun = self._restricted(_Things(self.world.item.singular, self.world.item.plural), parts)

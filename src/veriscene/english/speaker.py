@@ -308,7 +308,11 @@ class Speaker:
     def quantity(self, *, low: int = 1, high: int = 6, negative: bool = True) -> Quantity:
         """How many; `negative`: whether it may be none."""
         draw = self.weighted(
-            (3, self._some), (1.6 * negative, self._none), (3, self._exactly), (2.5, self._at_least), (2.5, self._limits)
+            (3, self._some),
+            (1.6 * negative, self._none),
+            (3, self._exactly),
+            (2.5, self._at_least),
+            (2.5, self._limits),
         )
         return draw(low, high)
 
@@ -329,7 +333,9 @@ class Speaker:
     def _exactly(self, low: int, high: int) -> Quantity:
         value = self.small(low, high)
         if value == 1:
-            words = self.pick("one {}", "exactly one {}", "only one {}", "just one {}", "a single {}", "precisely one {}")
+            words = self.pick(
+                "one {}", "exactly one {}", "only one {}", "just one {}", "a single {}", "precisely one {}"
+            )
             words = words.replace("one", self.number(1)) if self.digits else words
             return Quantity(words, "{} == 1", plural=False)
         said = self.number(value)
@@ -397,7 +403,9 @@ class Speaker:
         if position.number is not None and self.chance(0.3):
             options += [f"{box} {self.number(position.number)}", f"{box} number {self.number(position.number)}"]
         subject = self.pick(*options)
-        preposition = self.pick("in", "in", "in", "inside", "within") if not self.is_tower else self.pick("in", "in", "within")
+        preposition = (
+            self.pick("in", "in", "in", "inside", "within") if not self.is_tower else self.pick("in", "in", "within")
+        )
         where = f"{preposition} {subject}"
         if position.is_side and self.chance(0.3):
             where = self.pick(f"on the {side}", f"on the {side} side", f"at the {side}", f"to the {side}", f"at {side}")
@@ -422,28 +430,56 @@ class Speaker:
             (1.2 * (not simple), "at least"), (0.8, "only one"), (0.6 * (not simple), "most"),
         )  # fmt: skip
         total = self.world.boxes[1]
-        every = [f"every {box}", f"each {box}", f"all {boxes}", f"all the {boxes}", f"each of the {boxes}", f"every single {box}"]
+        every = [
+            f"every {box}",
+            f"each {box}",
+            f"all {boxes}",
+            f"all the {boxes}",
+            f"each of the {boxes}",
+            f"every single {box}",
+        ]
         if self.world.boxes[0] == total == 2:
             every.append(f"both {boxes}")
         if self.world.boxes[0] == total and total > 2:
             every.append(f"all {self.number(total)} {boxes}")
         if how == "some":
-            words = self.pick(f"a {box}", f"some {box}", f"at least one {box}", f"one of the {boxes}", f"at least one of the {boxes}", f"one or more of the {boxes}")
+            words = self.pick(
+                f"a {box}",
+                f"some {box}",
+                f"at least one {box}",
+                f"one of the {boxes}",
+                f"at least one of the {boxes}",
+                f"one or more of the {boxes}",
+            )
             return self._boxes(words, words.startswith("one or more"), lambda m: mean.some(mean.ALL_BOXES, m, "#"))
         if how == "every":
             words = self.pick(*every)
             return self._boxes(words, words.startswith(("all", "both")), lambda m: mean.every(mean.ALL_BOXES, m, "#"))
         if how == "no":
             words = self.pick(f"no {box}", f"none of the {boxes}", f"not one {box}", f"not a single {box}")
-            return self._boxes(words, words.startswith("none") and self.chance(0.5), lambda m: mean.none(mean.ALL_BOXES, m, "#"))
+            return self._boxes(
+                words, words.startswith("none") and self.chance(0.5), lambda m: mean.none(mean.ALL_BOXES, m, "#")
+            )
         if how == "not every":
             words = self.pick(f"not every {box}", f"not all {boxes}", f"not all of the {boxes}")
             return self._boxes(words, "all" in words, lambda m: mean.negation(mean.every(mean.ALL_BOXES, m, "#")))
         if how == "only one":
-            words = self.pick(f"only one {box}", f"exactly one {box}", f"just one {box}", f"a single {box}", f"only one of the {boxes}", f"exactly one of the {boxes}")
+            words = self.pick(
+                f"only one {box}",
+                f"exactly one {box}",
+                f"just one {box}",
+                f"a single {box}",
+                f"only one of the {boxes}",
+                f"exactly one of the {boxes}",
+            )
             return self._boxes(words, False, lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} == 1")
         if how == "most":
-            words = self.pick(f"most {boxes}", f"most of the {boxes}", f"the majority of the {boxes}", f"more than half of the {boxes}")
+            words = self.pick(
+                f"most {boxes}",
+                f"most of the {boxes}",
+                f"the majority of the {boxes}",
+                f"more than half of the {boxes}",
+            )
             return self._boxes(
                 words,
                 True,
@@ -452,7 +488,9 @@ class Speaker:
         value = self.boxes_number(2)
         said = self.number(value)
         if how == "exactly":
-            words = self.pick(f"{said} {boxes}", f"exactly {said} {boxes}", f"{said} of the {boxes}", f"exactly {said} of the {boxes}")
+            words = self.pick(
+                f"{said} {boxes}", f"exactly {said} {boxes}", f"{said} of the {boxes}", f"exactly {said} of the {boxes}"
+            )
             return self._boxes(words, True, lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} == {value}")
         words = self.pick(f"at least {said} {boxes}", f"at least {said} of the {boxes}", f"{said} or more {boxes}")
         return self._boxes(words, True, lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} >= {value}")

@@ -161,7 +161,9 @@ def _kind(say: Speaker, noun: bool = True) -> Kind:
     word, condition = _value(say)
     if " " in word:
         return Kind(f"{say.item} that is {word}", f"{say.items} that are {word}", condition)
-    nouns = [(pair, value) for value, pairs in say.lexicon.nouns.items() for pair in pairs if value in _tower_values(say)]
+    nouns = [
+        (pair, value) for value, pairs in say.lexicon.nouns.items() for pair in pairs if value in _tower_values(say)
+    ]
     if noun and nouns and say.chance(0.2):
         (one, many), value = say.rng.choice(nouns)
         shape = f"{say.lexicon.names[value[0]]}(@) == {say.lexicon.constants[value]}"
@@ -181,7 +183,11 @@ def _at_spot(say: Speaker) -> Predicate:
     word, value = _value(say)
     if say.chance(0.35):
         condition = mean.some("#", mean.both(value, spot.condition))
-        having: tuple[str, ...] = (f"whose {spot.block} is {word}", f"whose {spot.block} is {word}", f"with a {word} {spot.block}")
+        having: tuple[str, ...] = (
+            f"whose {spot.block} is {word}",
+            f"whose {spot.block} is {word}",
+            f"with a {word} {spot.block}",
+        )
         if spot.end and " " not in word:
             having = (*having, f"with a {word} {spot.end}", f"whose {spot.end} is {word}")
             if say.chance(0.5):
@@ -206,7 +212,12 @@ def _at_spot(say: Speaker) -> Predicate:
             ("is", f"(built|built up|founded|standing) on {kind.a}"),
             ("starts", f"with {kind.a} at the bottom"), ("has", f"{kind.a} (as a base|as its base|for its base)"),
         ]  # fmt: skip
-        having = (*having, f"(standing|built|resting) on {kind.a}", f"with {kind.a} as its base", f"whose base is {kind.a}")
+        having = (
+            *having,
+            f"(standing|built|resting) on {kind.a}",
+            f"with {kind.a} as its base",
+            f"whose base is {kind.a}",
+        )
     verb, rest = say.pick(*options)
     return Predicate(verb, rest, condition, having)
 
@@ -217,8 +228,20 @@ def _blocks(say: Speaker) -> tuple[str, str]:
     said, items = say.number(number), say.items if number > 1 else say.item
     words, test = say.weighted(
         (5, (f"(|||exactly |precisely |just |only ){said} {items}", "{} == %d")),
-        (2, (f"((at least|no fewer than|no less than|a minimum of) {said} {items}|{said} or more {say.items})", "{} >= %d")),
-        (1.5, (f"((at most|no more than|up to|a maximum of) {said} {items}|{said} or (fewer|less) {say.items})", "{} <= %d")),
+        (
+            2,
+            (
+                f"((at least|no fewer than|no less than|a minimum of) {said} {items}|{said} or more {say.items})",
+                "{} >= %d",
+            ),
+        ),
+        (
+            1.5,
+            (
+                f"((at most|no more than|up to|a maximum of) {said} {items}|{said} or (fewer|less) {say.items})",
+                "{} <= %d",
+            ),
+        ),
         (1.5, (f"(more than|more than|over) {said} {items}", "{} > %d" if number > 1 else "{} >= 2")),
         (1.5 * (number > 1), (f"(fewer than|less than|under) {said} {items}", "{} < %d")),
     )
@@ -253,7 +276,12 @@ def _both_ends(say: Speaker) -> Predicate:
         ("has", f"a {first} top and a {second} (base|bottom)"),
         ("is", f"{first} {top} and {second} {bottom}"), ("has", f"{first} {top} and {second} {bottom}"),
     )  # fmt: skip
-    return Predicate(verb, rest, condition, (f"with a {first} top and a {second} (base|bottom)", f"with {first} {top} and {second} {bottom}"))
+    return Predicate(
+        verb,
+        rest,
+        condition,
+        (f"with a {first} top and a {second} (base|bottom)", f"with {first} {top} and {second} {bottom}"),
+    )
 
 
 def _all_of_it(say: Speaker) -> Predicate:
@@ -277,7 +305,9 @@ def _all_of_it(say: Speaker) -> Predicate:
             ("is", f"(built|made) (entirely|only|exclusively|just) of {kind.plural}"),
             ("has", f"(only|just) {kind.plural}"),
         )  # fmt: skip
-        return Predicate(verb, rest, mean.every("#", kind.condition), (f"(of|with) (only|nothing but|just) {kind.plural}",))
+        return Predicate(
+            verb, rest, mean.every("#", kind.condition), (f"(of|with) (only|nothing but|just) {kind.plural}",)
+        )
     return _one_value(say)
 
 
@@ -363,7 +393,9 @@ def _holding(say: Speaker) -> Predicate:
 
 
 def _predicate(say: Speaker) -> Predicate:
-    draw = say.weighted((5, _at_spot), (3, _height), (2, _all_of_it), (3, _one_value), (0.7, _holding), (0.8, _both_ends))
+    draw = say.weighted(
+        (5, _at_spot), (3, _height), (2, _all_of_it), (3, _one_value), (0.7, _holding), (0.8, _both_ends)
+    )
     return draw(say)
 
 
@@ -379,7 +411,10 @@ def said_of_towers(say: Speaker) -> Sentence:
     if where.subject.startswith("the ") and not where.plural:
         texts += [f"(look at|take) {where.subject}: it {found.of(False)}", f"{where.subject}, it {found.of(False)}"]
     if where.is_quantified and where.subject.startswith(("all ", "every ", "each ")):
-        texts += [f"the {say.boxes} all {found.of(True)}", f"whichever {say.box} you (look at|pick), it {found.of(False)}"]
+        texts += [
+            f"the {say.boxes} all {found.of(True)}",
+            f"whichever {say.box} you (look at|pick), it {found.of(False)}",
+        ]
         return Sentence(say.pick(*texts), meaning)
     if where.subject.startswith(("a ", "some ")):
         return Sentence(_there_is(say, found), meaning)
@@ -425,8 +460,20 @@ def restricted(say: Speaker) -> Sentence | None:
     kinds = f"{say.boxes} {first.after_noun(say, True)}"
     both = mean.both(first.condition, second.condition)
     text, meaning = say.weighted(
-        (3, (f"(every|each) {kind} {second.of(False)}", mean.none(mean.ALL_BOXES, mean.both(first.condition, mean.negation(second.condition)), "#"))),
-        (2, (f"(all|all the) {kinds} {second.of(True)}", mean.none(mean.ALL_BOXES, mean.both(first.condition, mean.negation(second.condition)), "#"))),
+        (
+            3,
+            (
+                f"(every|each) {kind} {second.of(False)}",
+                mean.none(mean.ALL_BOXES, mean.both(first.condition, mean.negation(second.condition)), "#"),
+            ),
+        ),
+        (
+            2,
+            (
+                f"(all|all the) {kinds} {second.of(True)}",
+                mean.none(mean.ALL_BOXES, mean.both(first.condition, mean.negation(second.condition)), "#"),
+            ),
+        ),
         (1.5, (f"(no|not one|not a single) {kind} {second.of(False)}", mean.none(mean.ALL_BOXES, both, "#"))),
         (1.5, (f"(a|some|at least one) {kind} {second.of(False)}", mean.some(mean.ALL_BOXES, both, "#"))),
         (1, (f"(only|just) one {kind} {second.of(False)}", f"{mean.count(mean.ALL_BOXES, both, '#')} == 1")),
@@ -493,7 +540,10 @@ def block_at(say: Speaker) -> Sentence:
             (f"in {towers}, the {spot.block}: {word}", of_value),
         ]  # fmt: skip
         if spot.end:
-            texts += [(f"the {spot.end} of {towers} ~is {word}", of_value), (f"the {spot.end} of {towers} ~is {kind.a}", of_kind)]
+            texts += [
+                (f"the {spot.end} of {towers} ~is {word}", of_value),
+                (f"the {spot.end} of {towers} ~is {kind.a}", of_kind),
+            ]
         if spot.condition == TOP:
             texts += [
                 (f"{kind.a} ~(sits|is|lies) (on top|at the top|at the very top) of {towers}", of_kind),
@@ -536,7 +586,11 @@ def height_of(say: Speaker) -> Sentence:
             f"(I|you|we) ~(count|can count) {blocks} in {towers}",
         ]  # fmt: skip
     if not where.is_quantified:
-        texts += [f"number of {items} in {towers}: {number}", f"height of {towers}: {blocks}", f"{items} in {towers}: {number}"]
+        texts += [
+            f"number of {items} in {towers}: {number}",
+            f"height of {towers}: {blocks}",
+            f"{items} in {towers}: {number}",
+        ]
     if where.subject.startswith(("a ", "some ", "at least one ")) and number.isalnum():
         texts = [f"there ~is a {number}-{say.item} {say.box}", f"there ~is a {say.box} {blocks} (high|tall)"]
     return Sentence(say.pick(*texts), meaning)
@@ -574,16 +628,24 @@ def in_order(say: Speaker) -> Sentence | None:
     chosen = [say.rng.choice(attribute.choices) for _ in range(say.pick(2, 2, 3, 3, 3, 4))]
     said = [say.rng.choice(each.words) for each in chosen]
     below = (BOTTOM, "is_second(@)", "is_third(@)", "count(get_box_all_below(@)) == 3")
-    levels = [mean.some("#", mean.both(say.has(attribute, each), level)) for each, level in zip(chosen, below, strict=False)]
+    levels = [
+        mean.some("#", mean.both(say.has(attribute, each), level)) for each, level in zip(chosen, below, strict=False)
+    ]
     condition = mean.both(f"count(#) == {len(chosen)}", *levels)
     up = say.chance(0.6)
     words = said if up else said[::-1]
-    listed = say.pick(", ".join(words), f"{', '.join(words[:-1])} and {words[-1]}", f"{words[0]}, then {', then '.join(words[1:])}")
+    listed = say.pick(
+        ", ".join(words), f"{', '.join(words[:-1])} and {words[-1]}", f"{words[0]}, then {', then '.join(words[1:])}"
+    )
     way = "from (bottom to top|the bottom up|the ground up|base to top)" if up else "from (top to bottom|the top down)"
     be = "are" if where.plural else "is"
     texts = [f"{way}, {where.subject} ~{be} {listed}", f"{where.subject} ~{be} {listed} {way}"]
     if not where.is_quantified and not where.plural:
-        texts += [f"{where.subject}, {way}: {listed}", f"{where.subject} ~goes {listed} {way}", f"{way} {where.subject} ~(goes|reads) {listed}"]
+        texts += [
+            f"{where.subject}, {way}: {listed}",
+            f"{where.subject} ~goes {listed} {way}",
+            f"{way} {where.subject} ~(goes|reads) {listed}",
+        ]
     return Sentence(say.pick(*texts), _said_of(where, condition))
 
 
@@ -608,7 +670,12 @@ def compared_heights(say: Speaker) -> Sentence | None:
         f"~has a greater height than {other}",
         f"~is made of more {items} than {other}", f"~is the taller of the two, compared with {other}",
     )  # fmt: skip
-    less = (f"~is {shorter} than {other}", f"~(is not|isn't) as (tall|high) as {other}", f"~has fewer {items} than {other}", f"~is not so high as {other}")
+    less = (
+        f"~is {shorter} than {other}",
+        f"~(is not|isn't) as (tall|high) as {other}",
+        f"~has fewer {items} than {other}",
+        f"~is not so high as {other}",
+    )
     same = (
         f"~is (as|just as|exactly as) (tall|high) as {other}", f"~has the same height as {other}",
         f"~is the same height as {other}",
@@ -630,9 +697,14 @@ def compared_heights(say: Speaker) -> Sentence | None:
     )  # fmt: skip
     options = [f"{first.subject} {text}"] * 5
     if meaning == f"{a} == {b}":
-        options += [f"{first.subject} and {second.subject} ~(are equally (tall|high)|are the same height|have the same height)"] * 3
+        options += [
+            f"{first.subject} and {second.subject} ~(are equally (tall|high)|are the same height|have the same height)"
+        ] * 3
     if meaning == f"{a} > {b}":
-        options += [f"there ~are more {items} {_inside(first)} than {_inside(second)}", f"compared (to|with) {second.subject}, {first.subject} ~is {taller}"]
+        options += [
+            f"there ~are more {items} {_inside(first)} than {_inside(second)}",
+            f"compared (to|with) {second.subject}, {first.subject} ~is {taller}",
+        ]
     return Sentence(say.pick(*options), meaning)
 
 
@@ -650,7 +722,15 @@ def extreme(say: Speaker) -> Sentence | None:
     one = subject.replace(box, "one", 1) if subject.endswith(f" {box}") else subject
     others = f"(all the others|all other {boxes}|every other {box}|the others|the rest|any other {box}|all the rest|the other {boxes})"
     up, down = "(taller|higher)", "(shorter|lower)"
-    tallest, taller, tall, most, shorter, more, sign = "(tallest|highest)", up, "(tall|high)", "most", down, "more", ">="
+    tallest, taller, tall, most, shorter, more, sign = (
+        "(tallest|highest)",
+        up,
+        "(tall|high)",
+        "most",
+        down,
+        "more",
+        ">=",
+    )
     if is_least := say.chance(0.4):
         tallest, taller, tall, most = "(shortest|lowest|smallest)", down, "(short|low)", "fewest"
         shorter, more, sign = up, "fewer", "<="
@@ -779,7 +859,9 @@ def ends_compared(say: Speaker) -> Sentence | None:
         return Sentence(text, f"{values} {'>= 2' if is_not else '== 1'}")
     if how == "number":
         number = say.pick(2, 2, 3)
-        return Sentence(f"there ~are [exactly] {say.number(number)} [different] {word}s among the {tops}", f"{values} == {number}")
+        return Sentence(
+            f"there ~are [exactly] {say.number(number)} [different] {word}s among the {tops}", f"{values} == {number}"
+        )
     number_of_ends = "count(all_boxes)"
     if how == "different":
         text = say.pick(
@@ -809,7 +891,9 @@ def directly_on(say: Speaker) -> Sentence:
     second = _kind(say, noun=False) if say.chance(0.85) else first
     upper = say.chance(0.65)
     onto = "(directly on|right on|directly on top of|right on top of|directly above|immediately above|resting on|sitting on|placed directly on)"
-    under = "(directly under|right under|directly below|immediately below|directly beneath|right beneath|just underneath)"
+    under = (
+        "(directly under|right under|directly below|immediately below|directly beneath|right beneath|just underneath)"
+    )
     relation, found = (onto, "get_directly_below(@)") if upper else (under, "get_directly_above(@)")
     condition = mean.some(found, second.condition)
     items = mean.ALL_ITEMS

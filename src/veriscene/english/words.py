@@ -10,9 +10,29 @@ from veriscene.language.language import Language
 from veriscene.world.schema import World
 
 NUMBERS = tuple(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+    [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+    ]
 )
-ORDINALS = tuple("zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split())
+ORDINALS = tuple(
+    ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+)
 
 Pair = tuple[str, str]  # singular and plural
 
@@ -53,19 +73,74 @@ UNITS = {"€": "euros", "$": "dollars", "£": "pounds"}
 # What is_foreign says of an item: it has a property that no item of this world can have. These lists are the only
 # colours and shapes that are named outside of worlds/.
 FOREIGN = "is_foreign(@)"
-_FOREIGN_ADJECTIVES = (
-    "red green orange purple pink brown white grey gray violet turquoise golden silver cyan magenta beige crimson "
-    "maroon teal lilac striped dotted transparent wooden round-cornered hollow"
-).split()
+_FOREIGN_ADJECTIVES = [
+    "red",
+    "green",
+    "orange",
+    "purple",
+    "pink",
+    "brown",
+    "white",
+    "grey",
+    "gray",
+    "violet",
+    "turquoise",
+    "golden",
+    "silver",
+    "cyan",
+    "magenta",
+    "beige",
+    "crimson",
+    "maroon",
+    "teal",
+    "lilac",
+    "striped",
+    "dotted",
+    "transparent",
+    "wooden",
+    "round-cornered",
+    "hollow",
+]
 _FOREIGN_NOUNS: tuple[Pair, ...] = tuple(
     (word, plural or f"{word}s")
     for word, _, plural in (
         each.partition("/")
-        for each in (
-            "star rectangle pentagon hexagon diamond heart oval ellipse cross/crosses cat dog house tree car person/people "
-            "arrow ring cylinder sphere pyramid letter octagon crescent moon flower ball bottle face line rhombus/rhombuses "
-            "trapezoid semicircle cone fish/fish"
-        ).split()
+        for each in [
+            "star",
+            "rectangle",
+            "pentagon",
+            "hexagon",
+            "diamond",
+            "heart",
+            "oval",
+            "ellipse",
+            "cross/crosses",
+            "cat",
+            "dog",
+            "house",
+            "tree",
+            "car",
+            "person/people",
+            "arrow",
+            "ring",
+            "cylinder",
+            "sphere",
+            "pyramid",
+            "letter",
+            "octagon",
+            "crescent",
+            "moon",
+            "flower",
+            "ball",
+            "bottle",
+            "face",
+            "line",
+            "rhombus/rhombuses",
+            "trapezoid",
+            "semicircle",
+            "cone",
+            "fish/fish",
+        ]
     )
 )
 
@@ -148,7 +223,9 @@ class Lexicon:
     @cached_property
     def _taken(self) -> frozenset[str]:
         """All words for values: they must not be used in another sense."""
-        return frozenset(word for attribute in self.world.attributes for each in attribute.choices for word in each.words)
+        return frozenset(
+            word for attribute in self.world.attributes for each in attribute.choices for word in each.words
+        )
 
     def foreign_adjective(self, rng: random.Random) -> str:
         return rng.choice([word for word in _FOREIGN_ADJECTIVES if word not in self._taken])

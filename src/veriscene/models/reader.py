@@ -199,9 +199,7 @@ class Reading:
 class Reader:
     """A network with its words, its tokens and the language of its programs."""
 
-    def __init__(
-        self, network: ReaderNetwork, words: Sequence[str], tokens: Sequence[str], language: Language
-    ) -> None:
+    def __init__(self, network: ReaderNetwork, words: Sequence[str], tokens: Sequence[str], language: Language) -> None:
         """`words`: without padding and the unknown word, which come first."""
         self.network, self.words, self.tokens, self.language = network, tuple(words), tuple(tokens), language
         self.numbers = {word: number for number, word in enumerate(words, 2)}
@@ -254,7 +252,9 @@ class Reader:
         """Writes one file with weights in half precision and all that is needed to use them."""
         world = to_tree(self.language.world)
         about = {"config": asdict(self.network.config), "words": self.words, "tokens": self.tokens, "world": world}
-        weights = {name: tensor.detach().cpu().half().contiguous() for name, tensor in self.network.state_dict().items()}
+        weights = {
+            name: tensor.detach().cpu().half().contiguous() for name, tensor in self.network.state_dict().items()
+        }
         files.write_bytes(path, save(weights, metadata={"reader": json.dumps(about)}))
 
     @classmethod
