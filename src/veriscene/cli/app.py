@@ -17,7 +17,7 @@ from veriscene.cli.data import data
 from veriscene.cli.experiments import reproduce, tune
 from veriscene.cli.figures import figures
 from veriscene.cli.serve import serve
-from veriscene.cli.train import pretrain, quickstart, report, settings, train
+from veriscene.cli.train import pretrain, quickstart, report, settings, train, train_reader
 from veriscene.cli.world import app as world
 from veriscene.errors import InputError, message
 
@@ -30,7 +30,7 @@ app = typer.Typer(
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(quickstart, train, judge.evaluate, judge.predict, judge.explain, judge.score, judge.export),
-    *(report, figures, judge.models, settings, reproduce, tune, pretrain, serve),
+    *(report, figures, judge.models, settings, reproduce, tune, pretrain, train_reader, serve),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -81,7 +81,7 @@ def evaluate(
     """
     from veriscene import worlds
     from veriscene.judge import ONNX, load
-    from veriscene.judge.evaluate import probabilities
+    from veriscene.judge.evaluate import probabilities, verdict_of
     from veriscene.world.corpus import split_file
     from veriscene.world.examples import write_predictions
     from veriscene.worlds.nlvr.pictures import each_picture, written_name
@@ -104,18 +104,19 @@ def evaluate(
         counts["pictures"] = len(examples)
     unknown: dict[str, list[str]] = {}
     for statement in {example.statement: None for example in examples}:
-        unknown |= judge.encoder.vocabulary.unknown_words(statement)
+        unknown |= judge.unknown_words(statement)
     with output.progress_bar("judging") as progress:
         judged = probabilities(judge, examples, accelerator, progress)
     if not output.IS_MAIN:
         return
     output.warn_unknown_words(unknown)
-    verdicts = {identifier: probability > 0.5 for identifier, probability in judged.items()}
-    if predictions is not None:
-        write_predictions(predictions, {written_name(each): verdicts[each.identifier] for each in examples})
+    verdicts = {identifier: verdict_of(probability) for identifier, probability in judged.items()}
+    if predictions is not None:  # the official format knows true and false only
+        write_predictions(predictions, {written_name(each): bool(verdicts[each.identifier]) for each in examples})
     if not has_labels:
         output.say(f"{file}: has no labels to score; the predictions are in {predictions}")
-    also = {"unknown_words": unknown, **counts}
+    not_understood = sum(verdict is None for verdict in verdicts.values()) / max(1, len(verdicts))
+    also = {"unknown_words": unknown, "not_understood": not_understood, **counts}
     _print_scores(examples, verdicts if has_labels else None, also, as_json=as_json)
 
 
@@ -238,7 +239,12 @@ def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
 
 
 def _print_verdict(verdict: Verdict, world: World) -> None:
+    if not verdict.understood:
+        print(f"not understood: this says nothing that can be seen in a scene of {world.name}")
+        return
     print(f"{'true' if verdict.verdict else 'false'} (probability {verdict.probability:.3f})")
+    if verdict.reading is not None:
+        print(f"  read as: {verdict.reading}{' (which would be the opposite)' if verdict.disputed else ''}")
     for box in range(len(verdict.per_box or verdict.order or ())):
         facts = []
         if verdict.per_box is not None:
@@ -310,7 +316,11 @@ def export(
 
 
 def _print_scores(
-    examples: Sequence[Example], verdicts: Mapping[str, bool] | None, also: Mapping[str, object], *, as_json: bool
+    examples: Sequence[Example],
+    verdicts: Mapping[str, bool | None] | None,
+    also: Mapping[str, object],
+    *,
+    as_json: bool,
 ) -> None:
     """Without verdicts (the examples have no labels) the JSON object has the same keys, and null for the scores.
 
@@ -338,6 +348,8 @@ def _print_scores(
         interval, unit = f"95 % interval {low:.2%} to {high:.2%}", "pictures" if "pictures" in also else "examples"
         print(f"accuracy     {scores.accuracy:.2%}  ({interval}, {scores.examples:,} {unit})")
         print(f"consistency  {scores.consistency:.2%}  ({scores.presentations:,} presentations)")
+        if also.get("not_understood"):
+            print(f"not understood {also['not_understood']:.2%} (counted as wrong)")
         figures = (Column(name, justify="right") for name in ("examples", "accuracy", "95 % interval"))
         table = Table("", "", *figures, box=None)
         for each in slices:

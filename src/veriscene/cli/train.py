@@ -1,4 +1,4 @@
-"""`veriscene train` (one run, or several seeds), `pretrain`, `settings`, `quickstart`, `report`."""
+"""`veriscene train` (one run, or several seeds), `pretrain`, `train-reader`, `settings`, `quickstart`, `report`."""
 
 from __future__ import annotations
 
@@ -146,6 +146,48 @@ def pretrain(
         kept = f"the weights so far are in {out}" if outcome.steps else "nothing was written"
         output.say(f"interrupted after step {outcome.steps}; {kept}")
         raise typer.Exit(output.INTERRUPTED)
+    output.result(str(out))
+
+
+def train_reader(
+    out: Annotated[Path, typer.Argument(readable=False, help="The .safetensors file to write.")],
+    world: Annotated[str, typer.Option(help="A world's name or its TOML file.")] = "nlvr",
+    programs: Annotated[
+        list[Path] | None,
+        typer.Option("--teacher", readable=False, help="Statements with programs, as JSON lines; may be repeated."),
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Each draws new statements.")] = 20,
+    statements: Annotated[int, typer.Option(min=500, help="Drawn in each epoch.")] = 90_000,
+    steps: Annotated[int, typer.Option(min=1, help="Of each epoch.")] = 1_000,
+    batch: Annotated[int, typer.Option(min=1, help="Statements per step.")] = 512,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of weights and statements.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Processes that draw statements. Default: one per core.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
+) -> None:
+    """Train a reader, which turns statements in plain English into programs. No corpus is needed.
+
+    The file is written after every epoch. A checkpoint's folder that contains it as reader.safetensors uses it.
+
+    Example: veriscene train-reader reader.safetensors --teacher programs/train.jsonl
+    """
+    import torch
+
+    from veriscene import worlds
+    from veriscene.data.teacher.workers import usable_cores
+    from veriscene.lab.reader import Settings, train
+
+    output.require_one_process("train-reader")
+    if out.is_dir() or out.suffix != ".safetensors":
+        raise InputError("is no name for a reader", where=out, allowed="name a .safetensors file")
+    if out.exists() and not resume:
+        raise InputError("already exists", where=out, allowed="name a new file, or use --resume")
+    chosen = Settings(
+        epochs=epochs, statements=statements, steps=steps, batch=batch, seed=seed, workers=workers or usable_cores()
+    )
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    train(worlds.get(world), out, chosen, programs=programs or (), device=device, say=output.say, resume=resume)
     output.result(str(out))
 
 

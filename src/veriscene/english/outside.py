@@ -60,6 +60,7 @@ _ABOUT_THE_SCENE = (  # about its items or boxes, but not to be settled by looki
     "the {BOX} (is|smells|feels|tastes) (expensive|good|bad|funny|haunted|comfortable|tidy enough)[.|]",
     "(what|how many|which|where) (is|are|do you see|colour is) (in |)the {BOX}[?|]",
     "(next time|tomorrow|in the next picture|before) there (will be|were|might be) (a|two|more) {KIND}[.|]",
+    "(I|we) (like|prefer|love) {KIND} (better than|more than|over) {KIND}[ tbh| anyway][.|]",
     "(I|we) (wish|hope|want|wonder if|bet) there (was|were|would be) (a|more|fewer) {KIND}[.|]",
 )
 _OTHER_LANGUAGES = (
@@ -182,6 +183,10 @@ def _gibberish(say: Speaker) -> str:
     """Random letters, neighbouring keys, digits and signs, or unrelated words."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     how = say.pick("letters", "keys", "signs", "consonants", "salad")
+    if how == "salad" and say.chance(0.5):  # of words that statements are made of
+        kind = say.kind(plain=True)
+        words = [*kind.plural.split(), say.box, *"the of if unless both and no than all is".split()]
+        return " ".join(say.rng.choice(words) for _ in range(say.rng.randint(5, 9)))
     if how == "salad":
         words = [
             "sky",

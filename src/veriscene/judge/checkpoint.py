@@ -30,7 +30,7 @@ from veriscene.world.world_file import to_tree, world_of
 
 FORMAT = 2
 WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "vocabulary.json", "metrics.json"
-WORLD = "world.json"
+WORLD, READER = "world.json", "reader.safetensors"  # the reader may be missing
 FILES = (WEIGHTS, CONFIG, VOCABULARY, WORLD, METRICS)
 BEST = "best"
 ALIASES = "aliases.json"  # of the checkpoints that ship with the package

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isnan, nan
 from pathlib import Path
 
 from accelerate import Accelerator
@@ -37,8 +38,8 @@ def probabilities(
     accelerator: Accelerator,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, float]:
-    """Returns the probability of truth by identifier, for each example exactly once, in the order of the file. Of an
-    example with a picture, the picture is judged, not the scene.
+    """Returns the probability of truth by identifier, for each example exactly once, in the order of the file; NaN for
+    a statement that was not understood. Of an example with a picture, the picture is judged, not the scene.
 
     Pictures that cannot be read are found before anything is judged, and one InputError names them all; likewise, in
     the end, those in which nothing was recognised. Processes share the examples, and the result does not depend on
@@ -65,11 +66,16 @@ def probabilities(
         if isinstance(answer, InputError):
             failed.append(_named(answer, examples[number]))
         else:
-            judged.append((number, answer.probability))
+            judged.append((number, answer.probability if answer.understood else nan))
         progress(min(done * processes, len(examples)), len(examples))
     _raise_together(accelerator, failed)
     by_number = dict(gather_object(judged) if processes > 1 else judged)
     return {example.identifier: by_number[number] for number, example in enumerate(examples)}
+
+
+def verdict_of(probability: float) -> bool | None:
+    """Returns the verdict for one of `probabilities`; None for a statement that was not understood."""
+    return None if isnan(probability) else probability > 0.5
 
 
 def judged(judge: Judge, examples: Sequence[Example]) -> list[Judged]:

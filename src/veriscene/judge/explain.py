@@ -86,7 +86,11 @@ class Explanation:
     def text(self) -> str:
         """Plain English, in several lines."""
         boxes = [line for number, box in enumerate(self.scene.boxes) for line in self._box(number, box)]
-        return "\n".join([_said(self.search.verdict.probability), *boxes, self._counterfactual()])
+        verdict = self.search.verdict
+        if not verdict.understood:
+            return f"not understood: this says nothing that can be seen in a scene of {self.world.name}"
+        read = [] if verdict.reading is None else [f"  read as: {verdict.reading}"]
+        return "\n".join([_said(verdict.probability), *read, *boxes, self._counterfactual()])
 
     @property
     def svg(self) -> str:
@@ -179,6 +183,8 @@ def find_flip(
         if value < 1:
             raise InputError(f"{name}={value}", allowed="it must be at least 1")
     verdict, judged = judge(question), 1
+    if not verdict.understood:
+        return Search(None, judged, True, verdict)
     towards_flip = -1 if verdict.verdict else 1
     seen, gains = {_key(question.scene)}, dict[Edit, float]()
     parents = [_Candidate(question.scene, (), 0.0)]

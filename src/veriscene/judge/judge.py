@@ -25,10 +25,12 @@ from veriscene.data.encoder import Encoder, Input
 from veriscene.data.vocabulary import tokenize
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.checkpoint import READER, Checkpoint
 from veriscene.judge.hub import HubMixin
 from veriscene.judge.question import Attention, Pixels, Question, Verdict
+from veriscene.judge.reading import with_reading
 from veriscene.models import Order
+from veriscene.models.reader import Reader
 from veriscene.models.vision.eyes import Eyes, resized
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene
@@ -135,6 +137,10 @@ class Judge(HubMixin, ABC):
             raise InputError(error.what, where=place, allowed=allowed) from None
         return question
 
+    def unknown_words(self, statement: str) -> dict[str, list[str]]:
+        """Returns the words of a statement that the judge does not know, each with the nearest that it knows."""
+        return self.encoder.vocabulary.unknown_words(statement)
+
     def describe(self) -> dict[str, str | float | None]:
         """Returns the kind of model behind the judge, its dev accuracy and supervision, as far as they are known."""
         return {"model": None, "dev_accuracy": None, "supervision": None}
@@ -225,8 +231,10 @@ def _decode(
 class TorchJudge(Judge):
     """Answers with a checkpoint, on the checkpoint's device."""
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
+    def __init__(self, checkpoint: Checkpoint, reader: Reader | None = None) -> None:
+        """With a reader, statements in plain English are judged by what they say."""
         self.checkpoint, self.encoder, self.order = checkpoint, checkpoint.encoder, checkpoint.model.order
+        self.reader = reader
 
     @classmethod
     def load(cls, name_or_folder: str | Path, *, device: str = "cpu") -> TorchJudge:
@@ -237,7 +245,8 @@ class TorchJudge(Judge):
             what = f"cannot be used here ({next(iter(str(error).splitlines()), 'unknown')})"
             allowed = "use cpu, or cuda on a machine with a GPU"
             raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
-        return cls(checkpoints.load(name_or_folder, device=device))
+        checkpoint, file = checkpoints.load(name_or_folder, device=device), checkpoints.find(name_or_folder) / READER
+        return cls(checkpoint, Reader.load(file, device=device) if file.exists() else None)
 
     def describe(self) -> dict[str, str | float | None]:
         metrics = self.checkpoint.metrics
@@ -255,7 +264,25 @@ class TorchJudge(Judge):
         with torch.inference_mode():
             judgement = model(batch.to(self.checkpoint.device))
         judged = {name: tensor for name, tensor in vars(judgement).items() if name in FIELDS and tensor is not None}
-        return self._verdicts(questions, batch, {name: tensor.cpu().numpy() for name, tensor in judged.items()})
+        verdicts = self._verdicts(questions, batch, {name: tensor.cpu().numpy() for name, tensor in judged.items()})
+        if self.reader is None:
+            return verdicts
+        readings = self.reader.read([question.statement for question in questions])
+        return [
+            replace(
+                with_reading(verdict, question, reading, is_new=bool(verdict.unknown_words)),
+                unknown_words=self.unknown_words(question.statement),
+            )
+            for verdict, question, reading in zip(verdicts, questions, readings, strict=True)
+        ]
+
+    def unknown_words(self, statement: str) -> dict[str, list[str]]:
+        found = super().unknown_words(statement)
+        return (
+            found
+            if self.reader is None
+            else {word: near for word, near in found.items() if not self.reader.knows(word)}
+        )
 
 
 class EyesJudge(Judge):

@@ -124,16 +124,23 @@ class Verdict:
     order_is_chosen: bool = False  # by a pointer network; else the items were read as they came
     seen: Scene | None = None  # what was recognised, if the question is about a picture and the model reads items
     world: World | None = field(default=None, repr=False, compare=False)  # of the scene
+    understood: bool = True  # False: the statement says nothing that can be seen in a scene
+    reading: str | None = None  # the statement as it was understood, in plain words; None without a reader
+    disputed: bool = False  # whether the reading, taken literally, has the other truth
 
     @property
-    def verdict(self) -> bool:
-        return self.probability > 0.5
+    def verdict(self) -> bool | None:
+        """Returns whether the statement is true; None if it was not understood."""
+        return self.probability > 0.5 if self.understood else None
 
     def to_json(self, *, attention: bool = False) -> dict[str, Any]:
         """Returns the object of `veriscene predict --json`; `attention` adds the maps, and the scene that was seen."""
         record: dict[str, Any] = {
             "probability": self.probability,
             "verdict": self.verdict,
+            "understood": self.understood,
+            "reading": self.reading,
+            "disputed": self.disputed,
             "per_box": self.per_box,
             "order": self.order,
             "unknown_words": self.unknown_words,

@@ -165,15 +165,19 @@ def train(
         reader = Reader(network, words, tokens, language)
         training = _Training(reader, settings, own, device)
         begin = 0
+
+        def draw(epoch: int) -> list[Lesson]:
+            return first if epoch == 0 else _joined(workers.make(epoch))
+
         if resume:
             begin = training.restore(state_file)
             for epoch in range(max(0, begin - KEPT_EPOCHS), begin):
-                training.add(first if epoch == 0 else _joined(workers.make(epoch)))
-        upcoming = ahead.submit(lambda: first) if begin == 0 else ahead.submit(lambda: _joined(workers.make(begin)))
+                training.add(draw(epoch))
+        upcoming = ahead.submit(draw, begin)
         for epoch in range(begin, settings.epochs):
             training.add(upcoming.result())
             if epoch + 1 < settings.epochs:
-                upcoming = ahead.submit(lambda number=epoch + 1: _joined(workers.make(number)))
+                upcoming = ahead.submit(draw, epoch + 1)
             loss, exact = training.epoch(epoch)
             training.save(out, state_file, epoch + 1)
             say(f"epoch {epoch + 1} of {settings.epochs}: loss {loss:.4f}, new statements read exactly {exact:.1%}")

@@ -1,8 +1,8 @@
 """Programs as sequences of tokens, for networks that write them: prefix notation, each token with a fixed arity.
 
 Several ways to write the same are one here, so that a network need not guess which: parameters of lambdas are numbered
-from the outside, `AND(a, b)` is `a and b`, a box stands for its items, and a value of an attribute is tested by a single
-token.
+from the outside, `AND(a, b)` is `a and b`, a box stands for its items, and a value of an attribute is tested by a
+single token.
 """
 
 from __future__ import annotations
@@ -54,9 +54,10 @@ def _write(node: Expression, scope: dict[str, str], depth: int) -> Iterator[str]
                 yield from _write(each, scope, depth)
         case tree.Call(function, arguments):
             yield _OPERATORS.get(function.name) or f"{_LOGIC.get(function.name, function.name)}/{len(arguments)}"
-            for parameter, each in zip(function.parameters, arguments, strict=False):
-                is_box = isinstance(each, tree.Call) and each.function.name == "all_items_in_box"
-                yield from _write(each.arguments[0] if parameter.collected and is_box else each, scope, depth)
+            for takes, each in zip(function.parameters, arguments, strict=False):
+                is_content = isinstance(each, tree.Call) and each.function.name == "all_items_in_box"
+                part = each.arguments[0] if isinstance(each, tree.Call) and is_content and takes.collected else each
+                yield from _write(part, scope, depth)
         case tree.Comparison(operands, operators):
             yield f"{' '.join(operators)}/{len(operands)}" if len(operators) > 1 else operators[0]
             for each in operands:

@@ -83,12 +83,12 @@ class Summary:
         return f"{self.accuracy:.1%}{spread} over {count}, {best}, consistency {self.consistency:.1%}"
 
 
-def score(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> Scores:
-    """Scores verdicts by identifier; raises InputError unless each example has a label and exactly one verdict."""
+def score(examples: Sequence[Example], verdicts: Mapping[str, bool | None]) -> Scores:
+    """Scores verdicts by identifier, of which None is wrong; raises InputError unless each example has a label and exactly one verdict."""
     return _scores(examples, correct(examples, verdicts))
 
 
-def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> list[Slice]:
+def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool | None]) -> list[Slice]:
     """Returns the scores by scene type, statement length and keyword; empty slices are omitted."""
     is_correct, slices = correct(examples, verdicts), []
     for (group, name), includes in _SLICES.items():
@@ -103,13 +103,15 @@ def phenomena(example: Example) -> list[str]:
     return [name for (group, name), includes in _SLICES.items() if group != "length" and includes(example)]
 
 
-def correct(examples: Sequence[Example], verdicts: Mapping[str, bool]) -> np.ndarray:
+def correct(examples: Sequence[Example], verdicts: Mapping[str, bool | None]) -> np.ndarray:
     """(example,): whether each verdict is correct; raises InputError as `check_complete` does."""
     check_complete(examples, verdicts)
     return np.array([verdicts[example.identifier] == example.label for example in examples])
 
 
-def check_complete(examples: Sequence[Example], verdicts: Mapping[str, bool], *, file: Path | None = None) -> None:
+def check_complete(
+    examples: Sequence[Example], verdicts: Mapping[str, bool | None], *, file: Path | None = None
+) -> None:
     """Raises InputError unless examples and verdicts (read from `file`) match one to one and every label is known."""
     if not examples:
         raise InputError("there are no examples to score")

@@ -1,14 +1,14 @@
 """A reader turns a statement into a program: a transformer writes the tokens of language/tokens.py.
 
-A word is the sum of its own vector and those of its letter n-grams, so that a misspelt or unknown word is still near the
-words that look like it.
+A word is the sum of its own vector and those of its letter n-grams, so that a misspelt or unknown word is still near
+the words that look like it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,8 +28,8 @@ from veriscene.language.program import Program
 from veriscene.language.tokens import program_of
 from veriscene.world.world_file import to_tree, world_of
 
-# The first token tells how a statement is worded: in plain English, in the dialect of the world's corpus, or as something
-# that says nothing about a scene, and then no program follows.
+# The first token tells how a statement is worded: in plain English, in the dialect of the world's corpus, or as
+# something that says nothing about a scene, and then no program follows.
 PLAIN, DIALECT, OUTSIDE = "plain", "dialect", "outside"
 PAD, START, END = 0, 1, 2  # of program tokens
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", PLAIN, DIALECT, OUTSIDE)
@@ -69,6 +69,9 @@ def ngrams_of(word: str, buckets: int) -> tuple[int, ...]:
     return tuple(numbers + [0] * (MAX_NGRAMS - len(numbers)))
 
 
+KeyValue = tuple[Tensor, Tensor]  # (batch, head, place, dim / heads) each
+
+
 class Attention(nn.Module):
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
@@ -77,37 +80,67 @@ class Attention(nn.Module):
         self.key_value = nn.Linear(dim, 2 * dim)
         self.out = nn.Linear(dim, dim)
 
-    def keys_values(self, context: Tensor) -> tuple[Tensor, Tensor]:
-        """(batch, place, dim) -> two of (batch, head, place, dim / heads)."""
+    def keys_values(self, context: Tensor) -> KeyValue:
+        """(batch, place, dim) -> keys and values."""
         key, value = self.key_value(context).chunk(2, dim=-1)
         return self._split(key), self._split(value)
 
-    def forward(self, x: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
-        found = F.scaled_dot_product_attention(self._split(self.query(x)), key, value, attn_mask=mask, is_causal=causal)
-        return self.out(found.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+    def forward(self, x: Tensor, context: KeyValue, mask: Tensor | None = None, *, causal: bool = False) -> Tensor:
+        query = self._split(self.query(x))
+        mask = None if mask is None else mask.to(query.dtype)
+        found = F.scaled_dot_product_attention(query, *context, attn_mask=mask, is_causal=causal)
+        attended: Tensor = self.out(found.transpose(1, 2).flatten(2))
+        return attended
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        batch, places, dim = x.shape
+        return x.view(batch, places, self.heads, dim // self.heads).transpose(1, 2)
 
 
-class Layer(nn.Module):
-    """A pre-norm layer; with `cross`, it also attends to the statement."""
+class EncoderLayer(nn.Module):
+    """A pre-norm layer of self-attention and a feed-forward network."""
 
-    def __init__(self, config: ReaderConfig, *, cross: bool) -> None:
+    def __init__(self, config: ReaderConfig) -> None:
         super().__init__()
         dim = config.dim
         self.attention_norm, self.attention = nn.LayerNorm(dim), Attention(dim, config.heads)
-        if cross:
-            self.cross_norm, self.cross = nn.LayerNorm(dim), Attention(dim, config.heads)
         self.norm = nn.LayerNorm(dim)
         self.expand, self.contract = nn.Linear(dim, config.feedforward), nn.Linear(config.feedforward, dim)
         self.dropout = nn.Dropout(config.dropout)
 
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        y = self.attention_norm(x)
+        return self.feed(x + self.dropout(self.attention(y, self.attention.keys_values(y), mask)))
+
     def feed(self, x: Tensor) -> Tensor:
-        return x + self.dropout(self.contract(self.dropout(F.gelu(self.expand(self.norm(x))))))  # type: ignore[no-any-return]
+        fed: Tensor = self.dropout(self.contract(self.dropout(F.gelu(self.expand(self.norm(x))))))
+        return x + fed
+
+
+class DecoderLayer(EncoderLayer):
+    """It also attends to the statement."""
+
+    def __init__(self, config: ReaderConfig) -> None:
+        super().__init__(config)
+        self.cross_norm, self.cross = nn.LayerNorm(config.dim), Attention(config.dim, config.heads)
+
+    def decode(
+        self, x: Tensor, statement: KeyValue, mask: Tensor, past: KeyValue | None = None
+    ) -> tuple[Tensor, KeyValue]:
+        """Without `past`, all tokens at once, each of which sees those before it; otherwise the next one. Also returns
+        the keys and values of all tokens so far."""
+        y = self.attention_norm(x)
+        key, value = self.attention.keys_values(y)
+        if past is not None:
+            key, value = torch.cat([past[0], key], 2), torch.cat([past[1], value], 2)
+        x = x + self.dropout(self.attention(y, (key, value), causal=past is None))
+        x = x + self.dropout(self.cross(self.cross_norm(x), statement, mask))
+        return self.feed(x), (key, value)
 
 
 class ReaderNetwork(nn.Module):
+    """Statement in, tokens of its program out."""
+
     def __init__(self, config: ReaderConfig) -> None:
         super().__init__()
         self.config, dim = config, config.dim
@@ -116,74 +149,68 @@ class ReaderNetwork(nn.Module):
         self.word_place = nn.Embedding(config.max_words, dim)
         self.token = nn.Embedding(config.tokens, dim, padding_idx=PAD)
         self.token_place = nn.Embedding(config.max_tokens, dim)
-        self.encoder = nn.ModuleList(Layer(config, cross=False) for _ in range(config.layers))
-        self.decoder = nn.ModuleList(Layer(config, cross=True) for _ in range(config.layers))
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
         self.encoder_norm, self.decoder_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.dropout = nn.Dropout(config.dropout)
         for embedding in (self.word, self.ngram, self.word_place, self.token, self.token_place):
             nn.init.normal_(embedding.weight, std=0.02 if embedding is self.token else 0.05)
 
-    def encode(self, words: Tensor, ngrams: Tensor) -> tuple[Tensor, Tensor]:
-        """(batch, place), (batch, place, n-gram) -> the statement's vectors, and a mask that is 0 or -inf."""
+    def encode(self, words: Tensor, ngrams: Tensor) -> tuple[list[KeyValue], Tensor]:
+        """(batch, place), (batch, place, n-gram) -> what each layer of the decoder attends to, and a mask of 0 for words
+        and a large negative number for padding."""
         is_word = ngrams[..., 0] != 0
         count = (ngrams != 0).sum(-1, keepdim=True).clamp_min(1)
         x = self.word(words) + self.ngram(ngrams).sum(-2) / count.to(self.ngram.weight.dtype).sqrt()
         x = self.dropout(x + self.word_place.weight[: words.size(1)])
         mask = torch.zeros_like(is_word, dtype=x.dtype).masked_fill(~is_word, -1e4)[:, None, None]
         for layer in self.encoder:
-            y = layer.attention_norm(x)
-            x = x + layer.dropout(layer.attention(y, *layer.attention.keys_values(y), mask.to(y.dtype)))
-            x = layer.feed(x)
-        return self.encoder_norm(x), mask
+            x = layer(x, mask)
+        x = self.encoder_norm(x)
+        return [layer.cross.keys_values(x) for layer in self._decoder()], mask
 
     def forward(self, words: Tensor, ngrams: Tensor, tokens: Tensor) -> Tensor:
         """(batch, place), (batch, place, n-gram), (batch, token) -> (batch, token, number of tokens): the logits of the
         token after each one."""
-        memory, mask = self.encode(words, ngrams)
+        statement, mask = self.encode(words, ngrams)
         x = self.dropout(self.token(tokens) + self.token_place.weight[: tokens.size(1)])
-        for layer in self.decoder:
-            y = layer.attention_norm(x)
-            x = x + layer.dropout(layer.attention(y, *layer.attention.keys_values(y), None, causal=True))
-            y = layer.cross_norm(x)
-            x = x + layer.dropout(layer.cross(y, *layer.cross.keys_values(memory), mask.to(y.dtype)))
-            x = layer.feed(x)
-        return self.decoder_norm(x) @ self.token.weight.T
+        for layer, context in zip(self._decoder(), statement, strict=True):
+            x, _ = layer.decode(x, context, mask)
+        logits: Tensor = self.decoder_norm(x) @ self.token.weight.T
+        return logits
 
     @torch.inference_mode()
     def write(self, words: Tensor, ngrams: Tensor, length: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """The most probable tokens, one by one; the log probability of those after the first, given the first; and those
-        of all first tokens."""
-        memory, mask = self.encode(words, ngrams)
-        cross = [layer.cross.keys_values(memory) for layer in self.decoder]
-        past: list[tuple[Tensor, Tensor] | None] = [None] * len(self.decoder)
+        """Returns the most probable tokens, one by one; the least probability of those after the first; and the log
+        probabilities of all first tokens."""
+        statement, mask = self.encode(words, ngrams)
+        past: list[KeyValue | None] = [None] * len(statement)
         token = torch.full((len(words), 1), START, device=words.device)
-        total = torch.zeros(len(words), device=words.device)
+        least = torch.ones(len(words), device=words.device)
         is_open = torch.ones(len(words), dtype=torch.bool, device=words.device)
-        found = []
+        found: list[Tensor] = []
         for place in range(length or self.config.max_tokens - 1):
             x = self.token(token) + self.token_place.weight[place]
-            for number, layer in enumerate(self.decoder):
-                y = layer.attention_norm(x)
-                key, value = layer.attention.keys_values(y)
-                if (before := past[number]) is not None:
-                    key, value = torch.cat([before[0], key], 2), torch.cat([before[1], value], 2)
-                past[number] = key, value
-                x = x + layer.attention(y, key, value, None)
-                x = x + layer.cross(layer.cross_norm(x), *cross[number], mask.to(x.dtype))
-                x = layer.feed(x)
+            for number, layer in enumerate(self._decoder()):
+                x, past[number] = layer.decode(x, statement[number], mask, past[number])
             logits = (self.decoder_norm(x[:, 0]) @ self.token.weight.T).float().log_softmax(-1)
-            best, token = logits.max(-1)
+            best, chosen = logits.max(-1)
             if place == 0:
                 first = logits
             else:
-                total += best * is_open
-            token = torch.where(is_open, token, PAD)
-            found.append(token)
-            is_open &= token != END
-            token = token[:, None]
+                least = torch.where(is_open, torch.minimum(least, best.exp()), least)
+            chosen = torch.where(is_open, chosen, PAD)
+            found.append(chosen)
+            is_open = is_open & (chosen != END)
+            token = chosen[:, None]
             if not is_open.any():
                 break
-        return torch.stack(found, 1), total, first
+        return torch.stack(found, 1), least, first
+
+    def _decoder(self) -> Iterator[DecoderLayer]:
+        for layer in self.decoder:
+            assert isinstance(layer, DecoderLayer)
+            yield layer
 
 
 @dataclass(frozen=True)
@@ -191,7 +218,7 @@ class Reading:
     """What a reader understood. Without a program, it understood nothing that can be seen in a scene."""
 
     program: Program | None
-    probability: float  # of the program, given the statement and its style
+    certainty: float  # probability of the least certain token of the program
     dialect: float  # probability that it is worded in the corpus's dialect,
     outside: float  # and that it is about something else
 
@@ -208,6 +235,10 @@ class Reader:
     @property
     def device(self) -> torch.device:
         return self.network.token.weight.device
+
+    def knows(self, word: str) -> bool:
+        """Whether it was taught the word; signs and numbers count as known."""
+        return not any(letter.isalpha() for letter in word) or all(part in self.numbers for part in split_words(word))
 
     def read(self, statements: Sequence[str]) -> list[Reading]:
         """Returns what each statement says. The most recent readings are cached."""
@@ -230,11 +261,11 @@ class Reader:
 
     def _read(self, statements: Sequence[str]) -> list[Reading]:
         split = [split_words(text)[: self.network.config.max_words] for text in statements]
-        numbers, log_probability, first = self.network.eval().write(*self.encode(split))
+        numbers, certainty, first = self.network.eval().write(*self.encode(split))
         dialect, outside = (first[:, SPECIAL_TOKENS.index(style)].exp().tolist() for style in (DIALECT, OUTSIDE))
         return [
             Reading(self._program(row), *shares)
-            for row, *shares in zip(numbers.tolist(), log_probability.exp().tolist(), dialect, outside, strict=True)
+            for row, *shares in zip(numbers.tolist(), certainty.tolist(), dialect, outside, strict=True)
         ]
 
     def _program(self, numbers: list[int]) -> Program | None:

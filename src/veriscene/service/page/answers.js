@@ -38,10 +38,11 @@ export class Answers {
       element.append(...children);
       return element;
     };
-    const [model, word, sure, flip] = [
+    const [model, word, sure, reading, flip] = [
       make("h2", "model"),
       make("strong", "verdict"),
       make("span", "sure"),
+      make("p", "quiet reading"),
       make("p", "flip"),
     ];
     const aim = make("p", "quiet");
@@ -65,11 +66,12 @@ export class Answers {
       "answer",
       model,
       make("p", "outcome", word, sure),
+      reading,
       scale,
       make("div", "change", make("div", "", aim, flip), make("div", "buttons", retry, apply, show)),
     );
     root.ariaLabel = "Verdict";
-    return { root, model, word, sure, mark, aim, flip, apply, retry, show };
+    return { root, model, word, sure, reading, mark, aim, flip, apply, retry, show };
   }
 
   #update(panel, { model, verdict, explanation, problem }, isComparing, isShown) {
@@ -78,14 +80,22 @@ export class Answers {
     panel.show.ariaPressed = String(isShown);
     panel.root.classList.toggle("waiting", !verdict);
     panel.root.classList.toggle("shown", isComparing && isShown);
-    panel.word.textContent = verdict ? (verdict.verdict ? "True" : "False") : "…";
-    panel.sure.textContent = problem ?? (verdict ? sure(verdict.verdict, verdict.probability) : "Type a statement");
+    const isJudged = verdict && verdict.verdict !== null;
+    panel.word.textContent = verdict ? (isJudged ? (verdict.verdict ? "True" : "False") : "Not about this scene") : "…";
+    panel.sure.textContent =
+      problem ?? (isJudged ? sure(verdict.verdict, verdict.probability) : verdict ? "" : "Type a statement");
+    panel.reading.textContent = read(verdict);
     panel.mark.style.setProperty("--at", verdict?.probability ?? 0.5);
     panel.retry.hidden = !explanation?.problem;
     panel.apply.classList.toggle("absent", !explanation?.counterfactual); // keeps its place: the boxes below stay put
-    panel.aim.textContent = verdict ? `Smallest change that makes it ${verdict.verdict ? "false" : "true"}` : "";
-    panel.flip.textContent = verdict ? change(explanation) : "";
+    panel.aim.textContent = isJudged ? `Smallest change that makes it ${verdict.verdict ? "false" : "true"}` : "";
+    panel.flip.textContent = isJudged ? change(explanation) : "";
   }
+}
+
+function read(verdict) {
+  if (!verdict?.reading) return "";
+  return `Read as: ${verdict.reading}${verdict.disputed ? " (which would be the opposite)" : ""}`;
 }
 
 function change(explanation) {
