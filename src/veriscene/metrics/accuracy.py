@@ -84,7 +84,8 @@ class Summary:
 
 
 def score(examples: Sequence[Example], verdicts: Mapping[str, bool | None]) -> Scores:
-    """Scores verdicts by identifier, of which None is wrong; raises InputError unless each example has a label and exactly one verdict."""
+    """Scores verdicts by identifier; None is wrong. Raises InputError unless each example has a label and exactly one
+    verdict."""
     return _scores(examples, correct(examples, verdicts))
 
 

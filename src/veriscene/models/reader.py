@@ -157,8 +157,8 @@ class ReaderNetwork(nn.Module):
             nn.init.normal_(embedding.weight, std=0.02 if embedding is self.token else 0.05)
 
     def encode(self, words: Tensor, ngrams: Tensor) -> tuple[list[KeyValue], Tensor]:
-        """(batch, place), (batch, place, n-gram) -> what each layer of the decoder attends to, and a mask of 0 for words
-        and a large negative number for padding."""
+        """(batch, place), (batch, place, n-gram) -> what each layer of the decoder attends to, and a mask: 0 for words,
+        a large negative number for padding."""
         is_word = ngrams[..., 0] != 0
         count = (ngrams != 0).sum(-1, keepdim=True).clamp_min(1)
         x = self.word(words) + self.ngram(ngrams).sum(-2) / count.to(self.ngram.weight.dtype).sqrt()
