@@ -14,6 +14,7 @@ from veriscene.english import (
     definite,
     ends,
     forms,
+    heights,
     logic,
     places,
     scene,
@@ -35,7 +36,7 @@ Rule = Callable[[Speaker], Sentence | None]
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
     everywhere = (scene, shares, attributes, boxes, which, between, places, ends, compare, definite)
-    found = [rule for module in (*everywhere, *((towers,) if is_tower else ())) for rule in module.RULES]
+    found = [rule for module in (*everywhere, *((towers, heights) if is_tower else ())) for rule in module.RULES]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 
 

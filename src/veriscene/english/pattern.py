@@ -17,7 +17,7 @@ _SPACE_BEFORE = re.compile(r" (?=[,?:])")  # left by empty words
 _AUXILIARIES = frozenset(
     ["is", "are", "was", "were", "can", "could", "does", "do", "will", "would", "should", "may", "might", "must"]
 )
-_IRREGULAR = {"has": "have", "have": "have", "does": "do", "goes": "go", "lies": "lie"}
+_IRREGULAR = {"has": "have", "have": "have", "does": "do", "goes": "go", "lies": "lie", "rises": "rise"}
 _FORMS_OF_BE = frozenset({"is", "are"})
 _CLAUSE = re.compile(r"\s*\^")
 # The beginning of a clause up to its subject: "and ", "but in the left box, "

@@ -101,16 +101,16 @@ def domain(say: Speaker, quantified: float = 0.0) -> Domain:
     return replace(where, where="") if where.where in ("overall", "in total") else where
 
 
-def subject(say: Speaker, kind: Kind, items: str) -> Subject:
+def subject(say: Speaker, kind: Kind, items: str, high: int = 4) -> Subject:
     """Items of a kind with a quantity: "two circles", "most of the circles"."""
     if say.chance(0.5):
-        quantity = say.quantity(high=4)
+        quantity = say.quantity(high=high)
         sort = {SOME: "some", NO: "no"}.get(quantity.test, "number")
         things = quantity.of(kind)
         holds: Callable[[str], str] = lambda condition: quantity.holds(kind.among(items, condition))  # noqa: E731
         return Subject(things, quantity.plural, sort, holds, things)
     one, kinds = kind.singular, kind.plural
-    value = say.small(2, 4)
+    value = say.small(2, max(2, high))
     said, test = say.number(value), say.pick("==", "==", ">=")
     exactly = "(|exactly |just |only )" if test == "==" else "(at least|no fewer than) "
 
