@@ -19,6 +19,8 @@ _AUXILIARIES = frozenset(
 )
 _IRREGULAR = {"has": "have", "have": "have", "does": "do", "goes": "go", "lies": "lie", "rises": "rise"}
 _FORMS_OF_BE = frozenset({"is", "are"})
+_HAVING = re.compile("has|have|contains?")
+_NOT_WITH = re.compile(r"\b(it|they|all|both|also) ~| got ")  # "if a box has a circle, it has" has no short form
 _CLAUSE = re.compile(r"\s*\^")
 # The beginning of a clause up to its subject: "and ", "but in the left box, "
 _CONJUNCTION = re.compile(r"^(?:(?:and|but|or|while|whereas|plus|also|then|either|yet|though),? )+")
@@ -106,8 +108,8 @@ def _inverted(clause: str) -> str:
     match = _VERB.search(clause)
     assert match is not None
     before, verb, after = clause[: match.start()].strip(), match[1], clause[match.end() :].strip()
-    # What stands before a comma stays in front: "in the left box, is there a circle".
-    front, comma, subject = before.rpartition(", ")
+    # What stands before a comma or colon stays in front: "in the left box, is there a circle".
+    front, comma, subject = before.rpartition(", " if ", " in before else ": ")
     if not comma and before.endswith(" there"):  # "in the left box there is" has no comma, and neither has its question
         front, comma, subject = before[: -len(" there")], " ", "there"
     subject = re.sub(r"\b(i|I|we)\b$", "you", subject)
@@ -145,7 +147,7 @@ def note(text: str, having: str = "with") -> str:
         match = _VERB.search(short)
         if match is not None and match[1] in _FORMS_OF_BE:
             short = short[: match.start()] + short[match.end() :]
-        elif match is not None and match[1] in ("has", "have", "contains", "contain") and " got " not in short:
+        elif match is not None and _HAVING.fullmatch(match[1]) and not _NOT_WITH.search(short):
             between = having if having == ":" else f" {having}"
             short = short[: match.start()].rstrip() + between + short[match.end() :]
         clauses.append(" ".join(short.split()))

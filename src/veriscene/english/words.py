@@ -70,7 +70,7 @@ _FOREIGN_ADJECTIVES = word_list("""
 """)
 _FOREIGN_NOUNS = noun_list("""
     star rectangle pentagon hexagon diamond heart oval ellipse cross cat dog house tree car person/people arrow ring
-    cylinder sphere pyramid letter octagon crescent moon flower ball bottle face line rhombus trapezoid semicircle cone
+    cylinder sphere pyramid letter octagon crescent moon flower ball bottle face line rhombus trapezoid cone
     fish/fish
 """)
 
