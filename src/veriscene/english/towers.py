@@ -219,18 +219,18 @@ def _all_of_it(say: Speaker) -> Predicate:
     """ "Is all black"; "consists only of black blocks"."""
     kind, (word, value) = _kind(say), _value(say)
     if say.chance(0.5) and " " not in word:
-        does = (
+        does = [
             f"is (all|entirely|completely|fully|wholly) {word}",
             f"is {word} (throughout|all over|all the way up|from (top to bottom|bottom to top|base to top))",
             f"has (only|nothing but) {word} {say.items}",
             f"has no {say.item} that (is not|isn't) {word}",
-        )
+        ]
         return _predicate(say, does, mean.every("#", value), [f"(with|of) only {word} {say.items}"])
-    does = (
+    does = [
         f"consists (only|entirely|exclusively|solely) of {kind.plural}",
         f"(contains|has) (only|nothing but|just) {kind.plural}",
         f"is (built|made) (entirely|only|exclusively|just) of {kind.plural}",
-    )
+    ]
     after = [f"(of|with) (only|nothing but|just) {kind.plural}"]
     return _predicate(say, does, mean.every("#", kind.condition), after)
 
@@ -286,8 +286,8 @@ def _one_value(say: Speaker) -> Predicate:
     tests = {"values": f"count({name}(#))", "n": number, "same_neighbours": f"filter_obj(#, lambda x1: exist({above}))"}
     tests |= {"top": f"{name}({mean.those('#', TOP)})", "bottom": f"{name}({mean.those('#', BOTTOM)})"}
     words = {"c": word, "item": say.item, "items": say.items, "said": say.number(number)}
-    condition, does, after = say.weighted(*((row[0], row[1:]) for row in _VALUES))
-    does, after = ([each.format(**words) for each in texts] for texts in (does, after))
+    condition, *wordings = say.weighted(*((row[0], row[1:]) for row in _VALUES))
+    does, after = ([each.format(**words) for each in texts] for texts in wordings)
     return _predicate(say, does, condition.format(**tests), after)
 
 

@@ -105,7 +105,7 @@ class Lexicon:
     @cached_property
     def constants(self) -> dict[tuple[str, str], str]:
         """The constant of each attribute's value."""
-        found = {}
+        found: dict[tuple[str, str], str] = {}
         for written, attribute in self.language.attributes.items():
             own = [name for name in self.language.constants if name.startswith(f"{written}.")]
             found |= {(attribute.name, choice.name): name for choice, name in zip(attribute.choices, own, strict=True)}
@@ -114,14 +114,12 @@ class Lexicon:
     @cached_property
     def nouns(self) -> dict[tuple[str, str], list[Pair]]:
         """The nouns for each value of the attribute whose values name items."""
-        noun = self.world.noun
-        return {
-            (noun.name, choice.name): [
-                (word, choice.plural[at] if at < len(choice.plural) else plural_of(word))
-                for at, word in enumerate(choice.words)
-            ]
-            for choice in (noun.choices if noun else ())
-        }
+        found: dict[tuple[str, str], list[Pair]] = {}
+        if (noun := self.world.noun) is not None:
+            for choice in noun.choices:
+                plurals = (*choice.plural, *(plural_of(word) for word in choice.words[len(choice.plural) :]))
+                found[noun.name, choice.name] = list(zip(choice.words, plurals, strict=False))
+        return found
 
     @cached_property
     def boxes(self) -> list[Pair]:
