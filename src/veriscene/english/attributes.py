@@ -6,54 +6,51 @@ from veriscene.english import clauses
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import Content, fill
 from veriscene.english.speaker import Domain, Speaker
+from veriscene.english.tables import wordings
 from veriscene.english.words import plural_of
 
-_SAME: tuple[str, ...] = (
-    "(all|all the|all of the) {Xs} ~(have|share) the same {c}", "the {Xs} ~are all the same {c}",
-    "the {Xs} ~have the same {c}",
-    "the {Xs} ~are (identical|uniform|the same) in {c}", "all [the] {Xs} ~are of the same {c}",
-    "every {X} ~has the same {c}",
-    "no two {Xs} ~(differ in {c}|have different {cs})", "the {Xs} (don't|do not) differ in {c}", "{Xs}: all same {c}",
-    "the {Xs} ~(all share one|all share a single|share the same) {c}", "{Xs} all same {c}", "one {c} for all {Xs}",
-    "every {X} ~has the same {c} as the others", "all [the] {Xs} ~match in {c}",
-    "the {c} of [all] the {Xs} ~is the same",
-    "no {X} ~is {more} than (another|the others)", "no {X} ~is {more} or {less} than (another|the others)",
-)  # fmt: skip
-_DIFFERENT: tuple[str, ...] = (
-    "no two {Xs} ~(have|share) the same {c}", "the {Xs} ~all have different {cs}",
-    "(all|all the|all of the) {Xs} ~have different {cs}",
-    "every {X} ~(has a different|has its own|is a different) {c}", "each {X} ~has a {c} of its own",
-    "{Xs}: all different {cs}",
-    "no {c} ~is shared by two {Xs}", "the {Xs} ~are all different in {c}",
-    "there (aren't|are not) two {Xs} (with|of) the same {c}",
-    "no {c} ~(appears|occurs) twice among the {Xs}", "all {Xs} of different {cs}", "any two {Xs} ~differ in {c}",
-)  # fmt: skip
+_SAME = wordings("""
+    (all|all the|all of the) {Xs} ~(have|share) the same {c} / the {Xs} ~are all the same {c}
+    the {Xs} ~have the same {c} / the {Xs} ~are (identical|uniform|the same) in {c}
+    all [the] {Xs} ~are of the same {c} / every {X} ~has the same {c}
+    no two {Xs} ~(differ in {c}|have different {cs}) / the {Xs} (don't|do not) differ in {c} / {Xs}: all same {c}
+    the {Xs} ~(all share one|all share a single|share the same) {c} / {Xs} all same {c} / one {c} for all {Xs}
+    every {X} ~has the same {c} as the others / all [the] {Xs} ~match in {c}
+    the {c} of [all] the {Xs} ~is the same / no {X} ~is {more} than (another|the others)
+    no {X} ~is {more} or {less} than (another|the others)
+""")
+_DIFFERENT = wordings("""
+    no two {Xs} ~(have|share) the same {c} / the {Xs} ~all have different {cs}
+    (all|all the|all of the) {Xs} ~have different {cs} / every {X} ~(has a different|has its own|is a different) {c}
+    each {X} ~has a {c} of its own / {Xs}: all different {cs} / no {c} ~is shared by two {Xs}
+    the {Xs} ~are all different in {c} / there (aren't|are not) two {Xs} (with|of) the same {c}
+    no {c} ~(appears|occurs) twice among the {Xs} / all {Xs} of different {cs} / any two {Xs} ~differ in {c}
+""")
 _BOTH_SAME: tuple[str, ...] = ("{both} {Xs} ~(have the same {c}|are [of] the same {c}|share a {c}|match in {c})",)
 _BOTH_DIFFERENT: tuple[str, ...] = ("{both} {Xs} ~(have different {cs}|are of different {cs}|differ in {c})",)
-_SOME_SAME: tuple[str, ...] = (
-    "at least two {Xs} ~(have|share) the same {c}", "there ~are at least two {Xs} (with|of) the same {c}",
-    "not all [the] {Xs} ~have different {cs}", "some {c} ~(appears|occurs) more than once among the {Xs}",
-)  # fmt: skip
-_SOME_DIFFERENT: tuple[str, ...] = (
-    "not all [of the] {Xs} ~have the same {c}", "the {Xs} (don't|do not) all have the same {c}",
-    "the {Xs} ~differ in {c}",
-    "the {Xs} (aren't|are not) all the same {c}", "there ~are {Xs} of different {cs}", "{Xs} of different {cs}",
-)  # fmt: skip
-_AMOUNTS: tuple[str, ...] = (
-    "the {Xs} ~(come in|have|are of|show) {n} {d} {cn}", "there ~are {n} {d} {cn} (of|among the) {Xs}",
-    "{n} {d} {cn} ~(appear|occur|are found|can be seen) among the {Xs}", "{Xs} in {n} {d} {cn}",
-    "the number of {d} {cs} (of|among) the {Xs} ~is {n}", "[number of] {d} {cs} of the {Xs}: {n}", "{Xs}: {n} {d} {cn}",
-)  # fmt: skip
-_AMOUNTS_SHOWN: tuple[str, ...] = (
-    "{n} {d} {cn} ~(appear|occur|can be seen|are used|are present)", "there ~are {n} {d} {cn}",
-    "you ~can see {n} {d} {cn}", "{n} {d} {cn}", "the number of {d} {cs} ~is {n}", "[number of] {d} {cs}: {n}",
-)  # fmt: skip
-_EVERY_VALUE: tuple[str, ...] = (
-    "(every|each) {c} ~(appears|occurs|is used|is present|is represented)",
-    "all {t} {cs} ~(appear|are there|are present|are used)",
-    "there ~is at least one {X} of (each|every) {c}", "all [the] {cs} ~(appear|are present)", "all {t} {cs}",
-    "there ~are {Xs} of (all {t} {cs}|every {c})",
-)  # fmt: skip
+_SOME_SAME = wordings("""
+    at least two {Xs} ~(have|share) the same {c} / there ~are at least two {Xs} (with|of) the same {c}
+    not all [the] {Xs} ~have different {cs} / some {c} ~(appears|occurs) more than once among the {Xs}
+""")
+_SOME_DIFFERENT = wordings("""
+    not all [of the] {Xs} ~have the same {c} / the {Xs} (don't|do not) all have the same {c}
+    the {Xs} ~differ in {c} / the {Xs} (aren't|are not) all the same {c} / there ~are {Xs} of different {cs}
+    {Xs} of different {cs}
+""")
+_AMOUNTS = wordings("""
+    the {Xs} ~(come in|have|are of|show) {n} {d} {cn} / there ~are {n} {d} {cn} (of|among the) {Xs}
+    {n} {d} {cn} ~(appear|occur|are found|can be seen) among the {Xs} / {Xs} in {n} {d} {cn}
+    the number of {d} {cs} (of|among) the {Xs} ~is {n} / [number of] {d} {cs} of the {Xs}: {n} / {Xs}: {n} {d} {cn}
+""")
+_AMOUNTS_SHOWN = wordings("""
+    {n} {d} {cn} ~(appear|occur|can be seen|are used|are present) / there ~are {n} {d} {cn}
+    you ~can see {n} {d} {cn} / {n} {d} {cn} / the number of {d} {cs} ~is {n} / [number of] {d} {cs}: {n}
+""")
+_EVERY_VALUE = wordings("""
+    (every|each) {c} ~(appears|occurs|is used|is present|is represented)
+    all {t} {cs} ~(appear|are there|are present|are used) / there ~is at least one {X} of (each|every) {c}
+    all [the] {cs} ~(appear|are present) / all {t} {cs} / there ~are {Xs} of (all {t} {cs}|every {c})
+""")
 
 
 def alike(say: Speaker, where: Domain) -> Content | None:

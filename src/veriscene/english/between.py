@@ -7,96 +7,68 @@ from veriscene.english.clauses import HAS, free_kind, several_boxes, two_kinds
 from veriscene.english.contents import content
 from veriscene.english.domains import BOXES, another, at, short, this_box, two_boxes
 from veriscene.english.speaker import Sentence, Speaker
+from veriscene.english.tables import Table
 
-# The relation of the numbers in two boxes, wordings with {n} of the kind and the boxes "here" and "there".
-_COMPARISONS: tuple[tuple[float, str, tuple[str, ...]], ...] = (
-    (
-        4,
-        "{a} > {b}",
-        (
-            "{here} ~{has} (more|more|a (greater|larger) number of) {xs} than {there}",
-            "{here} ~has more {xs} than {there} (does|has|)",
-            "there ~are more {xs} {in_here} than {in_there}",
-            "[the] {xs} ~are more numerous {in_here} than {in_there}",
-            "compared (to|with) {there}, {here} ~{has} more {xs}",
-            "the {xs} {in_here} ~outnumber those {in_there}",
-            "the number of {xs} ~is (higher|greater|larger|bigger) {in_here} than {in_there}",
-            "more {xs} {in_here} than {in_there}",
-            "(I|you|we) ~(can see|see|can find|count) more {xs} {in_here} than {in_there}",
-            "{here} ~(beats|surpasses) {there} in number of {xs}",
-        ),
-    ),
-    (
-        2,
-        "{a} < {b}",
-        (
-            "{here} ~{has} (fewer|fewer|less|a smaller number of) {xs} than {there}",
-            "{here} does not have as many {xs} as {there}",
-            "there ~are (fewer|less) {xs} {in_here} than {in_there}",
-            "there ~are not as many {xs} {in_here} as {in_there}",
-            "compared (to|with) {there}, {here} ~{has} fewer {xs}",
-        ),
-    ),
-    (
-        3,
-        "{a} == {b}",
-        (
-            "{here} ~has (as many|just as many|exactly as many) {xs} as {there}",
-            "{here} ~has the same number of {xs} as {there}",
-            "{here} and {there} ~have (the same number of|equally many|an equal number of|equal numbers of) {xs}",
-            "there ~are as many {xs} {in_here} as {in_there}",
-            "the number of {xs} ~is the same {in_here} and {in_there}",
-            "there ~are (the same number of|equally many) {xs} {in_here} and {in_there}",
-            "{here} ~matches {there} in number of {xs}",
-            "same number of {xs} {in_here} and {in_there}",
-            "neither {here} nor {there} ~has more {xs} than the other",
-        ),
-    ),
-    (0.5, "{a} != {b}", ("{here} and {there} ~(have different numbers of|do not have the same number of) {xs}",)),
-    (1, "{a} >= {b}", ("{here} ~{has} at least as many {xs} as {there}",)),
-    (1, "{a} <= {b}", ("{here} ~{has} no more {xs} than {there}",)),
-    (
-        0.8,
-        "{a} == {b} + {n}",
-        (
-            "{here} ~{has} [exactly] {m} more {xn} than {there}",
-            "there ~{are} [exactly] {m} more {xn} {in_here} than {in_there}",
-        ),
-    ),
-    (0.3, "{a} >= {b} + {n}", ("{here} ~{has} at least {m} more {xn} than {there}",)),
-    (0.3, "{b} == {a} + {n}", ("{here} ~{has} {m} fewer {xn} than {there}",)),
-    (
-        0.7,
-        "{a} == {b} + {b}",
-        (
-            "{here} ~{has} (twice|exactly twice|two times) as many {xs} as {there}",
-            "there ~are twice as many {xs} {in_here} as {in_there}",
-        ),
-    ),
-    (0.3, "{b} == {a} + {a}", ("{here} ~{has} half as many {xs} as {there}",)),
-    (
-        0.4,
-        "{a} + {b} == {n}",
-        (
-            "there ~{are} [exactly] {m} {xn} in {here} and {there} (together|combined)",
-            "(together|combined), {here} and {there} ~have [exactly] {m} {xn}",
-        ),
-    ),
-    (0.3, "{a} + {b} >= {n}", ("(together|combined), {here} and {there} ~have at least {m} {xn}",)),
-)
+# The relation of the numbers of items in two boxes.
+_COMPARISONS = Table("""
+4 ; {a} > {b}
+    {here} ~{has} (more|more|a (greater|larger) number of) {xs} than {there}
+    {here} ~has more {xs} than {there} (does|has|) / there ~are more {xs} {in_here} than {in_there}
+    [the] {xs} ~are more numerous {in_here} than {in_there} / compared (to|with) {there}, {here} ~{has} more {xs}
+    the {xs} {in_here} ~outnumber those {in_there}
+    the number of {xs} ~is (higher|greater|larger|bigger) {in_here} than {in_there}
+    more {xs} {in_here} than {in_there}
+    (I|you|we) ~(can see|see|can find|count) more {xs} {in_here} than {in_there}
+    {here} ~(beats|surpasses) {there} in number of {xs}
+2 ; {a} < {b}
+    {here} ~{has} (fewer|fewer|less|a smaller number of) {xs} than {there}
+    {here} does not have as many {xs} as {there} / there ~are (fewer|less) {xs} {in_here} than {in_there}
+    there ~are not as many {xs} {in_here} as {in_there} / compared (to|with) {there}, {here} ~{has} fewer {xs}
+3 ; {a} == {b}
+    {here} ~has (as many|just as many|exactly as many) {xs} as {there}
+    {here} ~has the same number of {xs} as {there}
+    {here} and {there} ~have (the same number of|equally many|an equal number of|equal numbers of) {xs}
+    there ~are as many {xs} {in_here} as {in_there} / the number of {xs} ~is the same {in_here} and {in_there}
+    there ~are (the same number of|equally many) {xs} {in_here} and {in_there}
+    {here} ~matches {there} in number of {xs} / same number of {xs} {in_here} and {in_there}
+    neither {here} nor {there} ~has more {xs} than the other
+0.5 ; {a} != {b}
+    {here} and {there} ~(have different numbers of|do not have the same number of) {xs}
+1 ; {a} >= {b}
+    {here} ~{has} at least as many {xs} as {there}
+1 ; {a} <= {b}
+    {here} ~{has} no more {xs} than {there}
+0.8 ; {a} == {b} + {n}
+    {here} ~{has} [exactly] {m} more {xn} than {there}
+    there ~{are} [exactly] {m} more {xn} {in_here} than {in_there}
+0.3 ; {a} >= {b} + {n}
+    {here} ~{has} at least {m} more {xn} than {there}
+0.3 ; {b} == {a} + {n}
+    {here} ~{has} {m} fewer {xn} than {there}
+0.7 ; {a} == {b} + {b}
+    {here} ~{has} (twice|exactly twice|two times) as many {xs} as {there}
+    there ~are twice as many {xs} {in_here} as {in_there}
+0.3 ; {b} == {a} + {a}
+    {here} ~{has} half as many {xs} as {there}
+0.4 ; {a} + {b} == {n}
+    there ~{are} [exactly] {m} {xn} in {here} and {there} (together|combined)
+    (together|combined), {here} and {there} ~have [exactly] {m} {xn}
+0.3 ; {a} + {b} >= {n}
+    (together|combined), {here} and {there} ~have at least {m} {xn}
+""")
 
 
 @several_boxes
 def compare(say: Speaker) -> Sentence:
     """ "The left box has more circles than the right one"; "the right tower has twice as many blocks"."""
     (first, second), kind = two_boxes(say), free_kind(say, generic=0.25)
-    _, relation, texts = say.weighted(*((row[0], row) for row in _COMPARISONS))
+    row = _COMPARISONS.draw(say)
     a, b = (f"count({kind.among(each.box)})" for each in (first, second))
     n = say.small(1, 4)
     slots = {"here": first.subject, "there": second.subject, "in_here": first.where, "in_there": second.where}
     slots |= {"has": HAS, "xs": kind.plural, "m": say.number(n)}
     slots |= {"xn": kind.plural, "are": "are"} if n > 1 else {"xn": kind.singular, "are": "is"}
-    return Sentence(say.rng.choice(texts).format(**slots), relation.format(a=a, b=b, n=n))
+    return Sentence(say.rng.choice(row.wordings).format(**slots), row.columns[0].format(a=a, b=b, n=n))
 
 
 @several_boxes

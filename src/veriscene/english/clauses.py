@@ -54,7 +54,7 @@ class Content:
     @property
     def is_simple(self) -> bool:
         """Whether words for a place can follow the things."""
-        return not re.search(r",|they|that's|nothing else| it\b", self.things)
+        return not re.search(r",|:|they|them|that's|nothing else| it\b", self.things)
 
 
 def several_boxes(rule: Callable[[Speaker], Sentence | None]) -> Callable[[Speaker], Sentence | None]:
