@@ -7,18 +7,16 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from veriscene.english import (
-    attributes,
     between,
     boxes,
     compare,
+    contents,
     definite,
     ends,
     forms,
     heights,
     logic,
     places,
-    scene,
-    shares,
     towers,
     which,
 )
@@ -35,7 +33,7 @@ Rule = Callable[[Speaker], Sentence | None]
 @lru_cache(maxsize=8)
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
-    everywhere = (scene, shares, attributes, boxes, which, between, places, ends, compare, definite)
+    everywhere = (contents, boxes, which, between, places, ends, compare, definite)
     found = [rule for module in (*everywhere, *((towers, heights) if is_tower else ())) for rule in module.RULES]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 

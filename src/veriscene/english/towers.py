@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from functools import wraps
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import amount
+from veriscene.english.clauses import amount, fill
 from veriscene.english.pattern import base_form
-from veriscene.english.predicates import Predicate, being, clause, having, subject
+from veriscene.english.predicates import Predicate, Words, being, having
+from veriscene.english.shares import SHARES
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
 from veriscene.english.words import ORDINALS
 from veriscene.world.schema import Attribute
@@ -23,7 +24,6 @@ TOP, BOTTOM = "is_top(@)", "is_bottom(@)"
 LEVELS = (BOTTOM, "is_second(@)", "is_third(@)", "count(get_box_all_below(@)) == 3")  # from below
 AT_TOP, AT_BOTTOM = "(on top|at the [very] top)", "(at the [very] bottom|at the base)"
 TALL, TALLER, SHORTER = "(tall|high)", "(taller|higher)", "(shorter|lower)"
-SCENE = Domain(ITEMS, "", "the picture")
 
 Rule = Callable[[Speaker], Sentence | None]
 
@@ -116,7 +116,7 @@ def _tower(say: Speaker) -> Domain:
     if how == "described":
         found = say.pick(_at_spot, _height)(say)
         box = f"unique({mean.those(BOXES, found.condition, '#')})"
-        words = say.expand(f"(the|the|the only) {say.box} {found.after}")
+        words = say.expand(f"(the|the|the only) {say.box} {found.one.that}")
         return Domain(box, f"in {words}", words, box=box)
     words, sign = say.pick(
         (f"(tallest|highest|biggest) {say.box}|{say.box} with the most {say.items}", ">"),
@@ -156,7 +156,7 @@ def _predicate(say: Speaker, does: Sequence[str], condition: str, after: Sequenc
         f"{noun} {each}" if is_clause else noun.replace(" its ", its)
         for each, its in ((words, " its "), (many, " their "))
     )
-    return Predicate(f"~{words}", f"~{many}", one, several, several, condition)
+    return Predicate(Words(f"~{words}", one, one), Words(f"~{many}", several, several), condition)
 
 
 def _at_spot(say: Speaker) -> Predicate:
@@ -300,16 +300,28 @@ def _any_predicate(say: Speaker) -> Predicate:
 # ---------------------------------------------------------------- rules: predicates of towers
 
 
+def _share(say: Speaker, where: Domain, kind: Kind, found: Predicate, high: int) -> Sentence:
+    """ "Two of the towers have a black top": of any share of a kind; `high` is the largest number."""
+    row, number, other = SHARES.draw(say), amount(say, 2, high), say.small(2, high)
+    those, others = (kind.among(where.items, each) for each in (found.condition, mean.negation(found.condition)))
+    meaning = row.columns[1].format(those=those, others=others, value=other, so_many=number.holds(those))
+    text = fill(say, row.wordings, kind, n=number.words, m=say.number(other), **found.slots(say))
+    return Sentence(text.replace("{at}", where.where), meaning)
+
+
 @about_towers
 def particular(say: Speaker) -> Sentence:
     """ "The left tower is three blocks high"; "the tallest tower has a black block on top"."""
     where, found = _tower(say), _any_predicate(say)
-    does = found.many if where.plural else found.one
+    does = found.many.does if where.plural else found.one.does
     texts = [f"{where.subject} {does}"] * 3
     if where.subject.startswith("the ") and not where.plural:
         texts += [f"(look at|take) {where.subject}: it {does}", f"{where.subject}, it {does}"]
     if where.subject.startswith(("all ", "every ", "each ")):
-        texts += [f"the {say.boxes} all {found.many}", f"whichever {say.box} you (look at|pick), it {found.one}"]
+        texts += [
+            f"the {say.boxes} all {found.many.does}",
+            f"whichever {say.box} you (look at|pick), it {found.one.does}",
+        ]
     return Sentence(say.pick(*texts), _said_of(where, found.condition))
 
 
@@ -321,9 +333,9 @@ def general(say: Speaker) -> Sentence | None:
         other = _any_predicate(say)
         if other.condition == found.condition:
             return None
-        kind = kind.that(other.after, other.after_many, other.condition.replace("#", "@"))
-    who = subject(say, kind, BOXES, high=min(4, say.world.boxes[1]))
-    return clause(say, SCENE, who, replace(found, condition=found.condition.replace("#", "@")), kind)
+        kind = kind.that(other.one.that, other.many.that, other.condition.replace("#", "@"))
+    found = replace(found, condition=found.condition.replace("#", "@"))
+    return _share(say, Domain(BOXES, "", ""), kind, found, max(2, min(4, say.world.boxes[1])))
 
 
 @about_towers
@@ -335,17 +347,17 @@ def only_tower(say: Speaker) -> Sentence | None:
     box, boxes, one, here = say.box, say.boxes, the_one(say, where), found.condition.replace("#", where.box)
     if say.chance(0.7):
         texts = (
-            f"{where.subject} ~is the only (one|{box}) {found.after}",
-            f"the only (one|{box}) {found.after} ~is {where.subject}",
-            f"only {where.subject} {found.one}",
+            f"{where.subject} ~is the only (one|{box}) {found.one.that}",
+            f"the only (one|{box}) {found.one.that} ~is {where.subject}",
+            f"only {where.subject} {found.one.does}",
         )
         return Sentence(say.pick(*texts), mean.both(here, f"{mean.count(BOXES, found.condition, '#')} == 1"))
     if say.chance(0.5):
-        text = f"(all the other {boxes}|the other {boxes}|the others) {found.many}, but not {one}"
+        text = f"(all the other {boxes}|the other {boxes}|the others) {found.many.does}, but not {one}"
         others = f"{mean.count(BOXES, mean.negation(found.condition), '#')} == 1"
         return Sentence(text, mean.both(mean.negation(here), others))
     but = f"(except|but|except for|apart from|other than) {one}"
-    text = say.pick(f"(every|each) {box} {but} {found.one}", f"(all|all the) {boxes} {but} {found.many}")
+    text = say.pick(f"(every|each) {box} {but} {found.one.does}", f"(all|all the) {boxes} {but} {found.many.does}")
     return Sentence(text, mean.none(BOXES, mean.both(f"# != {where.box}", mean.negation(found.condition)), "#"))
 
 
@@ -435,8 +447,8 @@ def blocks(say: Speaker) -> Sentence:
         (0.3, having(f"nothing {upon}", f"not exist({above})")),
         (0.3, having(f"nothing {beneath}", f"not exist({below})")),
     )
-    where = SCENE if say.chance(0.8) else say.domain()
-    return clause(say, where, subject(say, kind, where.items), found, kind)
+    where = Domain(ITEMS, "", "") if say.chance(0.8) else say.domain()
+    return _share(say, where, kind, found, 4)
 
 
 RULES = (
