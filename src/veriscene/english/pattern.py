@@ -108,8 +108,8 @@ def _inverted(clause: str) -> str:
     match = _VERB.search(clause)
     assert match is not None
     before, verb, after = clause[: match.start()].strip(), match[1], clause[match.end() :].strip()
-    # What stands before a comma or colon stays in front: "in the left box, is there a circle".
-    front, comma, subject = before.rpartition(", " if ", " in before else ": ")
+    # What stands before a comma stays in front: "in the left box, is there a circle".
+    front, comma, subject = before.rpartition(", ")
     if not comma and before.endswith(" there"):  # "in the left box there is" has no comma, and neither has its question
         front, comma, subject = before[: -len(" there")], " ", "there"
     subject = re.sub(r"\b(i|I|we)\b$", "you", subject)
