@@ -13,7 +13,7 @@ from veriscene.english.speaker import Domain, Kind, Quantity, Speaker
 from veriscene.english.tables import Table, wordings
 
 # The sort of the quantity, and the meaning. Wordings with {v} are only said of values.
-SHARES = Table("""
+_SHARES = Table("""
 5 ; every ; not exist({others})
     (all|all the|all of the|all of these) {Xs} {do} / (all|all the|all of the) {Xs} {do}
     (every|each|every single|each and every) {X} {does} / (each|every one) of the {Xs} {does}
@@ -92,7 +92,7 @@ def _clause(say: Speaker, texts: Sequence[str], kind: Kind, found: Predicate, **
 
 def share(say: Speaker, where: Domain) -> Content | None:
     """ "Most of the circles are blue"; "none of the items in the left box is a square"; "two circles touch a wall"."""
-    row = SHARES.draw(say)
+    row = _SHARES.draw(say)
     sort, meaning = row.columns
     drawn = _about(say, where, sort)
     if drawn is None:
@@ -104,7 +104,16 @@ def share(say: Speaker, where: Domain) -> Content | None:
     return Content(mean.both(found.given, test), clause=clause)
 
 
-# How many there are (0: any number), and the columns of SHARES; {m} is the number of all, {n} of some.
+def share_of(say: Speaker, where: Domain, kind: Kind, found: Predicate, high: int) -> tuple[str, str]:
+    """The wording and meaning of a predicate of any share of a kind; `high` is the largest number."""
+    row, number, other = _SHARES.draw(say), clauses.amount(say, 2, high), say.small(2, high)
+    those, others = (kind.among(where.items, each) for each in (found.condition, mean.negation(found.condition)))
+    meaning = row.columns[1].format(those=those, others=others, value=other, so_many=number.holds(those))
+    text = fill(say, row.wordings, kind, n=number.words, m=say.number(other), **found.slots(say))
+    return text.replace("{at}", where.where), meaning
+
+
+# How many there are (0: any number), and the columns of _SHARES; {m} is the number of all, {n} of some.
 _DEFINITE = Table("""
 4 ; 1 ; the ; not exist({others})
     the (only|only|one|single) {X} {does} / there ~is (only|just|exactly) one {X} and it {does}

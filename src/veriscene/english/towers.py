@@ -14,8 +14,9 @@ from veriscene.english import meaning as mean
 from veriscene.english.clauses import amount, fill
 from veriscene.english.pattern import base_form
 from veriscene.english.predicates import Predicate, Words, being, having
-from veriscene.english.shares import SHARES
+from veriscene.english.shares import share_of
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
+from veriscene.english.tables import Table
 from veriscene.english.words import ORDINALS
 from veriscene.world.schema import Attribute
 
@@ -235,45 +236,42 @@ def _all_of_it(say: Speaker) -> Predicate:
     return _predicate(say, does, mean.every("#", kind.condition), after)
 
 
-_ENDS = "(at the top and [at] the bottom|on top and at the bottom|at both ends|on the top and the bottom)"
-_END_BLOCKS = "((top and bottom|highest and lowest|first and last) {items}|top and base)"
-_NEIGHBOURS = "no two (neighbouring|adjacent|consecutive) {items}"
-# Weight, condition, wordings with the verb first, wordings after a noun. {c}: an attribute; {values}: its values in #.
-_VALUES: tuple[tuple[float, str, tuple[str, ...], tuple[str, ...]], ...] = (
-    (4, "{values} == 1", (
-        "has ((only|just) one|a single) {c}", "is (all one|all of a single|of a single|uniform in) {c}",
-        "has {items} of (only one|the same|a single) {c}", "is the same {c} from top to bottom",
-        "(consists|is made) of {items} of (the same|one|a single) {c}", "has all its {items} in the same {c}",
-    ), (
-        "(of|with) (only one|a single|just one) {c}", "whose {items} (all have|are all) the same {c}",
-        "where every {item} (is|has) the same {c}", "in which all the {items} (match|are alike) in {c}",
-    )),
-    (3, "{values} == count(#)", (
-        "has no two {items} of the same {c}", "has {items} of all different {c}s", "has no repeated {c}s",
-        "has no {c} (twice|more than once)", "has a different {c} for (each|every) {item}",
-    ), (
-        "with no two {items} of the same {c}", "whose {items} all (have different {c}s|differ in {c})",
-        "in which no two {items} share a {c}", "in which no {c} occurs (twice|more than once)",
-        "where every {item} (has|is) a different {c}", "without repeated {c}s",
-    )),
-    (1.2, "{values} == {n}", ("(has|contains|shows) [exactly|just|only] {said} [different] {c}s",),
-     ("with [exactly|just|only] {said} [different] {c}s",)),
-    (0.8, "{values} >= {n}", ("(has|contains|shows) (at least {said}|{said} or more) [different] {c}s",),
-     ("with (at least {said}|{said} or more) [different] {c}s",)),
-    (0.5, "{values} >= 2", ("has more than one {c}",), ("with more than one {c}", "of several {c}s")),
-    (2, "{top} == {bottom}", (
-        f"has the same {{c}} {_ENDS}", "starts and ends with the same {c}", "has the same {c} on top as at the bottom",
-        "has a top and a base of the same {c}",
-    ), (
-        f"with the same {{c}} {_ENDS}", f"whose {_END_BLOCKS} (have the same|(match|are alike) in) {{c}}",
-        f"where the {_END_BLOCKS} are the same {{c}}",
-        "whose (top|top {item}) (is|has) the same {c} as its (base|bottom|bottom {item})",
-    )),
-    (1, "{top} != {bottom}", ("has different {c}s (at the top and [at] the bottom|on top and at the bottom)",),
-     ("whose top and bottom (have different {c}s|differ in {c})", "with a top of another {c} than its base")),
-    (1, "not exist({same_neighbours})", (f"has {_NEIGHBOURS} of the same {{c}}",),
-     (f"in which {_NEIGHBOURS} (have the same|share a) {{c}}",)),
-)  # fmt: skip
+# The condition, wordings with the verb first and, after "+", wordings that follow a noun. {c}: an attribute.
+_VALUES = Table("""
+4 ; {values} == 1
+    has ((only|just) one|a single) {c} / is (all one|all of a single|of a single|uniform in) {c}
+    has {items} of (only one|the same|a single) {c} / is the same {c} from top to bottom
+    (consists|is made) of {items} of (the same|one|a single) {c} / has all its {items} in the same {c}
+    + (of|with) (only one|a single|just one) {c} / whose {items} (all have|are all) the same {c}
+    + where every {item} (is|has) the same {c} / in which all the {items} (match|are alike) in {c}
+3 ; {values} == count(#)
+    has no two {items} of the same {c} / has {items} of all different {c}s / has no repeated {c}s
+    has no {c} (twice|more than once) / has a different {c} for (each|every) {item}
+    + with no two {items} of the same {c} / whose {items} all (have different {c}s|differ in {c})
+    + in which no two {items} share a {c} / in which no {c} occurs (twice|more than once)
+    + where every {item} (has|is) a different {c} / without repeated {c}s
+1.2 ; {values} == {n}
+    (has|contains|shows) [exactly|just|only] {said} [different] {c}s
+    + with [exactly|just|only] {said} [different] {c}s
+0.8 ; {values} >= {n}
+    (has|contains|shows) (at least {said}|{said} or more) [different] {c}s
+    + with (at least {said}|{said} or more) [different] {c}s
+0.5 ; {values} >= 2
+    has more than one {c}
+    + with more than one {c} / of several {c}s
+2 ; {top} == {bottom}
+    has the same {c} {ends} / starts and ends with the same {c} / has the same {c} on top as at the bottom
+    has a top and a base of the same {c}
+    + with the same {c} {ends} / whose {blocks} (have the same|(match|are alike) in) {c}
+    + where the {blocks} are the same {c}
+    + whose (top|top {item}) (is|has) the same {c} as its (base|bottom|bottom {item})
+1 ; {top} != {bottom}
+    has different {c}s {ends}
+    + whose top and bottom (have different {c}s|differ in {c}) / with a top of another {c} than its base
+1 ; not exist({same_neighbours})
+    has no two (neighbouring|adjacent|consecutive) {items} of the same {c}
+    + in which no two (neighbouring|adjacent|consecutive) {items} (have the same|share a) {c}
+""")
 
 
 def _one_value(say: Speaker) -> Predicate:
@@ -286,9 +284,11 @@ def _one_value(say: Speaker) -> Predicate:
     tests = {"values": f"count({name}(#))", "n": number, "same_neighbours": f"filter_obj(#, lambda x1: exist({above}))"}
     tests |= {"top": f"{name}({mean.those('#', TOP)})", "bottom": f"{name}({mean.those('#', BOTTOM)})"}
     words = {"c": word, "item": say.item, "items": say.items, "said": say.number(number)}
-    condition, *wordings = say.weighted(*((row[0], row[1:]) for row in _VALUES))
-    does, after = ([each.format(**words) for each in texts] for texts in wordings)
-    return _predicate(say, does, condition.format(**tests), after)
+    words["ends"] = "(at the top and [at] the bottom|on top and at the bottom|at both ends|on the top and the bottom)"
+    words["blocks"] = f"((top and bottom|highest and lowest|first and last) {say.items}|top and base)"
+    row = _VALUES.draw(say)
+    does, after = ([each.format(**words) for each in texts] for texts in (row.wordings, row.clauses))
+    return _predicate(say, does, row.columns[0].format(**tests), after)
 
 
 def _any_predicate(say: Speaker) -> Predicate:
@@ -298,15 +298,6 @@ def _any_predicate(say: Speaker) -> Predicate:
 
 
 # ---------------------------------------------------------------- rules: predicates of towers
-
-
-def _share(say: Speaker, where: Domain, kind: Kind, found: Predicate, high: int) -> Sentence:
-    """ "Two of the towers have a black top": of any share of a kind; `high` is the largest number."""
-    row, number, other = SHARES.draw(say), amount(say, 2, high), say.small(2, high)
-    those, others = (kind.among(where.items, each) for each in (found.condition, mean.negation(found.condition)))
-    meaning = row.columns[1].format(those=those, others=others, value=other, so_many=number.holds(those))
-    text = fill(say, row.wordings, kind, n=number.words, m=say.number(other), **found.slots(say))
-    return Sentence(text.replace("{at}", where.where), meaning)
 
 
 @about_towers
@@ -335,7 +326,7 @@ def general(say: Speaker) -> Sentence | None:
             return None
         kind = kind.that(other.one.that, other.many.that, other.condition.replace("#", "@"))
     found = replace(found, condition=found.condition.replace("#", "@"))
-    return _share(say, Domain(BOXES, "", ""), kind, found, max(2, min(4, say.world.boxes[1])))
+    return Sentence(*share_of(say, Domain(BOXES, "", ""), kind, found, max(2, min(4, say.world.boxes[1]))))
 
 
 @about_towers
@@ -448,7 +439,7 @@ def blocks(say: Speaker) -> Sentence:
         (0.3, having(f"nothing {beneath}", f"not exist({below})")),
     )
     where = Domain(ITEMS, "", "") if say.chance(0.8) else say.domain()
-    return _share(say, where, kind, found, 4)
+    return Sentence(*share_of(say, where, kind, found, 4))
 
 
 RULES = (
