@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import amount, fill
+from veriscene.english.clauses import amount
 from veriscene.english.pattern import base_form
 from veriscene.english.predicates import Predicate, Words, being, having
 from veriscene.english.shares import share_of
