@@ -1,76 +1,79 @@
-"""Rules about the values of an attribute: the same colour, different prices, three sizes, something yellow."""
+"""What can be said about the values of an attribute: the same colour, different prices, three sizes."""
 
 from __future__ import annotations
 
 from veriscene.english import clauses
 from veriscene.english import meaning as mean
-from veriscene.english.speaker import Sentence, Speaker
+from veriscene.english.clauses import Content, fill
+from veriscene.english.speaker import Domain, Speaker
+from veriscene.english.tables import wordings
 from veriscene.english.words import plural_of
 
-_SAME: tuple[str, ...] = (
-    "(all|all the|all of the) {Xs} ~(have|share) the same {c}", "the {Xs} ~are all the same {c}",
-    "the {Xs} ~have the same {c}",
-    "the {Xs} ~are (identical|uniform|the same) in {c}", "all [the] {Xs} ~are of the same {c}",
-    "every {X} ~has the same {c}",
-    "no two {Xs} ~(differ in {c}|have different {cs})", "the {Xs} (don't|do not) differ in {c}", "{Xs}: all same {c}",
-    "the {Xs} ~(all share one|all share a single|share the same) {c}", "{Xs} all same {c}", "one {c} for all {Xs}",
-    "every {X} ~has the same {c} as the others", "all [the] {Xs} ~match in {c}",
-    "the {c} of [all] the {Xs} ~is the same",
-)  # fmt: skip
-_DIFFERENT: tuple[str, ...] = (
-    "no two {Xs} ~(have|share) the same {c}", "the {Xs} ~all have different {cs}",
-    "(all|all the|all of the) {Xs} ~have different {cs}",
-    "every {X} ~(has a different|has its own|is a different) {c}", "each {X} ~has a {c} of its own",
-    "{Xs}: all different {cs}",
-    "no {c} ~is shared by two {Xs}", "the {Xs} ~are all different in {c}",
-    "there (aren't|are not) two {Xs} (with|of) the same {c}",
-    "no {c} ~(appears|occurs) twice among the {Xs}", "all {Xs} of different {cs}", "any two {Xs} ~differ in {c}",
-)  # fmt: skip
-_SOME_SAME: tuple[str, ...] = (
-    "at least two {Xs} ~(have|share) the same {c}", "there ~are at least two {Xs} (with|of) the same {c}",
-    "not all [the] {Xs} ~have different {cs}", "some {c} ~(appears|occurs) more than once among the {Xs}",
-)  # fmt: skip
-_SOME_DIFFERENT: tuple[str, ...] = (
-    "not all [of the] {Xs} ~have the same {c}", "the {Xs} (don't|do not) all have the same {c}",
-    "the {Xs} ~differ in {c}",
-    "the {Xs} (aren't|are not) all the same {c}", "there ~are {Xs} of different {cs}", "{Xs} of different {cs}",
-)  # fmt: skip
-_AMOUNTS: tuple[str, ...] = (
-    "the {Xs} ~(come in|have|are of|show) {n} {d} {cn}", "there ~are {n} {d} {cn} (of|among the) {Xs}",
-    "{n} {d} {cn} ~(appear|occur|are found|can be seen) among the {Xs}", "{Xs} in {n} {d} {cn}",
-    "the number of {d} {cs} (of|among) the {Xs} ~is {n}", "[number of] {d} {cs} of the {Xs}: {n}", "{Xs}: {n} {d} {cn}",
-)  # fmt: skip
-_AMOUNTS_SHOWN: tuple[str, ...] = (
-    "{n} {d} {cn} ~(appear|occur|can be seen|are used|are present)", "there ~are {n} {d} {cn}",
-    "you ~can see {n} {d} {cn}", "{n} {d} {cn}", "the number of {d} {cs} ~is {n}", "[number of] {d} {cs}: {n}",
-)  # fmt: skip
-_EVERY_VALUE: tuple[str, ...] = (
-    "(every|each) {c} ~(appears|occurs|is used|is present|is represented)",
-    "all {t} {cs} ~(appear|are there|are present|are used)",
-    "there ~is at least one {X} of (each|every) {c}", "all [the] {cs} ~(appear|are present)", "all {t} {cs}",
-    "there ~are {Xs} of (all {t} {cs}|every {c})",
-)  # fmt: skip
+_SAME = wordings("""
+    (all|all the|all of the) {Xs} ~(have|share) the same {c} / the {Xs} ~are all the same {c}
+    the {Xs} ~have the same {c} / the {Xs} ~are (identical|uniform|the same) in {c}
+    all [the] {Xs} ~are of the same {c} / every {X} ~has the same {c}
+    no two {Xs} ~(differ in {c}|have different {cs}) / the {Xs} (don't|do not) differ in {c} / {Xs}: all same {c}
+    the {Xs} ~(all share one|all share a single|share the same) {c} / {Xs} all same {c} / one {c} for all {Xs}
+    every {X} ~has the same {c} as the others / all [the] {Xs} ~match in {c}
+    the {c} of [all] the {Xs} ~is the same / no {X} ~is {more} than (another|the others)
+    no {X} ~is {more} or {less} than (another|the others)
+""")
+_DIFFERENT = wordings("""
+    no two {Xs} ~(have|share) the same {c} / the {Xs} ~all have different {cs}
+    (all|all the|all of the) {Xs} ~have different {cs} / every {X} ~(has a different|has its own|is a different) {c}
+    each {X} ~has a {c} of its own / {Xs}: all different {cs} / no {c} ~is shared by two {Xs}
+    the {Xs} ~are all different in {c} / there (aren't|are not) two {Xs} (with|of) the same {c}
+    no {c} ~(appears|occurs) twice among the {Xs} / all {Xs} of different {cs} / any two {Xs} ~differ in {c}
+""")
+_BOTH_SAME: tuple[str, ...] = ("{both} {Xs} ~(have the same {c}|are [of] the same {c}|share a {c}|match in {c})",)
+_BOTH_DIFFERENT: tuple[str, ...] = ("{both} {Xs} ~(have different {cs}|are of different {cs}|differ in {c})",)
+_SOME_SAME = wordings("""
+    at least two {Xs} ~(have|share) the same {c} / there ~are at least two {Xs} (with|of) the same {c}
+    not all [the] {Xs} ~have different {cs} / some {c} ~(appears|occurs) more than once among the {Xs}
+""")
+_SOME_DIFFERENT = wordings("""
+    not all [of the] {Xs} ~have the same {c} / the {Xs} (don't|do not) all have the same {c}
+    the {Xs} ~differ in {c} / the {Xs} (aren't|are not) all the same {c} / there ~are {Xs} of different {cs}
+    {Xs} of different {cs}
+""")
+_AMOUNTS = wordings("""
+    the {Xs} ~(come in|have|are of|show) {n} {d} {cn} / there ~are {n} {d} {cn} (of|among the) {Xs}
+    {n} {d} {cn} ~(appear|occur|are found|can be seen) among the {Xs} / {Xs} in {n} {d} {cn}
+    the number of {d} {cs} (of|among) the {Xs} ~is {n} / [number of] {d} {cs} of the {Xs}: {n} / {Xs}: {n} {d} {cn}
+""")
+_AMOUNTS_SHOWN = wordings("""
+    {n} {d} {cn} ~(appear|occur|can be seen|are used|are present) / there ~are {n} {d} {cn}
+    you ~can see {n} {d} {cn} / {n} {d} {cn} / the number of {d} {cs} ~is {n} / [number of] {d} {cs}: {n}
+""")
+_EVERY_VALUE = wordings("""
+    (every|each) {c} ~(appears|occurs|is used|is present|is represented)
+    all {t} {cs} ~(appear|are there|are present|are used) / there ~is at least one {X} of (each|every) {c}
+    all [the] {cs} ~(appear|are present) / all {t} {cs} / there ~are {Xs} of (all {t} {cs}|every {c})
+""")
 
 
-def alike(say: Speaker) -> Sentence | None:
-    """ "The two circles on the right have the same colour"; "the squares come in three sizes"; "two colours appear"."""
-    where, kind = clauses.setting(say, 0.2, generic=0.3)
-    names = say.lexicon.names
-    options = [each for each in clauses.named_attributes(say) if f"{names[each.name]}(@)" not in kind.condition]
-    if not options:
+def alike(say: Speaker, where: Domain) -> Content | None:
+    """ "The circles have the same colour"; "the squares come in three sizes"; "two different colours"."""
+    kind = clauses.free_kind(say, generic=0.35)
+    attribute = clauses.free_attribute(say, kind.condition)
+    if attribute is None:
         return None
-    attribute = say.rng.choice(options)
-    name, c, total = names[attribute.name], say.rng.choice(attribute.words), len(attribute.choices)
+    name, c, total = say.lexicon.names[attribute.name], say.rng.choice(attribute.words), len(attribute.choices)
     if say.chance(0.08) and len(values := clauses.value_kinds(say, 2, avoid=f"{name}(@)")) == 2:
         kind = clauses.joined(values, "and")
     among = kind.among(where.items)
     found = f"count({name}({among}))"
     # "One shape" and "two shapes" are items; only "two different shapes" are values.
     amount = clauses.amount(say, 2 if attribute.is_noun else 1, max(3, min(total, 4)))
-    is_one = say.number(1) in amount.words.replace("|", " ").split()
+    is_one = not amount.plural
     different = "" if is_one else "(different|distinct)" if attribute.is_noun else "[different|distinct]"
-    words = {"c": c, "cs": plural_of(c), "cn": c if is_one else plural_of(c), "d": different}
-    meaning, texts = say.weighted(
+    words = {"c": c, "cs": plural_of(c), "cn": c if is_one else plural_of(c), "d": different, "n": amount.words}
+    if attribute.more:
+        words |= {"more": attribute.more, "less": attribute.less}
+    if total:
+        words["t"] = say.number(total)
+    test, texts = say.weighted(
         (4, (f"{found} <= 1", _SAME)),
         (2.5, (f"{found} == count({among})", _DIFFERENT)),
         (0.8, (f"{found} < count({among})", _SOME_SAME)),
@@ -78,52 +81,42 @@ def alike(say: Speaker) -> Sentence | None:
         (2.5, (amount.test.format(found), _AMOUNTS if kind.condition else _AMOUNTS_SHOWN)),
         (0.6 * (total > 1), (f"{found} == {total}", _EVERY_VALUE)),
     )
-    size = say.small(2, 4)
-    if texts in (_SAME, _DIFFERENT) and say.chance(0.25):
-        verb = "(have the same {c}|are the same {c}|share a {c})" if texts == _SAME else "(have|are of) different {cs}"
-        all_of = "both" if size == 2 else "all {m}"
-        texts = (f"the {{m}} {{Xs}} ~{verb}", f"{all_of} {{Xs}} ~{verb}")
-        meaning = mean.both(f"count({among}) == {size}", meaning)
-    elif texts == _SAME and attribute.more and say.chance(0.4):
-        texts = (
-            f"no {{X}} ~is {attribute.more} than another [one]",
-            f"no {{X}} ~is {attribute.more} or {attribute.less} than (another|the others)",
-        )
-    elif texts == _EVERY_VALUE and kind.condition:
-        texts = tuple(each for each in texts if "{X" in each)
-    is_front = where.is_quantified or texts in (_AMOUNTS_SHOWN, _EVERY_VALUE) or say.chance(0.3)
-    subject = kind if is_front else clauses.placed(kind, where)
-    text = clauses.fill(say, texts, subject, **words, n=amount.words, m=say.number(size), t=say.number(total))
-    return Sentence(clauses.within(where, text) if is_front else text, where.bind(meaning))
+    if texts in (_SAME, _DIFFERENT) and say.chance(0.2):
+        size = say.small(2, 4)
+        texts = _BOTH_SAME if texts == _SAME else _BOTH_DIFFERENT
+        words["both"] = "both" if size == 2 and say.chance(0.5) else f"(the|all) {say.number(size)}"
+        test = mean.both(f"count({among}) == {size}", test)
+    things = ""
+    if texts == _AMOUNTS_SHOWN:
+        things = f"{amount.words} {different} {words['cn']}"
+    elif texts == _EVERY_VALUE:
+        texts = tuple(each for each in texts if "{X" in each or not kind.condition)
+    return Content(test, things, amount.plural, fill(say, texts, kind, **words))
 
 
-def colours(say: Speaker) -> Sentence | None:
-    """ "There is yellow in the left box"; "no blue anywhere"; "yellow and black both appear"."""
+def values(say: Speaker, where: Domain) -> Content | None:
+    """Values without a noun: "yellow", "no blue", "yellow but no black"."""
     options = [
-        each for each in clauses.named_attributes(say, nouns=False) if each.kind == "categorical" and each.choices
+        each
+        for each in clauses.named_attributes(say)
+        if each.kind == "categorical" and not each.is_noun and len(each.choices) > 1
     ]
     if not options:
         return None
-    attribute, where = say.rng.choice(options), clauses.domain(say, 0.3, negative=False)
+    attribute = say.rng.choice(options)
     first, second = say.rng.sample(attribute.choices, 2)
     a, b = say.rng.choice(first.words), say.rng.choice(second.words)
     x, y = (mean.some(where.items, say.has(attribute, each)) for each in (first, second))
-    meaning, things, negative = say.weighted(
-        (2, (x, f"[something] {a}", False)),
-        (1.5, (mean.negation(x), f"(no {a}|nothing {a}|no {a} at all)", True)),
-        (1.5, (mean.both(x, y), f"[both] {a} and {b}", False)),
-        (1, (mean.both(x, mean.negation(y)), f"{a} but no {b}", False)),
-        (1, (mean.either(x, y), f"{a} or {b}", False)),
-        (
-            1,
-            (
-                mean.both(mean.negation(x), mean.negation(y)),
-                f"(neither {a} nor {b}|no {a} or {b}|no {a} and no {b})",
-                True,
-            ),
-        ),
+    test, things = say.weighted(
+        (2, (x, f"(|something|some) {a}")),
+        (1.5, (mean.negation(x), f"(no {a}|nothing {a}|no {a} at all)")),
+        (1.5, (mean.both(x, y), f"[both] {a} and {b}")),
+        (1, (mean.both(x, mean.negation(y)), f"{a} but no {b}")),
+        (1, (mean.either(x, y), f"{a} or {b}")),
+        (1, (mean.both(f"not {x}", f"not {y}"), f"(neither {a} nor {b}|no {a} or {b}|no {a} and no {b})")),
+        (0.7, (mean.every(where.items, say.has(attribute, first)), f"(only|just|nothing but) {a}")),
     )
-    return Sentence(say.pick(*clauses.presence(where, things, False, negative=negative)), where.bind(meaning))
+    return Content(test, things, is_negative=things.startswith(("(no", "(neither")))
 
 
-RULES = ((3.0, alike), (0.6, colours))
+CONTENTS = ((4.0, alike), (1.0, values))

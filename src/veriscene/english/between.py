@@ -3,87 +3,72 @@
 from __future__ import annotations
 
 from veriscene.english import meaning as mean
-from veriscene.english.contents import HAS, box_kind, content, several_boxes, two_kinds
-from veriscene.english.speaker import Domain, Sentence, Speaker
-from veriscene.english.which import BOXES, another, at, short, this_box, two_boxes
+from veriscene.english.clauses import HAS, free_kind, several_boxes, two_kinds
+from veriscene.english.contents import content
+from veriscene.english.domains import BOXES, another, at, short, this_box, two_boxes
+from veriscene.english.speaker import Sentence, Speaker
+from veriscene.english.tables import Table
+
+# The relation of the numbers of items in two boxes.
+_COMPARISONS = Table("""
+4 ; {a} > {b}
+    {here} ~{has} (more|more|a (greater|larger) number of) {xs} than {there}
+    {here} ~has more {xs} than {there} (does|has|) / there ~are more {xs} {in_here} than {in_there}
+    [the] {xs} ~are more numerous {in_here} than {in_there} / compared (to|with) {there}, {here} ~{has} more {xs}
+    the {xs} {in_here} ~outnumber those {in_there}
+    the number of {xs} ~is (higher|greater|larger|bigger) {in_here} than {in_there}
+    more {xs} {in_here} than {in_there}
+    (I|you|we) ~(can see|see|can find|count) more {xs} {in_here} than {in_there}
+    {here} ~(beats|surpasses) {there} in number of {xs}
+2 ; {a} < {b}
+    {here} ~{has} (fewer|fewer|less|a smaller number of) {xs} than {there}
+    {here} does not have as many {xs} as {there} / there ~are (fewer|less) {xs} {in_here} than {in_there}
+    there ~are not as many {xs} {in_here} as {in_there} / compared (to|with) {there}, {here} ~{has} fewer {xs}
+3 ; {a} == {b}
+    {here} ~has (as many|just as many|exactly as many) {xs} as {there}
+    {here} ~has the same number of {xs} as {there}
+    {here} and {there} ~have (the same number of|equally many|an equal number of|equal numbers of) {xs}
+    there ~are as many {xs} {in_here} as {in_there} / the number of {xs} ~is the same {in_here} and {in_there}
+    there ~are (the same number of|equally many) {xs} {in_here} and {in_there}
+    {here} ~matches {there} in number of {xs} / same number of {xs} {in_here} and {in_there}
+    neither {here} nor {there} ~has more {xs} than the other
+0.5 ; {a} != {b}
+    {here} and {there} ~(have different numbers of|do not have the same number of) {xs}
+1 ; {a} >= {b}
+    {here} ~{has} at least as many {xs} as {there}
+1 ; {a} <= {b}
+    {here} ~{has} no more {xs} than {there}
+0.8 ; {a} == {b} + {n}
+    {here} ~{has} [exactly] {m} more {xn} than {there}
+    there ~{are} [exactly] {m} more {xn} {in_here} than {in_there}
+0.3 ; {a} >= {b} + {n}
+    {here} ~{has} at least {m} more {xn} than {there}
+0.3 ; {b} == {a} + {n}
+    {here} ~{has} {m} fewer {xn} than {there}
+0.7 ; {a} == {b} + {b}
+    {here} ~{has} (twice|exactly twice|two times) as many {xs} as {there}
+    there ~are twice as many {xs} {in_here} as {in_there}
+0.3 ; {b} == {a} + {a}
+    {here} ~{has} half as many {xs} as {there}
+0.4 ; {a} + {b} == {n}
+    there ~{are} [exactly] {m} {xn} in {here} and {there} (together|combined)
+    (together|combined), {here} and {there} ~have [exactly] {m} {xn}
+0.3 ; {a} + {b} >= {n}
+    (together|combined), {here} and {there} ~have at least {m} {xn}
+""")
 
 
 @several_boxes
 def compare(say: Speaker) -> Sentence:
     """ "The left box has more circles than the right one"; "the right tower has twice as many blocks"."""
-    (first, second), kind = two_boxes(say), box_kind(say, generic=0.25)
-    here, there, in_here, in_there, xs = first.subject, second.subject, first.where, second.where, kind.plural
+    (first, second), kind = two_boxes(say), free_kind(say, generic=0.25)
+    row = _COMPARISONS.draw(say)
     a, b = (f"count({kind.among(each.box)})" for each in (first, second))
     n = say.small(1, 4)
-    noun, times = (xs if n > 1 else kind.singular), say.number(n)
-    how = say.weighted(
-        (4, "more"), (2, "fewer"), (3, "same"), (1, "at least"), (1, "no more"), (1, "difference"), (1, "twice"),
-        (0.5, "unequal"), (0.7, "sum"),
-    )  # fmt: skip
-    if how == "same":
-        texts = [
-            f"{here} ~has (as many|just as many|exactly as many) {xs} as {there}",
-            f"{here} ~has the same number of {xs} as {there}",
-            f"{here} and {there} ~have (the same number of|equally many|an equal number of|equal numbers of) {xs}",
-            f"there ~are as many {xs} {in_here} as {in_there}",
-            f"the number of {xs} ~is the same {in_here} and {in_there}",
-            f"there ~are (the same number of|equally many) {xs} {in_here} and {in_there}",
-            f"{here} ~matches {there} in number of {xs}",
-            f"same number of {xs} {in_here} and {in_there}",
-            f"neither {here} nor {there} ~has more {xs} than the other",
-        ]  # fmt: skip
-        return Sentence(say.pick(*texts), f"{a} == {b}")
-    if how == "unequal":
-        text = f"{here} and {there} ~(have different numbers of|do not have the same number of) {xs}"
-        return Sentence(text, f"{a} != {b}")
-    if how == "sum":
-        test, words = say.pick(
-            ("==", times), ("==", f"exactly {times}"), (">=", f"at least {times}"), ("<=", f"at most {times}")
-        )
-        both, be = f"{here} and {there}", "are" if n > 1 else "is"
-        texts = [
-            f"there ~{be} {words} {noun} in {both} (together|combined)",
-            f"(together|combined), {both} ~have {words} {noun}",
-        ]
-        return Sentence(say.pick(*texts), f"{a} + {b} {test} {n}")
-    if how in ("difference", "twice"):
-        words, meaning = say.pick(
-            (f"{times} more {noun}", f"{a} == {b} + {n}"), (f"exactly {times} more {noun}", f"{a} == {b} + {n}"),
-            (f"at least {times} more {noun}", f"{a} >= {b} + {n}"), (f"{times} fewer {noun}", f"{b} == {a} + {n}"),
-        )  # fmt: skip
-        than = "than"
-        if how == "twice":
-            words, meaning, than = f"(twice|exactly twice|two times) as many {xs}", f"{a} == {b} + {b}", "as"
-            words, meaning = say.pick((words, meaning), (words, meaning), (f"half as many {xs}", f"{b} == {a} + {a}"))
-        be = "are" if noun == xs or how == "twice" else "is"
-        texts = [f"{here} ~{HAS} {words} {than} {there}"] * 3 + [f"there ~{be} {words} {in_here} {than} {in_there}"]
-        return Sentence(say.pick(*texts), meaning)
-    if how in ("at least", "no more"):
-        words, sign = ("at least as many", ">=") if how == "at least" else ("no more", "<=")
-        than = "as" if how == "at least" else "than"
-        return Sentence(f"{here} ~{HAS} {words} {xs} {than} {there}", f"{a} {sign} {b}")
-    if how == "fewer":
-        here, there, in_here, in_there, a, b = there, here, in_there, in_here, b, a
-    # From here on, there are more in `here`; if it was said last, it is the one that "than" follows.
-    texts = [
-        f"{here} ~{HAS} (more|more|a (greater|larger) number of) {xs} than {there}",
-        f"{here} ~has more {xs} than {there} (does|has|)",
-        f"there ~are more {xs} {in_here} than {in_there}", f"[the] {xs} ~are more numerous {in_here} than {in_there}",
-        f"compared (to|with) {there}, {here} ~{HAS} more {xs}", f"the {xs} {in_here} ~outnumber those {in_there}",
-        f"the number of {xs} ~is (higher|greater|larger|bigger) {in_here} than {in_there}",
-        f"more {xs} {in_here} than {in_there}",
-        f"(I|you|we) ~(can see|see|can find|count) more {xs} {in_here} than {in_there}",
-        f"{here} ~(beats|surpasses) {there} in number of {xs}",
-    ]  # fmt: skip
-    if how == "fewer":
-        texts = [
-            f"{there} ~{HAS} (fewer|fewer|less|a smaller number of) {xs} than {here}",
-            f"{there} does not have as many {xs} as {here}",
-            f"there ~are (fewer|less) {xs} {in_there} than {in_here}",
-            f"there ~are not as many {xs} {in_there} as {in_here}",
-            f"compared (to|with) {here}, {there} ~{HAS} fewer {xs}", f"{there} ~{HAS} not as many {xs} as {here}",
-        ]  # fmt: skip
-    return Sentence(say.pick(*texts), f"{a} > {b}")
+    slots = {"here": first.subject, "there": second.subject, "in_here": first.where, "in_there": second.where}
+    slots |= {"has": HAS, "xs": kind.plural, "m": say.number(n)}
+    slots |= {"xn": kind.plural, "are": "are"} if n > 1 else {"xn": kind.singular, "are": "is"}
+    return Sentence(say.rng.choice(row.wordings).format(**slots), row.columns[0].format(a=a, b=b, n=n))
 
 
 @several_boxes
@@ -104,7 +89,7 @@ def compare_kinds(say: Speaker) -> Sentence:
 @several_boxes
 def most(say: Speaker) -> Sentence:
     """ "The left box has the most circles"; "the box with the fewest items is the middle one"."""
-    where, kind = this_box(say), box_kind(say, generic=0.25)
+    where, kind = this_box(say), free_kind(say, generic=0.25)
     that, one, box, boxes, xs = where.subject, short(say, where), say.box, say.boxes, kind.plural
     is_most = say.chance(0.6)
     most, more, fewer, big = ("most", "more", "fewer", "(largest|greatest|highest|biggest)")
@@ -132,7 +117,7 @@ def most(say: Speaker) -> Sentence:
 @several_boxes
 def fullest_has(say: Speaker) -> Sentence:
     """ "The box with the most items has no circle": every box of which none has more."""
-    kind, found = box_kind(say, generic=0.5, modified=0), content(say, things=True)
+    kind, found = free_kind(say, generic=0.5, modified=0), content(say, things=True)
     is_most = say.chance(0.6)
     words = "most" if is_most else "(fewest|fewest|least)"
     counted = f"count({kind.among('#')})"
@@ -141,11 +126,8 @@ def fullest_has(say: Speaker) -> Sentence:
     subject = f"the {say.box} (with|that has|containing) the {words} {kind.plural}"
     if not kind.condition and is_most and say.chance(0.3):
         subject = f"the fullest {say.box}"
-    where = Domain("#", f"in {subject}", subject, box="#")
-    texts = [f"{subject} ~{HAS} {found.things}"] * 3
-    texts += [f"{where.front}there ~{found.be} {found.things}", f"there ~{found.be} {found.things} in {subject}"] * (
-        "," not in found.things
-    )
+    texts = [f"{subject} ~{HAS} {found.things}"] * 3 + [f"in {subject}, {found.there}"]
+    texts += [f"{found.there} in {subject}"] * found.is_simple
     return Sentence(say.pick(*texts), meaning)
 
 

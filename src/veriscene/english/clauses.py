@@ -1,141 +1,222 @@
-"""Parts of clauses that many rules share: settings, frames that say that things are there, amounts, predicates.
+"""Parts of statements that many rules share: contents of a scene or of a box, and the sentences that tell them.
 
-Wordings are filled in with the plural and the singular of a kind, {Xs} and {X}, of a second one, {Ys} and {Y}, with a
-property as it is said after "are" and "is", {ps} and {p}, and with an amount, {n}.
+A rule about counts, shares or values draws a `Content` of a domain: of the whole scene, of a particular box, or of the
+box of a quantifier. `tell` puts it into words. Patterns are filled in with the plural and the singular of a kind, {Xs}
+and {X}, of a second one, {Ys} and {Y}, with the words of a predicate, and with an amount, {n}; {at} is where the place
+can be named, by default after the first kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 
 from veriscene.english import meaning as mean
 from veriscene.english.pattern import statement
-from veriscene.english.places import placed_kind
-from veriscene.english.speaker import SOME, Domain, Kind, Property, Quantity, Speaker
+from veriscene.english.speaker import SOME, Domain, Kind, Property, Quantity, Sentence, Speaker
 from veriscene.english.words import FOREIGN
 from veriscene.world.schema import Attribute
 
-
-def domain(say: Speaker, quantified: float, *, negative: bool = True) -> Domain:
-    """A domain that can be said in front of a clause: not "in none of the boxes"; `negative`: "no box" is possible."""
-    while True:
-        where = say.domain(quantified=quantified)
-        is_odd = where.subject.startswith(("not every", "not all", "none of", "only one of", "just one of"))
-        if not where.is_quantified or not (is_odd or (is_negative(where) and not negative)):
-            return where
+HAS = "(has|has|has|contains|contains|holds|shows|includes|features)"
+HAVE = "(have|have|have|contain|contain|hold|show|include|feature)"
+SEE = "(I|you|we) ~(can see|see|can find|have)"
+A = Quantity("a {}", SOME, plural=False)
+EACH_BOX = Domain("#", "", "it", is_quantified=True, box="#")  # for contents of the boxes of a quantifier
+_KIND = re.compile(r"\{X[sn]?\}")
 
 
-def setting(
-    say: Speaker, quantified: float = 0.0, *, modified: float = 0.12, generic: float = 0.12
-) -> tuple[Domain, Kind]:
-    """A domain and a kind of item. Only the domain says in which box the items are."""
-    where = domain(say, quantified)
-    while True:
-        kind = say.kind(modified=modified, generic=generic)
-        if ".box ==" not in kind.condition:
-            return where, kind
+@dataclass(frozen=True)
+class Content:
+    """Something that is true or false of a domain. It has at least one of the two wordings."""
+
+    test: str  # on the items of the domain
+    things: str = ""  # that are there: "two circles but no square"
+    plural: bool = False  # whether "there are" introduces the things
+    clause: str = ""  # "everything {at} ~is blue"
+    is_negative: bool = False  # "no circle": ambiguous where "every" follows
+    lacked: Kind | None = None  # the kind, if the content is that there is none
+
+    def of(self, box: str) -> str:
+        """Returns the test of a particular box instead of #."""
+        return self.test.replace("#", box)
+
+    @property
+    def there(self) -> str:
+        """ "There are two circles"."""
+        return f"there ~{'are' if self.plural else 'is'} {self.things}"
+
+    def told(self, place: str = "") -> str:
+        """The clause with words for the place."""
+        return self.clause.replace("{at}", place) if self.clause else f"{self.there} {place}"
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether words for a place can follow the things."""
+        return not re.search(r",|:|they|them|that's|nothing else| it\b", self.things)
 
 
-def setting_and_predicate(
-    say: Speaker, quantified: float, *, modified: float = 0.12, generic: float = 0.12
-) -> tuple[Domain, Kind, Property]:
-    """A domain, a kind of item, and what is said of it: not of an attribute that the kind already tells."""
-    while True:
-        where, kind = setting(say, quantified, modified=modified, generic=generic)
-        found = predicate(say, kind, where)
-        if found.condition.partition("==")[0] not in kind.condition or not kind.condition:
-            return where, kind, found
+def several_boxes(rule: Callable[[Speaker], Sentence | None]) -> Callable[[Speaker], Sentence | None]:
+    """Makes a rule return None in worlds of one box."""
+
+    @wraps(rule)
+    def checked(say: Speaker) -> Sentence | None:
+        return rule(say) if say.world.boxes[1] > 1 else None
+
+    return checked
 
 
-def place(where: Domain) -> str:
-    """The place as it is said after a noun; "in total" is none."""
-    return "" if where.where in ("overall", "in total") or where.is_quantified else where.where
+# ---------------------------------------------------------------- sentences
 
 
-def placed(kind: Kind, where: Domain) -> Kind:
-    """The kind with its place: "circle in the left box"."""
-    at = place(where)
-    return kind.that(at, at, "") if at else kind
-
-
-def framed(where: Domain, clause: str) -> str:
-    """A clause with the place in front that its noun could not have: "in every box, …"."""
-    return within(where, clause) if where.is_quantified else clause
-
-
-def is_negative(where: Domain) -> bool:
-    return where.subject.startswith(("no ", "not ", "none "))
-
-
-def within(where: Domain, clause: str) -> str:
-    """A clause with its place in front: "in the left box, …", "there is no box where …"."""
-    subject, at = where.subject, where.where if where.is_quantified else place(where)
-    starts = ("no ", "not ", "only ", "just ", "a ", "exactly ")
-    if where.is_quantified and subject.startswith(starts) and " of the " not in subject:
-        return f"there ~{'are' if where.plural else 'is'} {subject} (where|in which) {statement(clause)}"
-    return f"{at}, {clause}" if at else clause
-
-
-def presence(where: Domain, things: str, plural: bool, *, negative: bool = False, several: bool = False) -> list[str]:
-    """Wordings that say that things are there. `negative`: the things are none, as in "no circles"; `several`: they are
-    plural as a subject, "a circle and a square appear", whatever follows "there"."""
-    be, (are, s) = ("are" if plural else "is"), (("are", "") if plural or several else ("is", "s"))
-    has = "(have|contain|hold|show|include)" if where.plural else "(has|contains|holds|shows|includes|features)"
-    texts = [f"{where.subject} ~{has} {things}"] * 2
-    if not where.plural:
-        texts.append(f"{where.subject} ~has {things} in it")
+def tell(say: Speaker, where: Domain, found: Content) -> str | None:
+    """Returns a sentence that the domain has a content; None where there is none, as for a clause about no box."""
+    if found.things and (not found.clause or say.chance(0.6)):
+        return say.pick(*_presence(where, found))
     if where.is_quantified:
-        if is_negative(where):
-            return texts
-        texts += [within(where, f"there ~{be} {things}")] * 2
+        return within(where, found.told())
+    if not where.where or "{at}" not in found.clause or say.chance(0.35):
+        return where.front + found.told()
+    return found.told(where.where)
+
+
+def within(where: Domain, clause: str) -> str | None:
+    """A clause about boxes with a quantifier: "in every box, …", "there is no box where …"."""
+    subject = where.subject
+    if subject.startswith(("no ", "not ", "none ", "only ", "just ", "a ", "exactly ", "neither ", "zero ")):
+        if " of the " in subject or " nor " in subject or subject.startswith(("not every", "not all")):
+            return None
+        return f"there ~{'are' if where.plural else 'is'} {subject} (where|in which) {statement(clause)}"
+    return f"{where.where}, {clause}"
+
+
+def _presence(where: Domain, found: Content) -> list[str]:
+    """Wordings that say that things are there."""
+    that, things, there, at = where.subject, found.things, found.there, where.where
+    has, have, it = (HAVE, "have", "them") if where.plural else (HAS, "has", "it")
+    texts = [f"{that} ~{has} {things}"] * 5
+    if found.is_simple:
+        texts += [f"{that} ~{have} {things} in {it}", f"{that} {have} got {things}"]
+    if found.lacked is not None:
+        texts += _lacking(where, found.lacked)
+    if where.is_quantified:
+        texts += [f"{that}: {things}"]
+        texts += [told for told in [within(where, there)] if told] * 3
         # A negative quantity before the place could be read with the other scope.
-        return texts if negative else [*texts, f"there ~{be} {things} {where.where}"]
-    at = where.where
+        is_last = found.is_simple and not found.is_negative and not where.is_negative and bool(at)
+        return [*texts, *[f"{there} {at}", f"{SEE} {things} {at}"] * is_last]
+    if not found.is_simple:
+        return [*texts, f"{where.front}{there}", f"{where.front}{SEE} {things}", f"{where.front}{things}"]
+    are, s = ("are", "") if found.plural else ("is", "s")
+    texts += [f"{there} {at}"] * 4 + [f"{where.front}{there}", f"{at} {there}"] * 2
     texts += [
-        *[f"there ~{be} {things} {at}"] * 3,
-        *[f"{where.front}there ~{be} {things}"] * 2,
-        f"(I|you|we) ~(can see|see|count|can find) {things} {at}",
+        f"{SEE} {things} {at}",
         f"{things} ~(can be seen|can be found|{are} present|{are} shown|{are} to be found) {at or 'here'}",
         f"{things} ~(appear{s}|show{s} up) {at or 'in the picture'}",
         f"(we've|you've|it's) got {things} {at}",
         f"{things} {at}",
     ]
-    if where.box:
-        texts += [f"{where.subject}: {things}", f"{where.subject} with {things}", f"{at} {be} {things}"]
-    return texts
+    return [*texts, f"{that}: {things}", f"{that} with {things}", f"{at} {are} {things}"] if where.box else texts
+
+
+def _lacking(where: Domain, kind: Kind) -> list[str]:
+    """ "The left box lacks circles"; "two boxes are without a square"; "circles are missing from the middle box"."""
+    that, lack, be, do = where.subject, *(("lack", "are", "do") if where.plural else ("lacks", "is", "does"))
+    texts = [f"{that} ~({lack}|{lack} any|{be} (without|free of|devoid of|missing|without any)) {kind.plural}"] * 3
+    texts += [f"{that} ~({lack}|{be} without) {kind.a}"] * 2
+    if that.startswith(("every", "each", "all", "both", "no", "zero")):  # the scope of "not" would be in doubt
+        return texts
+    texts += [f"{that} ({do}n't|{do} not) (have|contain|show|hold) (a|any|a single) {kind.singular}"] * 3
+    texts += [f"{that} ({do}n't|{do} not) (have|contain|show) [any] {kind.plural}"] * 3
+    return [*texts, *[f"{kind.plural} ~are (missing|absent|completely absent) from {that}"] * 2]
+
+
+def those_with(say: Speaker, found: Content, *, plural: bool) -> str:
+    """ "With two circles", "that contain two circles", "in which there are two circles"."""
+    texts = []
+    if found.things:
+        have = "(have|contain|hold)" if plural else "(has|contains|holds)"
+        texts += [f"with {found.things}"] * 3
+        texts += [f"(that|which) {have} {found.things}", f"(containing|holding|featuring) {found.things}"]
+        texts += [f"with {found.things} in {'them' if plural else 'it'}"] * found.is_simple
+    if found.clause or say.chance(0.5):
+        texts += [f"(where|where|in which) {statement(found.told())}"] * 2
+    return say.pick(*texts)
+
+
+def fill(say: Speaker, patterns: Sequence[str], kind: Kind, /, **slots: str) -> str:
+    """One of the patterns with its words. Patterns with words that are not given are left out."""
+    slots |= {"Xs": kind.plural, "X": kind.singular, "at": "{at}"}
+    usable = [each for each in patterns if all(slot in slots for slot in re.findall(r"\{(\w+)\}", each))]
+    chosen = say.rng.choice(usable)
+    if "{at}" not in chosen:
+        chosen = _KIND.sub(r"\g<0> {at}", chosen, count=1)
+    return chosen.format(**slots)
+
+
+# ---------------------------------------------------------------- kinds and amounts
+
+
+def free_kind(say: Speaker, *, modified: float = 0.12, generic: float = 0.12) -> Kind:
+    """A kind of item that is not restricted to a box, as the domain says in which box the items are."""
+    while True:
+        kind = say.kind(modified=modified, generic=generic)
+        if "@.box" not in kind.condition and kind.singular.split()[0] != "one":
+            return kind
+
+
+def general(say: Speaker) -> Kind:
+    """Any item."""
+    return Kind("thing", "things") if say.item == "one" or say.chance(0.2) else Kind(say.item, say.items)
+
+
+def two_kinds(say: Speaker) -> tuple[Kind, Kind]:
+    """Two kinds of which neither is a part of the other, as blue circles are of circles."""
+    while True:
+        found = say.kind(plain=True, generic=0), say.kind(plain=True, generic=0)
+        first, second = (set(kind.condition.split(" and ")) for kind in found)
+        if not first <= second and not second <= first:
+            return found
+
+
+def small_amount(say: Speaker) -> Quantity:
+    """ "A" or another positive quantity."""
+    return A if say.chance(0.55) else say.quantity(negative=False, high=4)
 
 
 def amount(say: Speaker, low: int = 2, high: int = 6) -> Quantity:
     """A number, said alone: "at least three", "more than two"; never none."""
-    value = say.small(low, high)
-    n = say.number(value)
-    words, test = say.weighted(
-        (4, (f"[exactly|just|precisely|only] {n}", f"{{}} == {value}")),
-        (2, (f"(at least {n}|at least {n}|{n} or more|no fewer than {n}|a minimum of {n})", f"{{}} >= {value}")),
-        (1.5, (f"(more than|over) {n}", f"{{}} > {value}" if value > 1 else "{} >= 2")),
-        (1.2, (f"(at most {n}|no more than {n}|{n} or fewer|up to {n}|a maximum of {n})", f"{{}} <= {value}")),
-        (1.2 * (value > low), (f"(fewer|less) than {n}", f"{{}} < {value}")),
-    )
-    return Quantity(words, SOME if test == "{} >= 1" else test)
+    while True:
+        found = say.quantity(low=low, high=high, negative=False)
+        words = found.words.removesuffix(" {}")
+        is_number = not words.endswith((" of", "several", "multiple", "few", "single")) and "{" not in words
+        if is_number and found.test != SOME and "%" not in found.test:
+            return Quantity(words, found.test, found.plural)
 
 
-def named_attributes(say: Speaker, *, nouns: bool = True) -> list[Attribute]:
-    """Attributes that can be named: "colour", "price"; not those that are said in several words, as "on offer"."""
+def named_attributes(say: Speaker, avoid: str = "") -> list[Attribute]:
+    """Attributes that can be named, "colour", "price", and are not in the conditions `avoid`; not those that are said
+    in several words, as "on offer"."""
     return [
         each
         for each in say.world.attributes
-        if (nouns or not each.is_noun)
-        and each.name not in say.fixed
+        if each.name not in say.fixed
+        and f"{say.lexicon.names[each.name]}(" not in avoid
         and not any(" " in word for choice in each.choices for word in choice.words)
     ]
+
+
+def free_attribute(say: Speaker, taken: str) -> Attribute | None:
+    """An attribute that can be named and that the conditions `taken` are not about."""
+    free = named_attributes(say, taken)
+    return say.rng.choice(free) if free and FOREIGN not in taken else None
 
 
 def value_kinds(say: Speaker, number: int, *, avoid: str = "", bare: bool = False) -> list[Kind]:
     """Kinds that differ in the value of one attribute: circles, squares; blue items, yellow items. Fewer if there are
     not so many. `bare`: without the general noun, "blue", "yellow"."""
-    options = [
-        each for each in named_attributes(say) if each.choices and f"{say.lexicon.names[each.name]}(@)" not in avoid
-    ]
+    options = [each for each in named_attributes(say, avoid) if each.choices]
     if not options:
         return []
     attribute = say.rng.choice(options)
@@ -155,10 +236,7 @@ def alternatives(say: Speaker) -> list[Kind]:
     """Two kinds, or sometimes three that differ in one attribute; no general ones."""
     if say.chance(0.5) and len(values := value_kinds(say, 3)) >= 2:
         return values if say.chance(0.25) else values[:2]
-    while True:
-        kinds = say.two_kinds()
-        if all(each.condition for each in kinds):
-            return list(kinds)
+    return list(two_kinds(say))
 
 
 def joined(kinds: Sequence[Kind], conjunction: str, after: str = "") -> Kind:
@@ -167,42 +245,18 @@ def joined(kinds: Sequence[Kind], conjunction: str, after: str = "") -> Kind:
     def words(names: list[str]) -> str:
         return f"{', '.join(names[:-1])} {conjunction} {names[-1]}{after}"
 
-    return Kind(
-        words([each.singular for each in kinds]),
-        words([each.plural for each in kinds]),
-        mean.either(*(each.condition for each in kinds)),
-    )
+    singular, plural = words([each.singular for each in kinds]), words([each.plural for each in kinds])
+    return Kind(singular, plural, mean.either(*(each.condition for each in kinds)))
 
 
-def predicate(say: Speaker, kind: Kind, where: Domain) -> Property:
-    """What is said of items of a kind: "blue", "circles", "blue or yellow", "in the left box"."""
-    is_free = not where.box and say.world.boxes[1] > 1
-    how = say.weighted((9, "value"), (0.7, "or"), (0.4, "non"), (1.5 * is_free, "box"), (0.7, "place"))
-    if how == "box":
-        box = say.which()
-        return Property(box.where, box.where, f"@.box == {box.box}")
-    if how == "place" and (touching := placed_kind(say, Kind("", ""))) is not None:
-        words, plural = touching.singular.strip(), touching.plural.strip()
-        if words.split()[0] not in ("that", "which", "with", "whose", "who", "not"):
-            return Property(words, plural, touching.condition)
+def value_of(say: Speaker, kind: Kind) -> Property:
+    """A value that is said of items of a kind: "blue", "circles", "blue or yellow", "non-blue"."""
+    how = say.weighted((9, "value"), (0.7, "or"), (0.4, "non"))
     if how == "or" and len(values := value_kinds(say, 2, avoid=kind.condition, bare=True)) == 2:
-        is_noun = values[0].singular != values[0].plural
-        article = "a " if is_noun else ""
-        singular = " or ".join(f"{article}{each.singular}" for each in values)
-        return Property(
-            singular, " or ".join(each.plural for each in values), mean.either(*(v.condition for v in values))
-        )
+        article = "a " if values[0].singular != values[0].plural else ""
+        words = (f"{article}{values[0].singular} or {article}{values[1].singular}", joined(values, "or").plural)
+        return Property(*words, mean.either(*(each.condition for each in values)))
     found = say.property(avoid=kind.condition)
     if how == "non" and found.condition != FOREIGN and found.singular == found.plural and " " not in found.singular:
         return Property(f"non-{found.singular}", f"non-{found.plural}", mean.negation(found.condition))
     return found
-
-
-def fill(say: Speaker, patterns: Sequence[str], kind: Kind, found: Property | None = None, /, **words: str) -> str:
-    """One of the patterns with its words; `{noun}` is a property that is said as a noun, where it is one."""
-    slots = {"Xs": kind.plural, "X": kind.singular} | words
-    if found is not None:
-        slots |= {"ps": found.plural, "p": found.singular}
-        if found.singular.startswith("a ") and " or " not in found.singular:
-            slots["noun"] = found.plural
-    return say.rng.choice([each for each in patterns if "{noun}" not in each or "noun" in slots]).format(**slots)

@@ -5,9 +5,12 @@ They are about ordered and numeric attributes, with the world's words for more, 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from veriscene.english import meaning as mean
+from veriscene.english.clauses import free_attribute, value_of
 from veriscene.english.places import other_kind, place
-from veriscene.english.predicates import Predicate, being, clause, doing, domain, having, subject
+from veriscene.english.predicates import Predicate, being, doing, having, valued
 from veriscene.english.speaker import Domain, Kind, Property, Sentence, Speaker
 from veriscene.english.words import COMPARED, MEASURED, UNITS
 from veriscene.world.schema import Attribute
@@ -111,26 +114,6 @@ def alike(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | Non
     return being(f"(the same {name} as|of the same {name} as) {which}", condition, verbs=False)
 
 
-def free_attribute(say: Speaker, taken: str) -> Attribute | None:
-    """An attribute with a name for "the same …" that conditions are not about."""
-    free = [
-        each
-        for each in say.world.attributes
-        if f"{say.lexicon.names[each.name]}(" not in taken and not any(" " in choice.word for choice in each.choices)
-    ]
-    return say.rng.choice(free) if free and "is_foreign" not in taken else None
-
-
-def other_property(say: Speaker, kind: Kind) -> Property:
-    """A property of another attribute than those of a kind."""
-    found = say.property(avoid=kind.condition)
-    for _ in range(20):
-        if f"{found.condition.partition('(')[0]}(" not in kind.condition or say.chance(0.01):
-            break
-        found = say.property(avoid=kind.condition)
-    return found
-
-
 def _amount(say: Speaker, attribute: Attribute) -> tuple[str, str, str]:
     """A limit of a numeric attribute: its words, "at least 5 €", its test, "{} >= 5", and the words of its number."""
     low, high, step = attribute.low, attribute.high, attribute.step or (attribute.high - attribute.low) / 20
@@ -190,7 +173,7 @@ def measured_kind(say: Speaker, kind: Kind) -> Kind | None:
     predicate = measured(say) if ordered(say, numeric=True) is not None else None
     if predicate is None:
         return None
-    return kind.that(say.expand(predicate.after), say.expand(predicate.after_many), predicate.condition)
+    return predicate.restrict(say, kind)
 
 
 def measured_property(say: Speaker) -> Property | None:
@@ -222,7 +205,7 @@ def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
     """Anything that can be said of items: a value, a box, a place, a comparison, a limit."""
     in_box = not where.box and say.world.boxes[1] > 1
     how = say.weighted(
-        (4, "value"), (1.5 * in_box, "box"), (3, "place"), (0.8, "compared"), (0.5, "alike"), (0.7, "measured")
+        (5, "value"), (2.0 * in_box, "box"), (5, "place"), (1.7, "compared"), (0.9, "alike"), (0.9, "measured")
     )
     if how == "box":
         there = say.which()
@@ -230,53 +213,25 @@ def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
     if how == "place":
         # "They touch two squares" could mean two squares together.
         return place(say, where, kind, "part" if sort == "every" else sort)
-    if how == "compared":
-        return compared(say, where, kind, sort)
-    if how == "alike":
-        return alike(say, where, kind, sort)
-    if how == "measured":
-        limit = measured(say)
-        is_told = limit is not None and f"{limit.condition.partition('(')[0]}(" in kind.condition
-        return None if is_told else limit  # not "the big circle is at least medium"
-    found = other_property(say, kind)
-    words = (f"~is {found.singular}", f"~are {found.plural}", f"that is {found.singular}", f"that are {found.plural}")
-    return Predicate(*words, found.plural, found.condition)
+    if how == "value":
+        found: Predicate | None = valued(value_of(say, kind))
+    elif how == "measured":
+        found = measured(say) if say.chance(0.8) else most(say, where)
+    else:
+        found = (compared if how == "compared" else alike)(say, where, kind, sort)
+        return replace(found, is_alone=bool(where.box)) if found is not None else None
+    # Not "the big circle is at least medium".
+    is_told = found is not None and f"{found.condition.partition('(')[0]}(" in kind.condition
+    return None if is_told else found
 
 
 # ---------------------------------------------------------------- rules
 
 
-def comparison(say: Speaker) -> Sentence | None:
-    """ "A circle is bigger than every square"; "in the left box, two circles have the same colour as a square"."""
-    where = domain(say, 0.12)
-    kind = say.kind(plain=True, generic=0.05)
-    who = subject(say, kind, where.items)
-    if where.is_negative:
-        return None
-    how = say.weighted((4, "compared"), (2, "alike"))
-    predicate = (compared if how == "compared" else alike)(say, where, kind, who.sort)
-    if predicate is None:
-        return None
-    # "A circle in the left box is bigger than a square" could mean a square of any box.
-    return clause(say, where, who, predicate, kind, is_fronted=True)
-
-
-def limit(say: Speaker) -> Sentence | None:
-    """ "Two jars cost more than 5 €"; "all circles are at least medium"; "a circle is among the biggest"."""
-    where, kind = domain(say, 0.2), say.kind(modified=0.05)
-    who = subject(say, kind, where.items)
-    predicate = measured(say) if say.chance(0.8) else most(say, where)
-    if predicate is None or not kind.condition or (where.is_negative and who.sort != "some"):
-        return None
-    if f"{predicate.condition.partition('(')[0]}(" in kind.condition:  # "a big circle is at least medium"
-        return None
-    return clause(say, where, who, predicate, kind)
-
-
 def superlative(say: Speaker) -> Sentence | None:
     """ "The biggest circle is blue"; "in every box the cheapest product is a jar"; if several tie, all of them."""
     attribute = ordered(say)
-    where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.25) else domain(say)
+    where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.25) else say.domain()
     if attribute is None or where.is_negative:
         return None
     value = say.lexicon.names[attribute.name]
@@ -289,13 +244,13 @@ def superlative(say: Speaker) -> Sentence | None:
     predicate = anything(say, where, kind, "some") if say.chance(0.3) else None
     if predicate is not None and (predicate.given or f"{value}(" in predicate.condition):
         return None
-    found, noun = other_property(say, kind), say.kind(plain=True, generic=0)
+    found, noun = value_of(say, kind), say.kind(plain=True, generic=0)
     singular, condition = (
         (found.singular, found.condition) if kind.condition or say.chance(0.6) else (noun.a, noun.condition)
     )
     is_verb = f"~is {singular}"
     if predicate is not None:
-        is_verb, condition = predicate.one, predicate.condition
+        is_verb, condition = predicate.one.does, predicate.condition
     if f"{value}(" in condition:
         return None
     items = kind.among(where.items)
@@ -337,7 +292,7 @@ def every_pair(say: Speaker) -> Sentence | None:
     if attribute is None:
         return None
     first, second = say.two_kinds()
-    where, value = domain(say), say.lexicon.names[attribute.name]
+    where, value = say.domain(), say.lexicon.names[attribute.name]
     more, less, greatest, least = (
         said(each) for each in (attribute.more, attribute.less, attribute.most, attribute.least)
     )
@@ -412,7 +367,7 @@ def total(say: Speaker) -> Sentence | None:
     attribute = ordered(say, numeric=True)
     if attribute is None:
         return None
-    where, kind = domain(say), say.kind(plain=True, generic=0.4)
+    where, kind = say.domain(), say.kind(plain=True, generic=0.4)
     value, name, most_items = say.lexicon.names[attribute.name], attribute.words[0], say.rng.randint(2, 6)
     number = round(most_items * (attribute.low + attribute.high) / 2)
     sign, words = say.pick((">", "more than"), ("<", "less than"), (">=", "at least"), ("<=", "at most"))
@@ -428,4 +383,4 @@ def total(say: Speaker) -> Sentence | None:
     return Sentence(say.pick(*texts), f"sum({kind.among(where.items)}, lambda x0: {value}(x0)) {sign} {number}")
 
 
-RULES = ((2.5, comparison), (1.2, limit), (2.5, superlative), (0.6, every_pair), (0.8, same_pair), (0.5, total))
+RULES = ((2.5, superlative), (0.6, every_pair), (0.8, same_pair), (0.5, total))

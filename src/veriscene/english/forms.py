@@ -6,22 +6,22 @@ import re
 
 from veriscene.english import pattern
 from veriscene.english.speaker import Sentence, Speaker
-from veriscene.english.words import NUMBERS, ORDINALS
+from veriscene.english.words import NUMBERS, ORDINALS, word_list
+
+_FINITE = re.compile(r"(\b(is|are|has|have|do|does|can|cannot|see|means|implies)|n't|'(s|ve))\b")
 
 
 def spoken(say: Speaker, sentence: Sentence) -> str:
     """Returns a sentence in one of its forms, spelled and typed as people do."""
     text = say.expand(sentence.text)
-    form = say.weighted(
-        (60, _statement), (15, _question), (9, _note), (11, _chat), (5, _emphatic)
-    )  # fmt: skip
+    form = say.weighted((60, _statement), (15, _question), (9, _note), (11, _chat), (5, _emphatic))
+    if ":" in text or ("~" not in text and not _FINITE.search(text)):
+        form = _statement  # "left: two circles" is a note already, and "I think that left: two circles" is no English
     words = re.sub(r" +(?=[,;:.?!])", "", " ".join(form(say, text).split()))
     words = _contracted(say, words)
     if say.chance(0.03):
         words = _without_articles(say, words)
-    words = pattern.with_articles(_spelled(say, words))
-    words = _typed(say, words)
-    return _in_case(say, words)
+    return _in_case(say, _typed(say, pattern.with_articles(_spelled(say, words))))
 
 
 # ---------------------------------------------------------------- forms
@@ -33,20 +33,19 @@ def _statement(say: Speaker, text: str) -> str:
 
 
 def _end(say: Speaker) -> str:
+    """The sign at the end of a statement, or none."""
     return say.weighted((55, "."), (42, ""), (2.5, "!"), (0.5, "..."))
 
 
 _THAT = (
     "is it (true|right|correct|the case|a fact) that",
+    "(is it (right|correct|fair)|would it be (right|correct)) to say that",
     "(can|could) you (confirm|verify|check) that",
     "(can|could) (we|you|one) say that",
-    "(would|do) you (agree|say) that",
-    "is it (right|correct|fair|true) to say that",
+    "(would|do) you (agree|say|think) that",
     "am I (right|correct) that",
-    "do you think [that]",
     "does it hold that",
     "is it true",
-    "would it be (right|correct) to say that",
 )
 _CHECKS = (", right", ", right", ", correct", ", yes", ", is that right", ", is that correct")
 _OUTER_NEGATION = re.compile(r"(it|you|I|no|nope)\b[^~]* (that|think|believe|say)\b")
@@ -55,9 +54,16 @@ _SEEING = re.compile(r"^there ~(is|are) (?!(no|not|neither|zero)\b)")
 
 def _question(say: Speaker, text: str) -> str:
     """ "Are there two circles?"; "there are two circles, right?"; "is it true that there are two circles?" """
-    how = say.weighted(
-        (60, "inverted"), (13, "that"), (8, "check"), (8, "tag"), (4, "negative"), (5, "seeing"), (2, "statement")
-    )  # fmt: skip
+    options = (
+        (60, "inverted"),
+        (13, "that"),
+        (8, "check"),
+        (8, "tag"),
+        (4, "negative"),
+        (5, "seeing"),
+        (2, "statement"),
+    )
+    how = say.weighted(*options)
     if _OUTER_NEGATION.match(text):  # "Is it true that it is not true that" is hard to understand.
         how = "check"
     mark = say.weighted((84, "?"), (15, ""), (1, "??"))
@@ -67,14 +73,11 @@ def _question(say: Speaker, text: str) -> str:
     if how == "check":
         return f"{say.pick('', '', '', 'so ')}{plain}{say.pick(*_CHECKS)}{mark}"
     if how == "tag":
-        tag = pattern.tag(text)
-        return f"{plain}, {tag or 'right'}{mark}"
+        return f"{plain}, {pattern.tag(text) or 'right'}{mark}"
     if how == "negative" and (words := pattern.negative_question(text)):
         return f"{words}{mark}"
     if how == "seeing" and "^" not in text and (match := _SEEING.match(text)):
-        start = say.expand(
-            "((can|do|could) you (see|find|spot|count)|do we (have|see)|would I (find|see)|can (I|we) (see|find))"
-        )
+        start = say.expand("((can|do|could) you (see|find|spot|count)|do we (have|see)|(would|can) I (find|see))")
         return f"{start} {pattern.statement(text[match.end() :])}{mark}"
     if how == "statement":
         return f"{plain}?"
@@ -102,37 +105,34 @@ def _note(say: Speaker, text: str) -> str:
 
 
 _THINKING = (
-    "I (think|guess|believe|suppose|reckon|feel like) [that]",
+    "I (think|guess|believe|suppose|reckon|feel like|would say) [that]",
     "I'd say [that]",
-    "I would say [that]",
-    "(looks|seems|sounds) like",
-    "it (looks|seems) like",
+    "[it] (looks|seems|sounds) like",
     "it (seems|appears) [that]",
-    "[I'm] (pretty|quite|fairly|almost) sure [that]",
-    "I'm sure [that]",
-    "(from what|as far as) I can (see|tell),",
-    "(as far as|from what) I see,",
+    "(pretty|quite|fairly|almost) sure [that]",
+    "I'm [pretty|quite|almost] sure [that]",
+    "(from what|as far as) I (see|can see|can tell),",
     "(as|like) you can see,",
-    "you can (see|tell) that",
-    "we (can see|see) that",
-    "I (can see|see|notice|noticed) that",
+    "(you can tell|we see|(you|we|I) can see|I see|I notice|I noticed|note|notice|observe) that",
     "(apparently|obviously|clearly|basically|actually|in fact|indeed|really),",
-    "it's (true|clear|obvious|a fact|correct) that",
-    "it is (true|clear|obvious|correct|the case) that",
+    "(it's|it is) (true|clear|obvious|a fact|correct|the case) that",
     "(to me|if I'm not mistaken|if I see it right|I mean),",
     "in (this one|this picture|this image|the picture),",
-    "(note|notice|observe) that",
-    "my (guess|answer) is that",
-    "(we have it that|what I see is that|the thing is that)",
+    "(my guess is|my answer is|we have it|what I see is|the thing is) that",
 )
 _STARTS = (
-    "ok[ay] so", "hmm", "hmm,", "well,", "well", "yeah,", "yeah", "yep,", "yes,", "so", "so,", "ok,", "ok", "right,", "oh,", "look,", "see,",
-    "hey,", "alright,", "ah,", "and", "sure,",
-)  # fmt: skip
+    "ok[ay] so",
+    "(hmm|well|yeah|so|ok)[,]",
+    "(yep|yes|right|oh|look|see|hey|alright|ah|sure),",
+    "and",
+)
 _AFTERTHOUGHTS = (
-    "I think", "I guess", "I'd say", "I believe", "for sure", "actually", "as far as I can see", "as far as I can tell", "that's for sure",
-    "no doubt", "yeah", "I'm sure", "pretty sure", "obviously", "clearly", "as you can see", "in my opinion", "it seems",
-)  # fmt: skip
+    "I (think|guess|believe)",
+    "(I'd say|in my opinion|it seems)",
+    "([that's] for sure|no doubt|yeah|I'm sure|pretty sure)",
+    "as (far as I can (see|tell)|you can see)",
+    "(actually|obviously|clearly)",
+)
 
 
 def _chat(say: Speaker, text: str) -> str:
@@ -144,7 +144,7 @@ def _chat(say: Speaker, text: str) -> str:
     if how in ("start", "both"):
         words = f"{say.expand(say.pick(*_STARTS))} {words}"
     if how == "after":
-        words = f"{words}, {say.pick(*_AFTERTHOUGHTS)}"
+        words = f"{words}, {say.expand(say.pick(*_AFTERTHOUGHTS))}"
     return words + _end(say)
 
 
@@ -159,16 +159,14 @@ def _emphatic(say: Speaker, text: str) -> str:
     words = pattern.statement(text)
     match = re.search(r"~([\w']+)", text)
     if match is None or pattern.is_negative(text) or say.chance(0.2):
-        capitals = _STRONG.sub(lambda found: found[0].upper(), words, count=1)
-        return capitals + _end(say)
+        return _STRONG.sub(lambda found: found[0].upper(), words, count=1) + _end(say)
     verb, surely = match[1], say.pick(*_SURELY)
-    before, after = text[: match.start()], text[match.end() :]
+    does = f"{surely} {verb}"
     if verb in ("is", "are", "can"):
-        return pattern.statement(f"{before}{verb} {surely}{after}") + _end(say)
-    if say.chance(0.4):
-        auxiliary, infinitive = pattern.base_form(verb)
-        return pattern.statement(f"{before}{auxiliary} {infinitive}{after}") + _end(say)
-    return pattern.statement(f"{before}{surely} {verb}{after}") + _end(say)
+        does = f"{verb} {surely}"
+    elif say.chance(0.4):
+        does = " ".join(pattern.base_form(verb))
+    return pattern.statement(f"{text[: match.start()]}{does}{text[match.end() :]}") + _end(say)
 
 
 # ---------------------------------------------------------------- spelling
@@ -179,11 +177,7 @@ _CONTRACTIONS = tuple(
     for written, short, share in (
         (r"(there|here|it|that|who|what) is(?! (?:not|[.?!,]|$))", r"\1's", 0.85),
         (r"(they|we|you) are", r"\1're", 0.9),
-        (
-            r"(is|are|does|do|has|have|was|were|would|could|should) not(?! (?:a single|one|all|every|any)\b)",
-            r"\1n't",
-            0.8,
-        ),
+        (r"(is|are|does|do|has|have|was|were|would|could) not(?! (?:a single|one|all|every|any)\b)", r"\1n't", 0.8),
         (r"(cannot|can not)", "can't", 0.9),
         (r"will not", "won't", 0.9),
         (r"(i|you|we|they) have got", r"\1've got", 0.9),
@@ -211,7 +205,8 @@ def _contracted(say: Speaker, words: str) -> str:
 # Articles that carry meaning: "a few" is not "few", and "the most circles" is not "most circles".
 _ARTICLE = re.compile(
     r"(?<!half )(?<!than )(?<!not )\b(?:the|a|an) "
-    r"(?!(?:few|total|pair|couple|single|minimum|maximum|most|majority|fewest|least|lot|third|quarter|half|only|one|other|others|rest)\b)"
+    r"(?!(?:few|total|pair|couple|single|minimum|maximum|most|majority|fewest|least|lot|third|quarter|half|only|one|"
+    r"others?|rest)\b)"
 )
 
 
@@ -239,99 +234,13 @@ def _spelled(say: Speaker, words: str) -> str:
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _KEYS = {letter: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _ROWS for at, letter in enumerate(row)}
 # Words that other words become by one wrong letter, with another meaning: "three" and "there", "none" and "one".
-_OTHER_WORDS = frozenset(
-    (
-        *(*NUMBERS, *ORDINALS),
-        *[
-            "there",
-            "here",
-            "then",
-            "than",
-            "they",
-            "the",
-            "than",
-            "last",
-            "lest",
-            "least",
-            "most",
-            "more",
-            "must",
-            "every",
-            "very",
-            "ever",
-            "never",
-            "even",
-            "over",
-            "under",
-            "lower",
-            "above",
-            "below",
-            "left",
-            "right",
-            "light",
-            "same",
-            "some",
-            "small",
-            "mall",
-            "all",
-            "tall",
-            "ball",
-            "fall",
-            "call",
-            "only",
-            "on",
-            "one",
-            "ones",
-            "none",
-            "not",
-            "note",
-            "both",
-            "box",
-            "than",
-            "that",
-            "these",
-            "those",
-            "each",
-            "reach",
-            "bigger",
-            "higher",
-            "wider",
-            "lighter",
-            "tower",
-            "towers",
-            "power",
-            "shower",
-            "fewer",
-            "for",
-            "our",
-            "her",
-            "where",
-            "were",
-            "other",
-            "others",
-            "mother",
-            "top",
-            "tops",
-            "stop",
-            "to",
-            "too",
-            "two",
-            "any",
-            "many",
-            "odd",
-            "add",
-            "its",
-            "it",
-            "is",
-            "in",
-            "no",
-            "nor",
-            "or",
-            "and",
-            "are",
-            "at",
-        ],
-    )
+_OTHER_WORDS = frozenset((*NUMBERS, *ORDINALS)) | set(
+    word_list("""
+    there here then than they the last lest least most more must every very ever never even over under lower above below
+    left right light same some small mall all tall ball fall call only on one ones none not note both box that these
+    those each reach bigger higher wider lighter tower towers power shower fewer for our her where were other others
+    mother top tops stop to too two any many odd add its it is in no nor or and are at
+""")
 )
 
 
@@ -364,15 +273,13 @@ def _misspelled(say: Speaker, words: str) -> str:
     word = match[0]
     for _ in range(5):
         at = say.rng.randrange(1, len(word))
-        error = say.pick("swapped", "dropped", "doubled", "neighbour")
-        if error == "swapped":
-            wrong = word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
-        elif error == "dropped":
-            wrong = word[:at] + word[at + 1 :]
-        elif error == "doubled":
-            wrong = word[:at] + word[at - 1] + word[at:]
-        else:
-            wrong = word[:at] + say.rng.choice(_KEYS[word[at]]) + word[at + 1 :]
+        before, letter, after = word[:at], word[at], word[at + 1 :]
+        wrong = say.pick(  # swapped, dropped, doubled, or a neighbouring key
+            before[:-1] + letter + before[-1] + after,
+            before + after,
+            before + before[-1] + letter + after,
+            before + say.rng.choice(_KEYS[letter]) + after,
+        )
         if wrong != word and wrong not in _OTHER_WORDS:
             return words[: match.start()] + wrong + words[match.end() :]
     return words

@@ -7,17 +7,16 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from veriscene.english import (
-    attributes,
     between,
     boxes,
     compare,
+    contents,
     definite,
     ends,
     forms,
+    heights,
     logic,
     places,
-    scene,
-    shares,
     towers,
     values,
     which,
@@ -27,7 +26,7 @@ from veriscene.english.words import lexicon_of
 from veriscene.language.language import Language
 from veriscene.language.program import Statement
 
-VERSION = 2  # of the grammar; results say which one they were made with
+VERSION = 3  # of the grammar; results say which one they were made with
 
 Rule = Callable[[Speaker], Sentence | None]
 
@@ -35,8 +34,8 @@ Rule = Callable[[Speaker], Sentence | None]
 @lru_cache(maxsize=8)
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
-    everywhere = (scene, shares, attributes, boxes, which, between, places, ends, compare, definite, values)
-    found = [rule for module in (*everywhere, *((towers,) if is_tower else ())) for rule in module.RULES]
+    everywhere = (contents, boxes, which, between, places, ends, compare, definite, values)
+    found = [rule for module in (*everywhere, *((towers, heights) if is_tower else ())) for rule in module.RULES]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 
 

@@ -7,213 +7,113 @@ import random
 
 from veriscene.english.pattern import with_articles
 from veriscene.english.speaker import Speaker
-from veriscene.english.words import lexicon_of
+from veriscene.english.words import lexicon_of, word_list
 from veriscene.language.language import Language
 
-_PEOPLE = "(I|we|you|my (sister|brother|mum|dad|boss|neighbour|friend|teacher)|the (president|doctor|artist|king)|(Anna|Tom|Maria|John|Ali)|nobody|everyone)"
-_THINGS = (
-    "(coffee|pizza|the weather|football|my car|the train|a new phone|the movie|music|breakfast|the garden|homework|"
-    "the stock market|chess|a holiday|the internet|this website|politics|a sandwich|the kitchen|bread|the bus|my keys|"
-    "a good book|the ocean|the moon|history|maths|dinner|the office|a dentist|the news|snow|the city)"
-)
-_TIME = "(today|tomorrow|yesterday|last (week|year|night)|next (week|month)|right now|every morning|in 1999|on Monday|soon|at (noon|night))"
-
+_SLOTS = {
+    "PERSON": "(I|we|you|my (sister|brother|boss|friend)|the (president|doctor|king)|(Anna|Tom|Ali)|nobody|everyone)",
+    "THING": (
+        "(coffee|pizza|the weather|football|my car|the train|a new phone|the movie|music|breakfast|the garden|homework|"
+        "the stock market|chess|a holiday|the internet|this website|politics|a sandwich|the kitchen|bread|the bus|"
+        "my keys|a good book|the ocean|history|maths|dinner|the office|a dentist|the news|snow|the city)"
+    ),
+    "TIME": (
+        "(today|tomorrow|yesterday|last (week|year|night)|next (week|month)|right now|every morning|in 1999|on Monday|"
+        "soon|at (noon|night))"
+    ),
+}
 _CHAT = (
-    "(hi|hello|hey|good (morning|evening|afternoon)|howdy|greetings|yo)[ there| everyone| friend][!|.|, how are you?|, what's up]",
+    "(hi|hello|hey|good (morning|evening)|howdy|yo)[ there| everyone| friend][!|.|, how are you?|, what's up]",
     "(thanks|thank you|cheers)[ a lot| so much| very much][!|.]",
     "(bye|goodbye|see you[ later| soon| tomorrow]|good night)[!|.]",
-    "(how are you|what's your name|who are you|who made you|how old are you|where are you from|are you a (robot|human|person))[ today][?|]",
-    "(ok|okay|yes|no|maybe|sure|fine|great|cool|nice|wow|lol|hmm|whatever|please|sorry|test|testing|help|what|why|really)[.|!|?|??]",
+    "(how (are|old are) you|what's your name|who (are|made) you|are you a (robot|human|person))[ today][?|]",
+    "(ok|okay|yes|no|maybe|sure|fine|great|cool|nice|wow|lol|hmm|please|sorry|test|help|what|why|really)[.|!|?|??]",
     "(I|we) (don't|do not) (know|care|understand)[ what to (say|write|type)][.|]",
-    "(can|could) you (help me|tell me a joke|sing a song|speak (German|French)|repeat that|explain yourself)[ please][?|]",
-    "(tell me|write|say|give me) (a joke|something nice|a story|a poem|your opinion|the answer|the time)[ please| now][.|!|]",
+    "(can|could) you (help me|tell me a joke|sing a song|speak German|repeat that|explain yourself)[ please][?|]",
+    "(tell me|write|say|give me) (a joke|something nice|a story|your opinion|the answer|the time)[ please| now][.|!|]",
     "(what|how) (is|about) {THING}[?|]",
     "what (time|day|year) is it[ in (London|Tokyo|Berlin)][?|]",
-    "(is this thing on|does this work|how does this work|what can you do|what am I supposed to (do|type))[?|]",
+    "(is this thing on|(does|how does) this work|what can you do|what am I supposed to (do|type))[?|]",
 )
 _TOPICS = (
     "{PERSON} (like|likes|love|hates|bought|forgot|wants|saw|needs|lost|found) {THING}[ {TIME}][.|]",
-    "{THING} (is|was|will be) (great|boring|expensive|late|broken|fun|delicious|overrated|closed|free|important|cold|hot)[ {TIME}][.|!|]",
-    "{PERSON} (went|drove|walked|is going) to (Paris|work|school|the beach|the shop|church|the gym|Spain)[ {TIME}][.|]",
+    "{THING} (is|was|will be) (great|boring|expensive|late|broken|fun|delicious|closed|free|cold)[ {TIME}][.|!|]",
+    "{PERSON} (went|drove|walked|is going) to (Paris|work|school|the beach|the shop|the gym)[ {TIME}][.|]",
     "(is|was) {THING} (good|bad|over|open|cheap|dangerous)[ {TIME}][?|]",
-    "(it|it's|it is) (raining|snowing|sunny|late|cold outside|my birthday|Friday|a nice day)[ {TIME}][.|!|]",
-    "(the capital of|the population of|the weather in) (France|China|Peru|Canada|Egypt) is (Paris|large|growing|nice|unknown)[.|]",
-    "(water|ice|wood|gold|glass) (boils|floats|melts|is heavier than (water|air)|burns)[ at (a hundred|zero) degrees][.|]",
+    "(it's|it is) (raining|snowing|sunny|late|cold outside|my birthday|Friday|a nice day)[ {TIME}][.|!|]",
+    "the (capital|population|weather) of (France|China|Peru|Egypt) is (Paris|large|growing|nice|unknown)[.|]",
+    "(water|ice|wood|iron) (boils|floats|melts|is heavier than (water|air)|burns)[ at (a hundred|zero) degrees][.|]",
     "(two|three|five|seven) (plus|times|minus) (one|two|four|six) (is|equals) (three|four|ten|twelve)[.|]",
     "(should|will|did) {PERSON} (buy|eat|watch|fix|sell) {THING}[ {TIME}][?|]",
     "{PERSON} (think|thinks|said|says) {THING} (is|was) (nice|awful|fake|over)[.|]",
-    "(dogs|cats|birds|people|children|robots) (like|eat|need|chase|are afraid of) {THING}[.|]",
+    "(birds|people|children|robots) (like|eat|need|chase|are afraid of) {THING}[.|]",
 )
 _ABOUT_THE_SCENE = (  # about its items or boxes, but not to be settled by looking
-    "(I|we|she|he|they) (like|love|prefer|hate|don't like) the {ONE}[ (best|more|a lot|very much)][.|]",
-    "the {ONE} (is|looks) (prettier|nicer|ugly|beautiful|sad|happy|funny|boring|my favourite|the best|lonely)[ (to me|in my opinion)][.|]",
-    "(please |can you |could you |)(delete|remove|move|paint|add|colour|rotate|draw|make|turn|put) the {ONE}( bigger| to the left| blue| away| upside down| into a house| somewhere else)[ please][.|!|?|]",
+    "(I|we|she|they) (like|love|prefer|hate|don't like) the {ONE}[ (best|more|a lot|very much)][.|]",
+    "the {ONE} (is|looks) (prettier|nicer|ugly|sad|happy|my favourite|the best|lonely)[ (to me|in my opinion)][.|]",
+    "[please |can you ](delete|remove|move|add|rotate|draw|turn) the {ONE}[ to the left| away][ please][.|!|?|]",
+    "[please |can you ](paint|make|colour) the {ONE} ({VALUE}|bigger|upside down|into a house)[ please][.|!|?|]",
     "(draw|add|show|give|paint) (me|us|) (a|another|two more) {KIND}[ please| next to it][.|!|]",
-    "the {ONE} (will|is going to|might|used to|wants to) (fall|move|disappear|explode|be somewhere else|grow|leave)[ {TIME}][.|]",
-    "(somebody|someone|a child|an artist|my cat|nobody) (drew|painted|moved|made|touched|stole|chose) the {ONE}[ {TIME}][.|]",
-    "the {ONE} (was|were|has been) (drawn|painted|made|added|moved|bought) (by hand|first|by a child|in a hurry|last)[ {TIME}][.|]",
-    "the {ONE} (is|are) (made of (wood|metal|paper|chocolate)|heavy|light|warm|soft|from Italy|older than me|asleep|alive|very loud|for sale|sticky)[.|]",
+    "the {ONE} (will|is going to|might|used to|wants to) (fall|move|disappear|explode|grow|leave)[ {TIME}][.|]",
+    "(someone|a child|an artist|nobody) (drew|painted|moved|made|touched|stole|chose) the {ONE}[ {TIME}][.|]",
+    "the {ONE} (was|were|has been) (drawn|painted|made|added|moved|bought) (by hand|first|in a hurry)[ {TIME}][.|]",
+    "the {ONE} (is|are) (made of (wood|metal)|heavy|warm|soft|from Italy|older than me|asleep|alive|for sale)[.|]",
     "(why|how|when|where|who) (is|did|was|are) the {ONE} (there|like that|made|painted|get there|so small)[?|]",
     "(what|which) {KIND} (do you like|is the best|should I choose|would you take|comes next)[?|]",
-    "(behind|underneath|inside) the {ONE} (there is|hides|you would find) (a secret|treasure|nothing but air|a mouse|another world)[.|]",
+    "(behind|underneath|inside) the {ONE} (there is|hides|you would find) (a secret|treasure|another world)[.|]",
     "(a|the) {KIND} (means|symbolizes|stands for|represents) (luck|peace|danger|love|nothing)[.|]",
     "the {BOX} (is|smells|feels|tastes) (expensive|good|bad|funny|haunted|comfortable|tidy enough)[.|]",
-    "(what|how many|which|where) (is|are|do you see|colour is) (in |)the {BOX}[?|]",
+    "(what|how many|which|where) (is|are|do you see) (in |)the {BOX}[?|]",
     "(next time|tomorrow|in the next picture|before) there (will be|were|might be) (a|two|more) {KIND}[.|]",
     "(I|we) (like|prefer|love) {KIND} (better than|more than|over) {KIND}[ tbh| anyway][.|]",
     "(I|we) (wish|hope|want|wonder if|bet) there (was|were|would be) (a|more|fewer) {KIND}[.|]",
 )
-_OTHER_LANGUAGES = (
-    *(
-        "guten Morgen",
-        "wie geht es dir",
-        "ich habe Hunger",
-        "das ist ein Haus",
-        "wo ist der Bahnhof",
-        "es regnet heute",
-    ),
-    *(
-        "im linken Kasten ist ein Kreis",
-        "alle Dreiecke sind blau",
-        "es gibt drei gelbe Quadrate",
-        "kein Kreis ist schwarz",
-    ),
-    *(
-        "bonjour tout le monde",
-        "je ne sais pas",
-        "il y a un carré bleu",
-        "où est la gare",
-        "tous les cercles sont noirs",
-        "ça va bien",
-    ),
-    *(
-        "hola, ¿qué tal?",
-        "hay un círculo amarillo",
-        "no entiendo nada",
-        "todos los cuadrados son negros",
-        "buenas noches",
-        "me gusta el café",
-    ),
-    *("ciao bella", "c'è un triangolo nero", "non lo so", "tutti i cerchi sono gialli", "dov'è il bagno", "buona sera"),
-    *(
-        "bom dia",
-        "há dois quadrados azuis",
-        "não sei",
-        "todas as caixas têm um círculo",
-        "obrigado",
-        "eu gosto de música",
-    ),
-    *(
-        "hej, hur mår du",
-        "det finns en blå cirkel",
-        "jag vet inte",
-        "goedemorgen",
-        "er is een gele driehoek",
-        "ik weet het niet",
-    ),
-    *("dzień dobry", "jest tu czarny kwadrat", "nie wiem", "dobrý den", "jak se máš", "je tam modrý kruh"),
-    *(
-        "merhaba nasılsın",
-        "mavi bir daire var",
-        "bilmiyorum",
-        "hei, mitä kuuluu",
-        "on olemassa musta neliö",
-        "köszönöm szépen",
-    ),
-    *(
-        "привет как дела",
-        "здесь есть синий круг",
-        "я не знаю",
-        "γεια σου",
-        "υπάρχει ένας κύκλος",
-        "こんにちは",
-        "青い丸があります",
-        "你好吗",
-    ),
-    *(
-        "有一个黄色的三角形",
-        "안녕하세요",
-        "파란 원이 있어요",
-        "مرحبا كيف حالك",
-        "שלום מה שלומך",
-        "नमस्ते आप कैसे हैं",
-        "salve amice",
-        "quid agis",
-    ),
-    *(
-        "lorem ipsum dolor sit amet",
-        "habari yako",
-        "selamat pagi",
-        "xin chào bạn",
-        "sawubona",
-        "tere hommikust",
-        "labas rytas",
-    ),
+_OTHER_LANGUAGES = (  # one or two to a line
+    "(guten Morgen|wie geht es dir|ich habe Hunger|das ist ein Haus|wo ist der Bahnhof|es regnet heute)",
+    "(im linken Kasten ist ein Kreis|alle Dreiecke sind blau|es gibt drei gelbe Quadrate|kein Kreis ist schwarz)",
+    "(bonjour tout le monde|je ne sais pas|il y a un carré bleu|où est la gare|tous les cercles sont noirs)",
+    "(hola, ¿qué tal?|hay un círculo amarillo|no entiendo nada|todos los cuadrados son negros|buenas noches)",
+    "(ciao bella|c'è un triangolo nero|non lo so|tutti i cerchi sono gialli|dov'è il bagno|buona sera)",
+    "(bom dia|há dois quadrados azuis|não sei|todas as caixas têm um círculo|obrigado|eu gosto de música)",
+    "(hej, hur mår du|det finns en blå cirkel|jag vet inte|goedemorgen|er is een gele driehoek|ik weet het niet)",
+    "(dzień dobry|jest tu czarny kwadrat|nie wiem|dobrý den|jak se máš|je tam modrý kruh)",
+    "(merhaba nasılsın|mavi bir daire var|bilmiyorum|hei, mitä kuuluu|on olemassa musta neliö|köszönöm szépen)",
+    "(привет как дела|здесь есть синий круг|я не знаю|γεια σου|υπάρχει ένας κύκλος)",
+    "(こんにちは|青い丸があります|你好吗|有一个黄色的三角形|안녕하세요|파란 원이 있어요)",
+    "(مرحبا كيف حالك|שלום מה שלומך|नमस्ते आप कैसे हैं|habari yako|selamat pagi|xin chào bạn|sawubona)",
+    "(salve amice|quid agis|lorem ipsum dolor sit amet|tere hommikust|labas rytas)",
 )
-_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "1234567890")
+_LETTERS = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "1234567890", "abcdefghijklmnopqrstuvwxyz", "bcdfghjklmnpqrstvwxz")
+_SIGNS = "?!.,;:-_#*+=/0123456789"
+_UNRELATED = word_list(
+    "sky run blorp fast window seven because apple under jump metal quiet often idea never song paper"
+)
 
 
 def outside(rng: random.Random, language: Language) -> str:
     """Draws a text that says nothing that can be seen in a scene of this language's world."""
     say = Speaker(rng, lexicon_of(language))
     source = say.weighted((3.0, _CHAT), (3.0, _TOPICS), (4.0, _ABOUT_THE_SCENE), (1.5, _OTHER_LANGUAGES), (1.5, ()))
-    text = _gibberish(say) if not source else say.expand(_filled(say, say.rng.choice(source)))
+    text = say.expand(_filled(say, say.rng.choice(source))) if source else _gibberish(say)
     text = with_articles(text)
-    text = say.pick(text, text, text.lower(), text[:1].upper() + text[1:])
-    return text or "?"
+    return say.pick(text, text, text.lower(), text[:1].upper() + text[1:]) or "?"
 
 
-def _filled(say: Speaker, pattern: str) -> str:
-    if "{" not in pattern:
-        return pattern
+def _filled(say: Speaker, text: str) -> str:
+    """Fills the slots of a text: "I like the {ONE}" with a kind of item."""
     kind = say.kind(plain=True)
-    plural = say.chance(0.2)
-    one = kind.plural if plural else kind.singular
-    return (
-        pattern.replace("{PERSON}", _PEOPLE)
-        .replace("{THING}", _THINGS)
-        .replace("{TIME}", _TIME)
-        .replace("{ONE}", one)
-        .replace("{KIND}", kind.plural if say.chance(0.5) else kind.singular)
-        .replace("{BOX}", say.pick(say.box, f"{say.pick('left', 'first', 'last', 'whole')} {say.box}"))
-    )
+    one, named = (kind.plural if say.chance(share) else kind.singular for share in (0.2, 0.5))
+    box = say.pick(say.box, f"{say.pick('left', 'first', 'last', 'whole')} {say.box}")
+    return text.format(ONE=one, KIND=named, BOX=box, VALUE=say.property(noun=False).singular, **_SLOTS)
 
 
 def _gibberish(say: Speaker) -> str:
     """Random letters, neighbouring keys, digits and signs, or unrelated words."""
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    how = say.pick("letters", "keys", "signs", "consonants", "salad")
-    if how == "salad" and say.chance(0.5):  # of words that statements are made of
-        kind = say.kind(plain=True)
-        words = [*kind.plural.split(), say.box, *"the of if unless both and no than all is".split()]
-        return " ".join(say.rng.choice(words) for _ in range(say.rng.randint(5, 9)))
-    if how == "salad":
-        words = [
-            "sky",
-            "run",
-            "blorp",
-            "fast",
-            "window",
-            "seven",
-            "because",
-            "apple",
-            "under",
-            "jump",
-            "metal",
-            "quiet",
-            "often",
-            "green",
-            "idea",
-            "never",
-            "song",
-            "paper",
-        ]
-        return " ".join(say.rng.sample(words, say.rng.randint(2, 7)))
+    how = say.weighted((3, "letters"), (1, "signs"), (1, "words"))
+    if how == "words":
+        return " ".join(say.rng.sample(_UNRELATED, say.rng.randint(2, 7)))
     if how == "signs":
-        return "".join(say.rng.choice("?!.,;:-_#*+=/0123456789") for _ in range(say.rng.randint(1, 10)))
-    words = []
-    for _ in range(say.rng.randint(1, 6)):
-        size = say.rng.randint(2, 9)
-        row = say.rng.choice(_KEYS) if how == "keys" else letters if how == "letters" else "bcdfghjklmnpqrstvwxz"
-        words.append("".join(say.rng.choice(row) for _ in range(size)))
-    return " ".join(words)
+        return "".join(say.rng.choices(_SIGNS, k=say.rng.randint(1, 10)))
+    letters = say.rng.choice(_LETTERS)
+    sizes = [say.rng.randint(2, 9) for _ in range(say.rng.randint(1, 6))]
+    return " ".join("".join(say.rng.choices(letters, k=size)) for size in sizes)

@@ -17,8 +17,10 @@ _SPACE_BEFORE = re.compile(r" (?=[,?:])")  # left by empty words
 _AUXILIARIES = frozenset(
     ["is", "are", "was", "were", "can", "could", "does", "do", "will", "would", "should", "may", "might", "must"]
 )
-_IRREGULAR = {"has": "have", "have": "have", "does": "do", "goes": "go", "lies": "lie"}
+_IRREGULAR = {"has": "have", "have": "have", "does": "do", "goes": "go", "lies": "lie", "rises": "rise"}
 _FORMS_OF_BE = frozenset({"is", "are"})
+_HAVING = re.compile("has|have|contains?")
+_NOT_WITH = re.compile(r"\b(it|they|all|both|also) ~| got ")  # "if a box has a circle, it has" has no short form
 _CLAUSE = re.compile(r"\s*\^")
 # The beginning of a clause up to its subject: "and ", "but in the left box, "
 _CONJUNCTION = re.compile(r"^(?:(?:and|but|or|while|whereas|plus|also|then|either|yet|though),? )+")
@@ -145,7 +147,7 @@ def note(text: str, having: str = "with") -> str:
         match = _VERB.search(short)
         if match is not None and match[1] in _FORMS_OF_BE:
             short = short[: match.start()] + short[match.end() :]
-        elif match is not None and match[1] in ("has", "have", "contains", "contain") and " got " not in short:
+        elif match is not None and _HAVING.fullmatch(match[1]) and not _NOT_WITH.search(short):
             between = having if having == ":" else f" {having}"
             short = short[: match.start()].rstrip() + between + short[match.end() :]
         clauses.append(" ".join(short.split()))

@@ -1,311 +1,256 @@
-"""Rules about which share of a kind has a property: all, most, two of them, only; everything and nothing."""
+"""What can be said of the items of a kind: all, most or two of them touch a wall, the only circle is blue."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from veriscene.english import clauses
 from veriscene.english import meaning as mean
-from veriscene.english.speaker import SOME, Kind, Property, Quantity, Sentence, Speaker
+from veriscene.english.clauses import Content, fill
+from veriscene.english.compare import anything
+from veriscene.english.predicates import Predicate, negative
+from veriscene.english.speaker import Domain, Kind, Quantity, Speaker
+from veriscene.english.tables import Table, wordings
 
-_SHARES: tuple[tuple[float, str, tuple[str, ...]], ...] = (
-    (4, "not exist({others})", (
-        "(all|all the|all of the|all of these) {Xs} ~are {ps}", "(all|all the|all of the) {Xs} ~are {ps}",
-        "(every|each|every single|each and every) {X} ~is {p}", "the {Xs} ~are (all|without exception) {ps}",
-        "the {Xs} ~are {ps}", "the {Xs} are {ps}, (all|every one) of them", "{Xs}: all {ps}", "if it's a {X}, it's {p}",
-        "there ~is no {X} that (is not|isn't) {p}", "without exception, the {Xs} ~are {ps}",
-        "look at the {Xs}: they are all {ps}", "all {Xs} {ps}", "you won't find a {X} that isn't {p}",
-        "no {X} ~is anything (but|other than) {p}",
-    )),
-    (2, "not exist({those})", (
-        "(none of the|no) {Xs} ~are {ps}", "(no|not a single|not one) {X} ~is {p}", "the {Xs} ~are never {ps}",
-        "not one of the {Xs} ~is {p}", "{Xs}: none {ps}", "if it's a {X}, it (isn't|is not) {p}",
-        "there ~are no {Xs} that are {ps}", "the {Xs} (aren't|are not) {ps}, not (one|a single one) of them",
-        "I don't see (a|any) {X} that is {p}", "of the {Xs}, none ~are {ps}", "every {X} ~is something other than {p}",
-    )),
-    (2, "exist({others})", (
-        "(not all|not all of the|not all the) {Xs} ~are {ps}", "not every [single] {X} ~is {p}",
-        "the {Xs} (aren't|are not) all {ps}", "(at least one|some) {X} (is not|isn't) {p}", "{Xs}: not all {ps}",
-        "(some of the|one or more of the) {Xs} (are not|aren't) {ps}", "there ~is a {X} that (is not|isn't) {p}",
-        "at least one of the {Xs} (is not|isn't) {p}", "at least one {X} ~is something other than {p}",
-        "(I|you) ~(see|can see|can find) a {X} that (isn't|is not) {p}",
-        "it's not true that all {Xs} are {ps}",
-    )),
-    (2, "exist({those})", (
-        "(some|some of the|one or more of the) {Xs} ~are {ps}", "(at least one|some) {X} ~is {p}",
-        "at least one of the {Xs} ~is {p}", "there ~is a {X} (that is|that's|which is) {p}", "{Xs}: at least one {p}",
-                "there ~is a {X} and it's {p}", "among the {Xs}, at least one ~is {p}", "a {X} ~is {p}",
-        "(I|you) ~(see|can see|can find) a {X} that is {p}",
-    )),
-    (2.5, "count({those}) > count({others})", (
-        "(most|most of the|the majority of the|more than half of the|more than half the) {Xs} ~are {ps}",
-        "(most|most of the|over half of the|over half the) {Xs} ~are {ps}", "{Xs}: mostly {ps}",
-        "the {Xs} ~are (mostly|for the most part|predominantly) {ps}", "most {Xs} {ps}", "of the {Xs}, most ~are {ps}",
-        "more {Xs} ~are {ps} than not", "the {Xs} that are {ps} ~outnumber those that (aren't|are not)",
-        "{noun} ~make up (most|more than half|the majority) of (the|all) {Xs}", "the {Xs} are {ps}, most of them",
-        "there ~are more {Xs} that are {ps} than {Xs} that (aren't|are not)",
-    )),
-    (1.5, "count({those}) == count({others})", (
-        "(half of the|exactly half of the|half the|exactly half the) {Xs} ~are {ps}", "{Xs}: half {ps}, half not",
-        "(50%|50 percent|fifty percent|one half) of the {Xs} ~are {ps}", "of the {Xs}, [exactly] half ~are {ps}",
-        "as many {Xs} ~are {ps} as are not", "half of the {Xs} are {ps} and the other half (aren't|are not)",
-        "{noun} ~make up [exactly] half of (the|all) {Xs}",
-        "there ~are as many {Xs} that are {ps} as {Xs} that (aren't|are not)",
-    )),
-    (0.7, "count({those}) < count({others})", (
-        "(fewer|less) than half of the {Xs} ~are {ps}", "(only a|a) minority of the {Xs} ~are {ps}",
-        "{noun} ~make up less than half of (the|all) {Xs}", "most [of the] {Xs} (aren't|are not) {ps}",
-    )),
-    (0.7, "count({those}) >= count({others})", (
-        "at least half of the {Xs} ~are {ps}", "half or more of the {Xs} ~are {ps}",
-        "{noun} ~make up at least half of (the|all) {Xs}",
-    )),
-    (1.5, "count({others}) == 1", (
-        "(all but one|all except one) of the {Xs} ~are {ps}", "all but one of the {Xs} ~are {ps}",
-        "all [of] the {Xs} ~are {ps} (except|except for|apart from|but) one", "every {X} (but|except|save) one ~is {p}",
-        "(just|only|exactly) one of the {Xs} (is not|isn't) {p}", "(just|only|exactly) one {X} (is not|isn't) {p}",
-        "with (one|a single) exception, the {Xs} ~are {ps}", "{Xs}: all {ps} (except|but) one", "all {Xs} but one {ps}",
-        "(apart from|except for) one, the {Xs} ~are all {ps}", "one {X} isn't {p}, (all the others|the rest) are",
-    )),
-    (0.8, "count({others}) == {value}", (
-        "(all but|all except) {m} of the {Xs} ~are {ps}", "all the {Xs} ~are {ps} (except|except for|apart from) {m}",
-        "[exactly|only|just] {m} of the {Xs} (aren't|are not) {ps}", "{m} {Xs} (aren't|are not) {ps}",
-    )),
-    (1.2, "count({those}) == 1", (
-        "(exactly|only|just|precisely) one of the {Xs} ~is {p}", "(exactly|only|just) one {X} ~is {p}",
-        "a single {X} ~is {p}", "of the {Xs}, (only|just|exactly) one ~is {p}", "{Xs}: (just|exactly) one {p}",
-        "there ~is (only|just|exactly) one {X} that is {p}", "one of the {Xs} is {p}, the rest (are not|aren't)",
-    )),
-    (4, "", (
-        "{n} of the {Xs} ~are {ps}", "{n} of the {Xs} ~are {ps}", "{n} {Xs} ~are {ps}",
-        "(of|among|out of) the {Xs}, {n} ~are {ps}",
-        "there ~are {n} {Xs} that are {ps}", "the number of {Xs} that are {ps} ~is {n}", "{Xs}: {n} {ps}",
-        "{Xs}, {n} of them {ps}", "of all the {Xs}, {n} ~are {ps}", "if you look at the {Xs}, {n} of them ~are {ps}",
-    )),
-)  # fmt: skip
+# The sort of the quantity, and the meaning. Wordings with {v} are only said of values.
+_SHARES = Table("""
+5 ; every ; not exist({others})
+    (all|all the|all of the|all of these) {Xs} {do} / (all|all the|all of the) {Xs} {do}
+    (every|each|every single|each and every) {X} {does} / (each|every one) of the {Xs} {does}
+    the {Xs} {do}[, all of them|, every one of them] / {Xs}: all {ps}
+    (if it's a {X}|whichever {X} you pick), it {does} / there ~is no {X} {not_that}
+    you (won't|can't) find a {X} {not_that} / without exception, the {Xs} {do} / look at the {Xs}: they all {do}
+    no {X} ~is anything (but|other than) {v} / the {Xs} ~are (all|without exception) {vs}
+2.5 ; no ; not exist({those})
+    (none of the|no) {Xs} {do} / (no|not a single|not one) {X} {does} / not (one|a single one) of the {Xs} {does}
+    {Xs}: none {ps} / if it's a {X}, it {doesnt} / there ~are no {Xs} {thats}
+    the {Xs} {dont}, not (one|a single one) of them / (I|we) (don't|can't) see (a|any) {X} {that}
+    of the {Xs}, none {do} / every {X} ~is something other than {v}
+2 ; not every ; exist({others})
+    (not all|not all of the|not all the) {Xs} {do} / not every [single] {X} {does}
+    (at least one|some) {X} {doesnt} / (some of the|one or more of the) {Xs} {dont}
+    at least one of the {Xs} {doesnt} / there ~is a {X} {not_that} / {Xs}: not all {ps}
+    it's not true that all {Xs} {do} / (I|you) ~(see|can see|can find) a {X} {not_that}
+3 ; some ; exist({those})
+    (some|some of the|one or more of the) {Xs} {do} / (a|a|at least one|some) {X} {does}
+    (one|at least one) of the {Xs} {does} / there ~is a {X} {that} / {Xs}: at least one {p}
+    among the {Xs}, at least one {does} / (I|you) ~(see|can see|can find) a {X} {that}
+    {spot} {at}[,] there ~is a {X}
+2.5 ; part ; count({those}) > count({others})
+    (most|most of the|the majority of the|more than half of the|over half the) {Xs} {do}
+    (most|most of the) {Xs} {do} / {Xs}: mostly {ps} / of the {Xs}, most {do} / more {Xs} {do} than not
+    the {Xs} {thats} ~outnumber (the others|the rest) / the {Xs} ~are (mostly|for the most part|predominantly) {vs}
+    {nouns} ~make up (most|more than half|the majority) of (the|all) {Xs}
+1.5 ; part ; count({those}) == count({others})
+    [exactly] (half of the|half the) {Xs} {do} / (50%|50 percent|fifty percent|one half) of the {Xs} {do}
+    of the {Xs}, [exactly] half {do} / {Xs}: half {ps}, half not
+    half of the {Xs} {do}, the other half {dont} / {nouns} ~make up [exactly] half of (the|all) {Xs}
+    as many {Xs} ~are {vs} as are not
+0.7 ; part ; count({those}) < count({others})
+    (fewer|less) than half of the {Xs} {do} / (only a|a) minority of the {Xs} {do} / most [of the] {Xs} {dont}
+    {nouns} ~make up less than half of (the|all) {Xs}
+0.5 ; part ; count({those}) >= count({others})
+    (at least half|half or more) of the {Xs} {do} / {nouns} ~make up at least half of (the|all) {Xs}
+1.5 ; part ; count({others}) == 1
+    (all but one|all except one) of the {Xs} {do} / every {X} (but|except|save) one {does}
+    (just|only|exactly) one (of the {Xs}|{X}) {doesnt}
+    (with one exception|with a single exception|apart from one|except for one), the {Xs} {do}
+    {Xs}: all {ps} (except|but) one / all the {Xs} ~are {vs} (except|except for|apart from|but) one
+0.6 ; part ; count({others}) == {value}
+    (all but|all except) {m} of the {Xs} {do} / [exactly|only|just] {m} [of the] {Xs} {dont}
+1.2 ; number ; count({those}) == 1
+    (exactly|only|just|precisely) one of the {Xs} {does} / (exactly one|only one|just one|a single) {X} {does}
+    of the {Xs}, (only|just|exactly) one {does} / {Xs}: (just|exactly) one {p}
+    there ~is (only|just|exactly) one {X} {that}
+4.5 ; number ; {so_many}
+    {n} of the {Xs} {do} / {n} {Xs} {do} / {n} {Xs} {do} / (of|among|out of) [all] the {Xs}, {n} {do}
+    there ~are {n} {Xs} {thats} / the number of {Xs} {thats} ~is {n} / {Xs}: {n} {ps} / {Xs}, {n} of them {ps}
+    if you look at the {Xs}, {n} of them {do} / (I|you|we) ~(can see|see|have|can find) {n} {Xs} {thats}
+    {spot} {at}[,] there ~are {n} {Xs}
+""")
 
 
-def share(say: Speaker) -> Sentence:
-    """ "Most of the circles are blue"; "none of the items in the left box is a square"; "two are on the left"."""
-    where, kind, found = clauses.setting_and_predicate(say, 0.15)
-    _, meaning, texts = say.weighted(*((row[0], row) for row in _SHARES))
-    those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
-    amount, value = clauses.amount(say), say.small(2, 3)
-    meaning = meaning.format(those=those, others=others, value=value) or amount.holds(those)
-    is_front = where.is_quantified or (bool(clauses.place(where)) and say.chance(0.35))
-    text = clauses.fill(
-        say, texts, kind if is_front else clauses.placed(kind, where), found, n=amount.words, m=say.number(value)
-    )
-    return Sentence(clauses.within(where, text) if is_front else text, where.bind(meaning))
-
-
-def definite(say: Speaker) -> Sentence:
-    """ "The two circles on the right are blue"; "four of the five items are circles"; "the only square is yellow"."""
-    where, kind, found = clauses.setting_and_predicate(say, 0.04)
-    those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
-    number = say.small(2, 6)
-    m = say.number(number)
-    part = say.rng.randint(1, number - 1)
-    exactly, are = ("(exactly|only|just) ", "~is {p}") if part == 1 else ("[exactly|only|just] ", "~are {ps}")
-    all_are, none_is, at_least = f"not exist({others})", f"not exist({those})", Quantity("", f"{{}} >= {part}")
-    size, meaning, texts = say.weighted(
-        (3, (1, all_are, ("the (only|only|one|single) {X} ~is {p}", "there ~is (only|just) one {X} and it's {p}"))),
-        (2, (1, all_are, ("the {X} ~is {p}", "the {X}: {p}"))),
-        (2, (number, all_are, ("the {m} {Xs} ~are [all] {ps}", "{all_m} [of the] {Xs} ~are {ps}"))),
-        (1.2, (2, all_are, ("both [of the] {Xs} ~are {ps}", "the two {Xs} ~are both {ps}"))),
-        (0.6, (2, none_is, ("neither of the [two] {Xs} ~is {p}", "neither {X} ~is {p}"))),
-        (0.6, (number, none_is, ("none of the {m} {Xs} ~are {ps}", "not one of the {m} {Xs} ~is {p}"))),
-        (3, (number, f"count({those}) == {part}", (
-            f"{exactly}{{n}} (of|out of) the {{m}} {{Xs}} {are}", f"of the {{m}} {{Xs}}, {exactly}{{n}} {are}",
-            f"{exactly}{{n}} of {{m}} {{Xs}} {are}", f"out of {{m}} {{Xs}}, {exactly}{{n}} {are}",
-        ))),
-        (0.8, (number, at_least.holds(those), (f"at least {{n}} of the {{m}} {{Xs}} {are}",))),
-        (0.6, (number, f"count({those}) > count({others})", ("most of the {m} {Xs} ~are {ps}",))),
-    )  # fmt: skip
-    text = clauses.fill(
-        say,
-        texts,
-        clauses.placed(kind, where),
-        found,
-        n=say.number(part),
-        m=m,
-        all_m=f"all {m}" if number > 2 else "both",
-    )
-    return Sentence(
-        clauses.framed(where, text), where.bind(mean.both(f"count({kind.among(where.items)}) == {size}", meaning))
-    )
-
-
-_PRONOUNS: tuple[tuple[float, str, tuple[str, ...]], ...] = (
-    (4, "not exist({others})", (
-        " and (they're|they are|these are) all {ps}", ", all [of them] {ps}", " and all of them are {ps}",
-        ", (all of which|which) are {ps}",
-        " and every one of them is {p}",
-    )),
-    (1.5, "not exist({those})", (
-        " (and|but) none of them (is {p}|are {ps})", ", none of (them|which) {ps}", ", but they aren't {ps}",
-        ", none {ps}",
-    )),
-    (1, "exist({those})", (" and at least one of them is {p}", ", at least one of (them|which) is {p}",
-        ", some of them {ps}")),
-    (1, "exist({others})", (" (and|but) not all of them are {ps}", " but they're not all {ps}",
-        ", not all [of them] {ps}")),
-    (1, "count({those}) == 1", (" and (exactly|only|just) one of them is {p}",
-        ", (exactly|only|just) one of (them|which) is {p}")),
-    (0.8, "count({those}) == {value}", (" and {m} of them are {ps}", ", {m} of (them|which) [are] {ps}", ", {m} {ps}")),
-    (0.8, "count({those}) > count({others})", (" and most of them are {ps}", ", mostly {ps}",
-        ", most of (them|which) are {ps}")),
-    (0.5, "count({those}) == count({others})", (" and half of them are {ps}", ", half of them {ps}")),
-    (0.5, "count({others}) == 1", (" and all but one of them are {ps}", ", all but one [of them] {ps}")),
-)  # fmt: skip
-
-
-def described(say: Speaker) -> Sentence | None:
-    """ "There are three items and they're all squares"; "the left box has only one circle, and it's blue"."""
-    where, kind, found = clauses.setting_and_predicate(say, 0.15, modified=0.04, generic=0.35)
-    those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
-    quantity = (
-        say.quantity(negative=False, low=2)
-        if say.chance(0.8)
-        else Quantity("(only|just|exactly) one {}", "{} == 1", False)
-    )
-    if quantity.test == SOME and not quantity.plural:  # "there is a circle and it is blue"
-        meaning, after = f"exist({those})", say.pick(" and (it is|it's) {p}", " which is {p}", ", a {p} one")
-        after = after if found.singular == found.plural and " " not in found.singular else " and (it is|it's) {p}"
-    elif quantity.plural:
-        _, also, texts = say.weighted(*((row[0], row) for row in _PRONOUNS))
-        if quantity.test in ("{} == 2", "{} < 3", "{} <= 2") and "{value}" in also:
-            return None
-        value = say.small(2, 3) if quantity.test != "{} == 3" else 2
-        meaning = mean.both(
-            quantity.holds(kind.among(where.items)), also.format(those=those, others=others, value=value)
-        )
-        after = say.rng.choice(texts).replace("{m}", say.number(value))
-    elif quantity.test == "{} == 1":
-        is_not = say.chance(0.2)
-        also = f"not exist({those if is_not else others})"
-        meaning = mean.both(f"count({kind.among(where.items)}) == 1", also)
-        after = (
-            say.pick(" (and|but) (it isn't|it's not) {p}")
-            if is_not
-            else say.pick(" and (it is|it's) {p}", ", and it's {p}", ", which is {p}")
-        )
-    else:
+def _about(
+    say: Speaker, where: Domain, sort: str, *, modified: float = 0.1, generic: float = 0.12
+) -> tuple[Kind, Predicate, dict[str, str]] | None:
+    """A kind of item, what is said of it, and the sets of those for which it is true and false."""
+    kind = clauses.free_kind(say, modified=modified, generic=generic)
+    found = anything(say, where, kind, sort)
+    if found is None:
         return None
-    things = quantity.of(kind)
-    # The pronoun follows what it stands for, so nothing but the things may end the first clause.
-    first = [
-        each
-        for each in clauses.presence(where, things, quantity.plural)
-        if each.endswith((things, f"{things} {where.where}"))
-    ]
-    return Sentence(say.pick(*first).rstrip() + after.format(p=found.singular, ps=found.plural), where.bind(meaning))
+    if sort in ("some", "number") and not found.given and not found.condition.startswith("not ") and say.chance(0.08):
+        found = negative(say, found)
+    those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
+    return kind, found, {"those": those, "others": others}
+
+
+def _clause(say: Speaker, texts: Sequence[str], kind: Kind, found: Predicate, **slots: str) -> str:
+    """One of the wordings, without words for the place where they would be ambiguous."""
+    text = fill(say, texts, kind, **found.slots(say), **slots)
+    return text.replace("{at}", "") if found.is_alone else text
+
+
+def share(say: Speaker, where: Domain) -> Content | None:
+    """ "Most of the circles are blue"; "none of the items in the left box is a square"; "two circles touch a wall"."""
+    row = _SHARES.draw(say)
+    sort, meaning = row.columns
+    drawn = _about(say, where, sort)
+    if drawn is None:
+        return None
+    kind, found, sets = drawn
+    amount, number = clauses.amount(say, 2, 4), say.small(2, 3)
+    test = meaning.format(**sets, value=number, so_many=amount.holds(sets["those"]))
+    clause = _clause(say, row.wordings, kind, found, n=amount.words, m=say.number(number))
+    return Content(mean.both(found.given, test), clause=clause)
+
+
+def share_of(say: Speaker, where: Domain, kind: Kind, found: Predicate, high: int) -> tuple[str, str]:
+    """The wording and meaning of a predicate of any share of a kind; `high` is the largest number."""
+    row, number, other = _SHARES.draw(say), clauses.amount(say, 2, high), say.small(2, high)
+    those, others = (kind.among(where.items, each) for each in (found.condition, mean.negation(found.condition)))
+    meaning = row.columns[1].format(those=those, others=others, value=other, so_many=number.holds(those))
+    text = fill(say, row.wordings, kind, n=number.words, m=say.number(other), **found.slots(say))
+    return text.replace("{at}", where.where), meaning
+
+
+# How many there are (0: any number), and the columns of _SHARES; {m} is the number of all, {n} of some.
+_DEFINITE = Table("""
+4 ; 1 ; the ; not exist({others})
+    the (only|only|one|single) {X} {does} / there ~is (only|just|exactly) one {X} and it {does}
+    the (only|single) {X}: {p} / the {X} {at}, the only one, {does}
+2.5 ; 1 ; the ; not exist({others})
+    the {X} {does} / the {X} {does} / the {X}: {p}
+3 ; 0 ; every ; not exist({others})
+    the {m} {Xs} {do} / all {m} [of the] {Xs} {do} / all of the {m} {Xs} {do}
+2 ; 2 ; every ; not exist({others})
+    both [of the] {Xs} {do} / the two {Xs} both {do}
+0.6 ; 2 ; no ; not exist({those})
+    neither of the [two] {Xs} {does} / neither {X} {does}
+0.6 ; 0 ; no ; not exist({those})
+    none of the {m} {Xs} {do} / not one of the {m} {Xs} {does}
+2 ; 0 ; number ; count({those}) == {part}
+    [exactly|only|just] {n} (of|out of) [the] {m} {Xs} {do} / (of|out of) the {m} {Xs}, [exactly] {n} {do}
+1 ; 0 ; number ; count({those}) == 1
+    (exactly|only|just) one (of|out of) the {m} {Xs} {does} / of the {m} {Xs}, only one {does}
+0.8 ; 0 ; number ; count({those}) >= {part}
+    at least {n} of the {m} {Xs} {do}
+0.6 ; 0 ; part ; count({those}) > count({others})
+    most of the {m} {Xs} {do}
+""")
+
+
+def definite(say: Speaker, where: Domain) -> Content | None:
+    """ "The two circles on the right are blue"; "four of the five items touch a wall"; "the only square is yellow"."""
+    row = _DEFINITE.draw(say)
+    fixed, sort, meaning = row.columns
+    drawn = _about(say, where, sort)
+    if drawn is None:
+        return None
+    kind, found, sets = drawn
+    size = int(fixed) or (say.small(3, 6) if "{part}" in meaning else say.small(2, 6))
+    part = say.rng.randint(2, max(2, size - 1))
+    clause = _clause(say, row.wordings, kind, found, n=say.number(part), m=say.number(size))
+    test = mean.both(f"count({kind.among(where.items)}) == {size}", meaning.format(**sets, part=part))
+    return Content(mean.both(found.given, test), clause=clause)
+
+
+# What is added about things that are there, with a pronoun.
+_PRONOUNS = Table("""
+4 ; every ; not exist({others})
+    and (they|they all|all of them|these all) {do} / , (all|all of them) {ps} / and (they're|they are) all {vs}
+    , all of which {do} / and every one of them {does}
+1.5 ; no ; not exist({those})
+    (and|but) none of them {does} / , none of them {ps} / , but they {dont}
+1 ; some ; exist({those})
+    and at least one of them {does} / , at least one of which {does}
+1 ; not every ; exist({others})
+    (and|but) not all of them {do} / , not all [of them] {ps}
+1 ; number ; count({those}) == 1
+    and (exactly|only|just) one of them {does} / , (exactly|only|just) one of which {does}
+0.8 ; number ; count({those}) == {value}
+    and {m} of them {do} / , {m} of which {do} / , {m} [of them] {ps}
+0.8 ; part ; count({those}) > count({others})
+    and most of them {do} / , mostly {ps}
+0.5 ; part ; count({those}) == count({others})
+    and half of them {do} / , half of them {ps}
+0.5 ; part ; count({others}) == 1
+    and all but one of them {do} / , all but one [of them] {ps}
+""")
+
+
+def described(say: Speaker, where: Domain) -> Content | None:
+    """ "There are three items and they're all squares"; "the left box has only one circle, and it's blue"."""
+    row, texts = _PRONOUNS.draw(say), [", and it {does}", " and it {does}"]
+    sort, meaning = row.columns
+    number = say.pick(2, 3)
+    if say.chance(0.6):
+        quantity = say.quantity(negative=False, low=2)
+        texts = [f"{'' if each.startswith(',') else ' '}{each}" for each in row.wordings]
+        if not quantity.plural or ("{value}" in meaning and quantity.test in ("{} == 2", "{} < 3", "{} <= 2")):
+            return None
+    elif say.chance(0.5):
+        quantity, sort, meaning = Quantity("(only|just|exactly) one {}", "{} == 1", False), "the", "not exist({others})"
+    else:
+        quantity, sort, meaning = clauses.A, "the", "exist({those})"
+    drawn = _about(say, where, sort, modified=0.04, generic=0.35)
+    if drawn is None:
+        return None
+    kind, found, sets = drawn
+    after = fill(say, texts, kind, **found.slots(say), m=say.number(number)).replace("~", "")
+    there = quantity.holds(kind.among(where.items)) if quantity != clauses.A else ""
+    test = mean.both(found.given, there, meaning.format(**sets, value=number))
+    return Content(test, quantity.of(kind) + after, quantity.plural)
 
 
 # ---------------------------------------------------------------- only, everything, nothing
 
-_ONLY: tuple[str, ...] = (
-    "only {Xs} ~are {ps}", "just {Xs} are {ps}, nothing else is", "nothing (but|except|other than) {Xs} ~is {p}",
-    "the only {p} {things} ~are {Xs}", "the only {things} that are {ps} ~are {Xs}",
-    "no {thing} other than a {X} ~is {p}",
-    "(everything|anything) that is {p} ~is a {X}", "everything {p} ~is a {X}", "every {thing} that is {p} ~is a {X}",
-    "if (something|a {thing}|it) is {p}, it (is|is always) a {X}", "{p}: only {Xs}",
-    "(nothing|no {thing}) that isn't a {X} ~is {p}", "{Xs} ~are the only {things} that are {ps}",
-    "nothing {p} except {Xs}",
-    "whatever is {p} ~is a {X}", "apart from {Xs}, nothing ~is {p}", "{Xs} ~are the only {p} {things}",
-)  # fmt: skip
+_ONLY = wordings("""
+    only [the] {Xs} {do} / nothing (but|except|other than) {Xs} {does}
+    (everything|anything|every {thing}) {at} {that} ~is a {X} / (all|all the) {things} {at} {thats} ~are {Xs}
+    no {thing} {at} other than a {X} {does} / if (something|a {thing}) {at} {does}, it is [always] a {X}
+    whatever {does} {at}, it is a {X} / {p} {at}: only {Xs} / {Xs} ~are the only {things} {at} {thats}
+    the only {things} {at} {thats} ~are {Xs} / apart from {Xs}, nothing {at} {does}
+    just {Xs} {do}, nothing else does / the only {vs} {things} {at} ~are {Xs}
+""")
 
 
-def only(say: Speaker) -> Sentence | None:
-    """ "Only circles are blue"; "in the left box, nothing but squares is yellow"."""
-    where, kind = clauses.domain(say, 0.12, negative=False), say.kind(plain=True, generic=0.0)
-    values = [
-        each for each in clauses.value_kinds(say, 1, avoid=kind.condition, bare=True) if each.singular == each.plural
-    ]
-    if not values or say.fixed:  # blocks of towers differ too little
+def only(say: Speaker, where: Domain) -> Content | None:
+    """ "Only circles are blue"; "in the left box, nothing but squares touches a wall"."""
+    kind = say.kind(plain=True, generic=0)
+    found = anything(say, where, kind, "part")
+    if found is None or found.given or (found.is_value and (say.fixed or found.one.bare != found.many.bare)):
         return None
-    meaning = f"not exist({mean.those(where.items, mean.both(values[0].condition, mean.negation(kind.condition)))})"
-    word = values[0].singular
-    text = clauses.fill(say, _ONLY, kind, Property(word, word, ""), thing=say.item, things=say.items)
-    return Sentence(
-        clauses.within(where, text) if clauses.place(where) or where.is_quantified else text, where.bind(meaning)
-    )
+    text = _clause(say, _ONLY, kind, found, thing=say.item, things=say.items)
+    others = mean.those(where.items, mean.both(found.condition, mean.negation(kind.condition)))
+    return Content(f"not exist({others})", clause=text)
 
 
-def nothing_but(say: Speaker) -> Sentence | None:
-    """ "The left box contains only circles"; "there are two squares and nothing else"; "no yellow, just black"."""
-    where = say.domain(quantified=0.35)
-    values = clauses.value_kinds(say, 2, bare=True)
-    kind = say.kind(plain=True, generic=0.0)
-    at, subject = where.where, where.subject
-    has = "have" if where.plural else "(has|contains|holds)"
-    if len(values) == 2 and say.chance(0.2) and not where.is_quantified:
-        # One value of an attribute excludes the others.
-        no, yes = (each.plural for each in values)
-        text = say.pick(
-            f"no {no} {at}, (just|only) {yes}",
-            f"{where.front}no {no}, (just|only) {yes}",
-            f"not {no} {at} but only {yes}",
-        )
-        return Sentence(text, mean.every(where.items, values[1].condition))
-    if say.chance(0.2):
-        quantity = say.quantity(negative=False)
-        things = f"{quantity.of(kind)} (and nothing else|and no other {say.items})"
-        meaning = mean.both(quantity.holds(kind.among(where.items)), mean.every(where.items, kind.condition))
-        return Sentence(say.pick(*clauses.presence(where, things, quantity.plural)), where.bind(meaning))
-    if say.chance(0.25) and len(values := clauses.value_kinds(say, 2)) == 2:
-        kind = clauses.joined(values, "and")
-    texts = [f"{subject} ~{has} (only|nothing but|just|exclusively|solely) {kind.plural}"] * 3
-    if where.is_quantified:
-        return Sentence(say.pick(*texts), where.bind(mean.every(where.items, kind.condition)))
-    texts += [
-        f"there ~are (only|just) {kind.plural} {at}", f"(only|just|nothing but) {kind.plural} {at}",
-        f"{subject}: only {kind.plural}",
-        f"there ~is nothing but {kind.plural} {at}", f"{where.front}there ~are only {kind.plural}",
-        f"{where.front}{kind.plural} only",
-        f"{kind.plural} ~are the only {say.items} {clauses.place(where)}",
-        f"the only {say.items} {clauses.place(where)} ~are {kind.plural}",
-        f"(I|we|you) ~(see|can see) (only|nothing but) {kind.plural} {at}",
-        f"there ~are no {say.items} (other than|but) {kind.plural} {at}",
-    ]  # fmt: skip
-    return Sentence(say.pick(*texts), mean.every(where.items, kind.condition))
+_EVERYTHING = Table("""
+3 ; every ; not exist({others})
+    (everything|every single thing|each and every thing) {at} {does} / all [of] the (things|objects) {at} {do}
+    there ~is nothing {at} {not_that} / whatever you look at {at}, it {does} / they all {do} {at}
+    I don't see anything {at} {not_that} / nothing {at} ~is anything but {v} / all {vs} {at}
+2 ; no ; not exist({those})
+    nothing {at} {does} / not (a single|one) thing {at} {does} / there ~is nothing {at} {that}
+    (I|we) (don't|can't) see anything {at} {that} / you won't find anything {at} {that}
+1.5 ; some ; exist({those})
+    (something|at least one thing) {at} {does} / there ~is something {at} {that}
+1 ; not every ; exist({others})
+    not everything {at} {does} / something {at} {doesnt} / there ~is something {at} {not_that}
+""")
 
 
-def everything(say: Speaker) -> Sentence:
-    """ "Everything in the left box is blue"; "nothing is a circle"; "something isn't yellow"."""
-    where = clauses.domain(say, 0.15)
-    found = clauses.predicate(say, Kind("", ""), where)
-    all_are, none_is = mean.every(where.items, found.condition), mean.none(where.items, found.condition)
-    meaning, texts = say.weighted(
-        (3, (all_are, (
-            "(everything|every single thing|each and every thing) {at} ~is {p}",
-            "all [of] the (things|objects) {at} ~are {ps}",
-            "there ~is nothing {at} that (isn't|is not) {p}", "everything {at} {p}",
-            "nothing {at} ~is anything but {p}",
-            "whatever you look at {at}, it's {p}", "they're all {ps} {at}", "I don't see anything {at} that's not {p}",
-            "all {ps} {at}",
-        ))),
-        (2, (none_is, (
-            "nothing {at} ~is {p}", "not (a single|one) thing {at} ~is {p}", "there ~is nothing {at} that is {p}",
-            "(I|we) (don't|can't) see anything {at} that is {p}", "none of it is {p} {at}",
-            "everything {at} ~is something other than {p}", "you won't find anything {at} that is {p}",
-        ))),
-        (1.5, (mean.negation(none_is), (
-            "something {at} ~is {p}", "there ~is something {at} that is {p}",
-            "at least one thing {at} ~is {p}",
-        ))),
-        (1, (mean.negation(all_are), (
-            "not everything {at} ~is {p}", "something {at} (isn't|is not) {p}", "not all of it is {p} {at}",
-            "there ~is something {at} that (isn't|is not) {p}",
-        ))),
-    )  # fmt: skip
-    text = say.rng.choice(texts).format(p=found.singular, ps=found.plural, at=clauses.place(where))
-    return Sentence(clauses.framed(where, text), where.bind(meaning))
+def everything(say: Speaker, where: Domain) -> Content | None:
+    """ "Everything in the left box is blue"; "nothing touches a wall"; "something isn't yellow"."""
+    row = _EVERYTHING.draw(say)
+    sort, meaning = row.columns
+    kind = Kind("thing", "things")
+    found = anything(say, where, kind, sort)
+    if found is None:
+        return None
+    those, others = mean.those(where.items, found.condition), mean.those(where.items, mean.negation(found.condition))
+    clause = _clause(say, row.wordings, kind, found)
+    return Content(mean.both(found.given, meaning.format(those=those, others=others)), clause=clause)
 
 
-RULES = (
-    (5.0, share),
-    (2.5, definite),
-    (2.0, described),
-    (1.2, only),
-    (1.8, nothing_but),
-    (1.5, everything),
-)
+CONTENTS = ((13.0, share), (7.0, definite), (4.5, described), (2.2, only), (2.2, everything))

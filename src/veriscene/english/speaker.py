@@ -1,7 +1,7 @@
 """A speaker: one way to speak about a world, with the words that it uses throughout a statement.
 
 Speakers draw the parts of statements, each with its meaning: kinds of items, properties, quantities, and where. Rules
-(scene.py, boxes.py, places.py, towers.py) put these together.
+(counts.py, boxes.py, places.py, towers.py) put these together.
 """
 
 from __future__ import annotations
@@ -97,13 +97,12 @@ class Domain:
     @property
     def front(self) -> str:
         """The place at the beginning of a sentence: "in the left box, "; empty for the whole scene."""
-        where = f"in{self.where[2:]}" if self.where.startswith("of ") else self.where
-        return f"{where}, " if where else ""
+        return f"{self.where}, " if self.where else ""
 
     @property
     def is_negative(self) -> bool:
         """Whether it is about no box, or not every box."""
-        return self.is_quantified and self.subject.startswith(("no ", "none ", "not "))
+        return self.is_quantified and self.subject.startswith(("no ", "none ", "not ", "neither ", "zero "))
 
 
 class Speaker:
@@ -307,86 +306,42 @@ class Speaker:
 
     def quantity(self, *, low: int = 1, high: int = 6, negative: bool = True) -> Quantity:
         """How many; `negative`: whether it may be none."""
-        draw = self.weighted(
-            (3, self._some),
-            (1.6 * negative, self._none),
-            (3, self._exactly),
-            (2.5, self._at_least),
-            (2.5, self._limits),
-        )
-        return draw(low, high)
-
-    def _some(self, low: int, high: int) -> Quantity:
-        words, plural = self.pick(
-            *[("a {}", False)] * 4, ("at least one {}", False), ("one or more {}", True), ("some {}", True),
-            ("at least a single {}", False),
-        )  # fmt: skip
-        return Quantity(words, SOME, plural)
-
-    def _none(self, low: int, high: int) -> Quantity:
-        words, plural = self.pick(
-            *[("no {}", True)] * 3, ("no {}", False), ("not a single {}", False), ("zero {}", True), ("not one {}", False),
-            ("no {} whatsoever", True), ("no {} at all", True),
-        )  # fmt: skip
-        return Quantity(words, NO, plural)
-
-    def _exactly(self, low: int, high: int) -> Quantity:
         value = self.small(low, high)
-        if value == 1:
-            words = self.pick(
-                "one {}", "exactly one {}", "only one {}", "just one {}", "a single {}", "precisely one {}"
-            )
-            words = words.replace("one", self.number(1)) if self.digits else words
-            return Quantity(words, "{} == 1", plural=False)
-        said = self.number(value)
-        options = ["{}", "{}", "{}", "exactly {}", "precisely {}", "just {}", "only {}", "a total of {}"]
-        words = self.pick(*options).format(said)
-        if value == 2 and self.chance(0.2):
-            words = self.pick("a pair of", "a couple of", "exactly a pair of")
-        return Quantity(words + " {}", f"{{}} == {value}")
-
-    def _at_least(self, low: int, high: int) -> Quantity:
-        value = max(2, self.small(low, high))
-        said = self.number(value)
-        if value == 2 and self.chance(0.3):
-            words = self.pick("more than one {}", "several {}", "multiple {}", "a few {}", "more than a single {}")
-            return Quantity(words, "{} >= 2", plural=not words.startswith("more"))
-        words = self.pick(
-            *[f"at least {said}"] * 3, f"{said} or more", f"no fewer than {said}", f"not fewer than {said}",
-            f"a minimum of {said}", f"no less than {said}",
-        )  # fmt: skip
-        return Quantity(words + " {}", f"{{}} >= {value}")
-
-    def _limits(self, low: int, high: int) -> Quantity:
-        value = self.small(max(1, low), high)
-        said = self.number(value)
-        which = self.weighted((3, "more"), (2.5, "most"), (2, "fewer"), (0.6, "between"), (0.4, "parity"))
-        if which == "between" and value > 1:
-            end = value + self.rng.randint(1, 3)
-            words = self.pick(f"between {said} and {self.number(end)}", f"{said} to {self.number(end)}")
-            return Quantity(words + " {}", f"{value} <= {{}} <= {end}")
-        if which == "parity":
-            is_even = self.chance(0.5)
-            words = "an even number of {}" if is_even else "an odd number of {}"
-            return Quantity(words, f"{{}} % 2 == {int(not is_even)}")
-        if which == "most":
-            words = self.pick(
-                *[f"at most {said}"] * 2, f"no more than {said}", f"not more than {said}", f"up to {said}",
-                f"a maximum of {said}", f"{said} or fewer", f"{said} or less",
-            )  # fmt: skip
-            return Quantity(words + " {}", f"{{}} <= {value}", plural=value > 1)
-        if which == "fewer" and value > 1:
-            words = self.pick(f"fewer than {said}", f"less than {said}", f"under {said}", f"not even {said}")
-            return Quantity(words + " {}", f"{{}} < {value}")
-        words = self.pick(f"more than {said}", f"more than {said}", f"over {said}", f"greater than {said}")
-        return Quantity(words + " {}", f"{{}} > {value}" if value > 1 else "{} >= 2", plural=value > 1)
+        n, is_one = self.number(value), value == 1
+        least = max(2, value)
+        most = least + self.rng.randint(1, 3)
+        m, between = (
+            self.number(least),
+            f"(between {self.number(least)} and|{self.number(least)} to) {self.number(most)}",
+        )
+        at_least = f"(at least {m}|at least {m}|{m} or more|(no|not) fewer than {m}|no less than {m}|a minimum of {m})"
+        at_most = f"(at most {n}|at most {n}|(no|not) more than {n}|up to {n}|a maximum of {n}|{n} or (fewer|less))"
+        words, test, plural = self.weighted(
+            (2.2, ("(a|a|a|a|at least one|at least a single) {}", SOME, False)),
+            (0.8, ("(some|one or more) {}", SOME, True)),
+            (0.6 * negative, ("(no|not a single|not one) {}", NO, False)),
+            (1.0 * negative, ("(no|no|no|zero) {} (|||whatsoever|at all)", NO, True)),
+            (3.0 * is_one, (f"({n}|exactly {n}|only {n}|just {n}|a single|precisely {n}) {{}}", "{} == 1", False)),
+            (2.8 * (value > 1), (f"(|||exactly|precisely|just|only|a total of) {n} {{}}", f"{{}} == {value}", True)),
+            (0.6 * (value == 2), ("(a pair of|a couple of|exactly a pair of) {}", "{} == 2", True)),
+            (2.1, (f"{at_least} {{}}", f"{{}} >= {least}", True)),
+            (0.3, ("(several|multiple|a few) {}", "{} >= 2", True)),
+            (0.2, ("more than (one|a single) {}", "{} >= 2", False)),
+            (0.2, (f"{between} {{}}", f"{least} <= {{}} <= {most}", True)),
+            (0.05, ("an even number of {}", "{} % 2 == 0", True)),
+            (0.05, ("an odd number of {}", "{} % 2 == 1", True)),
+            (0.8, (f"{at_most} {{}}", f"{{}} <= {value}", not is_one)),
+            (0.6 * (value > 1), (f"(fewer than|less than|under|not even) {n} {{}}", f"{{}} < {value}", True)),
+            (0.9, (f"(more than|more than|over) {n} {{}}", "{} >= 2" if is_one else f"{{}} > {value}", not is_one)),
+        )
+        return Quantity(self.expand(words), test, plural)
 
     # ------------------------------------------------------------ where
 
     def scene(self) -> Domain:
         """The whole scene."""
         picture = self.pick("the picture", "the image", "the scene", "this picture", "the whole picture", "the drawing")
-        where = self.pick("", "", "", "", "", f"in {picture}", "here", "overall", "in total")
+        where = self.pick("", "", "", "", "", f"in {picture}", "here", "in the picture")
         return Domain(mean.ALL_ITEMS, where, picture)
 
     def place_of(self, position: Place) -> Domain:
@@ -423,80 +378,78 @@ class Speaker:
         return self.place_of(first), self.place_of(second)
 
     def quantified(self, *, simple: bool = False) -> Domain:
-        """Boxes with a quantifier: some, every, no, exactly two. `simple`: only some, every, no."""
-        box, boxes = self.box, self.boxes
-        how = self.weighted(
-            (3, "some"), (3, "every"), (1.5, "no"), (0.7, "not every"), (1.2 * (not simple), "exactly"),
-            (1.2 * (not simple), "at least"), (0.8, "only one"), (0.6 * (not simple), "most"),
-        )  # fmt: skip
-        total = self.world.boxes[1]
-        every = [
-            f"every {box}",
-            f"each {box}",
-            f"all {boxes}",
-            f"all the {boxes}",
-            f"each of the {boxes}",
-            f"every single {box}",
-        ]
-        if self.world.boxes[0] == total == 2:
-            every.append(f"both {boxes}")
-        if self.world.boxes[0] == total and total > 2:
-            every.append(f"all {self.number(total)} {boxes}")
-        if how == "some":
-            words = self.pick(
-                f"a {box}",
-                f"some {box}",
-                f"at least one {box}",
-                f"one of the {boxes}",
-                f"at least one of the {boxes}",
-                f"one or more of the {boxes}",
-            )
-            return self._boxes(words, words.startswith("one or more"), lambda m: mean.some(mean.ALL_BOXES, m, "#"))
-        if how == "every":
-            words = self.pick(*every)
-            return self._boxes(words, words.startswith(("all", "both")), lambda m: mean.every(mean.ALL_BOXES, m, "#"))
-        if how == "no":
-            words = self.pick(f"no {box}", f"none of the {boxes}", f"not one {box}", f"not a single {box}")
-            return self._boxes(
-                words, words.startswith("none") and self.chance(0.5), lambda m: mean.none(mean.ALL_BOXES, m, "#")
-            )
-        if how == "not every":
-            words = self.pick(f"not every {box}", f"not all {boxes}", f"not all of the {boxes}")
-            return self._boxes(words, "all" in words, lambda m: mean.negation(mean.every(mean.ALL_BOXES, m, "#")))
-        if how == "only one":
-            words = self.pick(
-                f"only one {box}",
-                f"exactly one {box}",
-                f"just one {box}",
-                f"a single {box}",
-                f"only one of the {boxes}",
-                f"exactly one of the {boxes}",
-            )
-            return self._boxes(words, False, lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} == 1")
-        if how == "most":
-            words = self.pick(
-                f"most {boxes}",
-                f"most of the {boxes}",
-                f"the majority of the {boxes}",
-                f"more than half of the {boxes}",
-            )
-            return self._boxes(
-                words,
-                True,
-                lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} > {mean.count(mean.ALL_BOXES, mean.negation(m), '#')}",
-            )
+        """Boxes with a quantifier: some, every, no, exactly two. `simple`: hardly any numbers."""
+        box, boxes, every_box = self.box, self.boxes, mean.ALL_BOXES
+        low, total = self.world.boxes
+        rare, is_fixed = 0.1 if simple else 1.0, low == total
         value = self.boxes_number(2)
-        said = self.number(value)
-        if how == "exactly":
-            words = self.pick(
-                f"{said} {boxes}", f"exactly {said} {boxes}", f"{said} of the {boxes}", f"exactly {said} of the {boxes}"
-            )
-            return self._boxes(words, True, lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} == {value}")
-        words = self.pick(f"at least {said} {boxes}", f"at least {said} of the {boxes}", f"{said} or more {boxes}")
-        return self._boxes(words, True, lambda m: f"{mean.count(mean.ALL_BOXES, m, '#')} >= {value}")
+        n, part = self.number(value), self.rng.randint(1, max(1, total - 1))
+        numbered = f"|both {boxes}" * (is_fixed and total == 2) + f"|all {self.number(total)} {boxes}" * (
+            is_fixed and total > 2
+        )
+        quantity = self.quantity(high=max(2, total - 1))
 
-    def _boxes(self, words: str, plural: bool, bind: Callable[[str], str]) -> Domain:
-        preposition = self.pick("in", "in", "in", "inside", "within")
+        def count(test: str) -> str:
+            return mean.count(every_box, test, "#")
+
+        def some(test: str) -> str:
+            return mean.some(every_box, test, "#")
+
+        def every(test: str) -> str:
+            return mean.every(every_box, test, "#")
+
+        def none(test: str) -> str:
+            return mean.none(every_box, test, "#")
+
+        def not_every(test: str) -> str:
+            return mean.negation(every(test))
+
+        def number(sign: str, limit: int) -> Callable[[str], str]:
+            return lambda test: f"{count(test)} {sign} {limit}"
+
+        def most(test: str) -> str:
+            return f"{count(test)} > {count(mean.negation(test))}"
+
+        def all_but_one(test: str) -> str:
+            return f"{count(mean.negation(test))} == 1"
+
+        def so_many(test: str) -> str:
+            return quantity.holds(mean.those(every_box, test, "#"))
+
+        of_all = f"(only|just|exactly) {self.number(part)} (of|out of) the {self.number(total)} {boxes}"
+        rows: tuple[tuple[float, tuple[bool, str, Callable[[str], str]]], ...] = (
+            (3.0, (False, f"(a|some|at least one) {box}|(one|at least one) of the {boxes}", some)),
+            (0.3, (True, f"one or more of the {boxes}", some)),
+            (1.7, (False, f"(every|each|every single) {box}|each of the {boxes}", every)),
+            (1.7, (True, f"all {boxes}|all the {boxes}{numbered}", every)),
+            (1.4, (False, f"(no|not one|not a single) {box}|none of the {boxes}", none)),
+            (0.2, (True, f"none of the {boxes}", none)),
+            (0.3, (False, f"not every {box}", not_every)),
+            (0.5, (True, f"not all {boxes}|not all of the {boxes}", not_every)),
+            (
+                1.0,
+                (
+                    False,
+                    f"(only|exactly|just) one {box}|a single {box}|(only|exactly) one of the {boxes}",
+                    number("==", 1),
+                ),
+            ),
+            (0.8 * rare, (True, f"most {boxes}|(most|the majority|more than half) of the {boxes}", most)),
+            (1.2 * rare, (True, f"[exactly] {n} {boxes}|[exactly] {n} of the {boxes}", number("==", value))),
+            (
+                1.2 * rare,
+                (True, f"at least {n} {boxes}|at least {n} of the {boxes}|{n} or more {boxes}", number(">=", value)),
+            ),
+            (0.6 * rare, (True, f"all [of the] {boxes} but one|all but one of the {boxes}", all_but_one)),
+            (0.8 * rare * (is_fixed and total > 2), (part > 1, of_all, number("==", part))),
+            (1.8 * rare, (quantity.plural, quantity.of(Kind(box, boxes)), so_many)),
+        )
+        plural, words, bind = self.weighted(*rows)
+        return self.boxes_with(f"({words})", plural, bind)
+
+    def boxes_with(self, words: str, plural: bool, bind: Callable[[str], str]) -> Domain:
+        """Boxes with a quantifier: its words, and the program that so many boxes meet a condition on #."""
+        words, preposition = self.expand(words), self.pick("in", "in", "in", "inside", "within")
         return Domain("#", f"{preposition} {words}", words, plural, bind, is_quantified=True, box="#")
 
     def domain(self, *, quantified: float = 0.0) -> Domain:

@@ -9,49 +9,40 @@ from functools import cached_property, lru_cache
 from veriscene.language.language import Language
 from veriscene.world.schema import World
 
-NUMBERS = tuple(
-    [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-    ]
-)
-ORDINALS = tuple(
-    ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
-)
-
 Pair = tuple[str, str]  # singular and plural
 
+
+def plural_of(word: str) -> str:
+    """Returns the regular plural."""
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{word}es"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
+
+def word_list(text: str) -> tuple[str, ...]:
+    """Returns the words of a text."""
+    return tuple(text.split())
+
+
+def noun_list(text: str) -> tuple[Pair, ...]:
+    """Returns the nouns of a text with their plurals; an irregular plural follows a slash."""
+    found = (each.partition("/") for each in text.split())
+    return tuple((word, plural or plural_of(word)) for word, _, plural in found)
+
+
+NUMBERS = word_list("""
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+""")
+ORDINALS = word_list("zeroth first second third fourth fifth sixth seventh eighth ninth tenth")
+
 # General nouns. The first one is used most often; a world's own words come before these.
-_BOXES: tuple[Pair, ...] = (
-    *(("box", "boxes"), ("panel", "panels"), ("section", "sections"), ("area", "areas"), ("frame", "frames")),
-    *(("compartment", "compartments"), ("part", "parts"), ("container", "containers"), ("region", "regions")),
-)
-_ITEMS: tuple[Pair, ...] = (
-    *(("item", "items"), ("object", "objects"), ("thing", "things"), ("thing", "things"), ("element", "elements")),
-    *(("piece", "pieces"), ("figure", "figures"), ("one", "ones")),
-)
-_SHAPES: tuple[Pair, ...] = (("shape", "shapes"), ("shape", "shapes"), ("form", "forms"))
-_TOWERS: tuple[Pair, ...] = (
-    *(("tower", "towers"), ("tower", "towers"), ("stack", "stacks"), ("pile", "piles"), ("column", "columns")),
-)
-_BLOCKS: tuple[Pair, ...] = (
-    *(("block", "blocks"), ("block", "blocks"), ("brick", "bricks"), ("cube", "cubes"), ("piece", "pieces")),
-)
+_BOXES = noun_list("box panel section area frame compartment part container region")
+_ITEMS = noun_list("item object thing thing element piece figure one")
+_SHAPES = noun_list("shape shape form")
+_TOWERS = noun_list("tower tower stack pile column")
+_BLOCKS = noun_list("block block brick cube piece")
 
 # Other words for those that worlds compare with, and verbs for some attributes.
 COMPARED = {
@@ -73,85 +64,15 @@ UNITS = {"€": "euros", "$": "dollars", "£": "pounds"}
 # What is_foreign says of an item: it has a property that no item of this world can have. These lists are the only
 # colours and shapes that are named outside of worlds/.
 FOREIGN = "is_foreign(@)"
-_FOREIGN_ADJECTIVES = [
-    "red",
-    "green",
-    "orange",
-    "purple",
-    "pink",
-    "brown",
-    "white",
-    "grey",
-    "gray",
-    "violet",
-    "turquoise",
-    "golden",
-    "silver",
-    "cyan",
-    "magenta",
-    "beige",
-    "crimson",
-    "maroon",
-    "teal",
-    "lilac",
-    "striped",
-    "dotted",
-    "transparent",
-    "wooden",
-    "round-cornered",
-    "hollow",
-]
-_FOREIGN_NOUNS: tuple[Pair, ...] = tuple(
-    (word, plural or f"{word}s")
-    for word, _, plural in (
-        each.partition("/")
-        for each in [
-            "star",
-            "rectangle",
-            "pentagon",
-            "hexagon",
-            "diamond",
-            "heart",
-            "oval",
-            "ellipse",
-            "cross/crosses",
-            "cat",
-            "dog",
-            "house",
-            "tree",
-            "car",
-            "person/people",
-            "arrow",
-            "ring",
-            "cylinder",
-            "sphere",
-            "pyramid",
-            "letter",
-            "octagon",
-            "crescent",
-            "moon",
-            "flower",
-            "ball",
-            "bottle",
-            "face",
-            "line",
-            "rhombus/rhombuses",
-            "trapezoid",
-            "semicircle",
-            "cone",
-            "fish/fish",
-        ]
-    )
-)
-
-
-def plural_of(word: str) -> str:
-    """Returns the regular plural."""
-    if word.endswith(("s", "x", "z", "ch", "sh")):
-        return f"{word}es"
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return f"{word[:-1]}ies"
-    return f"{word}s"
+_FOREIGN_ADJECTIVES = word_list("""
+    red green orange purple pink brown white grey gray violet turquoise golden silver cyan magenta beige crimson maroon
+    teal lilac striped dotted transparent wooden round-cornered hollow
+""")
+_FOREIGN_NOUNS = noun_list("""
+    star rectangle pentagon hexagon diamond heart oval ellipse cross cat dog house tree car person/people arrow ring
+    cylinder sphere pyramid letter octagon crescent moon flower ball bottle face line rhombus trapezoid cone
+    fish/fish
+""")
 
 
 @dataclass(frozen=True)
@@ -173,6 +94,7 @@ class Lexicon:
 
     @property
     def world(self) -> World:
+        """The world that the words are about."""
         return self.language.world
 
     @cached_property
@@ -183,7 +105,7 @@ class Lexicon:
     @cached_property
     def constants(self) -> dict[tuple[str, str], str]:
         """The constant of each attribute's value."""
-        found = {}
+        found: dict[tuple[str, str], str] = {}
         for written, attribute in self.language.attributes.items():
             own = [name for name in self.language.constants if name.startswith(f"{written}.")]
             found |= {(attribute.name, choice.name): name for choice, name in zip(attribute.choices, own, strict=True)}
@@ -192,32 +114,34 @@ class Lexicon:
     @cached_property
     def nouns(self) -> dict[tuple[str, str], list[Pair]]:
         """The nouns for each value of the attribute whose values name items."""
-        noun = self.world.noun
-        return {
-            (noun.name, choice.name): [
-                (word, choice.plural[at] if at < len(choice.plural) else plural_of(word))
-                for at, word in enumerate(choice.words)
-            ]
-            for choice in (noun.choices if noun else ())
-        }
+        found: dict[tuple[str, str], list[Pair]] = {}
+        if (noun := self.world.noun) is not None:
+            for choice in noun.choices:
+                plurals = (*choice.plural, *(plural_of(word) for word in choice.words[len(choice.plural) :]))
+                found[noun.name, choice.name] = list(zip(choice.words, plurals, strict=False))
+        return found
 
     @cached_property
     def boxes(self) -> list[Pair]:
+        """Nouns for boxes; the first ones are used most often."""
         own = (self.world.box.singular, self.world.box.plural)
         return [own, own, own, *(pair for pair in _BOXES if pair[0] not in self._taken)]
 
     @cached_property
     def items(self) -> list[Pair]:
+        """Nouns for items of any kind."""
         own = (self.world.item.singular, self.world.item.plural)
         shapes = _SHAPES if self.world.noun and self.world.noun.name == "shape" else ()
         return [own, *shapes, *(pair for pair in _ITEMS if pair[0] not in self._taken)]
 
     @cached_property
     def towers(self) -> list[Pair]:
+        """Nouns for towers."""
         return [pair for pair in _TOWERS if pair[0] not in self._taken]
 
     @cached_property
     def blocks(self) -> list[Pair]:
+        """Nouns for the items of towers."""
         return [pair for pair in _BLOCKS if pair[0] not in self._taken]
 
     @cached_property
@@ -228,9 +152,11 @@ class Lexicon:
         )
 
     def foreign_adjective(self, rng: random.Random) -> str:
+        """An adjective for what the world lacks."""
         return rng.choice([word for word in _FOREIGN_ADJECTIVES if word not in self._taken])
 
     def foreign_noun(self, rng: random.Random) -> Pair:
+        """A noun for what the world lacks."""
         return rng.choice([pair for pair in _FOREIGN_NOUNS if pair[0] not in self._taken])
 
     # ------------------------------------------------------------ particular boxes
@@ -264,4 +190,5 @@ class Lexicon:
 
 @lru_cache(maxsize=16)
 def lexicon_of(language: Language) -> Lexicon:
+    """Returns the lexicon of a language; lexicons are kept."""
     return Lexicon(language)
