@@ -14,7 +14,9 @@ def content(say: Speaker, where: Domain = EACH_BOX, *, things: bool = False) -> 
     """Draws something that can be said of a domain; `things`: in a wording that follows "has"."""
     while True:
         found = say.weighted(*_CONTENTS)(say, where)
-        if found is not None and (found.things or not things):
+        # "A box where circles: two" is not English.
+        is_note = found is not None and where is EACH_BOX and (":" in found.clause or "?" in found.clause)
+        if found is not None and not is_note and (found.things or not things):
             return found
 
 

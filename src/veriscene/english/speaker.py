@@ -315,7 +315,8 @@ class Speaker:
             f"(between {self.number(least)} and|{self.number(least)} to) {self.number(most)}",
         )
         at_least = f"(at least {m}|at least {m}|{m} or more|(no|not) fewer than {m}|no less than {m}|a minimum of {m})"
-        at_most = f"(at most {n}|at most {n}|(no|not) more than {n}|up to {n}|a maximum of {n}|{n} or (fewer|less))"
+        or_fewer = "" if is_one else f"|{n} or (fewer|less)"
+        at_most = f"(at most {n}|at most {n}|(no|not) more than {n}|up to {n}|a maximum of {n}{or_fewer})"
         words, test, plural = self.weighted(
             (2.2, ("(a|a|a|a|at least one|at least a single) {}", SOME, False)),
             (0.8, ("(some|one or more) {}", SOME, True)),
