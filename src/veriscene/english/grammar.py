@@ -15,7 +15,6 @@ from veriscene.english import (
     ends,
     forms,
     logic,
-    places,
     towers,
     which,
 )
@@ -32,7 +31,7 @@ Rule = Callable[[Speaker], Sentence | None]
 @lru_cache(maxsize=8)
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
-    everywhere = (contents, boxes, which, between, places, ends, compare, definite)
+    everywhere = (contents, boxes, which, between, ends, compare, definite)
     found = [rule for module in (*everywhere, *((towers,) if is_tower else ())) for rule in module.RULES]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 

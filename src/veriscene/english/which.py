@@ -12,7 +12,6 @@ from veriscene.english.domains import BOXES, another, at, short, this_box, two_b
 from veriscene.english.speaker import NO, Kind, Quantity, Sentence, Speaker
 from veriscene.english.tables import Table, wordings
 
-
 _ONLY = wordings("""
     only {here} ~{has} {things} / only {here} ~{has} {things} / just {here} ~{has} {things} / {here} alone ~has {things}
     {here} ~is the only (one|{box}) {with_it} / the only (one|{box}) {with_it} ~is {one} / (only|just) {one}: {things}
