@@ -64,7 +64,8 @@ def end(say: Speaker, where: Domain) -> Predicate:
 
 # Wordings with {a} are only said of kinds, "a circle", those with {of} not of boxes with a quantifier.
 _EXTREMES = wordings("""
-    the {highest} {thing} {at} ~is {p} / the {highest} {thing} {at} ~is {p} / the {thing} [that is] {at_end} {at} ~is {p}
+    the {highest} {thing} {at} ~is {p} / the {highest} {thing} {at} ~is {p}
+    the {thing} [that is] {at_end} {at} ~is {p}
     of all the {things} {at}, the {highest} one ~is {p} / {a} ~is the {highest} {thing} {at}
     {a} ~(is|sits|lies) {higher} (everything else|all the other {things}|all the rest|all the others) {at}
     it is {a} that is {furthest} {at} / nothing {at} ~is {beyond} {a}
@@ -73,7 +74,7 @@ _EXTREMES = wordings("""
     look at the {highest} {thing} {at}: it's {p} / if you take the {highest} {thing} {at}, it's {p}
     the {highest} (place|position) {of} ~is taken by {a} / {a} ~is the {highest} {thing} {of}
 """)
-_HAVING = "{box} ~{has} (a {highest} {thing} that is {p}|{p} as {its} {highest} {thing})"
+_HAVING = wordings("{box} ~{has} a {highest} {thing} that is {p} / {box} ~{has} {a} as {its} {highest} {thing}")
 
 
 def extreme(say: Speaker) -> Sentence | None:
@@ -94,9 +95,10 @@ def extreme(say: Speaker) -> Sentence | None:
     meaning = where.bind(f"All({mean.those(where.items, f'{test}(@)')}, {mean.bind(condition)})")
     if where.is_negative or (is_kind and say.chance(0.15)):
         has, its = ("have", "their") if where.plural else ("has", "its")
-        return Sentence(_HAVING.format(box=where.subject, has=has, its=its, **asdict(end), **words), meaning)
-    text = tell(say, where, Content("", clause=clause))
-    return Sentence(text, meaning) if text else None
+        text = _HAVING[is_kind].format(box=where.subject, has=has, its=its, **asdict(end), **words)
+        return Sentence(text, meaning)
+    told = tell(say, where, Content("", clause=clause))
+    return Sentence(told, meaning) if told else None
 
 
 RULES = ((2.0, extreme),)

@@ -1,4 +1,4 @@
-"""What can be said about where items are: at walls, in corners, above or left of others, highest or leftmost in their box."""
+"""What can be said about where items are: at walls, in corners, above, left of or touching others."""
 
 from __future__ import annotations
 

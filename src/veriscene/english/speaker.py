@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from veriscene.english import meaning as mean
@@ -271,15 +272,10 @@ class Speaker:
         found = self.property(noun=False, avoid=kind.condition)
         if kind.condition and found.condition.partition("==")[0] in kind.condition:
             return None
-        negative = self.chance(0.5)
-        words, plural, condition = found.singular, found.plural, found.condition
-        if negative:
-            return kind.that(
-                self.expand(f"that (is not|isn't) {words}"),
-                self.expand(f"that (are not|aren't) {plural}"),
-                mean.negation(condition),
-            )
-        return kind.that(self.expand(f"(that|which) is {words}"), self.expand(f"(that|which) are {plural}"), condition)
+        is_, are, condition = "(that|which) is", "(that|which) are", found.condition
+        if self.chance(0.5):
+            is_, are, condition = "that (is not|isn't)", "that (are not|aren't)", mean.negation(condition)
+        return kind.that(self.expand(f"{is_} {found.singular}"), self.expand(f"{are} {found.plural}"), condition)
 
     def property(self, *, noun: bool = True, avoid: str = "") -> Property:
         """A value, as it is said after "is", of none of the attributes in the conditions `avoid`."""
@@ -390,17 +386,10 @@ class Speaker:
         )
         quantity = self.quantity(high=max(2, total - 1))
 
+        some, every, none = (partial(each, every_box, sign="#") for each in (mean.some, mean.every, mean.none))
+
         def count(test: str) -> str:
             return mean.count(every_box, test, "#")
-
-        def some(test: str) -> str:
-            return mean.some(every_box, test, "#")
-
-        def every(test: str) -> str:
-            return mean.every(every_box, test, "#")
-
-        def none(test: str) -> str:
-            return mean.none(every_box, test, "#")
 
         def not_every(test: str) -> str:
             return mean.negation(every(test))
