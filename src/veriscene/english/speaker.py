@@ -378,8 +378,7 @@ class Speaker:
         """Boxes with a quantifier: some, every, no, exactly two. `simple`: hardly any numbers."""
         box, boxes, every_box = self.box, self.boxes, mean.ALL_BOXES
         low, total = self.world.boxes
-        rare, is_fixed = 0.1 if simple else 1.0, low == total
-        value = self.boxes_number(2)
+        rare, is_fixed, value = 0.1 if simple else 1.0, low == total, self.boxes_number(2)
         n, part = self.number(value), self.rng.randint(1, max(1, total - 1))
         numbered = f"|both {boxes}" * (is_fixed and total == 2) + f"|all {self.number(total)} {boxes}" * (
             is_fixed and total > 2
