@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import HAS, free_kind, several_boxes, two_kinds
+from veriscene.english.clauses import HAS, free_kind, several_boxes, slots, two_kinds
 from veriscene.english.contents import content
 from veriscene.english.domains import BOXES, another, at, short, this_box, two_boxes
 from veriscene.english.speaker import Sentence, Speaker
-from veriscene.english.tables import Table
+from veriscene.english.tables import Table, wordings
 
 # The relation of the numbers of items in two boxes.
 _COMPARISONS = Table("""
@@ -86,32 +86,32 @@ def compare_kinds(say: Speaker) -> Sentence:
     return Sentence(say.pick(*texts), f"{a} {sign} {b}")
 
 
+_MOST = wordings("""
+    {here} ~{has} the {most} {Xs} / {here} ~{has} the {most} {Xs} / {here} ~{has} {more} {Xs} than {rest}
+    there ~are {more} {Xs} {in_here} than in {rest} / the {box} with the {most} {Xs} ~is {one}
+    the {most} {Xs} ~are {in_here} / {here} ~is the (one|{box}) with the {most} {Xs}
+    no other {box} ~has as {many} {Xs} as {one} / the number of {Xs} ~is {biggest} {in_here}
+    (every other {box} ~has|all the other {boxes} ~have|all other {boxes} ~have) {fewer} {Xs} than {one}
+    {here} ~has the {biggest} number of {Xs} / {most} {Xs}: {one} / {box} with the {most} {Xs}: {one}
+    {see} the {most} {Xs} {in_here} / {here} ~is the {full}
+""")
+_MORE = {"most": "most", "more": "more", "fewer": "fewer", "many": "many", "biggest": "(largest|greatest|highest)"}
+_FEWER = {"most": "(fewest|fewest|least)", "more": "(fewer|fewer|less)", "fewer": "more", "many": "few"}
+
+
 @several_boxes
 def most(say: Speaker) -> Sentence:
     """ "The left box has the most circles"; "the box with the fewest items is the middle one"."""
-    where, kind = this_box(say), free_kind(say, generic=0.25)
-    that, one, box, boxes, xs = where.subject, short(say, where), say.box, say.boxes, kind.plural
-    is_most = say.chance(0.6)
-    most, more, fewer, big = ("most", "more", "fewer", "(largest|greatest|highest|biggest)")
-    if not is_most:
-        most, more, fewer, big = ("(fewest|fewest|least)", "(fewer|fewer|less)", "more", "(smallest|lowest)")
-    rest = f"(any other {box}|any other|the others|all the others|any of the others|the other {boxes})"
-    texts = [
-        f"{that} ~{HAS} the {most} {xs}", f"{that} ~{HAS} the {most} {xs}", f"{that} ~{HAS} {more} {xs} than {rest}",
-        f"there ~are {more} {xs} {where.where} than in {rest}", f"the {box} with the {most} {xs} ~is {one}",
-        f"the {most} {xs} ~are {where.where}",
-        f"{that} ~is the (one|{box}) with the {most} {xs}",
-        f"no other {box} ~has as {'many' if is_most else 'few'} {xs} as {one}",
-        f"(every other {box} ~has|all the other {boxes} ~have|all other {boxes} ~have) {fewer} {xs} than {one}",
-        f"the number of {xs} ~is {big} {where.where}", f"{that} ~has the {big} number of {xs}", f"{most} {xs}: {one}",
-        f"(you|we|I) ~(can find|can see|see|find) the {most} {xs} {where.where}", f"{box} with the {most} {xs}: {one}",
-    ]  # fmt: skip
+    where, kind, is_most = this_box(say), free_kind(say, generic=0.25), say.chance(0.6)
+    words = slots(say, kind) | (_MORE if is_most else _FEWER | {"biggest": "(smallest|lowest)"})
+    words |= {"here": where.subject, "in_here": where.where, "one": short(say, where)}
+    words["rest"] = f"(any other|any other {say.box}|the others|any of the others|the other {say.boxes})"
     if not kind.condition:
-        texts += [f"{that} ~is the (fullest|most crowded)"] if is_most else [f"{that} ~is the emptiest"]
+        words["full"] = "(fullest|most crowded)" if is_most else "emptiest"
+    text = say.rng.choice([each for each in _MOST if "full" in words or "{full}" not in each])
     counted = f"count({kind.among('#')})"
-    sign = ">=" if is_most else "<="
-    test = another(where.box, f"{counted} {sign} {at(counted, where.box)}")
-    return Sentence(say.pick(*texts), mean.none(BOXES, test, "#"))
+    test = another(where.box, f"{counted} {'>=' if is_most else '<='} {at(counted, where.box)}")
+    return Sentence(text.format(**words), mean.none(BOXES, test, "#"))
 
 
 @several_boxes

@@ -6,10 +6,11 @@ Statements about particular boxes are in which.py, what can be said of a box in 
 from __future__ import annotations
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import HAS, HAVE, SEE, A, amount, free_kind, several_boxes, those_with, two_kinds
+from veriscene.english.clauses import HAS, HAVE, SEE, A, amount, free_kind, several_boxes, slots, those_with, two_kinds
 from veriscene.english.contents import content, short_content
 from veriscene.english.domains import BOXES
 from veriscene.english.speaker import NO, SOME, Kind, Quantity, Sentence, Speaker
+from veriscene.english.tables import Table
 
 
 def _some(test: str) -> str:
@@ -95,52 +96,7 @@ def all_of_it(say: Speaker) -> Sentence | None:
     return Sentence(f"{where.subject} ~{be} (all|entirely|completely) {say.rng.choice(choice.words)}", test)
 
 
-@several_boxes
-def outnumber(say: Speaker) -> Sentence:
-    """ "More boxes have a circle than don't"; "as many boxes have circles as squares"."""
-    first, second = two_kinds(say)
-    a, b = (f"exist({kind.among('#')})" for kind in (first, second))
-    boxes = say.boxes
-    if say.chance(0.5):
-        texts = [
-            f"more {boxes} (have|contain) {first.a} than (don't|do not)",
-            f"there ~are more {boxes} with {first.a} than without [one]",
-            f"[the] {boxes} with {first.a} ~outnumber (those|the ones|the {boxes}) without [one]",
-            f"(fewer|less) than half of the {boxes} ~(lack|are without) {first.a}",
-            f"{first.plural} ~(occur|appear) in most [of the] {boxes}",
-        ]
-        return Sentence(say.pick(*texts), f"{_count(a)} > {_count(mean.negation(a))}")
-    words, sign, than = say.pick(*[("more", ">", "than")] * 2, ("fewer", "<", "than"), ("as many", "==", "as"))
-    texts = [
-        f"{words} {boxes} ~(have|contain) {first.plural} {than} {second.plural}",
-        f"there ~are {words} {boxes} with {first.a} {than} [{boxes}] with {second.a}",
-        f"{first.plural} ~(occur|appear|are found) in {words} {boxes} {than} {second.plural}",
-    ]
-    return Sentence(say.pick(*texts), f"{_count(a)} {sign} {_count(b)}")
-
-
 # ---------------------------------------------------------------- boxes with something that have something else
-
-
-@several_boxes
-def wherever(say: Speaker) -> Sentence:
-    """ "Every box that has a circle also has a square"; "no box has a circle without a square"."""
-    box, boxes, (first, second) = say.box, say.boxes, two_kinds(say)
-    a, b, xs, ys = first.a, second.a, first.plural, second.plural
-    texts = [
-        f"(every|each|any) {box} (with|that has|containing|that contains) {a} (also |)~{HAS} {b}[ too| as well]",
-        f"(wherever|whenever) there is {a}, there ~is [also] {b} in the same {box}",
-        f"(if|when|whenever) (there is {a} in a {box}|a {box} has {a}), (it|that {box}) [also] has {b} [too]",
-        f"no {box} ~(has|contains) {a} without [also] (having|containing) {b}",
-        f"no {box} with {a} ~is without {b}",
-        f"there ~is no {box} with {a} (but|and) (no {ys}|without {b})",
-        f"{xs} only ~(occur|appear) in {boxes} (with|that also have) {b}",
-        f"{a} always comes with {b} in its {box}",
-        f"{xs} are always accompanied by {b} in (the same|their) {box}",
-        f"{a} is never in a {box} without {b}",
-    ]
-    test = f"exist({first.among('#')}) and not exist({second.among('#')})"
-    return Sentence(say.pick(*texts), _none(test))
 
 
 @several_boxes
@@ -171,127 +127,103 @@ def boxes_with_have(say: Speaker) -> Sentence | None:
     return Sentence(text, meaning)
 
 
-@several_boxes
-def together(say: Speaker) -> Sentence:
-    """ "A circle and a square are in the same box"; "circles and squares never share a box"."""
-    first, second = two_kinds(say)
-    box, boxes, a, b, xs, ys, one = say.box, say.boxes, first.a, second.a, first.plural, second.plural, first.singular
-    share = mean.both(f"exist({first.among('#')})", f"exist({second.among('#')})")
-    some = (
-        f"{a} and {b} ~(are|can be found|appear) [together] in (the same|one|one and the same) {box}",
-        f"{a} ~shares a {box} with {b}",
-        f"{a} and {b} ~share a {box}",
-        f"there ~is {a} in the same {box} as {b}",
-        f"{a} ~is in the same {box} as {b}",
-    )
-    never = (
-        f"{xs} and {ys} never ~(share a|appear in the same|occur in the same) {box}",
-        f"{a} and {b} ~are never [together] in the same {box}",
-        f"no {one} ~(shares a {box} with|is in the same {box} as) {b}",
-        f"[all] {xs} and {ys} ~are [always] in (different|separate) {boxes}",
-        f"if a {box} has {a}, it (has no {ys}|doesn't have {b})",
-        f"(no {box}|none of the {boxes}) ~has both {a} and {b}",
-        f"every {box} with {a} ~(lacks|is free of) {ys}",
-        f"{a} and {b} together in (one|the same) {box}: never",
-    )
-    no_two = (
-        f"no two {xs} ~(are in|share|can be found in) the same {box}",
-        f"no {box} ~{HAS} (more than one {one}|two or more {xs})",
-        f"(every|each) {box} ~{HAS} at most one {one}",
-        f"[all] the {xs} ~are all in different {boxes}",
-        f"there ~is no more than one {one} (per|in each) {box}",
-    )
-    texts, meaning = say.weighted(
-        (3, (some, _some(share))), (3, (never, _none(share))), (1.5, (no_two, _none(f"count({first.among('#')}) >= 2")))
-    )
-    return Sentence(say.rng.choice(texts), meaning)
-
-
 # ---------------------------------------------------------------- how items are distributed
 
+_DISTRIBUTIONS = Table("""
+0.35 ; {with_x} > {without_x}
+    more {boxes} (have|contain) {x} than (don't|do not) / there ~are more {boxes} with {x} than without [one]
+    [the] {boxes} with {x} ~outnumber (those|the ones|the {boxes}) without [one]
+    (fewer|less) than half of the {boxes} ~(lack|are without) {x} / {Xs} ~(occur|appear) in most [of the] {boxes}
+0.35 ; {with_x} {sign} {with_y}
+    {more} {boxes} ~(have|contain) {Xs} {than} {Ys} / there ~are {more} {boxes} with {x} {than} [{boxes}] with {y}
+    {Xs} ~(occur|appear|are found) in {more} {boxes} {than} {Ys}
+1 ; not {x_without_y}
+    (every|each|any) {box} (with|that has|containing|that contains) {x} [also] ~{has} {y} [too|as well]
+    (wherever|whenever) there is {x}, there ~is [also] {y} in the same {box}
+    (if|when|whenever) (there is {x} in a {box}|a {box} has {x}), (it|that {box}) [also] has {y} [too]
+    no {box} ~(has|contains) {x} without [also] (having|containing) {y} / no {box} with {x} ~is without {y}
+    there ~is no {box} with {x} (but|and) (no {Ys}|without {y}) / {x} is never in a {box} without {y}
+    {Xs} only ~(occur|appear) in {boxes} (with|that also have) {y} / {x} always comes with {y} in its {box}
+    {Xs} are always accompanied by {y} in (the same|their) {box}
+0.6 ; {x_with_y}
+    {x} and {y} ~(are|can be found|appear) [together] in (the same|one|one and the same) {box}
+    {x} ~shares a {box} with {y} / {x} and {y} ~share a {box} / there ~is {x} in the same {box} as {y}
+    {x} ~is in the same {box} as {y}
+0.6 ; not {x_with_y}
+    {Xs} and {Ys} never ~(share a|appear in the same|occur in the same) {box}
+    {x} and {y} ~are never [together] in the same {box} / (no {box}|none of the {boxes}) ~has both {x} and {y}
+    no {X} ~(shares a {box} with|is in the same {box} as) {y} / if a {box} has {x}, it (has no {Ys}|doesn't have {y})
+    [all] {Xs} and {Ys} ~are [always] in (different|separate) {boxes} / every {box} with {x} ~(lacks|is free of) {Ys}
+    {x} and {y} together in (one|the same) {box}: never
+0.3 ; not {two_in_one}
+    no two {Xs} ~(are in|share|can be found in) the same {box} / [all] the {Xs} ~are all in different {boxes}
+    no {box} ~{has} (more than one {X}|two or more {Xs}) / (every|each) {box} ~{has} at most one {X}
+    there ~is no more than one {X} (per|in each) {box}
+0.7 ; {same_numbers}
+    (all|all the|all of the) {boxes} ~{have} (the same number of|equally many|an equal number of) {Xs}
+    (all|all the) {boxes} ~have the same amount of {Xs} / the {boxes} ~have equal numbers of {Xs}
+    (every|each) {box} ~{has} (the same number of|equally many) {Xs}
+    no {box} ~{has} more {Xs} than (another|any other)
+    the number of {Xs} ~is (the same|equal) in (all|every one of the|all of the) {boxes}
+    the {Xs} ~are (evenly|equally) (distributed|divided|spread) (among|over|across) the {boxes}
+    there ~are equally many {Xs} in (each|every) {box} / same number of {Xs} in (all {boxes}|every {box}|each {box})
+    no two {boxes} ~(differ in the number of {Xs}|have different numbers of {Xs})
+    (each|every) {box} ~has (as many|just as many|exactly as many) {Xs} as (the others|any other)
+    the {boxes} ~do not differ in [their] number of {Xs}
+0.1 ; {two_alike}
+    (at least two|two or more|at least two of the) {boxes} ~have the same number of {Xs}
+    there ~are at least two {boxes} with (the same number of|equally many) {Xs}
+0.4 ; not {two_alike}
+    no two {boxes} ~{have} (the same number of|equally many|an equal number of) {Xs}
+    (every|each) {box} ~{has} a different number of {Xs} / no {box} ~has as many {Xs} as another
+    the number of {Xs} ~is different in (every|each) {box} / different number of {Xs} in (every|each) {box}
+    (the {boxes} all|all {boxes}) {have} different numbers of {Xs} / (all|all the) {boxes} ~differ in number of {Xs}
+    there ~are no two {boxes} with the same number of {Xs}
+0.6 ; {with_x} <= 1
+    (all|all the|all of the) {Xs} ~are [together] in (the same|one|a single|one and the same) {box}
+    (every|each) {X} ~is in the same {box} / the {Xs} ~are all [together] in (one|the same|a single) {box}
+    (one|a single) {box} ~(has|contains|holds) (all [of] the {Xs}|every {X}) / no two {Xs} ~are in different {boxes}
+    the {Xs} ~are (confined|limited) to (a single|one) {box} / (all|all the) {Xs} ~share (a|one|a single) {box}
+    {Xs}: all in (one|the same) {box}
+0.3 ; {with_x} >= 2
+    {Xs} ~{occur} in (several|multiple|at least two|two or more) {boxes} / more than one {box} ~{has} {Xs}
+    there ~are {Xs} in (more than one {box}|several {boxes}|at least two {boxes}|two or more {boxes})
+    the {Xs} ~are (spread|distributed) over (several {boxes}|more than one {box})
+    (the {Xs} ~are not all|not all {Xs} ~are) in (the same|one|a single) {box}
+0.6 ; {so_many}
+    {Xs} ~{occur} in {number} / there ~is {x} in {number} / {see} {Xs} in {number} / {Xs} in {number}
+    in {number}, there ~is {x}
+""")
+
 
 @several_boxes
-def numbers(say: Speaker) -> Sentence:
-    """ "All boxes have the same number of circles"; "no two boxes have equally many circles"."""
-    kind = free_kind(say, generic=0.3)
-    box, boxes, kinds = say.box, say.boxes, kind.plural
-    counted = f"count({kind.among('#')})"
-    outer = f"b{2 * counted.count('lambda') + 1}"
-    alike = _some(f"# != {outer} and {counted} == {counted.replace('#', outer)}")
-    pair = f"exist(filter_obj({BOXES}, lambda {outer}: {alike}))"
-    same = (
-        f"(all|all the|all of the) {boxes} ~{HAVE} (the same number of|equally many|an equal number of) {kinds}",
-        f"(all|all the) {boxes} ~have the same amount of {kinds}",
-        f"(every|each) {box} ~{HAS} (the same number of|equally many) {kinds}",
-        f"no {box} ~{HAS} more {kinds} than (another|any other)",
-        f"the number of {kinds} ~is (the same|equal) in (all|every one of the|all of the) {boxes}",
-        f"the {boxes} ~have equal numbers of {kinds}",
-        f"the {kinds} ~are (evenly|equally) (distributed|divided|spread) (among|over|across) the {boxes}",
-        f"there ~are equally many {kinds} in (each|every) {box}",
-        f"no two {boxes} ~(differ in the number of {kinds}|have different numbers of {kinds})",
-        f"(each|every) {box} ~has (as many|just as many|exactly as many) {kinds} as (the others|any other)",
-        f"same number of {kinds} in (all {boxes}|every {box}|each {box})",
-        f"the {boxes} ~do not differ in [their] number of {kinds}",
-    )
-    two_same = (
-        f"(at least two|two or more|at least two of the) {boxes} ~have the same number of {kinds}",
-        f"there ~are at least two {boxes} with (the same number of|equally many) {kinds}",
-    )
-    different = (
-        f"no two {boxes} ~{HAVE} (the same number of|equally many|an equal number of) {kinds}",
-        f"(every|each) {box} ~{HAS} a different number of {kinds}",
-        f"the number of {kinds} ~is different in (every|each) {box}",
-        f"(the {boxes} all|all {boxes}) {HAVE} different numbers of {kinds}",
-        f"no {box} ~has as many {kinds} as another",
-        f"(all|all the) {boxes} ~differ in (the|their) number of {kinds}",
-        f"there ~are no two {boxes} with the same number of {kinds}",
-        f"different number of {kinds} in (every|each) {box}",
-    )
-    texts, meaning = say.weighted(
-        (6, (same, f"all_same_attribute({BOXES}, {mean.bind(counted, '#')})")),
-        (1, (two_same, pair)),
-        (3, (different, f"not {pair}")),
-    )
-    return Sentence(say.rng.choice(texts), meaning)
-
-
-@several_boxes
-def spread(say: Speaker) -> Sentence:
-    """ "All circles are in the same box"; "circles occur in at least two boxes"."""
-    kind, quantity = free_kind(say, generic=0.03), number_of_boxes(say)
+def distribution(say: Speaker) -> Sentence:
+    """ "A circle and a square share a box"; "all boxes have the same number of circles"; "circles are in two boxes"."""
+    row = _DISTRIBUTIONS.draw(say)
+    text, (first, second) = say.rng.choice(row.wordings), two_kinds(say)
+    if "_y" not in row.columns[0]:
+        first = free_kind(say, generic=0.15)
+    quantity = number_of_boxes(say)
     if quantity.test in (SOME, NO):
         quantity = Quantity("(only|just|exactly) one {}", "{} == 1", plural=False)
-    box, boxes, kinds, where = say.box, say.boxes, kind.plural, quantity.of(Kind(say.box, say.boxes))
-    places = _count(f"exist({kind.among('#')})")
-    occur = "(occur|appear|are found|can be found|show up|exist|are)"
-    one = (
-        f"(all|all the|all of the) {kinds} ~are [together] in (the same|one|a single|one and the same) {box}",
-        f"(every|each) {kind.singular} ~is in the same {box}",
-        f"the {kinds} ~are all [together] in (one|the same|a single) {box}",
-        f"(one|a single) {box} ~(has|contains|holds) (all [of] the {kinds}|every {kind.singular})",
-        f"no two {kinds} ~are in different {boxes}",
-        f"the {kinds} ~are (confined|limited) to (a single|one) {box}",
-        f"(all|all the) {kinds} ~share (a|one|a single) {box}",
-        f"{kinds}: all in (one|the same) {box}",
+    x, y, counted = f"exist({first.among('#')})", f"exist({second.among('#')})", f"count({first.among('#')})"
+    outer = f"b{2 * counted.count('lambda') + 1}"
+    another = _some(f"# != {outer} and {counted} == {counted.replace('#', outer)}")
+    more, sign, than = say.pick(*[("more", ">", "than")] * 2, ("fewer", "<", "than"), ("as many", "==", "as"))
+    meaning = row.columns[0].format(
+        sign=sign,
+        with_x=_count(x),
+        without_x=_count(f"not {x}"),
+        with_y=_count(y),
+        x_with_y=_some(mean.both(x, y)),
+        x_without_y=_some(mean.both(x, f"not {y}")),
+        two_in_one=_some(f"{counted} >= 2"),
+        same_numbers=f"all_same_attribute({BOXES}, {mean.bind(counted, '#')})",
+        two_alike=f"exist(filter_obj({BOXES}, lambda {outer}: {another}))",
+        so_many=quantity.test.format(_count(x)),
     )
-    several = (
-        f"{kinds} ~{occur} in (several|multiple|at least two|two or more) {boxes}",
-        f"there ~are {kinds} in (more than one {box}|several {boxes}|at least two {boxes}|two or more {boxes})",
-        f"more than one {box} ~{HAS} {kinds}",
-        f"the {kinds} ~are (spread|distributed) over (several {boxes}|more than one {box})",
-        f"(the {kinds} ~are not all|not all {kinds} ~are) in (the same|one|a single) {box}",
-    )
-    so_many = (
-        f"{kinds} ~{occur} in {where}",
-        f"there ~is {kind.a} in {where}",
-        f"{SEE} {kinds} in {where}",
-        f"{kinds} in {where}",
-        f"in {where}, there ~is {kind.a}",
-    )
-    texts, meaning = say.weighted(
-        (4, (one, f"{places} <= 1")), (2.4, (several, f"{places} >= 2")), (3.6, (so_many, quantity.test.format(places)))
-    )
-    return Sentence(say.rng.choice(texts), meaning)
+    words = slots(say, first, second) | {"more": more, "than": than, "number": quantity.of(Kind(say.box, say.boxes))}
+    return Sentence(text.format(**words, occur="(occur|appear|are found|can be found|show up|exist|are)"), meaning)
 
 
 RULES = (
@@ -299,10 +231,6 @@ RULES = (
     (0.7, count_boxes),
     (0.6, whichever),
     (0.6, all_of_it),
-    (0.7, outnumber),
-    (1.0, wherever),
     (1.8, boxes_with_have),
-    (1.5, together),
-    (1.2, numbers),
-    (1.5, spread),
+    (5.9, distribution),
 )

@@ -85,7 +85,8 @@ def within(where: Domain, clause: str) -> str | None:
     """A clause about boxes with a quantifier: "in every box, …", "there is no box where …"."""
     subject = where.subject
     if subject.startswith(("no ", "not ", "none ", "only ", "just ", "a ", "exactly ", "neither ", "zero ")):
-        if " of the " in subject or " nor " in subject or subject.startswith(("not every", "not all")):
+        is_odd = " of the " in subject or " nor " in subject or subject.startswith(("not every", "not all"))
+        if is_odd or ":" in clause:  # "in not every box, …", "no box where circles: two"
             return None
         return f"there ~{'are' if where.plural else 'is'} {subject} (where|in which) {statement(clause)}"
     return f"{where.where}, {clause}"
@@ -153,6 +154,13 @@ def fill(say: Speaker, patterns: Sequence[str], kind: Kind, /, **slots: str) -> 
     if "{at}" not in chosen:
         chosen = _KIND.sub(r"\g<0> {at}", chosen, count=1)
     return chosen.format(**slots)
+
+
+def slots(say: Speaker, first: Kind, second: Kind | None = None) -> dict[str, str]:
+    """Words for patterns about boxes: {x} is "a circle", {X} "circle", {Xs} "circles"; {y}, {Y} and {Ys} the second."""
+    found = {"box": say.box, "boxes": say.boxes, "has": HAS, "have": HAVE, "see": SEE}
+    found |= {"x": first.a, "X": first.singular, "Xs": first.plural}
+    return found | ({"y": second.a, "Y": second.singular, "Ys": second.plural} if second is not None else {})
 
 
 # ---------------------------------------------------------------- kinds and amounts

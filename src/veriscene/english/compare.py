@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import free_attribute, value_of
+from veriscene.english.clauses import Content, fill, free_attribute, slots, tell, two_kinds, value_of
 from veriscene.english.places import other_kind, place
 from veriscene.english.predicates import Predicate, being, doing, having, valued
 from veriscene.english.speaker import Domain, Kind, Property, Sentence, Speaker
+from veriscene.english.tables import wordings
 from veriscene.english.words import COMPARED, MEASURED, UNITS
 from veriscene.world.schema import Attribute
 
@@ -228,138 +229,107 @@ def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
 # ---------------------------------------------------------------- rules
 
 
+# Wordings with {p} are only said of values, and those with {a} of kinds.
+_SUPERLATIVES = wordings("""
+    the {most} {one} {at} {does} / the {most} {one} {at} {does} / of all the {Xs} {at}, the {most} [one] {does}
+    the {one} {at} that is {more} than all the others {does} / the {one} {at} with the {extreme} {name} {does}
+    the {most} of the {Xs} {at} {does} / {most} {one} {at}: {p} / look at the {most} {one} {at}: it's {p}
+    whatever {X} is {most} {at}, it's {p} / if you pick the {most} {one} {at}, it's {p} / {a} ~is the {most} {one} {at}
+    out of all the {Xs} {at}, the {most} ~is {p}
+""")
+
+
 def superlative(say: Speaker) -> Sentence | None:
     """ "The biggest circle is blue"; "in every box the cheapest product is a jar"; if several tie, all of them."""
     attribute = ordered(say)
     where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.25) else say.domain()
-    if attribute is None or where.is_negative:
+    if attribute is None:
         return None
-    value = say.lexicon.names[attribute.name]
-    words, choose, more = say.pick(
-        (said(attribute.most), "max", said(attribute.more)), (said(attribute.least), "min", said(attribute.less))
+    value, kind = say.lexicon.names[attribute.name], say.kind(plain=True, generic=0.6)
+    most, choose, more, extreme = say.pick(
+        (said(attribute.most), "max", said(attribute.more), "(greatest|highest)"),
+        (said(attribute.least), "min", said(attribute.less), "(lowest|smallest)"),
     )
-    kind = say.kind(plain=True, generic=0.6)
-    if f"{value}(" in kind.condition:  # "the biggest small circle"
+    other, found = say.kind(plain=True, generic=0), anything(say, where, kind, "some") if say.chance(0.3) else None
+    if found is None:
+        is_value = bool(kind.condition) or say.chance(0.6)
+        found = valued(value_of(say, kind) if is_value else Property(other.a, other.plural, other.condition))
+    if found.given or f"{value}(" in kind.condition + found.condition:  # "the biggest small circle"
         return None
-    predicate = anything(say, where, kind, "some") if say.chance(0.3) else None
-    if predicate is not None and (predicate.given or f"{value}(" in predicate.condition):
-        return None
-    found, noun = value_of(say, kind), say.kind(plain=True, generic=0)
-    singular, condition = (
-        (found.singular, found.condition) if kind.condition or say.chance(0.6) else (noun.a, noun.condition)
-    )
-    is_verb = f"~is {singular}"
-    if predicate is not None:
-        is_verb, condition = predicate.one.does, predicate.condition
-    if f"{value}(" in condition:
-        return None
-    items = kind.among(where.items)
-    greatest = kind.among(where.items, f"{value}(@) == {choose}({value}({items}))")
-    meaning = f"All({greatest}, {mean.bind(condition)})"
-    one, at, front = f"({kind.singular})", where.where, where.front
-    if not kind.condition:
-        one = f"({say.item}|thing|one)"
-    name, kinds = attribute.words[0], kind.plural
-    extreme = "(greatest|highest)" if choose == "max" else "(lowest|smallest)"
-    texts = [f"{front}the {words} {one} {is_verb}"] * 3 + [
-        f"{front}of all the {kinds}, the {words} [one] {is_verb}",
-        f"{front}the {one} that is {more} than all the others {is_verb}",
-        f"{front}the {one} with the {extreme} {name} {is_verb}",
-    ]
-    if not where.is_quantified:
-        texts += [f"the {words} {one} {at} {is_verb}"] * 3 + [f"the {words} of the {kinds} {at} {is_verb}"]
-    if not where.is_quantified and predicate is None:
-        texts += [
-            f"{words} {one} {at}: {singular}",
-            f"look at the {words} {one} {at}: it's {singular}",
-            f"whatever {kind.singular} is {words} {at}, it's {singular}",
-            f"if you pick the {words} {one} {at}, it's {singular}",
-            f"out of all the {kinds} {at}, the {words} ~is {singular}",
-        ]
-    if where.box and not where.is_quantified and predicate is None:
-        texts += [
-            f"{where.subject} has a {words} {one} that is {singular}",
-            f"{where.subject}: {words} {one} {singular}",
-        ]
-    if predicate is None and singular.startswith("a ") and not where.is_quantified:
-        texts += [f"{singular} ~is the {words} {one} {at}"]
-    return Sentence(say.pick(*texts), where.bind(meaning))
+    words = {"most": most, "more": more, "extreme": extreme, "name": attribute.words[0], "does": found.one.does}
+    words["one"] = kind.singular if kind.condition else f"({say.item}|thing|one)"
+    words |= {"p": found.one.bare} if found.is_value else {}
+    words |= {"a": found.one.bare} if found.is_value and found.one.bare.startswith("a ") else {}
+    greatest = kind.among(where.items, f"{value}(@) == {choose}({value}({kind.among(where.items)}))")
+    text = tell(say, where, Content("", clause=fill(say, _SUPERLATIVES, kind, **words)))
+    return Sentence(text, where.bind(f"All({greatest}, {mean.bind(found.condition)})")) if text else None
+
+
+_EVERY_PAIR = wordings("""
+    even the {least} {X} {at} ~is {more} than (the {most} {Y}|every {Y}|all the {Ys})
+    (any|every|each) {X} {at} ~is {more} than (any|every|each) {Y} / {Xs} {at} ~are always {more} than {Ys}
+    the {Xs} {at} ~are (all|without exception) {more} than (all the|all of the|the) {Ys}
+    pick any {X} and any {Y} {at}, and the {X} is the {more} one / {Xs} vs {Ys} {at}: {Xs} {more}, no exceptions
+    no {Y} {at} ~is as {large} as any {X}
+""")
+_SOME_PAIR = wordings("""
+    the {most} {X} {at} ~is {more} than (the {most} {Y}|every {Y}|all the {Ys}|any {Y})
+    even the {most} {Y} {at} ~is {less} than (some|a) {X} / no {Y} {at} ~is as {large} as the {most} {X}
+""")
 
 
 def every_pair(say: Speaker) -> Sentence | None:
     """ "Even the smallest circle is bigger than the biggest square"; "no square is as big as the biggest circle"."""
-    attribute = ordered(say)
+    attribute, (first, second), where = ordered(say), two_kinds(say), say.domain()
     if attribute is None:
         return None
-    first, second = say.two_kinds()
-    where, value = say.domain(), say.lexicon.names[attribute.name]
-    more, less, greatest, least = (
-        said(each) for each in (attribute.more, attribute.less, attribute.most, attribute.least)
-    )
-    one, other, ones, others, at = first.singular, second.singular, first.plural, second.plural, where.front
-    if f"{value}(" in first.condition + second.condition or not first.condition or not second.condition:
+    value = say.lexicon.names[attribute.name]
+    if f"{value}(" in first.condition + second.condition:
         return None
+    words = {each: said(getattr(attribute, each)) for each in ("more", "less", "most", "least")}
+    sign, is_every = "<=", say.chance(0.65)
+    if is_every and say.chance(0.5):
+        sign, words = ">=", {"more": words["less"], "most": words["least"], "least": words["most"]}
+    elif _as(attribute):
+        words["large"] = _as(attribute)
+    unlike = f"exist({mean.related(where.items, mean.both(second.condition, f'{value}($) {sign} {value}(@)'))})"
+    test = mean.none(where.items, mean.both(first.condition, unlike))
+    if not is_every:
+        test = mean.some(where.items, mean.both(first.condition, mean.negation(unlike)))
+    texts = _EVERY_PAIR if is_every else _SOME_PAIR
+    clause = fill(say, texts, first, Y=second.singular, Ys=second.plural, **words)
+    text = tell(say, where, Content("", clause=clause))
+    return Sentence(text, test) if text else None
 
-    def unlike(sign: str) -> str:
-        """The second kind's items that are not on the right side of an item."""
-        return f"exist({mean.related(where.items, mean.both(second.condition, f'{value}($) {sign} {value}(@)'))})"
 
-    how, large = say.pick("every", "every", "some"), _as(attribute)
-    if how == "every":
-        sign, most_of, than, least_of = say.pick(("<=", least, more, greatest), (">=", greatest, less, least))
-        texts = [
-            f"{at}even the {most_of} {one} ~is {than} than (the {least_of} {other}|every {other}|all the {others})",
-            f"{at}(any|every|each) {one} ~is {than} than (any|every|each) {other}",
-            f"{at}the {ones} ~are (all|without exception) {than} than (all the|all of the|the) {others}",
-            f"{at}pick any {one} and any {other}, and the {one} is the {than} one",
-            f"{at}{ones} ~are always {than} than {others}",
-            f"{ones} vs {others} {where.where}: {ones} {than}, no exceptions",
-        ]
-        texts += [f"{at}no {other} ~is as {large} as any {one}"] * (sign == "<=" and bool(large))
-        return Sentence(say.pick(*texts), f"not exist({first.among(where.items, unlike(sign))})")
-    texts = [
-        f"{at}the {greatest} {one} ~is {more} than (the {greatest} {other}|every {other}|all the {others}|any {other})",
-        f"{at}even the {greatest} {other} ~is {less} than (some|a) {one}",
-    ]
-    texts += [f"{at}no {other} ~is as {large} as the {greatest} {one}"] * bool(large)
-    return Sentence(say.pick(*texts), f"exist({first.among(where.items, mean.negation(unlike('<=')))})")
+_SAME_PAIR = wordings("""
+    {x} and {y} ~{are} / there ~are {x} and {y} {same} / there ~is {x} and {y} that {are} / {x} and {y} {same}
+""")
+_SAME_IN_BOX = wordings("""
+    {some} ~(has|contains|holds) {x} and {y} (that {are}|{same}) / (in|within) {some}, {x} and {y} ~{are}
+    (in|within) {some}, there ~are {x} and {y} {same} / {x} and {y} in the same {box} ~{are}
+    there ~is a {box} (with|that has) {x} and {y} {same} / same {box}, same {name}: {x} and {y}
+    {x} ~shares (its {box} and its {name}|both its {box} and its {name}) with {y}
+""")
 
 
 def same_pair(say: Speaker) -> Sentence | None:
     """ "A box has a circle and a square of the same size"; "a circle and a square have the same colour"."""
-    first, second = say.two_kinds()
-    taken = first.condition + second.condition
-    attribute = free_attribute(say, taken)
+    first, second = two_kinds(say)
+    attribute = free_attribute(say, first.condition + second.condition)
     if attribute is None:
         return None
     value, name = say.lexicon.names[attribute.name], say.rng.choice(attribute.words)
-    a, b = first.a, second.a
     in_box = say.world.boxes[1] > 1 and say.chance(0.6)
     others = "get_box_exclusive(@)" if in_box else "get_img_exclusive(@)"
-    same = f"(of the same {name}|with the same {name}|of identical {name})"
     are = f"(have the same {name}|are the same {name}|share the same {name}|are of the same {name}|match in {name})"
     if attribute.more and _as(attribute):
         are = f"({are}|{are}|are equally {_as(attribute)}|are equal in {name})"
-    texts = [
-        f"{a} and {b} ~{are}",
-        f"there ~are {a} and {b} {same}",
-        f"there ~is {a} and {b} that {are}",
-        f"{a} and {b} {same}",
-    ]
-    if in_box:
-        box = say.box
-        some = f"(a {box}|some {box}|one of the {say.boxes}|at least one {box})"
-        texts = [
-            f"{some} ~(has|contains|holds) {a} and {b} (that {are}|{same})",
-            f"(in|within) {some}, {a} and {b} ~{are}",
-            f"(in|within) {some}, there ~are {a} and {b} {same}",
-            f"{a} and {b} in the same {box} ~{are}",
-            f"there ~is a {box} (with|that has) {a} and {b} {same}",
-            f"{a} ~shares (its {box} and its {name}|both its {box} and its {name}) with {b}",
-            f"same {box}, same {name}: {a} and {b}",
-        ]
+    words = slots(say, first, second) | {"are": are, "name": name, "same": f"(of|with) the same {name}"}
+    words["some"] = f"(a {say.box}|some {say.box}|one of the {say.boxes}|at least one {say.box})"
+    text = say.rng.choice(_SAME_IN_BOX if in_box else _SAME_PAIR).format(**words)
     found = f"exist({mean.related(others, mean.both(second.condition, f'{value}(@) == {value}($)'))})"
-    return Sentence(say.pick(*texts), mean.some(mean.ALL_ITEMS, mean.both(first.condition, found)))
+    return Sentence(text, mean.some(mean.ALL_ITEMS, mean.both(first.condition, found)))
 
 
 def total(say: Speaker) -> Sentence | None:

@@ -1,20 +1,22 @@
-"""Anything that can be said of a scene or of a box: counts, shares and values; and the rule that says it."""
+"""Anything that can be said of a scene or of a box: counts, shares, values and places; and the rule that says it."""
 
 from __future__ import annotations
 
-from veriscene.english import attributes, counts, shares
+from veriscene.english import attributes, counts, places, shares
 from veriscene.english.clauses import EACH_BOX, Content, tell
 from veriscene.english.domains import domain
 from veriscene.english.speaker import Domain, Sentence, Speaker
 
-_CONTENTS = (*counts.CONTENTS, *shares.CONTENTS, *attributes.CONTENTS)
+_CONTENTS = (*counts.CONTENTS, *shares.CONTENTS, *attributes.CONTENTS, *places.CONTENTS)
 
 
 def content(say: Speaker, where: Domain = EACH_BOX, *, things: bool = False) -> Content:
     """Draws something that can be said of a domain; `things`: in a wording that follows "has"."""
     while True:
         found = say.weighted(*_CONTENTS)(say, where)
-        if found is not None and (found.things or not things):
+        # "A box where circles: two" is not English.
+        is_note = found is not None and where is EACH_BOX and (":" in found.clause or "?" in found.clause)
+        if found is not None and not is_note and (found.things or not things):
             return found
 
 

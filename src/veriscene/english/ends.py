@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from veriscene.english import meaning as mean
+from veriscene.english.clauses import Content, fill, tell
 from veriscene.english.predicates import Predicate, being
 from veriscene.english.speaker import Domain, Sentence, Speaker
+from veriscene.english.tables import wordings
 
 
 @dataclass(frozen=True)
@@ -60,87 +62,43 @@ def end(say: Speaker, where: Domain) -> Predicate:
     return being(f"{words} {place}", f"{test}(@)", verbs=False, that="{}")
 
 
+# Wordings with {a} are only said of kinds, "a circle", those with {of} not of boxes with a quantifier.
+_EXTREMES = wordings("""
+    the {highest} {thing} {at} ~is {p} / the {highest} {thing} {at} ~is {p}
+    the {thing} [that is] {at_end} {at} ~is {p}
+    of all the {things} {at}, the {highest} one ~is {p} / {a} ~is the {highest} {thing} {at}
+    {a} ~(is|sits|lies) {higher} (everything else|all the other {things}|all the rest|all the others) {at}
+    it is {a} that is {furthest} {at} / nothing {at} ~is {beyond} {a}
+    {a} {at} ~occupies the {highest} position / the {highest} {thing} {of} ~is {p} / the {thing} {at_end} {of} ~is {p}
+    {highest} {thing} {at}: {p} / what is {furthest} {at} ~is {p} / whatever is {furthest} {at}, it's {p}
+    look at the {highest} {thing} {at}: it's {p} / if you take the {highest} {thing} {at}, it's {p}
+    the {highest} (place|position) {of} ~is taken by {a} / {a} ~is the {highest} {thing} {of}
+""")
+_HAVING = wordings("{box} ~{has} a {highest} {thing} that is {p} / {box} ~{has} {a} as {its} {highest} {thing}")
+
+
 def extreme(say: Speaker) -> Sentence | None:
     """ "The highest thing in the left box is blue"; "in every box a circle is further left than everything else"."""
     if say.is_tower:  # their tops and bases have rules of their own
         return None
-    if say.world.boxes[1] == 1:
-        where = Domain(mean.ALL_ITEMS, f"in the {say.box}", f"the {say.box}", box="all_boxes[0]")
-    else:
+    where = Domain(mean.ALL_ITEMS, f"in the {say.box}", f"the {say.box}", box="all_boxes[0]")
+    if say.world.boxes[1] > 1:
         where = say.which() if say.chance(0.6) else say.quantified(simple=True)
-    test = say.rng.choice(list(_ENDS))
+    test, end = say.rng.choice(list(_ENDS.items()))
     kind, found = say.kind(plain=True, generic=0), say.property()
     is_kind = say.chance(0.55)
-    what, condition = (kind.a, kind.condition) if is_kind else (found.singular, found.condition)
-    texts = _general_ends(say, where, _ENDS[test], what, is_kind)
-    if not where.is_quantified:
-        texts += _ends_of_box(say, where, _ENDS[test], what, is_kind)
-    elif is_kind and where.subject.startswith(("a ", "some ", "at least one ", "one of")):
-        texts += _ends_of_some_box(say, where.subject, _ENDS[test], what)
-    meaning = f"All({mean.those(where.items, f'{test}(@)')}, {mean.bind(condition)})"
-    return Sentence(say.pick(*texts), where.bind(meaning))
-
-
-def _general_ends(say: Speaker, where: Domain, end: End, what: str, is_kind: bool) -> list[str]:
-    """ "In every box the highest thing is blue"."""
-    box, at, thing = where.subject, where.where, f"({say.item}|thing|one)"
-    others = f"(everything else|all the other {say.items}|all the rest|all the others)"
-    has, its = ("have", "their") if where.plural else ("has", "its")
-    having = [f"{box} ~{has} {what} as {its} {end.highest} {thing}"] * is_kind
-    if where.is_negative:  # "in no box, the highest thing is …" would be hard to understand
-        return [f"{at} is the {end.highest} {thing} {what}", *having]
-    highest = f"(the {end.highest} {thing}|the {thing} [that is] {end.at_end})"
-    texts = [f"{at}, {highest} ~is {what}"] * 2 + [f"{at}, of all the {say.items}, the {end.highest} one ~is {what}"]
-    if is_kind:
-        texts += [
-            *having,
-            f"{at}, {what} ~is the {end.highest} {thing}",
-            f"{at}, {what} ~(is|sits|lies) {end.higher} {others}",
-            f"{at}, {what} ~occupies the {end.highest} position",
-            f"{at}, it is {what} that is {end.furthest}",
-        ]
-    return texts
-
-
-def _ends_of_box(say: Speaker, where: Domain, end: End, what: str, is_kind: bool) -> list[str]:
-    """ "The highest thing of the left box is blue"; "highest in the left box: a circle"."""
-    box, at, thing = where.subject, where.where, f"({say.item}|thing|one)"
-    texts = [
-        f"the {end.highest} {thing} (in|of) {box} ~is {what}",
-        f"the {thing} {end.at_end} (in|of) {box} ~is {what}",
-    ] * 3
-    texts += [
-        f"{end.highest} in {box}: {what}",
-        f"{box}: {end.highest} {thing} {what}",
-        f"{end.highest} {thing} {at}: {what}",
-        f"what is {end.furthest} in {box} ~is {what}",
-        f"whatever is {end.furthest} in {box}, it's {what}",
-        f"look at the {end.highest} {thing} {at}: it's {what}",
-        f"{box} has a {end.highest} {thing} that is {what}",
-        f"if you take the {end.highest} {thing} in {box}, it's {what}",
-    ]
-    if is_kind:
-        texts += [
-            f"{what} ~is the {end.highest} {thing} (in|of) {box}",
-            f"{what} ~(is|sits|lies) {end.higher} everything else in {box}",
-            f"nothing {at} ~is {end.beyond} {what}",
-            f"the {end.highest} (place|position) in {box} ~is taken by {what}",
-        ]
-    return texts
-
-
-def _ends_of_some_box(say: Speaker, box: str, end: End, what: str) -> list[str]:
-    """ "The highest thing in a box is a circle"; "there is a box whose highest thing is a circle"."""
-    thing = f"({say.item}|thing|one)"
-    return [
-        f"the {end.highest} {thing} (in|of) {box} ~is {what}",
-        f"{what} ~is the {end.highest} {thing} (in|of) {box}",
-        f"{what} ~(is|sits|lies) {end.higher} everything else in (its {say.box}|{box})",
-        f"there ~is a {say.box} (where|in which) {what} is the {end.highest} {thing}",
-        f"there ~is a {say.box} (whose {end.highest} {thing}|where the {end.highest} {thing}) is {what}",
-        f"some {say.box} with {what} as its {end.highest} {thing}",
-        f"{end.highest} in some {say.box}: {what}",
-    ]
+    words = {"p": kind.a if is_kind else found.singular, "thing": f"({say.item}|thing|one)", "things": say.items}
+    words |= {"a": kind.a} if is_kind else {}
+    words |= {} if where.is_quantified else {"of": f"of {where.subject}"}
+    clause = fill(say, _EXTREMES, kind, **asdict(end), **words)
+    condition = kind.condition if is_kind else found.condition
+    meaning = where.bind(f"All({mean.those(where.items, f'{test}(@)')}, {mean.bind(condition)})")
+    if where.is_negative or (is_kind and say.chance(0.15)):
+        has, its = ("have", "their") if where.plural else ("has", "its")
+        text = _HAVING[is_kind].format(box=where.subject, has=has, its=its, **asdict(end), **words)
+        return Sentence(text, meaning)
+    told = tell(say, where, Content("", clause=clause))
+    return Sentence(told, meaning) if told else None
 
 
 RULES = ((2.0, extreme),)

@@ -16,7 +16,6 @@ from veriscene.english import (
     forms,
     heights,
     logic,
-    places,
     towers,
     values,
     which,

@@ -85,6 +85,7 @@ _OTHER_LANGUAGES = (  # one or two to a line
 )
 _LETTERS = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "1234567890", "abcdefghijklmnopqrstuvwxyz", "bcdfghjklmnpqrstvwxz")
 _SIGNS = "?!.,;:-_#*+=/0123456789"
+_SMALL_WORDS = word_list("the of if unless both and no than all is")
 _UNRELATED = word_list(
     "sky run blorp fast window seven because apple under jump metal quiet often idea never song paper"
 )
@@ -111,7 +112,10 @@ def _gibberish(say: Speaker) -> str:
     """Random letters, neighbouring keys, digits and signs, or unrelated words."""
     how = say.weighted((3, "letters"), (1, "signs"), (1, "words"))
     if how == "words":
-        return " ".join(say.rng.sample(_UNRELATED, say.rng.randint(2, 7)))
+        if say.chance(0.5):
+            return " ".join(say.rng.sample(_UNRELATED, say.rng.randint(2, 7)))
+        made_of = (*say.kind(plain=True).plural.split(), say.box, *_SMALL_WORDS)  # what statements are made of
+        return " ".join(say.rng.choices(made_of, k=say.rng.randint(5, 9)))
     if how == "signs":
         return "".join(say.rng.choices(_SIGNS, k=say.rng.randint(1, 10)))
     letters = say.rng.choice(_LETTERS)

@@ -1,4 +1,4 @@
-"""Rules about where items are: at walls, in corners, above or left of others, highest or leftmost in their box."""
+"""What can be said about where items are: at walls, in corners, above, left of or touching others."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from veriscene.english import meaning as mean
+from veriscene.english.clauses import Content, slots, two_kinds
 from veriscene.english.ends import end
 from veriscene.english.predicates import Predicate, being, doing, having, negative
-from veriscene.english.speaker import SOME, Domain, Kind, Sentence, Speaker
+from veriscene.english.speaker import Domain, Kind, Speaker
+from veriscene.english.tables import Table, wordings
 
 # ---------------------------------------------------------------- relations between items
 
@@ -234,142 +236,81 @@ def placed_kind(say: Speaker, kind: Kind) -> Kind | None:
     return predicate.restrict(say, kind)
 
 
-_PAIRS = (  # what a pair is, first and second: which of the two is above the other, and what the first has there
-    ("get_box_all_below(@)", "(higher|higher up|upper)", "above"),
-    ("get_box_all_above(@)", "(lower|lower down)", "below"),
-    ("get_box_all_right(@)", "(further left|more to the left)", "to the left of"),
-    ("get_box_all_left(@)", "(further right|more to the right)", "to the right of"),
+# The items that the first is related to; whether the first is left, right, above or below; and words for that.
+_DIRECTIONS = (
+    ("get_box_all_below(@)", "above", "(higher|higher up|upper)", "(above|higher than|higher up than)"),
+    ("get_box_all_above(@)", "below", "(lower|lower down)", "(below|lower than|under|lower down than)"),
+    ("get_box_all_right(@)", "to the left of", "(further left|more to the left)", "(left of|to the left of)"),
+    ("get_box_all_left(@)", "to the right of", "(further right|more to the right)", "(right of|to the right of)"),
 )
+_PAIRS = wordings("""
+    {above} {y} {at}[,] there ~is {x} / {above} {y} {at}[,] {see} {x} / somewhere {above} {y} {at}, there ~is {x}
+    {above} {y} {at}: {x} / {x} and {y} ~are in (the same|one|a single) {box}, and the {X} is {higher}
+    there ~are {x} and {y} in (the same|one) {box}, the former being {above} the latter
+    {x} and {y} ~are in the same {box}, with the {X} {above} the {Y} / {x} {above} {y} {at}
+""")
 
 
-def pair(say: Speaker) -> Sentence | None:
-    """ "Above a circle there is a square"; "a circle and a square share a box, and the circle is higher"."""
-    first, second = say.two_kinds()
-    others, higher, above = say.rng.choice(_PAIRS[:2] if say.is_tower else _PAIRS)
-    one, other, box = first.a, second.a, say.box
-    same = f"(in|within) (the same|one|a|a single) {box}" if say.world.boxes[1] > 1 else f"in the {box}"
-    texts = [
-        f"{above} {other} there ~is {one}",
-        f"{above} {other}[,] (you|we|I) ~(see|can see|can find) {one}",
-        f"somewhere {above} {other} there ~is {one} [{same}]",
-        f"{above} {other}: {one}",
-        f"{one} and {other} ~are {same}, and the {first.singular} is {higher}",
-        f"there ~are {one} and {other} {same}, the former being {above} the latter",
-        f"{one} and {other} ~are in the same {box}, with the {first.singular} {above} the {second.singular}",
-    ]
-    if "left" in above:
-        texts += [
-            f"from left to right: {one}, then {other}, {same}",
-            f"going from left to right, {one} ~comes before {other} {same}",
-            f"{one} on the left and {other} to the right of it, {same}",
-        ]
-    if above == "above":
-        texts += [f"{one} ~(looks down on|is looking down on) {other} {same}", f"{one}, {other} below it"]
-    condition = mean.both(first.condition, mean.some(others, second.condition))
-    return Sentence(say.pick(*texts), mean.some(mean.ALL_ITEMS, condition))
+def pair(say: Speaker, where: Domain) -> Content:
+    """ "Above a circle there is a square"; "a circle and a square are in one box, and the circle is higher"."""
+    first, second = two_kinds(say)
+    others, above, higher, _ = say.rng.choice(_DIRECTIONS[: 2 if say.is_tower else 4])
+    text = say.rng.choice([each for each in _PAIRS if not where.box or "{at}" in each])
+    clause = text.format(**slots(say, first, second), above=above, higher=higher, at="{at}")
+    return Content(
+        mean.some(where.items, mean.both(first.condition, mean.some(others, second.condition))), clause=clause
+    )
 
 
-def contact(say: Speaker) -> Sentence:
-    """ "A circle and a square touch"; "circles never touch squares"; "there is a gap between every circle and …"."""
-    where = say.domain(quantified=0.1)
-    first, second = say.two_kinds()
-    one, ones, other, others = first.singular, first.plural, second.singular, second.plural
-    meaning = mean.some(where.items, mean.both(first.condition, mean.some("get_touching(@)", second.condition)))
-    if not where.is_negative and say.chance(0.4):
-        texts = [
-            f"{ones} and {others} ~(never touch|don't touch [each other]|are never in contact)",
-            f"no {one} and no {other} ~touch [each other]",
-            f"there ~is (a gap|some space) between (every|each|any) {one} and (every|each|any) {other}",
-            f"there ~is no contact between (any {one} and any {other}|{ones} and {others})",
-            f"(all|all the|the) {ones} ~(stay|keep|are) (clear of|away from) (all|all the|the) {others}, no touching",
-            f"(every|each) {one} ~is (separated from|clear of) (every|any|each) {other}",
-            f"no {one} ~(is touched by|has contact with|makes contact with) (a|any) {other}",
-            f"the {ones} ~(don't|do not) touch (any {others}|any of the {others}|the {others})",
-            f"there ~isn't (a {one} touching a {other}|any contact between {ones} and {others})",
-            f"{ones}: none in contact with a {other}",
-        ]
-        return Sentence(where.front + _unmarked(say, say.pick(*texts)), where.bind(mean.negation(meaning)))
-    texts = [
-        f"a {one} and a {other} ~(touch|are touching|touch each other|are touching each other|are in contact)",
-        f"there ~is no (gap|space) between a {one} and a {other}",
-        f"there ~is contact between a {one} and a {other}",
-        f"there ~are a {one} and a {other} that (touch|touch each other|are in contact)",
-        f"a {one} ~(makes contact with|bumps into|is stuck to|meets|is touched by|borders on|abuts) a {other}",
-        f"at least one {one} ~touches at least one {other}",
-    ]
-    if where.is_negative:
-        return Sentence(f"{where.where} is a {one} touching a {other}", where.bind(meaning))
-    return Sentence(where.front + say.pick(*texts), where.bind(meaning))
-
-
-def _unmarked(say: Speaker, text: str) -> str:
-    """The words without the mark of the verb where no question can be made from them."""
-    words = say.expand(text)
-    return words.replace("~", "") if "n't" in words or "never" in words else words
-
-
-def clear_of_walls(say: Speaker) -> Sentence | None:
-    """ "All circles stay off the walls"; "a wall is touched by two circles"."""
-    if not say.world.walls or say.is_tower:
+def all_above(say: Speaker, where: Domain) -> Content | None:
+    """ "All circles are above all squares", in a box."""
+    if not where.box:
         return None
-    where, kind = say.domain(), say.kind(modified=0.05)
-    side = say.pick("", "", "LEFT", "RIGHT", "TOP", "BOTTOM")
-    condition = f"is_touching_wall(@, Side.{side})" if side else "is_touching_wall(@)"
-    edge = f"{_SIDES[side]} (wall|edge|side)" if side else "(wall|edge)"
-    at, items = where.front, kind.among(where.items, condition)
-    if say.chance(0.5):
-        walls = f"the {edge}" if side else "(the walls|the edges|all walls|any wall)"
-        texts = [
-            f"{at}(all|all the|all of the|the) {kind.plural} ~(stay|keep|are) (off|away from|clear of) {walls}",
-            f"{at}(every|each) {kind.singular} ~(stays|keeps|is) (off|away from|clear of) {walls}",
-            f"{at}there ~is (a gap|some space|space) between (every|each) {kind.singular} and {walls}",
-            f"{at}no {edge} ~is touched by {kind.a}",
-            f"{at}{kind.plural}: all (away from|clear of) {walls}",
-        ]
-        return Sentence(say.pick(*texts), f"not exist({items})")
-    quantity = say.quantity(high=4)
-    things = quantity.of(kind)
-    the = f"the {edge}" if side else f"(a {edge}|one of the walls)"
-    if quantity.test == SOME:
-        things = say.pick(kind.a, kind.a, f"at least one {kind.singular}")
-        texts = [
-            f"{at}there ~is no (gap|space) between {things} and {the}",
-            f"{at}{the} ~(is touched by {things}|has {things} touching it)",
-            f"{at}{things} ~(hugs|is hugging|is stuck to|bumps against|borders on|abuts) {the}",
-        ]
-        return Sentence(say.pick(*texts), f"exist({items})")
-    be = "are" if quantity.plural else "is"
-    texts = [
-        f"{at}{things} ~{be} (hugging|stuck to|placed against|pressed against|flush with) {the}",
-        f"{at}against {the}: {things}",
-    ]
-    return Sentence(say.pick(*texts), quantity.holds(items))
-
-
-def all_above(say: Speaker) -> Sentence | None:
-    """ "In some box even the lowest circle is above the highest square": all circles above all squares."""
-    where = say.quantified(simple=True) if say.world.boxes[1] > 1 and say.chance(0.6) else say.domain()
-    if not where.box or where.is_negative:
-        return None
-    first, second = say.two_kinds()
-    if not first.condition or not second.condition:  # nothing is above itself
-        return None
-    above, below = "(above|higher than|higher up than)", "(below|lower than|under|lower down than)"
-    others, up = say.pick(("get_box_all_below(@)", above), ("get_box_all_above(@)", below))
-    a, b, every = first.plural, second.plural, "(all|all the|all of the)"
-    its = "(all its|all of its)"
-    texts = [
-        f"{where.where}, {every} {a} ~are {up} {every} {b}",
-        f"{where.where}, (every|each|any) {first.singular} ~is {up} (every|each|any) {second.singular}",
-        f"{where.where}, the {a} ~are all {up} (all|) the {b}",
-    ]
-    if not where.plural:
-        texts += [
-            f"{where.subject} ~has {its} {a} {up} {its} {b}",
-            f"{where.subject} ~has every {first.singular} {up} every {second.singular}",
-        ]
+    first, second = two_kinds(say)
+    others, _, _, above = say.rng.choice(_DIRECTIONS[: 2 if say.is_tower else 4])
+    every = "(all|all the|all of the)"
+    clause = say.pick(
+        f"{every} {first.plural} ~are {above} {every} {second.plural}",
+        f"(every|each|any) {first.singular} ~is {above} (every|each|any) {second.singular}",
+        f"the {first.plural} ~are all {above} [all] the {second.plural}",
+    )
     condition = f"contained({second.among(where.items)}, {others})"
-    return Sentence(say.pick(*texts), where.bind(f"not exist({first.among(where.items, mean.negation(condition))})"))
+    return Content(f"not exist({first.among(where.items, mean.negation(condition))})", clause=clause)
 
 
-RULES = ((1.0, pair), (1.0, contact), (0.8, clear_of_walls), (0.6, all_above))
+# Contact of {Xs} with items or walls: {y} is one of them, {any} is any of them, {ys} are all.
+_CONTACTS = Table("""
+4 ; not {touching}
+    {Xs} {at} never touch {y} / there ~is (a gap|some space|space) between (every|each) {X} {at} and {any}
+    (all|all the|the) {Xs} {at} ~(stay|keep|are) (off|clear of|away from) {ys} / {Xs} {at}: all clear of {ys}
+    (every|each) {X} {at} ~(stays|keeps|is) (off|separate from|clear of|away from) {ys} / {Xs} {at}: none touching {y}
+    no {X} {at} ~(has contact with|makes contact with|meets) {any} / there ~is no contact between {Xs} {at} and {ys}
+    the {Xs} {at} (don't|do not) touch {any} / there isn't a {X} {at} touching {y} / no {X} {at} and {y} ~touch
+6 ; {touching}
+    {x} {at} and {y} ~(touch|are touching|touch each other|are in contact) / there ~is contact between {x} {at} and {y}
+    there ~is no (gap|space) between {x} {at} and {y} / at least one {X} {at} ~touches {y} / {x} {at} against {y}
+    {x} {at} ~(makes contact with|bumps into|is stuck to|meets|borders on|abuts|hugs|is pressed against) {y}
+    {y} ~(is touched by {x} {at}|has {x} {at} touching it)
+""")
+
+
+def contact(say: Speaker, where: Domain) -> Content:
+    """ "A circle and a square touch"; "circles never touch squares"; "all circles stay off the walls"."""
+    row, (first, second) = _CONTACTS.draw(say), two_kinds(say)
+    condition = mean.some("get_touching(@)", second.condition)
+    words = {"y": second.a, "any": f"any {second.singular}", "ys": f"(the|all|all the) {second.plural}"}
+    if say.world.walls and not say.is_tower and say.chance(0.4):
+        side = say.pick("", "", *_SIDES)
+        edge = f"the {_SIDES[side]} (wall|edge|side)" if side else ""
+        condition = f"is_touching_wall(@, Side.{side})" if side else "is_touching_wall(@)"
+        words = {
+            "y": edge or "a (wall|edge)",
+            "any": edge or "any wall",
+            "ys": edge or "(the walls|the edges|all walls)",
+        }
+    clause = say.rng.choice(row.wordings).format(x=first.a, X=first.singular, Xs=first.plural, at="{at}", **words)
+    touching = mean.some(where.items, mean.both(first.condition, condition))
+    return Content(row.columns[0].format(touching=touching), clause=clause)
+
+
+CONTENTS = ((1.2, pair), (0.6, all_above), (1.8, contact))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from veriscene.english import meaning as mean
@@ -271,15 +272,10 @@ class Speaker:
         found = self.property(noun=False, avoid=kind.condition)
         if kind.condition and found.condition.partition("==")[0] in kind.condition:
             return None
-        negative = self.chance(0.5)
-        words, plural, condition = found.singular, found.plural, found.condition
-        if negative:
-            return kind.that(
-                self.expand(f"that (is not|isn't) {words}"),
-                self.expand(f"that (are not|aren't) {plural}"),
-                mean.negation(condition),
-            )
-        return kind.that(self.expand(f"(that|which) is {words}"), self.expand(f"(that|which) are {plural}"), condition)
+        is_, are, condition = "(that|which) is", "(that|which) are", found.condition
+        if self.chance(0.5):
+            is_, are, condition = "that (is not|isn't)", "that (are not|aren't)", mean.negation(condition)
+        return kind.that(self.expand(f"{is_} {found.singular}"), self.expand(f"{are} {found.plural}"), condition)
 
     def property(self, *, noun: bool = True, avoid: str = "") -> Property:
         """A value, as it is said after "is", of none of the attributes in the conditions `avoid`."""
@@ -315,7 +311,8 @@ class Speaker:
             f"(between {self.number(least)} and|{self.number(least)} to) {self.number(most)}",
         )
         at_least = f"(at least {m}|at least {m}|{m} or more|(no|not) fewer than {m}|no less than {m}|a minimum of {m})"
-        at_most = f"(at most {n}|at most {n}|(no|not) more than {n}|up to {n}|a maximum of {n}|{n} or (fewer|less))"
+        or_fewer = "" if is_one else f"|{n} or (fewer|less)"
+        at_most = f"(at most {n}|at most {n}|(no|not) more than {n}|up to {n}|a maximum of {n}{or_fewer})"
         words, test, plural = self.weighted(
             (2.2, ("(a|a|a|a|at least one|at least a single) {}", SOME, False)),
             (0.8, ("(some|one or more) {}", SOME, True)),
@@ -381,25 +378,17 @@ class Speaker:
         """Boxes with a quantifier: some, every, no, exactly two. `simple`: hardly any numbers."""
         box, boxes, every_box = self.box, self.boxes, mean.ALL_BOXES
         low, total = self.world.boxes
-        rare, is_fixed = 0.1 if simple else 1.0, low == total
-        value = self.boxes_number(2)
+        rare, is_fixed, value = 0.1 if simple else 1.0, low == total, self.boxes_number(2)
         n, part = self.number(value), self.rng.randint(1, max(1, total - 1))
         numbered = f"|both {boxes}" * (is_fixed and total == 2) + f"|all {self.number(total)} {boxes}" * (
             is_fixed and total > 2
         )
         quantity = self.quantity(high=max(2, total - 1))
 
+        some, every, none = (partial(each, every_box, sign="#") for each in (mean.some, mean.every, mean.none))
+
         def count(test: str) -> str:
             return mean.count(every_box, test, "#")
-
-        def some(test: str) -> str:
-            return mean.some(every_box, test, "#")
-
-        def every(test: str) -> str:
-            return mean.every(every_box, test, "#")
-
-        def none(test: str) -> str:
-            return mean.none(every_box, test, "#")
 
         def not_every(test: str) -> str:
             return mean.negation(every(test))

@@ -6,115 +6,93 @@ What can be said of a box is in contents.py; rules that compare boxes are in bet
 from __future__ import annotations
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import HAS, HAVE, Content, free_kind, several_boxes, two_kinds
+from veriscene.english.clauses import HAS, HAVE, Content, free_kind, several_boxes, slots, two_kinds
 from veriscene.english.contents import content, short_content
 from veriscene.english.domains import BOXES, another, at, short, this_box, two_boxes
 from veriscene.english.speaker import NO, Kind, Quantity, Sentence, Speaker
+from veriscene.english.tables import Table, wordings
 
-
-@several_boxes
-def shared(say: Speaker) -> Sentence:
-    """ "A circle and a square are both in the left box"; "a circle shares the left box with a square"."""
-    where, (first, second) = this_box(say), two_kinds(say)
-    texts = [
-        f"{first.a} and {second.a} ~(are|are both|are together|can be found|appear) {where.where}",
-        f"{first.a} ~shares {where.subject} with {second.a}", f"{first.a} and {second.a} ~share {where.subject}",
-        f"there ~is {first.a} {where.where}, and {second.a} too", f"{first.a} {where.where} and also {second.a}",
-        f"in addition to {first.a}, {where.subject} ~{HAS} {second.a}",
-        f"{where.subject} has {first.a}, and it has {second.a} too",
-    ]  # fmt: skip
-    return Sentence(say.pick(*texts), mean.both(*(f"exist({kind.among(where.box)})" for kind in (first, second))))
+_ONLY = wordings("""
+    only {here} ~{has} {things} / only {here} ~{has} {things} / just {here} ~{has} {things} / {here} alone ~has {things}
+    {here} ~is the only (one|{box}) {with_it} / the only (one|{box}) {with_it} ~is {one} / (only|just) {one}: {things}
+    the only {box} {with_it}: {one} / the {box} {with_it} ~is {one}
+""")
+_NO_OTHER = wordings("""
+    {here} ~has {things}, [but|and] (the others don't|the other {boxes} do not|no other {box} does)
+    no {box} (except|other than|but) {one} ~{has} {things} / {in_here} and nowhere else, {there}
+    none of the other {boxes} have {things}, (only|just) {one}
+""")
 
 
 @several_boxes
 def only_this(say: Speaker) -> Sentence:
     """ "Only the left box has a circle"; "the only box without squares is the middle one"."""
     where, found = this_box(say), content(say, things=True)
-    that, one, box, boxes, things = where.subject, short(say, where), say.box, say.boxes, found.things
-    not_this = "(except|other than|but)"
+    words = {"here": where.subject, "in_here": where.where, "one": short(say, where), "has": HAS, "box": say.box}
+    words |= {"things": found.things, "there": found.there, "boxes": say.boxes}
+    words["with_it"] = f"(with|that has|that contains|containing) {found.things}"
+    text = say.rng.choice(_ONLY if found.is_negative else (*_ONLY, *_NO_OTHER))
     meaning = mean.both(found.of(where.box), mean.none(BOXES, another(where.box, found.test), "#"))
-    with_it = f"(with|that has|that contains|containing) {things}"
-    texts = [
-        f"only {that} ~{HAS} {things}", f"only {that} ~{HAS} {things}", f"just {that} ~{HAS} {things}",
-        f"{that} alone ~has {things}",
-        f"{that} ~is the only (one|{box}) {with_it}", f"the only {box} {with_it} ~is {one}",
-        f"the only one {with_it} ~is {that}",
-        f"(only|just) {one}: {things}", f"the only {box} {with_it}: {one}", f"the {box} {with_it} ~is {one}",
-    ]  # fmt: skip
-    if found.is_negative:
-        return Sentence(say.pick(*texts), meaning)
-    texts += [
-        f"{that} ~has {things}, [but|and] (the others don't|the other {boxes} do not|no other {box} does)",
-        f"no {box} {not_this} {one} ~{HAS} {things}", f"none of the other {boxes} have {things}, (only|just) {one}",
-        f"{where.where} and nowhere else, there ~{'are' if found.plural else 'is'} {things}",
-    ]  # fmt: skip
-    return Sentence(say.pick(*texts), meaning)
+    return Sentence(text.format(**words), meaning)
+
+
+_PARTICULAR = Table("""
+0.6 ; {x_here} and {y_here}
+    {x} and {y} ~(are|are both|are together|can be found|appear) {in_here} / {x} ~shares {here} with {y}
+    {x} and {y} ~share {here} / there ~is {x} {in_here}, and {y} too / {x} {in_here} and also {y}
+    in addition to {x}, {here} ~{has} {y} / {here} has {x}, and it has {y} too
+0.8 ; not {x_here} and {others_have}
+    the only (one|{box}) {without} ~is {here} / {here} ~is the only (one|{box}) {without} / only {here} ~has no {Xs}
+    only {here} ~(lacks|is without) {x} / only {here} (~does not|doesn't) (have|contain) (any {Xs}|{x})
+    (apart from|except for) {here}, (every {box} ~has|all {boxes} ~have) {x} / the {box} {without} ~is {one}
+    (every {box}|all {boxes}) (except|but|except for) {one}: {x}
+    {here} ~has no {Xs}, ^but all the (others|other {boxes}) do
+0.8 ; {x_here} and not {x_there}
+    {here} ~has {x}[,] (but|and) {there} (does not|doesn't) / there ~is {x} {in_here}[,] but (not|none) {in_there}
+    unlike {there}, {here} ~{has} {x} / {here} ~{has} {x}[,] (while|whereas|but) {there} has (none|no {Xs})
+    {here} ~{has} {x}, {there} has none / {there} has no {X}, but {here} does / {x} {in_here}, none {in_there}
+    {here} with {x}, {there} without [one] / there ~are no {Xs} {in_there}[,] but there is {x} {in_here}
+    {see} {x} {in_here} but not {in_there} / {x} ~is {in_here} but not {in_there}
+0.3 ; {x_here} and {x_there}
+    {here} ~has {x}[,] and so does {there} / not only {here} but also {there} ~{has} {x}
+    like {there}, {here} ~{has} {x}
+    there ~is {x} {in_here} and (one|another|another one) {in_there} / {here} as well as {there} ~{has} {x}
+    {x} ~can be (found|seen) [both] {in_here} and {in_there} / {here} and {there} each have {x}
+    {x} {in_here}, another {in_there}
+0.3 ; not {x_here} and not {x_there}
+    {here} has no {Xs}[,] and neither does {there} / there ~is no {X} {in_here} or {in_there}
+    {here} doesn't have {x}(,| and) {there} doesn't either / {Xs} ~are missing from both {here} and {there}
+    no {Xs} {in_here}, none {in_there} either / {here} and {there} are both (without|free of) {Xs}
+0.2 ; {x_here} != {x_there}
+    [either] {here} or {there} ~{has} {x}, but not both
+0.8 ; not {outside}
+    no {X} ~is outside [of] {here} / there ~are no {Xs} outside [of] {here}
+    {here} ~(has|contains|holds) all [of] the {Xs}
+    {Xs} only ~(occur|appear) {in_here} / {Xs} ~are (confined|limited) to {here} / you ~can find {Xs} only {in_here}
+    (no|none of the) {Xs} ~are in any {box} (but|except|other than) {one}
+0.2 ; {outside}
+    (at least one|some) {X} ~is outside [of] {here}
+""")
 
 
 @several_boxes
-def except_this(say: Speaker) -> Sentence:
-    """ "The only box without a circle is the left one"; "apart from the left one, every box has a circle"."""
-    where, kind = this_box(say), free_kind(say, generic=0)
-    that, one, box, boxes = where.subject, short(say, where), say.box, say.boxes
-    has = f"exist({kind.among('#')})"
-    without = f"((without|that lacks) {kind.a}|(without any|that (has|contains) no|with no) {kind.plural})"
-    texts = [
-        f"the only (one|{box}) {without} ~is {that}", f"{that} ~is the only (one|{box}) {without}",
-        f"only {that} ~(lacks|is without) {kind.a}",
-        f"only {that} (~does not|doesn't) (have|contain) (any {kind.plural}|{kind.a})",
-        f"only {that} ~has no {kind.plural}",
-        f"(apart from|except for) {that}, (every {box} ~has|all {boxes} ~have) {kind.a}",
-        f"the {box} {without} ~is {one}",
-        f"(every {box}|all {boxes}) (except|but|except for) {one}: {kind.a}",
-        f"{that} ~has no {kind.plural}, ^but all the (others|other {boxes}) do",
-    ]  # fmt: skip
-    meaning = mean.both(
-        mean.negation(at(has, where.box)), mean.none(BOXES, another(where.box, mean.negation(has)), "#")
+def particular(say: Speaker) -> Sentence:
+    """ "The left box has a circle but the right one doesn't"; "no circle is outside the left box"."""
+    row, (here, there), (first, second) = _PARTICULAR.draw(say), two_boxes(say), two_kinds(say)
+    if "y_" not in row.columns[0]:
+        first = free_kind(say, generic=0)
+    x, y = f"exist({first.among('#')})", f"exist({second.among('#')})"
+    meaning = row.columns[0].format(
+        x_here=at(x, here.box),
+        x_there=at(x, there.box),
+        y_here=at(y, here.box),
+        others_have=mean.none(BOXES, another(here.box, mean.negation(x)), "#"),
+        outside=f"exist({first.among(mean.ALL_ITEMS, f'@.box != {here.box}')})",
     )
-    return Sentence(say.pick(*texts), meaning)
-
-
-@several_boxes
-def contrast(say: Speaker) -> Sentence:
-    """ "The left box has a circle but the right one doesn't"; "unlike the right box, the left one has a circle"."""
-    (first, second), kind = two_boxes(say), free_kind(say, generic=0)
-    here, there, a, xs = first.subject, second.subject, kind.a, kind.plural
-    has = [f"exist({kind.among(each.box)})" for each in (first, second)]
-    how = say.weighted((3, "but not"), (1, "so does"), (1, "nor"), (0.7, "xor"))
-    if how == "so does":
-        texts = [
-            f"{here} ~has {a}(,|) and so does {there}", f"not only {here} but also {there} ~{HAS} {a}",
-            f"there ~is {a} {first.where} and (one|another|another one) {second.where}",
-            f"like {there}, {here} ~{HAS} {a}",
-            f"{a} ~can be (found|seen) [both] {first.where} and {second.where}", f"{here} and {there} each have {a}",
-            f"{a} {first.where}, another {second.where}", f"{here} as well as {there} ~{HAS} {a}",
-        ]  # fmt: skip
-        return Sentence(say.pick(*texts), mean.both(*has))
-    if how == "nor":
-        texts = [
-            f"{here} has no {xs}(,|) and neither does {there}",
-            f"there ~is no {kind.singular} {first.where} or {second.where}",
-            f"{here} doesn't have {a}(,| and) {there} doesn't either",
-            f"{xs} ~are missing from both {here} and {there}",
-            f"no {xs} {first.where}, none {second.where} either",
-            f"{here} and {there} are both (without {xs}|free of {xs})",
-        ]  # fmt: skip
-        return Sentence(say.pick(*texts), mean.both(*(f"not {each}" for each in has)))
-    if how == "xor":
-        text = f"(|either ){here} or {there} ~{HAS} {a}, but not both"
-        return Sentence(text, mean.both(mean.either(*has), mean.negation(mean.both(*has))))
-    texts = [
-        f"{here} ~has {a}(,|) (but|and) {there} (does not|doesn't)",
-        f"there ~is {a} {first.where}(,|) but (not|none) {second.where}",
-        f"unlike {there}, {here} ~{HAS} {a}", f"{here} ~{HAS} {a}(,|) (while|whereas|but) {there} has (none|no {xs})",
-        f"{here} ~{HAS} {a}, {there} has none", f"{there} has no {kind.singular}, but {here} does",
-        f"{a} {first.where}, none {second.where}",
-        f"{here} with {a}, {there} without [one]",
-        f"there ~are no {xs} {second.where}(,|) but there is {a} {first.where}",
-        f"(I|you|we) ~(can see|see|can find) {a} {first.where} but not {second.where}",
-        f"{a} ~is {first.where} but not {second.where}",
-    ]  # fmt: skip
-    return Sentence(say.pick(*texts), mean.both(has[0], f"not {has[1]}"))
+    words = {"here": here.subject, "in_here": here.where, "there": there.subject, "in_there": there.where}
+    words["one"] = short(say, here)
+    words["without"] = f"((without|that lacks) {first.a}|(without any|that has no|with no) {first.plural})"
+    return Sentence(say.rng.choice(row.wordings).format(**slots(say, first, second), **words), meaning)
 
 
 @several_boxes
@@ -164,29 +142,6 @@ def _short(quantity: Quantity, kind: Kind) -> str:
     return last if "{" not in last and last not in ("a", "some") else quantity.of(kind)
 
 
-# ---------------------------------------------------------------- where the items of a kind are
-
-
-@several_boxes
-def are_there(say: Speaker) -> Sentence:
-    """ "No circle is outside the left box"; "the left box contains all squares"; "circles only occur on the right"."""
-    where, kind = this_box(say), free_kind(say, generic=0.05)
-    that, xs, x, place = where.subject, kind.plural, kind.singular, where.where
-    outside = f"exist({kind.among(mean.ALL_ITEMS, f'@.box != {where.box}')})"
-    texts = [
-        f"no {x} ~is outside [of] {that}",
-        f"there ~are no {xs} outside [of] {that}",
-        f"{that} ~(has|contains|holds) all [of] the {xs}",
-        f"{xs} only ~(occur|appear) {place}",
-        f"{xs} ~are (confined|limited) to {that}",
-        f"(no|none of the) {xs} ~are in any {say.box} (but|except|other than) {short(say, where)}",
-        f"you ~can find {xs} only {place}",
-    ]
-    if say.chance(0.2):
-        return Sentence(f"(at least one|some) {x} ~is outside [of] {that}", outside)
-    return Sentence(say.pick(*texts), f"not {outside}")
-
-
 @several_boxes
 def others_have(say: Speaker) -> Sentence:
     """ "The left box has a circle and the others have squares"; "the other two boxes are all blue"."""
@@ -201,12 +156,4 @@ def others_have(say: Speaker) -> Sentence:
     return Sentence(text, mean.both(this.of(where.box), meaning))
 
 
-RULES = (
-    (0.6, shared),
-    (1.5, only_this),
-    (0.8, except_this),
-    (1.5, contrast),
-    (1.5, listing),
-    (1.0, are_there),
-    (0.7, others_have),
-)
+RULES = ((1.5, only_this), (4.0, particular), (1.5, listing), (0.7, others_have))
