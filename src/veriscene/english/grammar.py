@@ -33,7 +33,7 @@ Rule = Callable[[Speaker], Sentence | None]
 @lru_cache(maxsize=8)
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
-    everywhere = (contents, boxes, which, between, places, ends, compare, definite, values)
+    everywhere = (contents, boxes, which, between, ends, compare, definite, values)
     found = [rule for module in (*everywhere, *((towers, heights) if is_tower else ())) for rule in module.RULES]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from veriscene.english.pattern import with_articles
 from veriscene.english.words import NUMBERS, ORDINALS
-from veriscene.language import expression as tree
 from veriscene.language.expression import (
     Call,
     Comparison,
@@ -21,7 +20,7 @@ from veriscene.language.expression import (
 )
 from veriscene.language.program import Program
 from veriscene.language.text import unparse
-from veriscene.world.schema import World
+from veriscene.world.schema import Attribute, World
 
 _AMOUNTS = {"==": "exactly {}", ">=": "at least {}", ">": "more than {}", "<=": "at most {}", "<": "fewer than {}"}
 _FLIPPED = {"==": "==", "!=": "!=", ">=": "<=", "<=": ">=", ">": "<", "<": ">"}
@@ -112,6 +111,8 @@ class _Describer:
                 return f" {word} ".join(parts) if word == "or" else ", and ".join(parts)
             case Call(function, (first, second)) if function.name in ("AND", "OR"):
                 return f"{self.truth(first)}{', and ' if function.name == 'AND' else ' or '}{self.truth(second)}"
+            case Call(function, _) if function.name == "is_tower":
+                return "it is a tower"
             case Call(function, (members,)) if function.name.startswith("all_same_"):
                 return f"{self.things(members)} have the same {function.name.removeprefix('all_same_')}"
             case Call(function, (members, Lambda(_, Call(of, _)))) if function.name == "all_same_attribute":
@@ -136,11 +137,10 @@ class _Describer:
 
     def _none(self, members: Expression) -> str:
         match members:
-            case Call(function, (within, Lambda(parameter, body))) if function.name == "filter_obj":
+            case Call(function, (within, Lambda(_, body))) if function.name == "filter_obj":
                 if _is_boxes(within):
-                    negative = _inside_not(body)
-                    noun = self.things(within).one
-                    return f"every {noun}: {self.truth(negative)}" if negative else f"no {noun}: {self.truth(body)}"
+                    negative, box = _inside_not(body), self.things(within).one
+                    return f"every {box}: {self.truth(negative)}" if negative else f"no {box}: {self.truth(body)}"
                 parts = list(body.operands) if isinstance(body, Logic) and body.operator == "and" else [body]
                 if (said := _inside_not(parts[-1])) is not None:
                     noun = self._restricted(self.things(within), parts[:-1])
@@ -191,7 +191,7 @@ class _Describer:
                 return _Things(item.singular, item.plural, after=f"in {self.term(node)}")
             case Call(function, (within,)) if function.name == "last":
                 return _Things(item.singular, item.plural, after=f"in {self.term(node)}")
-            case Call(function, (of,)) if function.name in _RELATIONS:
+            case Call(function, (_,)) if function.name in _RELATIONS:
                 return _Things(
                     item.singular, item.plural, after=f"such that it is {self._related(function.name, 'it')}"
                 )
@@ -221,7 +221,7 @@ class _Describer:
         return noun
 
     @property
-    def _attributes(self) -> dict[str, tree.Any]:
+    def _attributes(self) -> dict[str, Attribute]:
         return {attribute.name: attribute for attribute in self.world.attributes}
 
     # ------------------------------------------------------------ conditions on an item

@@ -36,7 +36,7 @@ def value_appears(say: Speaker) -> Sentence | None:
         text = say.pick(
             f"{word} ~(appears|is|occurs|shows up|can be found|is present) {where.where}",
             f"there ~is (some|) {word} {where.where}",
-            f"{where.subject} ~{'have' if where.plural else 'has'} (some|) {word} in {'them' if where.plural else 'it'}",
+            f"{where.subject} ~{'have' if where.plural else 'has'} [some] {word} in {'them' if where.plural else 'it'}",
         )
         return Sentence(text, where.bind(mean.some("#", condition)))
     where = say.domain()
@@ -94,7 +94,7 @@ def value_compared(say: Speaker) -> Sentence | None:
         second = say.rng.choice([each for each in other.words if " " not in each] or [other.word])
         text, sign = say.pick(
             (
-                f"{word} ~(outnumbers|is more common than|appears more often than|is more frequent than) {second} {place}",
+                f"{word} ~(outnumbers|is more common than|appears more often than) {second} {place}",
                 ">",
             ),
             (f"there ~is more {word} than {second} {place}", ">"),
@@ -185,7 +185,7 @@ def generic_condition(say: Speaker) -> Sentence | None:
     conclusion = mean.negation(second.condition) if negative else second.condition
     is_unless = say.chance(0.25)
     if is_unless:
-        texts = (
+        texts: tuple[str, ...] = (
             f"unless a {kind.singular} is {first.singular}, it ~is {what}",
             f"a {kind.singular} ~is {what} unless it is {first.singular}",
             f"every {kind.singular} ~is {what} unless it is {first.singular}",
@@ -355,7 +355,7 @@ def made_up(say: Speaker) -> Sentence | None:
         ("all", f"not exist({others})"),
     )
     text = say.pick(
-        f"{narrow} ~(make up|account for|form|are) {share} of (all the|the|all) {kind.plural} {place or '[shown|here]'}",
+        f"{narrow} ~(make up|account for|form) {share} of (all the|the|all) {kind.plural} {place or '[shown|here]'}",
         f"{share} of (all the|the|all) {kind.plural} {place} ~are {narrow}",
         f"{share} of (all the|the) {kind.plural} {place}: {found.plural}",
     )
@@ -411,9 +411,9 @@ def neighbours(say: Speaker) -> Sentence | None:
     text, meaning = say.pick(
         (f"no two {pair} {say.items} {place} ~{share}", mean.none(where.items, f"exist({alike})")),
         (f"(two|at least two|some) {pair} {say.items} {place} ~{share}", mean.some(where.items, f"exist({alike})")),
-        (f"{pair} {say.items} {place} ~(always|never) {share}".replace("~(always|never)", "~never"), mean.none(where.items, f"exist({alike})")),
+        (f"{pair} {say.items} {place} never {share}", mean.none(where.items, f"exist({alike})")),
     )  # fmt: skip
-    return Sentence(text.replace("~never (", "never ("), meaning)
+    return Sentence(text, meaning)
 
 
 RULES = (
