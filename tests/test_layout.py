@@ -10,7 +10,20 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "veriscene"
 PACKAGES = (
-    *("errors", "files", "output", "config", "world", "language", "worlds", "data", "models", "metrics", "judge"),
+    *(
+        "errors",
+        "files",
+        "output",
+        "config",
+        "world",
+        "language",
+        "english",
+        "worlds",
+        "data",
+        "models",
+        "metrics",
+        "judge",
+    ),
     *("plugins", "training", "report", "service", "lab", "cli"),
 )
 
@@ -36,7 +49,7 @@ def test_a_package_imports_only_from_those_listed_before_it(package: str) -> Non
         assert imported_packages(path) <= allowed, path
 
 
-@pytest.mark.parametrize("package", ["world", "language", "worlds"])
+@pytest.mark.parametrize("package", ["world", "language", "english", "worlds"])
 def test_scenes_and_their_meanings_do_without_torch(package: str) -> None:
     for path in (SOURCE / package).rglob("*.py"):
         assert not re.search(r"^\s*(import|from) torch\b", path.read_text(encoding="utf-8"), re.MULTILINE), path
