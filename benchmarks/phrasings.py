@@ -1,6 +1,6 @@
 """How well a reader reads other people's phrasings: 142 meanings in eight styles, with slots that NLVR's words fill.
 
-python benchmarks/phrasings.py READER PHRASINGS [--styles everyday nonnative] [--fillings 3] [--worst 10] [--json FILE]
+python benchmarks/phrasings.py READER PHRASINGS [--styles everyday nonnative] [--fillings 2] [--worst 10] [--json FILE]
 
 READER is the file that `veriscene pretrain reader` wrote; PHRASINGS the folder with STYLE.jsonl (`id`, `text`). A
 phrasing counts as read where the reading has the truth of the meaning on all of 100 scenes, towers for those about
@@ -197,8 +197,9 @@ MEANINGS: dict[str, str] = {
     "place-corner": exist(ALL, f"{K} and is_touching_corner(@)"),
     "place-floor": none(ALL, f"{K} and not is_touching_wall(@, Side.BOTTOM)"),
     "place-n-wall": f"{count(ALL, f'{K} and is_touching_wall(@)')} == <n>",
-    "place-highest": exist(ALL, f"{K} and is_top(@)"),
-    "place-lowest": exist(ALL, f"{K} and is_bottom(@)"),
+    # Where several are equally high, all of them must be: as the grammar says it of superlatives.
+    "place-highest": some_box(none("b", f"is_top(@) and not ({K})")),
+    "place-lowest": some_box(none("b", f"is_bottom(@) and not ({K})")),
     "place-which-highest": none(B, f"is_top(@) and not {V}"),
     "place-leftmost": none(B, f"is_leftmost(@) and not ({K})"),
     "place-between": exist(
@@ -378,7 +379,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("reader", type=Path)
     parser.add_argument("phrasings", type=Path)
     parser.add_argument("--styles", nargs="+", default=list(STYLES), choices=STYLES)
-    parser.add_argument("--fillings", type=int, default=3, help="of each phrasing")
+    parser.add_argument("--fillings", type=int, default=2, help="of each phrasing")
     parser.add_argument("--worst", type=int, default=10, help="meanings to list")
     parser.add_argument("--examples", type=int, default=0, help="wrong readings to list; not of held-out styles")
     parser.add_argument("--seed", type=int, default=1)
