@@ -162,7 +162,7 @@ CONSTRUCTS = {
     "between": Construct(
         "one anywhere on either side", r"\bbetween (?!\d|one|two to)", lambda s: calls(s.program, "get_(above|below|touching)")
     ),
-    "except": Construct("nothing about that box", r"\b(except|other than|apart from)\b", lambda s: True),
+    "except": Construct("it does not hold of that box", r"\b(except|other than|apart from)\b", lambda s: True),
     "foreign": Construct("does not exist", r"\b(red|green|white|gr[ae]y|orange|stars?|rectangles?)\b", lambda s: True),
 }  # fmt: skip
 
