@@ -54,12 +54,16 @@ def bounds(program: Program, *signs: str) -> set[int]:
     return {
         int(node.operands[1].value)
         for node in nodes(program.expression)
-        if isinstance(node, tree.Comparison) and node.operators[0] in signs and isinstance(node.operands[1], tree.Number)
+        if isinstance(node, tree.Comparison)
+        and node.operators[0] in signs
+        and isinstance(node.operands[1], tree.Number)
     }
 
 
 def calls(program: Program, pattern: str) -> bool:
-    return any(isinstance(node, tree.Call) and re.fullmatch(pattern, node.function.name) for node in nodes(program.expression))
+    return any(
+        isinstance(node, tree.Call) and re.fullmatch(pattern, node.function.name) for node in nodes(program.expression)
+    )
 
 
 def is_some(program: Program) -> bool:

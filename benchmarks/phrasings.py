@@ -272,7 +272,13 @@ def fill(rng: random.Random, identifier: str, text: str) -> Filling:
     numbers = {"n": rng.randint(2, 4), "m": rng.randint(1, 3)}
     if identifier.startswith("scene-total"):
         numbers["n"] = rng.randint(6, 12)
-    elif identifier in ("boxes-n-have", "boxes-at-least-n-have", "boxes-n-boxes-exactly", "tower-n-tops", "scene-n-colors"):
+    elif identifier in (
+        "boxes-n-have",
+        "boxes-at-least-n-have",
+        "boxes-n-boxes-exactly",
+        "tower-n-tops",
+        "scene-n-colors",
+    ):
         numbers["n"] = rng.randint(2, 3)
     elif identifier in ("boxes-every-exactly", "boxes-every-at-least") or group == "place":
         numbers["n"] = 2
@@ -306,7 +312,9 @@ def _kinds(rng: random.Random, group: str, *, no_color: bool, no_size: bool) -> 
         nouns = tuple(rng.sample(SHAPES, 2))
     use_color, use_size = not no_color and rng.random() < 0.6, not no_size and group != "tower" and rng.random() < 0.12
     colors = rng.sample(COLORS, 2)
-    if group != "tower" and use_color and rng.random() < 0.25:  # "yellow circles" and "black circles", or any of a colour
+    if (
+        group != "tower" and use_color and rng.random() < 0.25
+    ):  # "yellow circles" and "black circles", or any of a colour
         nouns = (nouns[0],) * 2 if rng.random() < 0.5 else (rng.choice(THINGS[:2]),) * 2
     found = []
     for (singular, plural), color in zip(nouns, colors, strict=True):
@@ -406,7 +414,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             }
             if style not in HELD_OUT:
                 for filling, reading in random.Random(options.seed).sample(wrong, min(options.examples, len(wrong))):
-                    print(f"    {filling.identifier}: {filling.text}\n        {reading.program and reading.program.text}")
+                    print(
+                        f"    {filling.identifier}: {filling.text}\n        {reading.program and reading.program.text}"
+                    )
     except (InputError, OSError) as error:
         sys.exit(str(error))
     shares = {identifier: sum(values) / len(values) for identifier, values in by_meaning.items()}

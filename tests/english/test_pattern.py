@@ -55,7 +55,13 @@ def test_brackets_must_match(text: str) -> None:
 FORMS = [
     ("there ~is a cat", "there is a cat", "is there a cat", "isn't there", "a cat"),
     ("there ~are two cats here", "there are two cats here", "are there two cats here", "aren't there", "two cats here"),
-    ("the left box ~has two", "the left box has two", "does the left box have two", "doesn't it", "the left box with two"),
+    (
+        "the left box ~has two",
+        "the left box has two",
+        "does the left box have two",
+        "doesn't it",
+        "the left box with two",
+    ),
     ("all boxes ~contain it", "all boxes contain it", "do all boxes contain it", "don't they", "all boxes with it"),
     ("it ~touches it", "it touches it", "does it touch it", "doesn't it", "it touches it"),
     ("you ~can see it", "you can see it", "can you see it", "can't you", "it"),
@@ -110,7 +116,13 @@ def test_negative_questions_are_only_asked_of_positive_statements() -> None:
 
 @pytest.mark.parametrize(
     ("verb", "expected"),
-    [("has", "does have"), ("have", "do have"), ("touches", "does touch"), ("lies", "does lie"), ("carries", "does carry")]
+    [
+        ("has", "does have"),
+        ("have", "do have"),
+        ("touches", "does touch"),
+        ("lies", "does lie"),
+        ("carries", "does carry"),
+    ]
     + [pytest.param("rises", "does rise", marks=pytest.mark.xfail(reason="verbs in -ses lose their e"))]
     + [("goes", "does go"), ("sit", "do sit"), ("sits", "does sit"), ("boxes", "does box")],
 )
@@ -120,7 +132,13 @@ def test_base_forms(verb: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("a item", "an item"), ("a box", "a box"), ("a one", "a one"), ("a odd box", "an odd box"), ("A orange cat", "An orange cat")]
+    [
+        ("a item", "an item"),
+        ("a box", "a box"),
+        ("a one", "a one"),
+        ("a odd box", "an odd box"),
+        ("A orange cat", "An orange cat"),
+    ]
     + [("a unit", "a unit"), ("a 8", "an 8"), ("a 11", "an 11"), ("a cat and a owl", "a cat and an owl")],
 )
 def test_articles_before_vowels(text: str, expected: str) -> None:

@@ -60,7 +60,10 @@ def test_golden_programs_keep_tokens_and_truth() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("exist(filter_obj(all_items, lambda x: is_black(x)))", "exist(filter_obj(all_items, lambda y: color(y) == black))"),
+        (
+            "exist(filter_obj(all_items, lambda x: is_black(x)))",
+            "exist(filter_obj(all_items, lambda y: color(y) == black))",
+        ),
         ("AND(exist(all_items), exist(all_boxes))", "exist(all_items) and exist(all_boxes)"),
         (
             "(exist(all_items) and exist(all_boxes)) and exist(all_boxes[0])",

@@ -64,7 +64,9 @@ def test_writing_with_a_cache_agrees_with_the_whole_network_at_each_step(
     with torch.inference_mode():
         logits = reader.network(*batch, before).log_softmax(-1)
     best, argmax = logits.max(-1)
-    is_open = torch.cat([torch.ones_like(written[:, :1], dtype=torch.bool), (written != END).cumprod(1)[:, :-1].bool()], 1)
+    is_open = torch.cat(
+        [torch.ones_like(written[:, :1], dtype=torch.bool), (written != END).cumprod(1)[:, :-1].bool()], 1
+    )
     assert torch.equal(written, torch.where(is_open, argmax, PAD))
     torch.testing.assert_close(log_probability, (best * is_open)[:, 1:].sum(1), atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(first, logits[:, 0], atol=1e-5, rtol=1e-4)
@@ -154,7 +156,7 @@ def test_a_damaged_file_is_an_input_error(reader: Reader, tmp_path: Path, damage
     if damage == "missing":
         path.unlink()
     else:
-        at = data.index(b'dim')
+        at = data.index(b"dim")
         changed = data[:at] + b"dum" + data[at + 3 :]
         path.write_bytes({"cut": data[:-100], "other": b"no weights at all", "empty": b"", "config": changed}[damage])
     with pytest.raises(InputError) as caught:
@@ -173,4 +175,14 @@ def test_words_share_ngrams_with_their_misspellings() -> None:
 
 
 def test_statements_are_split_into_words_numbers_and_signs() -> None:
-    assert split_words("There’s NO box, isn't it? 2.5€") == ["there's", "no", "box", ",", "isn't", "it", "?", "2.5", "€"]
+    assert split_words("There’s NO box, isn't it? 2.5€") == [
+        "there's",
+        "no",
+        "box",
+        ",",
+        "isn't",
+        "it",
+        "?",
+        "2.5",
+        "€",
+    ]
