@@ -2,8 +2,8 @@
 
 python benchmarks/ambiguous.py PROGRAMS/train.jsonl [--list bare-number]
 
-Constructs are found by their words, and the other reading by what the program contains, so that counts are close to, but
-not exactly, what a person would count.
+Constructs are found by their words, and the other reading by what the program contains, so that counts are close to
+what a person would count, but not the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from veriscene.worlds.nlvr.scenes import draw_scenes
 
 LANGUAGE = worlds.language("nlvr")
 SCENES = 500
-NUMBERS = dict(zip("two three four five six seven eight".split(), range(2, 9), strict=True))
+NUMBERS = dict(zip(("two", "three", "four", "five", "six", "seven", "eight"), range(2, 9), strict=True))
 NUMBER = rf"\b({'|'.join(NUMBERS)}|[2-9])\b"
 QUALIFIED = re.compile(
     rf"\b(exactly|only|just|least|lest|most|than|precisely|up to|all|the|of)( of)?( the)? {NUMBER}"
@@ -126,9 +126,13 @@ def _bare(statement: Statement) -> list[int]:
 
 CONSTRUCTS = {
     "bare-number": Construct(
-        "exactly", NUMBER, lambda s: any(n in bounds(s.program, ">=") or n - 1 in bounds(s.program, ">") for n in _bare(s))
+        "exactly",
+        NUMBER,
+        lambda s: any(n in bounds(s.program, ">=") or n - 1 in bounds(s.program, ">") for n in _bare(s)),
     ),
-    "there-is-one": Construct("exactly one", r"^there (is|are) (one|1)\b(?! of| or)", lambda s: not is_exactly_one(s.program)),
+    "there-is-one": Construct(
+        "exactly one", r"^there (is|are) (one|1)\b(?! of| or)", lambda s: not is_exactly_one(s.program)
+    ),
     "a": Construct("at least one", r"^there is an? (?!single)", lambda s: is_exactly_one(s.program)),
     "one-of": Construct("at least one", r"^(there is )?one of the\b", lambda s: is_exactly_one(s.program)),
     "only-number": Construct(
@@ -139,23 +143,30 @@ CONSTRUCTS = {
         rf"\bonly {COLOR}( \w+)? and {COLOR}|{COLOR} and {COLOR} (\w+ )?only",
         lambda s: not calls(s.program, "All|contained"),
     ),
-    "all": Construct("true of none", r"\b(all|every|each|only)\b", lambda s: calls(s.program, "All") and depends_on_none(s)),
+    "all": Construct(
+        "true of none", r"\b(all|every|each|only)\b", lambda s: calls(s.program, "All") and depends_on_none(s)
+    ),
     "most": Construct("more than half", r"(?<!at )(?<!top )\b(most|majority)\b", lambda s: True),
     "several": Construct(
         "at least two",
         r"\b(several|multiple|a few)\b",
         lambda s: not (2 in bounds(s.program, ">=") or 1 in bounds(s.program, ">")),
     ),
-    "either-or": Construct("or both", r"\beither\b", lambda s: not any(t.startswith("or/") for t in tokens_of(s.program))),
+    "either-or": Construct(
+        "or both", r"\beither\b", lambda s: not any(t.startswith("or/") for t in tokens_of(s.program))
+    ),
     "superlative": Construct("all that tie", r"\b(big|larg|small|tall|high|low|short)+g?est\b", lambda s: True),
     "the-one": Construct(
         "there is exactly one, and it …",
         rf"\bthe {COLOR} {ITEM}\b",
         lambda s: not calls(s.program, "unique") and 1 not in bounds(s.program, "=="),
     ),
-    "above": Construct("anywhere above, in its box", r"\b(above|over)\b", lambda s: calls(s.program, "get_(above|below|touching)")),
+    "above": Construct(
+        "anywhere above, in its box", r"\b(above|over)\b", lambda s: calls(s.program, "get_(above|below|touching)")
+    ),
     "on-top-of": Construct(
-        "touching, from above", r"\bon top of an?\b|\bon top of (an)?other\b|\bon top of it\b",
+        "touching, from above",
+        r"\bon top of an?\b|\bon top of (an)?other\b|\bon top of it\b",
         lambda s: calls(s.program, "get_box_all_(above|below)"),
     ),
     "touching": Construct(
@@ -164,11 +175,13 @@ CONSTRUCTS = {
         lambda s: calls(s.program, "(is|get)_closely.*"),
     ),
     "between": Construct(
-        "one anywhere on either side", r"\bbetween (?!\d|one|two to)", lambda s: calls(s.program, "get_(above|below|touching)")
+        "one anywhere on either side",
+        r"\bbetween (?!\d|one|two to)",
+        lambda s: calls(s.program, "get_(above|below|touching)"),
     ),
     "except": Construct("it does not hold of that box", r"\b(except|other than|apart from)\b", lambda s: True),
     "foreign": Construct("does not exist", r"\b(red|green|white|gr[ae]y|orange|stars?|rectangles?)\b", lambda s: True),
-}  # fmt: skip
+}
 
 
 def _numbers(statement: Statement) -> list[str]:

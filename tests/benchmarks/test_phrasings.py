@@ -16,6 +16,7 @@ from veriscene.worlds import parse
 
 phrasings = script("phrasings")
 ambiguous = script("ambiguous")
+ABOVE = "exist(filter_obj(all_items, lambda x: exist({}(x))))"
 
 
 @pytest.mark.parametrize("identifier", phrasings.MEANINGS)
@@ -57,8 +58,8 @@ def test_a_reading_counts_where_it_has_the_truth_of_the_meaning(tmp_path: Path) 
         ("bare-number", "There are two circles.", "count(filter_obj(all_items, is_circle)) == 2", False),
         ("bare-number", "There are at least two circles.", "count(filter_obj(all_items, is_circle)) >= 2", False),
         ("one-of", "One of the boxes has a circle.", "count(filter_obj(all_boxes, lambda b: exist(b))) == 1", True),
-        ("above", "There is a block above another.", "exist(filter_obj(all_items, lambda x: exist(get_above(x))))", True),
-        ("above", "There is a block above another.", "exist(filter_obj(all_items, lambda x: exist(get_box_all_above(x))))", False),
+        ("above", "There is a block above another.", ABOVE.format("get_above"), True),
+        ("above", "There is a block above another.", ABOVE.format("get_box_all_above"), False),
         ("all", "All circles are blue.", "All(filter_obj(all_items, is_circle), is_blue)", True),
         ("all", "All items are blue.", "All(all_items, is_blue)", False),
     ],

@@ -1,4 +1,4 @@
-"""Statements of the grammar about several worlds, and scenes to judge them on, drawn once for all tests of a process."""
+"""Statements of the grammar about several worlds, and scenes to judge them on, drawn once for all tests."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from veriscene.world.schema import World
 
 NOTATION = re.compile(r"[\[\]()|~^{}@#$<>]|  ")
 MAX_JUDGED = 600  # statements of a world that are judged on scenes
-# The others say what hardly any random scene has ("exactly five black triangles in the left box"), what no scene can have
-# (foreign values), or what always holds.
+# The others say what hardly any random scene has ("exactly five black triangles in the left box"), what no scene can
+# have (foreign values), or what always holds.
 LEAST_VARYING = 0.75
 
 

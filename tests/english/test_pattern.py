@@ -122,9 +122,12 @@ def test_negative_questions_are_only_asked_of_positive_statements() -> None:
         ("touches", "does touch"),
         ("lies", "does lie"),
         ("carries", "does carry"),
-    ]
-    + [pytest.param("rises", "does rise", marks=pytest.mark.xfail(reason="verbs in -ses lose their e"))]
-    + [("goes", "does go"), ("sit", "do sit"), ("sits", "does sit"), ("boxes", "does box")],
+        pytest.param("rises", "does rise", marks=pytest.mark.xfail(reason="verbs in -ses lose their e")),
+        ("goes", "does go"),
+        ("sit", "do sit"),
+        ("sits", "does sit"),
+        ("boxes", "does box"),
+    ],
 )
 def test_base_forms(verb: str, expected: str) -> None:
     assert " ".join(pattern.base_form(verb)) == expected
@@ -138,8 +141,11 @@ def test_base_forms(verb: str, expected: str) -> None:
         ("a one", "a one"),
         ("a odd box", "an odd box"),
         ("A orange cat", "An orange cat"),
-    ]
-    + [("a unit", "a unit"), ("a 8", "an 8"), ("a 11", "an 11"), ("a cat and a owl", "a cat and an owl")],
+        ("a unit", "a unit"),
+        ("a 8", "an 8"),
+        ("a 11", "an 11"),
+        ("a cat and a owl", "a cat and an owl"),
+    ],
 )
 def test_articles_before_vowels(text: str, expected: str) -> None:
     assert pattern.with_articles(text) == expected

@@ -64,7 +64,8 @@ def test_public_programs_are_read_in_plain_words(nlvr_folder: Path) -> None:
             "every circle is blue",
         ),
         (
-            "count(filter_obj(all_items, lambda x: shape(x) == circle)) > count(filter_obj(all_items, lambda x: shape(x) == square))",
+            "count(filter_obj(all_items, lambda x: shape(x) == circle))"
+            " > count(filter_obj(all_items, lambda x: shape(x) == square))",
             "more circles than squares",
         ),
         (
@@ -72,7 +73,8 @@ def test_public_programs_are_read_in_plain_words(nlvr_folder: Path) -> None:
             "at least one black item at the left wall",
         ),
         (
-            "exist(filter_obj(all_items, lambda x: is_top(x) and exist(filter_obj(get_directly_below(x), lambda y: color(y) == blue))))",
+            "exist(filter_obj(all_items, lambda x: is_top(x)"
+            " and exist(filter_obj(get_directly_below(x), lambda y: color(y) == blue))))",
             "at least one item at the top directly on a blue item",
         ),
     ],
