@@ -1,0 +1,98 @@
+"""Statements drawn from the grammar for different worlds.
+
+VERISCENE_GRAMMAR_STATEMENTS=100000 draws that many statements in place of 5,000.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+
+import pytest
+from drawn import SHARES, draw_statements, each_world, scenes, statements
+
+from some_worlds import NLVR
+from veriscene import worlds
+from veriscene.english.grammar import draw_alike
+from veriscene.language.program import Statement
+from veriscene.world.schema import World
+
+NOTATION = re.compile(r"[\[\]()|~^{}@#$<>]|  ")
+MAX_JUDGED = 600  # statements of a world that are judged on scenes
+# The others say what hardly any random scene has ("exactly five black triangles in the left box"), what no scene can
+# have (foreign values), or what always holds.
+LEAST_VARYING = 0.75
+
+
+@each_world
+def test_programs_can_be_written_and_parsed_again(world: World) -> None:
+    language = worlds.language(world)
+    for each in statements(world):
+        assert each.kind in (None, "tower") and (each.kind is None or world.towers is not None)
+        assert language.parse(each.program.text) == each.program
+
+
+@each_world
+def test_texts_are_free_of_notation(world: World) -> None:
+    for each in statements(world):
+        assert not NOTATION.search(each.text) and each.text == each.text.strip(), each
+        assert re.search(r"\w", each.text), each
+
+
+@each_world
+def test_statements_are_true_of_some_scenes_and_false_of_others(world: World) -> None:
+    judged = statements(world)[:MAX_JUDGED]
+    varying = sum(varies(each, world) for each in judged)
+    assert varying >= LEAST_VARYING * len(judged), f"{varying} of {len(judged)} vary"
+
+
+def varies(statement: Statement, world: World) -> bool:
+    first, *others = scenes(world, statement.kind)
+    truth = statement.program.holds(first)
+    return any(statement.program.holds(scene) is not truth for scene in others)
+
+
+@each_world
+def test_no_text_has_two_meanings(world: World) -> None:
+    """Texts that differ only in capitals and final marks count as one. What is said of towers is judged on towers."""
+    by_text: dict[str, dict[str, Statement]] = defaultdict(dict)
+    for each in statements(world):
+        by_text[each.text.lower().rstrip(".?!")].setdefault(each.program.text, each)
+    for text, found in by_text.items():
+        if len(found) == 1:
+            continue
+        kind = next((each.kind for each in found.values() if each.kind is not None), None)
+        truths = {tuple(each.program.holds(scene) for scene in scenes(world, kind)) for each in found.values()}
+        assert len(truths) == 1, f"{text!r} means {list(found)}"
+
+
+@each_world
+def test_drawing_is_deterministic_by_seed(world: World) -> None:
+    count = min(100, len(statements(world)))
+    assert draw_statements(world, count) == statements(world)[:count]
+    assert draw_statements(world, count, seed=2) != statements(world)[:count]
+
+
+@each_world
+def test_wordings_of_one_statement_share_its_program(world: World) -> None:
+    for seed in range(20):
+        alike = draw_alike(random.Random(seed), worlds.language(world), 5)
+        assert len(alike) == 5
+        assert {(each.program.text, each.kind) for each in alike} == {(alike[0].program.text, alike[0].kind)}
+
+
+def test_the_grammar_has_breadth() -> None:
+    """Hardly a text is drawn twice where a world has more than a few words, and all forms of sentences occur."""
+    texts = [each.text for each in statements(NLVR)]
+    assert len(set(texts)) >= 0.97 * len(texts)
+    assert 0.05 <= sum(text.endswith("?") for text in texts) / len(texts) <= 0.3
+    assert sum(each.kind == "tower" for each in statements(NLVR)) >= 0.3 * len(texts)
+
+
+@pytest.mark.parametrize(
+    "words", ["no", "every", "most", "half", "only", "neither", "if", "unless", "left", "touch", "than", "same", "both"]
+)
+def test_words_of_all_constructions_occur(words: str) -> None:
+    for world in list(SHARES)[:2]:
+        assert any(re.search(rf"\b{words}", each.text.lower()) for each in statements(world)), world.name

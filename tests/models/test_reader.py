@@ -1,0 +1,188 @@
+"""The network that turns statements into programs, and the file that it is kept in."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from some_worlds import SHELF
+from veriscene import worlds
+from veriscene.english.grammar import draw
+from veriscene.errors import InputError
+from veriscene.language.tokens import tokens_of
+from veriscene.models.reader import (
+    END,
+    MAX_NGRAMS,
+    PAD,
+    PLAIN,
+    SPECIAL_TOKENS,
+    START,
+    Reader,
+    ReaderConfig,
+    ReaderNetwork,
+    ngrams_of,
+    split_words,
+)
+
+LANGUAGE = worlds.language(SHELF)
+LENGTH = 24
+
+
+@pytest.fixture(scope="module")
+def lessons() -> list[tuple[str, list[str]]]:
+    rng = random.Random(1)
+    drawn = [draw(rng, LANGUAGE) for _ in range(40)]
+    return [(each.text, [PLAIN, *tokens_of(each.program)]) for each in drawn]
+
+
+@pytest.fixture(scope="module")
+def reader(lessons: list[tuple[str, list[str]]]) -> Reader:
+    """A tiny reader with random weights."""
+    torch.manual_seed(1)
+    words = sorted({word for text, _ in lessons for word in split_words(text)})
+    tokens = [*SPECIAL_TOKENS, *sorted({token for _, program in lessons for token in program if token != PLAIN})]
+    sizes = ReaderConfig(len(words) + 2, len(tokens), 16, 2, 32, 2, ngrams=64, max_words=48, max_tokens=LENGTH + 1)
+    return Reader(ReaderNetwork(sizes).eval(), words, tokens, LANGUAGE)
+
+
+@pytest.fixture(scope="module")
+def batch(reader: Reader, lessons: list[tuple[str, list[str]]]) -> tuple[Tensor, Tensor]:
+    return reader.encode([split_words(text)[:48] for text, _ in lessons])
+
+
+def test_writing_with_a_cache_agrees_with_the_whole_network_at_each_step(
+    reader: Reader, batch: tuple[Tensor, Tensor]
+) -> None:
+    written, log_probability, first = reader.network.write(*batch)
+    assert written.size(1) <= LENGTH
+    before = torch.cat([torch.full_like(written[:, :1], START), written[:, :-1]], 1)
+    with torch.inference_mode():
+        logits = reader.network(*batch, before).log_softmax(-1)
+    best, argmax = logits.max(-1)
+    is_open = torch.cat(
+        [torch.ones_like(written[:, :1], dtype=torch.bool), (written != END).cumprod(1)[:, :-1].bool()], 1
+    )
+    assert torch.equal(written, torch.where(is_open, argmax, PAD))
+    torch.testing.assert_close(log_probability, (best * is_open)[:, 1:].sum(1), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(first, logits[:, 0], atol=1e-5, rtol=1e-4)
+
+
+def test_the_network_does_not_look_ahead(reader: Reader, batch: tuple[Tensor, Tensor]) -> None:
+    tokens = torch.randint(3, len(reader.tokens), (len(batch[0]), 8), generator=torch.Generator().manual_seed(1))
+    changed = tokens.clone()
+    changed[:, 5:] = START
+    with torch.inference_mode():
+        one, other = (reader.network(*batch, each)[:, :5] for each in (tokens, changed))
+    torch.testing.assert_close(one, other)
+
+
+def test_padding_does_not_change_a_reading(reader: Reader, batch: tuple[Tensor, Tensor]) -> None:
+    together = reader.network.write(*batch)
+    for row in range(0, len(batch[0]), 7):
+        length = int((batch[1][row, :, 0] != 0).sum())
+        alone = reader.network.write(*(each[row : row + 1, :length] for each in batch))
+        size = min(alone[0].size(1), together[0].size(1))
+        assert torch.equal(alone[0][0, :size], together[0][row, :size])
+        torch.testing.assert_close(alone[1][0], together[1][row], atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(alone[2][0], together[2][row], atol=1e-5, rtol=1e-4)
+
+
+def test_a_reader_learns_a_few_statements_and_reads_them_from_its_file(
+    lessons: list[tuple[str, list[str]]], tmp_path: Path
+) -> None:
+    """Equal readings before and after saving, with programs: random weights write hardly any."""
+    lessons = [lesson for lesson in lessons if len(lesson[1]) < LENGTH][:6]
+    words = sorted({word for text, _ in lessons for word in split_words(text)})
+    tokens = [*SPECIAL_TOKENS, *sorted({token for _, program in lessons for token in program if token != PLAIN})]
+    torch.manual_seed(1)
+    sizes = ReaderConfig(
+        len(words) + 2, len(tokens), 32, 2, 64, 1, dropout=0.0, ngrams=64, max_words=48, max_tokens=LENGTH + 1
+    )
+    reader = Reader(ReaderNetwork(sizes), words, tokens, LANGUAGE)
+    inputs = reader.encode([split_words(text) for text, _ in lessons])
+    targets = torch.zeros(len(lessons), LENGTH + 1, dtype=torch.long)
+    for row, (_, program) in enumerate(lessons):
+        targets[row, : len(program) + 1] = torch.tensor([*map(tokens.index, program), END])
+    before = torch.cat([torch.full_like(targets[:, :1], START), targets[:, :-1]], 1)
+    optimizer = torch.optim.AdamW(reader.network.parameters(), lr=1e-2)
+    for _ in range(150):
+        logits = reader.network(*inputs, before)
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=PAD)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    for parameter in reader.network.parameters():  # A file keeps half precision.
+        parameter.data = parameter.data.half().float()
+    texts = [text for text, _ in lessons]
+    readings = reader.read(texts)
+    assert [reading.program and tokens_of(reading.program) for reading in readings] == [each[1:] for _, each in lessons]
+
+    reader.save(tmp_path / "reader.safetensors")
+    loaded = Reader.load(tmp_path / "reader.safetensors")
+    assert (loaded.words, loaded.tokens, loaded.language) == (reader.words, reader.tokens, reader.language)
+    for ours, theirs in zip(readings, loaded.read(texts), strict=True):
+        assert ours.program == theirs.program
+        values = ((each.probability, each.dialect, each.outside) for each in (ours, theirs))
+        torch.testing.assert_close(*map(torch.tensor, values))
+
+
+def test_readings_are_in_the_order_of_statements_and_shares_are_probabilities(
+    reader: Reader, lessons: list[tuple[str, list[str]]]
+) -> None:
+    texts = [text for text, _ in lessons]
+    readings = reader.read(texts)
+    assert reader.read(texts[::-1]) == readings[::-1]
+    for each in readings:
+        assert 0 <= each.probability <= 1 and 0 <= each.dialect + each.outside <= 1
+    assert reader.read([]) == []
+
+
+@pytest.mark.parametrize("text", ["", " ", "?", "привет", "a" * 5000, "there is " * 500])
+def test_any_text_can_be_read(reader: Reader, text: str) -> None:
+    (reading,) = reader.read([text])
+    assert 0 <= reading.outside <= 1
+
+
+@pytest.mark.parametrize("damage", ["cut", "other", "empty", "missing", "config"])
+def test_a_damaged_file_is_an_input_error(reader: Reader, tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "reader.safetensors"
+    reader.save(path)
+    data = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    else:
+        at = data.index(b"dim")
+        changed = data[:at] + b"dum" + data[at + 3 :]
+        path.write_bytes({"cut": data[:-100], "other": b"no weights at all", "empty": b"", "config": changed}[damage])
+    with pytest.raises(InputError) as caught:
+        Reader.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_words_share_ngrams_with_their_misspellings() -> None:
+    def shared(one: str, other: str) -> int:
+        common = Counter(ngrams_of(one, 8192)) & Counter(ngrams_of(other, 8192))
+        return sum(common.values()) - common[0]
+
+    assert shared("triangle", "triangel") > shared("triangle", "bottle")
+    assert all(len(ngrams_of(word, 64)) == MAX_NGRAMS for word in ("a", "box", "extraordinarily"))
+    assert all(0 <= number < 64 for number in ngrams_of("extraordinarily", 64))
+
+
+def test_statements_are_split_into_words_numbers_and_signs() -> None:
+    assert split_words("There’s NO box, isn't it? 2.5€") == [
+        "there's",
+        "no",
+        "box",
+        ",",
+        "isn't",
+        "it",
+        "?",
+        "2.5",
+        "€",
+    ]
