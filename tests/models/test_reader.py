@@ -58,7 +58,7 @@ def batch(reader: Reader, lessons: list[tuple[str, list[str]]]) -> tuple[Tensor,
 def test_writing_with_a_cache_agrees_with_the_whole_network_at_each_step(
     reader: Reader, batch: tuple[Tensor, Tensor]
 ) -> None:
-    written, log_probability, first = reader.network.write(*batch)
+    written, certainty, first = reader.network.write(*batch)
     assert written.size(1) <= LENGTH
     before = torch.cat([torch.full_like(written[:, :1], START), written[:, :-1]], 1)
     with torch.inference_mode():
@@ -68,7 +68,8 @@ def test_writing_with_a_cache_agrees_with_the_whole_network_at_each_step(
         [torch.ones_like(written[:, :1], dtype=torch.bool), (written != END).cumprod(1)[:, :-1].bool()], 1
     )
     assert torch.equal(written, torch.where(is_open, argmax, PAD))
-    torch.testing.assert_close(log_probability, (best * is_open)[:, 1:].sum(1), atol=1e-4, rtol=1e-4)
+    least = best.exp().masked_fill(~is_open, 1.0)[:, 1:].amin(1)
+    torch.testing.assert_close(certainty, least, atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(first, logits[:, 0], atol=1e-5, rtol=1e-4)
 
 
@@ -127,7 +128,7 @@ def test_a_reader_learns_a_few_statements_and_reads_them_from_its_file(
     assert (loaded.words, loaded.tokens, loaded.language) == (reader.words, reader.tokens, reader.language)
     for ours, theirs in zip(readings, loaded.read(texts), strict=True):
         assert ours.program == theirs.program
-        values = ((each.probability, each.dialect, each.outside) for each in (ours, theirs))
+        values = ((each.certainty, each.dialect, each.outside) for each in (ours, theirs))
         torch.testing.assert_close(*map(torch.tensor, values))
 
 
@@ -138,7 +139,7 @@ def test_readings_are_in_the_order_of_statements_and_shares_are_probabilities(
     readings = reader.read(texts)
     assert reader.read(texts[::-1]) == readings[::-1]
     for each in readings:
-        assert 0 <= each.probability <= 1 and 0 <= each.dialect + each.outside <= 1
+        assert 0 <= each.certainty <= 1 and 0 <= each.dialect + each.outside <= 1
     assert reader.read([]) == []
 
 
