@@ -18,7 +18,7 @@ from veriscene.world.schema import World
 from veriscene.world.world_file import world_of
 from veriscene.worlds.nlvr.scenes import draw_scenes
 
-STATEMENTS = int(os.environ.get("VERISCENE_GRAMMAR_STATEMENTS", "5000"))  # in all; 100,000 take about five minutes
+STATEMENTS = int(os.environ.get("VERISCENE_GRAMMAR_STATEMENTS", "5000"))  # in all; 100,000 take about four minutes
 SCENES = 200
 # One box, as ODD has, but with nouns, colours and sizes as most worlds have them.
 TRAY: World = world_of(
