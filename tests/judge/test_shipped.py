@@ -26,7 +26,7 @@ NAMES = sorted(folder.name for folder in SHIPPED.iterdir() if folder.is_dir())
 def test_shipped_checkpoints_are_small_and_have_their_names() -> None:
     aliases = json.loads((SHIPPED / ALIASES).read_text(encoding="utf-8"))
     assert "biatt-pointer" in NAMES and aliases["best"] in NAMES
-    assert sum(file.stat().st_size for file in SHIPPED.rglob("*") if file.is_file()) <= 42_000_000
+    assert sum(file.stat().st_size for file in SHIPPED.rglob("*") if file.is_file()) <= 55_000_000
 
 
 @pytest.mark.parametrize("name", [*NAMES, "best"])

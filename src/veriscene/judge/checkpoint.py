@@ -114,7 +114,7 @@ def find(name_or_folder: str | Path) -> Path:
         return shipped[name_or_folder]
     if not folder.is_dir():
         if is_repository(name_or_folder):
-            return find(download(str(name_or_folder), FILES))
+            return find(download(str(name_or_folder), (*FILES, READER)))
         known = f"one of {', '.join(sorted(shipped))}, or " if shipped else ""
         raise InputError("no such model", where=folder, allowed=f"give {known}a folder that `veriscene train` wrote")
     folder = best_run(folder)

@@ -15,7 +15,7 @@ from veriscene.config import Config, changes_between, presets, train_command
 from veriscene.data.vocabulary import SPECIAL
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.checkpoint import CONFIG, FILES, Checkpoint
+from veriscene.judge.checkpoint import CONFIG, FILES, READER, Checkpoint
 from veriscene.metrics.accuracy import Scores
 from veriscene.models.settings import with_effect
 from veriscene.world.schema import World
@@ -164,7 +164,7 @@ class HubMixin(ModelHubMixin):
         the name of a shipped checkpoint. Further options are those of the download: revision, token, cache_dir, …"""
         place = pretrained_model_name_or_path
         if checkpoints.is_repository(place):
-            place = checkpoints.download(str(place), FILES, **options)
+            place = checkpoints.download(str(place), (*FILES, READER), **options)
         return cls._of_checkpoint(place, device=device)
 
     @classmethod
@@ -195,8 +195,12 @@ class HubMixin(ModelHubMixin):
         return ModelCard(model_card(checkpoint, name=name or checkpoint.config.model.name, scores=scores or {}))
 
     def _save_pretrained(self, save_directory: Path) -> None:
-        """Replaces the four files and no others. The mixin has removed config.json, which comes last: after a failure
+        """Replaces the files of a checkpoint and no others. The mixin has removed config.json, which comes last: after a failure
         the folder is not a checkpoint, rather than a mixture of two."""
+        if (reader := getattr(self, "reader", None)) is not None:
+            reader.save(save_directory / READER)
+        else:
+            (save_directory / READER).unlink(missing_ok=True)  # that of another judge
         with tempfile.TemporaryDirectory(prefix=".partial-", dir=save_directory) as scratch:
             checkpoints.save(Path(scratch) / "new", self._saved())
             for name in sorted(FILES, key=lambda name: name == CONFIG):
