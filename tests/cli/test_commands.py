@@ -17,12 +17,14 @@ from veriscene.world.examples import read_predictions, write
 from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.pictures import permuted
 
+KEYS = {"probability", "verdict", "understood", "reading", "disputed", "per_box", "order", "unknown_words"}
+
 
 def test_evaluate_prints_one_json_object_and_writes_the_official_csv(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "p.csv"
     done = veriscene("evaluate", "model", "corpus/dev/dev.json", "--json", "--predictions", str(out), cwd=place)
     scores = json.loads(done.stdout)
-    assert scores["examples"] == 10 and scores.pop("unknown_words") == {}
+    assert scores["examples"] == 10 and scores.pop("unknown_words") == {} and scores.pop("not_understood") == 0
     assert all(0 <= scores[name] <= 1 for name in ("accuracy", "consistency"))
     assert scores["interval"][0] <= scores["accuracy"] <= scores["interval"][1]
     again = veriscene("score", "corpus/dev/dev.json", str(out), "--json", cwd=place)
@@ -84,7 +86,7 @@ def test_predict_on_a_scene_and_on_lines_agree(place: Path) -> None:
     answers = [json.loads(line) for line in many.stdout.splitlines()]
     assert list(answers.pop(1)) == ["error"]
     assert [answer.pop("identifier") for answer in answers] == [example.identifier for example in examples]
-    assert one.keys() == answers[0].keys() == {"probability", "verdict", "per_box", "order", "unknown_words"}
+    assert one.keys() == answers[0].keys() == KEYS
     assert one["probability"] == pytest.approx(answers[0]["probability"], abs=1e-6)
 
 
@@ -119,7 +121,9 @@ def test_pictures_are_drawn_read_and_judged_like_their_scenes(place: Path, tmp_p
     ]
     assert (tmp_path / "p.csv").read_text().count(".png,") == 20
     scored = json.loads(veriscene("score", dev, out, "--json", cwd=place).stdout)
-    assert scored == {name: value for name, value in by_picture.items() if name != "unknown_words"}
+    assert scored == {
+        name: value for name, value in by_picture.items() if name not in ("unknown_words", "not_understood")
+    }
 
     png, svg, back = (str(tmp_path / name) for name in ("scene.png", "scene.svg", "scene.json"))
     for file in (png, svg):

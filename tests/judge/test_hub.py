@@ -21,7 +21,7 @@ from veriscene import models
 from veriscene.config import presets
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.checkpoint import FILES, METRICS, WEIGHTS
+from veriscene.judge.checkpoint import FILES, METRICS, READER, WEIGHTS
 from veriscene.judge.evaluate import evaluate
 from veriscene.judge.hub import training_command
 from veriscene.judge.judge import Judge, TorchJudge
@@ -119,7 +119,7 @@ def test_a_repository_is_loaded_like_a_folder(tmp_path: Path, monkeypatch: pytes
 
     def snapshot(repository: str, **options: Any) -> str:
         asked.append((repository, options.get("revision")))
-        assert sorted(options["allow_patterns"]) == sorted(FILES)
+        assert sorted(options["allow_patterns"]) == sorted([*FILES, READER])
         return str(tmp_path / "snapshot")
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)

@@ -245,8 +245,11 @@ class TorchJudge(Judge):
             what = f"cannot be used here ({next(iter(str(error).splitlines()), 'unknown')})"
             allowed = "use cpu, or cuda on a machine with a GPU"
             raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
-        checkpoint, file = checkpoints.load(name_or_folder, device=device), checkpoints.find(name_or_folder) / READER
-        return cls(checkpoint, Reader.load(file, device=device) if file.exists() else None)
+        folder = checkpoints.find(name_or_folder)
+        reader = folder / READER
+        return cls(
+            checkpoints.load(folder, device=device), Reader.load(reader, device=device) if reader.exists() else None
+        )
 
     def describe(self) -> dict[str, str | float | None]:
         metrics = self.checkpoint.metrics
