@@ -195,8 +195,8 @@ class HubMixin(ModelHubMixin):
         return ModelCard(model_card(checkpoint, name=name or checkpoint.config.model.name, scores=scores or {}))
 
     def _save_pretrained(self, save_directory: Path) -> None:
-        """Replaces the files of a checkpoint and no others. The mixin has removed config.json, which comes last: after a
-        failure the folder is not a checkpoint, rather than a mixture of two."""
+        """Replaces the files of a checkpoint and no others. The mixin has removed config.json, which comes last: after
+        a failure the folder is not a checkpoint, rather than a mixture of two."""
         if (reader := getattr(self, "reader", None)) is not None:
             reader.save(save_directory / READER)
         else:
