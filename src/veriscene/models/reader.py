@@ -161,7 +161,9 @@ class ReaderNetwork(nn.Module):
         a large negative number for padding."""
         is_word = ngrams[..., 0] != 0
         count = (ngrams != 0).sum(-1, keepdim=True).clamp_min(1)
-        x = self.word(words) + self.ngram(ngrams).sum(-2) / count.to(self.ngram.weight.dtype).sqrt()
+        # A bag never writes the vectors of single n-grams to memory, nor sorts them for the gradient.
+        letters = F.embedding_bag(ngrams.flatten(0, 1), self.ngram.weight, mode="sum")
+        x = self.word(words) + letters.view(*words.shape, -1) / count.to(letters.dtype).sqrt()
         x = self.dropout(x + self.word_place.weight[: words.size(1)])
         mask = torch.zeros_like(is_word, dtype=x.dtype).masked_fill(~is_word, -1e4)[:, None, None]
         for layer in self.encoder:
