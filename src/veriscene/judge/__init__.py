@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from veriscene.judge.checkpoint import shipped_checkpoints
-from veriscene.judge.judge import PIXELS, EyesJudge, Judge, TorchJudge
+from veriscene.judge.judge import PIXELS, EyesJudge, Judge, ReaderJudge, TorchJudge
 from veriscene.models.vision.eyes import Eyes
 
-ONNX = ".onnx"  # the suffix by which exported files are recognised
+ONNX, READER = ".onnx", ".safetensors"  # suffixes by which exported files and readers are recognised
 
 
 def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge:
     """Loads a judge: the name of a shipped checkpoint, a folder that `veriscene train` wrote, `owner/name` on the
-    Hugging Face hub, or an .onnx file that `veriscene export` wrote (CPU only).
+    Hugging Face hub, an .onnx file that `veriscene export` wrote (CPU only), or a reader's .safetensors file.
 
     A shipped name comes before a folder of the same name; "./NAME" or a Path is the folder. With `eyes`, or if the name
     ends with -pixels, it judges what eyes see.
@@ -26,4 +26,6 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
         from veriscene.judge.onnx_judge import OnnxJudge
 
         return OnnxJudge.load(model, device=device)
+    if str(model).endswith(READER):
+        return ReaderJudge.load(model, device=device)
     return TorchJudge.load(model, device=device)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from veriscene import worlds
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder, Input
-from veriscene.data.vocabulary import tokenize
+from veriscene.data.vocabulary import SPECIAL, Vocabulary, tokenize
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import READER, Checkpoint
@@ -36,7 +36,18 @@ from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene
 from veriscene.world.schema import World
 
-__all__ = ["Answer", "AnyQuestion", "Attention", "EyesJudge", "Judge", "Question", "TorchJudge", "Verdict", "checked"]
+__all__ = [
+    "Answer",
+    "AnyQuestion",
+    "Attention",
+    "EyesJudge",
+    "Judge",
+    "Question",
+    "ReaderJudge",
+    "TorchJudge",
+    "Verdict",
+    "checked",
+]
 
 STREAM_BATCH = 64
 FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what a verdict is made of
@@ -286,6 +297,34 @@ class TorchJudge(Judge):
             if self.reader is None
             else {word: near for word, near in found.items() if not self.reader.knows(word)}
         )
+
+
+class ReaderJudge(Judge):
+    """Judges by a reader alone, which executes what it understood: for worlds that no network knows."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader, self.order = reader, Order.NONE
+        self.encoder = Encoder(Vocabulary((*SPECIAL, *reader.words)), reader.language.world)
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: str = "cpu") -> ReaderJudge:
+        """Loads a file that `veriscene train-reader` wrote."""
+        return cls(Reader.load(Path(path), device=device))
+
+    def describe(self) -> dict[str, str | float | None]:
+        return {"model": "reader", "dev_accuracy": None, "supervision": "synthetic"}
+
+    def _judge(self, questions: list[Question]) -> list[Verdict]:
+        readings = self.reader.read([question.statement for question in questions])
+        return [
+            with_reading(
+                Verdict(0.5, None, None, None, self.unknown_words(question.statement), world=self.world),
+                question,
+                reading,
+                is_new=True,
+            )
+            for question, reading in zip(questions, readings, strict=True)
+        ]
 
 
 class EyesJudge(Judge):

@@ -26,20 +26,19 @@ NETWORK_IN_PLAIN = 0.1  # the network's weight where the reader decides; chosen 
 def with_reading(verdict: Verdict, question: Question, reading: Reading, *, is_new: bool = False) -> Verdict:
     """Returns the verdict that network and reader reach together, with the statement as it was understood.
 
-    `is_new`: the statement has words that the network does not know, so it does not decide.
+    `is_new`: the network does not know all words, or there is none, so that the reader decides.
     """
     if question.scene is None:
         return verdict
-    is_plain = reading.dialect < 0.5
+    dialect = 0.0 if is_new else reading.dialect
     is_unsure = reading.program is None or reading.certainty < MIN_CERTAINTY
-    if reading.outside > MAX_OUTSIDE or (is_plain and is_unsure):
+    if reading.outside > MAX_OUTSIDE or (dialect < 0.5 and is_unsure):
         return replace(verdict, probability=0.5, understood=False)
     seen = _log_odds(verdict.probability)
     if reading.program is None:
         return replace(verdict, probability=_probability(seen))
     holds = reading.program.holds(question.scene)
     read = float(np.interp(reading.certainty, _CERTAINTIES, _LOG_ODDS)) * (1 if holds else -1)
-    dialect = 0.0 if is_new else reading.dialect
     together = dialect * seen + (1 - dialect) * (read + NETWORK_IN_PLAIN * seen)
     disputed = holds != (together > 0)
     text = reading_of(reading.program)

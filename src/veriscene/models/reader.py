@@ -303,4 +303,4 @@ class Reader:
             return cls(network.to(device).eval(), about["words"], about["tokens"], language)
         except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
             what = f"is no reader ({str(error).splitlines()[0]!r:.80})"
-            raise InputError(what, where=path, allowed="give a file that `veriscene pretrain reader` wrote") from None
+            raise InputError(what, where=path, allowed="give a file that `veriscene train-reader` wrote") from None

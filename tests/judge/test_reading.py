@@ -1,0 +1,78 @@
+"""`best` reads plain English: what its programs say, what it does not understand, and a reader without a network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import veriscene
+from veriscene.judge.checkpoint import READER, find
+from veriscene.judge.judge import Judge, ReaderJudge, checked
+from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.world.scene import Scene
+from veriscene.worlds.nlvr.scenes import draw_scenes
+
+MEANINGS = {
+    "No yellow in the middle box, just black": "not exist(filter_obj(all_boxes[1], lambda x: color(x) != black))",
+    "Most of the stuff in the middle is black.": (
+        "count(filter_obj(all_boxes[1], lambda x: color(x) == black))"
+        " > count(filter_obj(all_boxes[1], lambda x: color(x) != black))"
+    ),
+    "is there a blue thing on the left?": "exist(filter_obj(all_boxes[0], lambda x: color(x) == blue))",
+    "nothing is green": "exist(all_items)",
+    "there is a red square": "not exist(all_items)",
+    "i think every box has at least 2 things in it": "not exist(filter_obj(all_boxes, lambda b: count(b) < 2))",
+    "the right box has more stuff than the left one": "count(all_boxes[2]) > count(all_boxes[0])",
+    "if an object is yellow it isn't big": (
+        "not exist(filter_obj(all_items, lambda x: color(x) == yellow and size(x) == large))"
+    ),
+}
+NOT_ABOUT_A_SCENE = ["hello", "what is the weather like tomorrow?", "asdf jkl qwer", "Guten Morgen, wie geht es dir?"]
+
+
+@pytest.fixture(scope="module")
+def best() -> Judge:
+    return veriscene.load("best")
+
+
+@pytest.fixture(scope="module")
+def scenes() -> list[Scene]:
+    rng = np.random.default_rng(5)
+    return SceneArrays.concatenated([draw_scenes(rng, "scatter", 12), draw_scenes(rng, "tower", 12)]).scenes()
+
+
+@pytest.mark.parametrize("statement", MEANINGS)
+def test_a_statement_in_plain_english_is_judged_by_what_it_says(
+    statement: str, best: Judge, scenes: list[Scene]
+) -> None:
+    program = veriscene.parse(MEANINGS[statement])
+    verdicts = [checked(answer) for answer in best([(statement, scene) for scene in scenes])]
+    assert [verdict.verdict for verdict in verdicts] == [program.holds(scene) for scene in scenes]
+    assert all(verdict.reading and 0.005 < verdict.probability < 0.995 for verdict in verdicts)
+
+
+@pytest.mark.parametrize("text", NOT_ABOUT_A_SCENE)
+def test_what_is_not_about_a_scene_has_no_verdict(text: str, best: Judge, scenes: list[Scene]) -> None:
+    for scene in scenes[:3]:
+        verdict = best(text, scene)
+        assert not verdict.understood and verdict.verdict is None
+        assert json.loads(json.dumps(verdict.to_json()))["verdict"] is None
+
+
+def test_a_reader_alone_is_a_judge(scenes: list[Scene]) -> None:
+    judge = veriscene.load(find("best") / READER)
+    assert isinstance(judge, ReaderJudge)
+    statement = "the right box has more stuff than the left one"
+    program = veriscene.parse(MEANINGS[statement])
+    assert [judge(statement, scene).verdict for scene in scenes] == [program.holds(scene) for scene in scenes]
+    assert judge("hello", scenes[0]).verdict is None
+
+
+def test_a_file_that_is_no_reader_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "reader.safetensors").write_bytes(b"nothing")
+    with pytest.raises(veriscene.InputError) as refused:
+        veriscene.load(tmp_path / "reader.safetensors")
+    assert refused.value.where is not None
