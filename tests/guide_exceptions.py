@@ -76,6 +76,7 @@ LEFT_OUT = {
 
 # Commands that the text only mentions, with no block that runs them.
 ONLY_MENTIONED = {
+    "train-reader": "takes long; tests/lab/test_train_reader.py",
     "data backbone": "needs a download; tests/models/vision/test_convert.py",
     "bench train": _REPOSITORY,
     "bench predict": _REPOSITORY,

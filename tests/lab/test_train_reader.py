@@ -1,0 +1,48 @@
+"""Training a reader: it writes a usable file after each epoch, and resumes exactly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from some_worlds import SHELF
+from veriscene.cli.train import train_reader
+from veriscene.errors import InputError
+from veriscene.lab.reader import Settings, train
+from veriscene.models.reader import Reader
+
+SETTINGS = Settings(epochs=2, statements=500, steps=2, batch=8, seed=3)
+
+
+def silent(message: str) -> None:
+    pass
+
+
+def test_an_interrupted_training_ends_with_the_same_weights(tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
+    train(SHELF, whole, SETTINGS, say=silent)
+
+    def interrupt(message: str) -> None:
+        if message.startswith("epoch 1"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(SHELF, parts, SETTINGS, say=interrupt)
+    assert Reader.load(parts).language.world == SHELF  # what was written before is usable
+    train(SHELF, parts, SETTINGS, say=silent, resume=True)
+    one, other = load_file(whole), load_file(parts)
+    assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    assert [each.name for each in tmp_path.iterdir() if "state" in each.name] == []
+    with pytest.raises(InputError):
+        train(SHELF, parts, SETTINGS, say=silent, resume=True)
+
+
+@pytest.mark.parametrize("name", ["taken.safetensors", "reader.bin"])
+def test_the_command_refuses_names_that_are_taken_or_odd(name: str, tmp_path: Path) -> None:
+    (tmp_path / "taken.safetensors").touch()
+    with pytest.raises(InputError) as refused:
+        train_reader(tmp_path / name)
+    assert refused.value.where == tmp_path / name
