@@ -10,8 +10,10 @@ import pytest
 
 import veriscene
 from veriscene.judge.checkpoint import READER, find
-from veriscene.judge.judge import Judge, ReaderJudge, checked
+from veriscene.judge.judge import Judge, Question, ReaderJudge, Verdict, checked
+from veriscene.judge.reading import with_reading
 from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.models.reader import Reading
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr.scenes import draw_scenes
 
@@ -60,6 +62,32 @@ def test_what_is_not_about_a_scene_has_no_verdict(text: str, best: Judge, scenes
         verdict = best(text, scene)
         assert not verdict.understood and verdict.verdict is None
         assert json.loads(json.dumps(verdict.to_json()))["verdict"] is None
+
+
+def together(seen: float, scene: Scene, *, is_new: bool = False, **reading: float) -> Verdict:
+    """Returns the verdict for a program that is true, where the network alone has the probability `seen`."""
+    values = {"certainty": 0.99, "dialect": 0.0, "outside": 0.0, **reading}
+    verdict = Verdict(seen, None, None, None, {})
+    return with_reading(
+        verdict,
+        Question("there is something", scene),
+        Reading(veriscene.parse("exist(all_items)"), **values),
+        is_new=is_new,
+    )
+
+
+def test_who_decides_and_what_counts_as_understood(scenes: list[Scene]) -> None:
+    scene = scenes[0]
+    assert together(0.01, scene).verdict is True  # plain English: the reader
+    assert together(0.01, scene, dialect=1.0).verdict is False  # the corpus's dialect: the network,
+    assert together(0.01, scene, dialect=1.0).disputed
+    assert together(0.01, scene, dialect=1.0, is_new=True).verdict is True  # unless it does not know a word
+    assert together(0.9, scene, outside=0.4).verdict is None  # probably about something else
+    assert together(0.9, scene, outside=0.2).verdict is True
+    assert together(0.9, scene, certainty=0.2).verdict is None  # hardly understood,
+    assert together(0.9, scene, certainty=0.2, dialect=1.0).verdict is True  # which does not matter to the network
+    sure = [together(0.5, scene, certainty=certainty).probability for certainty in (0.4, 0.7, 0.9, 0.99)]
+    assert sure == sorted(sure) and sure[0] < 0.7 and 0.9 < sure[-1] < 0.995
 
 
 def test_a_reader_alone_is_a_judge(scenes: list[Scene]) -> None:
