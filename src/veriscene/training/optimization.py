@@ -139,13 +139,13 @@ def make_optimizer(model: Model, settings: TrainingConfig, *, captured: bool) ->
     ]
     kind: type[torch.optim.AdamW] = torch.optim.AdamW
     if settings.optimizer == "muon":
-        kind, groups = Muon, [part for group in groups for part in _parts(model, group)]
+        kind, groups = Muon, [part for group in groups for part in matrices_apart(model, group)]
     return kind(groups, lr=settings.learning_rate, capturable=captured, fused=captured or None)
 
 
-def _parts(model: Model, group: dict[str, Any]) -> list[dict[str, Any]]:
-    """The group's matrices, and the rest: rows of an embedding are moved one by one, and a single row has no
-    direction to share with others."""
+def matrices_apart(model: nn.Module, group: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the group's matrices, for `Muon`, and the rest: rows of an embedding are moved one by one, and a single
+    row has no direction to share with others."""
     rows = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
     parts: dict[bool, list[nn.Parameter]] = {True: [], False: []}
     for parameter in group["params"]:
