@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -219,6 +220,8 @@ class _Training:
             matrices_apart(self.network, group), lr=self.rate, betas=(0.9, 0.98), capturable=is_cuda, fused=is_cuda
         )
         self.ema = EMA(self.network, decay=EMA_DECAY)
+        # Products and activations are in half precision on a GPU; weights that are updated are not.
+        self.working = deepcopy(self.network).bfloat16() if is_cuda else self.network
         self.pool: list[Rows] = []  # of the last epochs
         self.mean_length = torch.ones((), device=device)  # of a program, in tokens
         self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, list[Tensor], Tensor]] = {}
@@ -240,7 +243,7 @@ class _Training:
         taught = [torch.from_numpy(each).to(self.device) for each in (words, tokens)]
         lengths = (words > 0).sum(1), (tokens > 0).sum(1)
         total = torch.zeros((), device=self.device)
-        self.network.train()
+        self.working.train()
         for step, (rows, *shape) in enumerate(self._batches(number, *lengths), number * settings.steps):
             done, warm = step / (settings.epochs * settings.steps), min(1.0, (step + 1) / WARMUP_STEPS)
             self._set_rate(settings.learning_rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done))))
@@ -289,21 +292,18 @@ class _Training:
         is_dropped = torch.rand(words.shape, device=self.device) < self.settings.word_dropout
         read = torch.where(is_dropped & (words > 0), UNKNOWN, words)
         before = torch.cat([torch.full_like(targets[:, :1], START), targets[:, :-1]], 1)
-        is_half = self.device.type == "cuda"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=is_half, cache_enabled=False):
-            logits = self.network(read, ngrams, before)
-        loss = F.cross_entropy(
-            logits.float().flatten(0, 1),
-            targets.flatten(),
-            ignore_index=PAD,
-            label_smoothing=SMOOTHING,
-            reduction="sum",
-        )
+        weights: list[Tensor] = list(self.network.parameters())
+        working: list[Tensor] = list(self.working.parameters())
+        if self.working is not self.network:
+            with torch.no_grad():
+                torch._foreach_copy_(working, weights)
+        logits = self.working(read, ngrams, before).float().flatten(0, 1)
+        loss = F.cross_entropy(logits, targets.flatten(), ignore_index=PAD, label_smoothing=SMOOTHING, reduction="sum")
         # Batches of long programs count for more: every token has the same weight, whatever it is trained with.
         loss = loss / (self.mean_length * len(words))
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.network.parameters(), CLIP_NORM)
+        for own, gradient in zip(weights, torch.autograd.grad(loss, working), strict=True):
+            own.grad = gradient.float()
+        nn.utils.clip_grad_norm_(weights, CLIP_NORM)
         self.optimizer.step()
         return loss.detach()
 
