@@ -43,6 +43,8 @@ _RELATIONS = {
     "get_directly_below": "directly on {}",
     "get_box_all_left": "to the right of {}",
     "get_box_all_right": "to the left of {}",
+    "get_behind": "in front of {}",
+    "get_in_front": "behind {}",
 }
 _PLACES = {
     "is_top": "at the top",

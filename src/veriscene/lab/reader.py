@@ -72,6 +72,8 @@ class Settings:
     outside: float = 0.04  # share of texts that are not about a scene
     programs: float = 0.06  # share of a batch that comes from program files, if there are any
     word_dropout: float = 0.08  # share of words of which only the letters are read
+    dim: int = 256  # of the network
+    layers: int = 4  # of its encoder and of its decoder
     seed: int = 0
     workers: int = 1
 
@@ -161,7 +163,9 @@ def train(
         say(f"drawing {settings.statements:,} statements an epoch")
         first = _joined(workers.make(0))
         words, tokens = _vocabularies([*first, *own])
-        network = ReaderNetwork(ReaderConfig(words=len(words) + 2, tokens=len(tokens))).to(device)
+        sizes = {"dim": settings.dim, "feedforward": 4 * settings.dim, "layers": settings.layers}
+        config = ReaderConfig(words=len(words) + 2, tokens=len(tokens), **sizes)
+        network = ReaderNetwork(config).to(device)
         reader = Reader(network, words, tokens, language)
         training = _Training(reader, settings, own, device)
         begin = 0

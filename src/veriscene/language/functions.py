@@ -428,6 +428,18 @@ def _relations(world: World) -> dict[str, Function]:
     return found
 
 
+def measure(number: Callable[[PlacedItem], Number]) -> Function:
+    """Returns a function that gives a number of an item, or the numbers of items."""
+
+    def value(given: Any) -> Any:
+        return number(given) if isinstance(given, PlacedItem) else tuple(map(number, _flat((given,))[0]))
+
+    def gives(types: Sequence[Type]) -> Type:
+        return Kind.NUMBER if types[0] is Kind.ITEM else Many(Kind.NUMBER)
+
+    return Function((replace(takes.ITEM_OR_ITEMS, collected=False),), gives, value, bulk=("plain",))
+
+
 def _measures(world: World) -> dict[str, Function]:
     """Numbers that follow from the place and the extent of items."""
 
@@ -443,7 +455,7 @@ def _measures(world: World) -> dict[str, Function]:
         "distance": Function(one * 2, NUMBER_RESULT, distance),
     }
     if world.has_free_extents:
-        found["area"] = Function(one, NUMBER_RESULT, lambda x: (x.right - x.left) * (x.bottom - x.top))
+        found["area"] = measure(lambda x: (x.right - x.left) * (x.bottom - x.top))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import veriscene
 from scripts import script
 from veriscene import worlds
 from veriscene.errors import InputError
+from veriscene.language.tokens import program_of, tokens_of
 from veriscene.world.scene import Scene
 from veriscene.worlds.shapeworld.shapes import area, is_inside, overlap
 
@@ -93,6 +95,13 @@ def test_places_are_compared_by_centers(tmp_path: Path) -> None:
     assert holds(left.format("circle", "rectangle"), found) and not holds(left.format("rectangle", "circle"), found)
     assert holds("shape(max(all_items, key=lambda x: center_x(x))) == circle", found)
     assert holds("distance(all_items[0], all_items[1]) * 7 >= 98", found)
+
+
+def test_the_dialect_draws_statements_whose_programs_can_be_written_as_tokens() -> None:
+    rng, draw = random.Random(1), worlds.require(WORLD, "draw_statement", "dialect")
+    for statement in (draw(rng) for _ in range(300)):
+        tokens = tokens_of(statement.program)
+        assert tokens_of(program_of(tokens, statement.program.language)) == tokens
 
 
 @needs_corpus

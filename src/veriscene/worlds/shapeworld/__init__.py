@@ -13,6 +13,7 @@ _ABILITIES = {
     "extend_language": "shapes.extend_language",
     "is_own_record": "lines.is_own",
     "records": "lines.records",
+    "draw_statement": "dialect.draw",
 }
 
 

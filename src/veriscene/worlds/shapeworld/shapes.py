@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veriscene.language import expression as takes
-from veriscene.language.expression import FOUND_ITEMS, NUMBER_RESULT, Function
-from veriscene.language.functions import Items, PlacedItem, distinct
+from veriscene.language.expression import FOUND_ITEMS, Function
+from veriscene.language.functions import Items, PlacedItem, distinct, measure
 from veriscene.language.language import Extension
 from veriscene.world.drawing import center
 from veriscene.world.scene import Item
@@ -100,7 +100,7 @@ def extend_language(world: World) -> Extension:
 
     return Extension(
         {
-            "area": Function((takes.ITEM,), NUMBER_RESULT, lambda x: area(x.item), bulk=("plain",)),
+            "area": measure(lambda x: area(x.item)),
             "get_behind": related(before=True, after=False),
             "get_in_front": related(before=False, after=True),
             "get_touching": related(before=True, after=True),
