@@ -36,13 +36,12 @@ def check(files: Files) -> None:
     """
     from veriscene import worlds
     from veriscene.world.corpus import split_files
-    from veriscene.world.examples import scan
 
     total = 0
     for path in split_files(files):
         valid = problems = 0
         with progress_bar(f"{path.name} (bytes)") as progress:
-            for found in scan(path, worlds.of_corpus(path), progress):
+            for found in worlds.scan(path, progress):
                 if isinstance(found, InputError):
                     problems += 1
                     print(found, flush=True)

@@ -160,6 +160,8 @@ def train_reader(
     statements: Annotated[int, typer.Option(min=500, help="Drawn in each epoch.")] = 90_000,
     steps: Annotated[int, typer.Option(min=1, help="Of each epoch.")] = 1_000,
     batch: Annotated[int, typer.Option(min=1, help="Statements per step.")] = 512,
+    dim: Annotated[int, typer.Option(min=8, max=1024, help="Size of the network's vectors, a multiple of 8.")] = 256,
+    layers: Annotated[int, typer.Option(min=1, max=12, help="Of the encoder and of the decoder.")] = 4,
     seed: Annotated[int, typer.Option(min=0, help="Seed of weights and statements.")] = 0,
     workers: Annotated[
         int | None, typer.Option(min=1, max=256, help="Processes that draw statements. Default: one per core.")
@@ -183,9 +185,10 @@ def train_reader(
         raise InputError("is no name for a reader", where=out, allowed="name a .safetensors file")
     if out.exists() and not resume:
         raise InputError("already exists", where=out, allowed="name a new file, or use --resume")
-    chosen = Settings(
-        epochs=epochs, statements=statements, steps=steps, batch=batch, seed=seed, workers=workers or usable_cores()
-    )
+    if dim % 8:
+        raise InputError(f"--dim {dim}", allowed="it must be a multiple of 8")
+    sizes = {"dim": dim, "layers": layers, "seed": seed, "workers": workers or usable_cores()}
+    chosen = Settings(epochs=epochs, statements=statements, steps=steps, batch=batch, **sizes)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     train(worlds.get(world), out, chosen, programs=programs or (), device=device, say=output.say, resume=resume)
     output.result(str(out))
