@@ -175,7 +175,7 @@ def test_several_orders_are_judged_as_in_inference(reading):
     model = toy_model("biatt-pointer", seed=6, dropout=0.5, samples=40, reading=reading).train()
     torch.manual_seed(0)
     judgement = model(batch)
-    assert judgement.sampled_logits.shape == judgement.log_probability.shape == (40, len(batch))
+    assert judgement.sampled_logits.shape == judgement.log_probability.shape == (len(batch), 40)
     assert judgement.logits.requires_grad and judgement.log_probability.requires_grad
     assert not judgement.sampled_logits.requires_grad and all(module.training for module in model.modules())
     # Equal logits have equal probabilities, and both are those of an order in inference.
@@ -184,7 +184,7 @@ def test_several_orders_are_judged_as_in_inference(reading):
     for row in range(len(batch)):
         every = model.judge(batch[torch.tensor([row] * len(orders))], given(orders))
         pairs = torch.stack([every.logits, every.log_probability], dim=1)
-        tried = torch.stack([judgement.sampled_logits[:, row], judgement.log_probability[:, row]], dim=1)
+        tried = torch.stack([judgement.sampled_logits[row], judgement.log_probability[row]], dim=1)
         assert (torch.cdist(tried, pairs).amin(dim=1) < 1e-4).all()
 
 

@@ -149,17 +149,18 @@ def test_averaged_over_sampled_orders_each_term_converges_to_its_part_of_the_gra
 def test_orders_that_are_each_others_baseline_have_the_same_expectation():
     model = pointer_model(seed=4)
     judgement, labels, p, loss = every_order(model, 1.0)
-    pairs = torch.cartesian_prod(*[torch.arange(len(p))] * 2).T  # two orders are drawn: (2, 216 * 216)
+    pairs = torch.cartesian_prod(*[torch.arange(len(p))] * 2)  # two orders are drawn: (216 * 216, 2)
+    first = pairs[:, 0]
     several = Judgement(
-        logits=judgement.logits.detach()[pairs[0]],
+        logits=judgement.logits.detach()[first],
         log_probability=judgement.log_probability[pairs],
         sampled_logits=judgement.logits.detach()[pairs],
-        entropy=judgement.entropy[pairs[0]],
+        entropy=judgement.entropy[first],
     )
-    weights = p.detach()[pairs].prod(dim=0)
-    found = gradient((weights * objective(several, labels[pairs[0]]).surrogate).sum(), model)
+    weights = p.detach()[pairs].prod(dim=1)
+    found = gradient((weights * objective(several, labels[first]).surrogate).sum(), model)
     assert_close(found, gradient((p * loss.detach()).sum(), model), atol=1e-11, rtol=1e-8)
-    plain, rewarded = (objective(several, labels[pairs[0]], entropy_weight=w).surrogate for w in (0.0, 0.5))
+    plain, rewarded = (objective(several, labels[first], entropy_weight=w).surrogate for w in (0.0, 0.5))
     assert_close(plain - rewarded, several.entropy / 2)
 
 

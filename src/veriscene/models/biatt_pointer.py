@@ -204,19 +204,27 @@ class BiATTPointer(Model):
     def _try(self, batch: Batch, read: Read) -> dict[str, Tensor]:
         """Draws `samples` orders for each example and judges them as in inference: what the policy gradient needs.
 
-        Dropout would add its own noise to their losses, which differ little. All are drawn at once: (sample x batch).
+        Dropout would add its own noise to their losses, which differ little. All are drawn at once: (batch x sample).
         """
         count, (h, e, (outputs, state)) = self.config.samples, read
-        encoded = (_repeated(outputs, count), (_repeated(state[0], count), _repeated(state[1], count)))
+        rows = len(batch), count
+
+        def repeated(tensor: Tensor) -> Tensor:
+            return tensor[:, None].expand(*rows, *tensor.shape[1:]).flatten(0, 1)
+
+        hidden, memory = (repeated(part.view(len(batch), -1, part.size(-1))).flatten(0, 1) for part in state)
         with evaluating(self):
-            copies = batch.map(lambda tensor: _repeated(tensor, count))
-            repeated = _repeated(h, count), _repeated(e, count), encoded
-            again = self._judge(copies, repeated, sampled, probability=True, comprehending=False)
-        log_p, entropy = required(again.log_probability), required(again.entropy)
+            again = self._judge(
+                batch.map(repeated),
+                (repeated(h), repeated(e), (repeated(outputs), (hidden, memory))),
+                sampled,
+                probability=True,
+                comprehending=False,
+            )
         return {
-            "log_probability": log_p.view(count, -1),
-            "entropy": entropy.view(count, -1).mean(dim=0),
-            "sampled_logits": again.logits.view(count, -1),
+            "log_probability": required(again.log_probability).view(rows),
+            "entropy": required(again.entropy).view(rows).mean(dim=1),
+            "sampled_logits": again.logits.view(rows),
         }
 
     def judge(self, batch: Batch, choose: Choose) -> Judgement:
@@ -257,10 +265,6 @@ class BiATTPointer(Model):
             {"params": list(self.comprehension.parameters())},
             {"params": list(self.pointer.parameters()), "rate": self.config.pointer_rate, "decay": 0.0},
         ]
-
-
-def _repeated(tensor: Tensor, count: int) -> Tensor:
-    return tensor.repeat(count, *[1] * (tensor.dim() - 1))
 
 
 def greedy(_place: int, log_p: Tensor) -> Tensor:

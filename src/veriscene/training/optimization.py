@@ -111,10 +111,12 @@ def objective(
     loss = _cross_entropy(judgement.logits, labels)
     surrogate = loss
     if judgement.sampled_logits is not None and judgement.log_probability is not None:
-        rewards = -_cross_entropy(judgement.sampled_logits, labels.expand(judgement.sampled_logits.shape)).detach()
-        count = len(rewards)
-        advantage = (rewards - rewards.mean(dim=0)) * count / (count - 1)
-        surrogate = loss - policy_weight * (advantage * judgement.log_probability).mean(dim=0)
+        rewards = -_cross_entropy(
+            judgement.sampled_logits, labels[:, None].expand_as(judgement.sampled_logits)
+        ).detach()
+        count = rewards.size(1)
+        advantage = (rewards - rewards.mean(dim=1, keepdim=True)) * count / (count - 1)
+        surrogate = loss - policy_weight * (advantage * judgement.log_probability).mean(dim=1)
     elif judgement.log_probability is not None and judgement.baseline_logits is not None:
         reward = -loss.detach()
         baseline = -_cross_entropy(judgement.baseline_logits, labels).detach()
