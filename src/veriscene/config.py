@@ -124,6 +124,7 @@ class TrainingConfig:
     label_smoothing: float = share(0.0, "How far labels are moved towards one half.")
     r_drop: float = number(0.0, 0.0, 100.0, "Weight of the divergence of two passes (R-Drop). 0: one pass.")
     policy_weight: float = number(1.0, 0.0, 100.0, "Weight of the policy gradient next to the cross entropy's.")
+    entropy_weight: float = number(0.0, 0.0, 100.0, "Weight of the entropy of a pointer's choices, which is rewarded.")
     ema: float = share(0.0, "Decay of the moving average of the weights, which is scored and kept. 0: none.")
     clip: float = number(5.0, 1e-6, 1e6, "Maximum norm of the gradient.")
     precision: str = choice("tf32", ("tf32", "bf16"), "Matrix products on a GPU. bf16: autocast.")

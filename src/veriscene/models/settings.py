@@ -40,7 +40,7 @@ def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool
         return name in {field.name for field in fields(model)}
     if key == "data.order":
         return kind.order is not Order.NONE
-    if key == "training.policy_weight":
+    if key in ("training.policy_weight", "training.entropy_weight"):
         return kind.order is Order.CHOSEN
     return not kind.is_fitted
 
