@@ -265,7 +265,7 @@ def _of_arrays(folder: Path) -> dict[str, Target]:
 
     def pth(content: bytes) -> None:
         weights.write_bytes(content)
-        convert.read_torch(weights)
+        convert._read_torch(weights)
 
     def epoch(content: bytes) -> None:
         kept.write_bytes(content)
@@ -301,7 +301,8 @@ def _of_onnx(folder: Path) -> dict[str, Target]:
 
     from veriscene.judge.export import export
 
-    path, question = folder / "model.onnx", (STATEMENT, synthetic.build(12, seed=2)["train"][0].scene)
+    path, scene = folder / "model.onnx", synthetic.build(12, seed=2)["train"][0].scene
+    question = STATEMENT, WORLD.to_json_scene(scene)
     export(checkpoints.load(folder / "run"), path)
     graph = onnx.load(str(path))
     metadata = {each.key: each.value for each in graph.metadata_props}

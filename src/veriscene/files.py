@@ -28,7 +28,8 @@ MAX_LINE = 1 << 20  # bytes; an NLVR line has about 1,000
 MAX_SKIP = 64  # lengths of MAX_LINE in which the end of a longer line is looked for: /dev/zero has none
 
 NEW_FOLDER = "name a new or an empty folder"  # the hint of commands that fill one
-DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)  # raised by reading a damaged file
+# Raised by reading a damaged file.
+DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile)
 Content = TypeVar("Content")
 
 # Raised by file systems without locks. Training must work there too.

@@ -36,9 +36,13 @@ class OnnxJudge(Judge):
         # All threads share one question. Of many questions each thread takes its own group, without synchronisation.
         self._shared = open_session(model, threads=threads)
         self._own = self._shared if threads == 1 else open_session(model, threads=1)
-        self._outputs = [output.name for output in self._own.get_outputs()]
         where = "the model" if isinstance(model, bytes) else str(model)
-        _read_metadata(self, self._own.get_modelmeta().custom_metadata_map, where)
+        try:
+            self._outputs = [output.name for output in self._own.get_outputs()]
+            metadata = self._own.get_modelmeta().custom_metadata_map
+        except UnicodeDecodeError:
+            raise InputError("damaged", where=where, allowed="export it again") from None
+        _read_metadata(self, metadata, where)
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu", threads: int | None = None) -> OnnxJudge:

@@ -137,7 +137,7 @@ def is_summarised(folder: Path, count: int) -> bool:
     """Whether at least `count` seeds, and all that the folder was created for, are trained and summarised."""
     try:
         summarised = len(json.loads(files.read_text(folder / SUMMARY))["dev"]["scores"])
-    except (InputError, ValueError, KeyError, TypeError):
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
         return False  # missing or damaged; it is written again, without training a seed again
     return summarised >= max(count, len(read(folder).seeds))
 

@@ -145,6 +145,7 @@ class Record:
             raise InputError(f"not a run of `veriscene train`, {SPEC} is missing", where=folder)
         try:
             tree: dict[str, Any] = dict(files.parse_json(files.read_text(path)))  # type: ignore[call-overload]
+            json.dumps(tree, ensure_ascii=False).encode()  # raises ValueError for half a character, as in a path
             if tree.pop("format") != FORMAT:
                 raise InputError("started by another version of veriscene", where=path, allowed="start a new run")
             spec, seeds = Spec.from_json(tree.pop("spec"), where=str(path)), tuple(tree.pop("seeds"))
