@@ -72,7 +72,10 @@ def save(
             save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
             also(partial)
         except (SafetensorError, RuntimeError) as error:  # how safetensors and torch report a full disk
-            raise InputError(f"cannot be written ({_first_line(error)})", where=folder) from None
+            reason: BaseException | None = error
+            while reason is not None and not isinstance(reason, OSError):
+                reason = reason.__context__
+            raise reason or InputError(f"cannot be written ({_first_line(error)})", where=folder) from None
         with suppress(OSError):  # safetensors makes its file unreadable for others
             shutil.copymode(partial / CONFIG, partial / WEIGHTS)
 
@@ -162,9 +165,11 @@ def best_run(folder: Path) -> Path:
         return folder
     summary = _read_json(folder / SUMMARY)
     name = summary.get("best") if isinstance(summary, dict) else None
-    if not isinstance(name, str) or not (folder / name).is_dir():
-        raise InputError("damaged", where=folder / SUMMARY, allowed="it must name the best seed's run")
-    return folder / name
+    # A stranger's summary must not lead elsewhere: reports are written into the run that it names.
+    run = folder / (name if isinstance(name, str) and re.fullmatch(r"seed\d{1,20}", name, re.ASCII) else "")
+    if run == folder or run.is_symlink() or not run.is_dir():
+        raise InputError("damaged", where=folder / SUMMARY, allowed="it must name the best seed's run, a folder in it")
+    return run
 
 
 def shipped_checkpoints() -> dict[str, Path]:
@@ -192,7 +197,7 @@ def load_config(folder: Path) -> Config:
 
 def _load_vocabulary(path: Path) -> Vocabulary:
     words = _read_json(path)
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+    if not isinstance(words, list):
         raise InputError("damaged", where=path, allowed="it must be a JSON list of words")
     try:
         return Vocabulary(tuple(words))
@@ -228,9 +233,9 @@ def _write_json(path: Path, value: object) -> None:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(files.read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"damaged, not JSON ({_first_line(error)})", where=path) from None
+        return files.parse_json(files.read_text(path))
+    except InputError as error:
+        raise InputError(f"damaged, {error.what}", where=error.where or path, allowed=error.allowed) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from veriscene import files, models
 from veriscene.config import presets
@@ -14,6 +14,7 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import BEST, METRICS, SUMMARY, WEIGHTS
 from veriscene.judge.judge import PIXELS
 from veriscene.models.vision.eyes import SHIPPED as EYES
+from veriscene.world.corpus import SUPERVISION
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,11 @@ def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
         try:
             own = checkpoints.find(folder)
             config = checkpoints.load_config(own)
-            metrics = json.loads(files.read_text(own / METRICS)) if (own / METRICS).exists() else {}
+            metrics: Any = files.parse_json(files.read_text(own / METRICS)) if (own / METRICS).exists() else {}
             size = (own / WEIGHTS).stat().st_size / 1e6
             accuracy, supervision = metrics.get("dev_accuracy"), metrics.get("supervision")
+            accuracy = accuracy if type(accuracy) is float and 0 <= accuracy <= 1 else None  # or a stranger's
+            supervision = supervision if supervision in SUPERVISION else None
         except (InputError, OSError, ValueError, AttributeError):
             continue
         found.append(ListedCheckpoint(name, config.model.name, accuracy, supervision, round(size, 1), str(folder)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from veriscene.config import Config
 from veriscene.data.batch import Batch, required
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
+from veriscene.files import parse_json
 from veriscene.judge.checkpoint import MOST_BYTES
 from veriscene.judge.judge import Array, Judge, Question, Verdict
 from veriscene.models import Order
@@ -36,9 +36,13 @@ class OnnxJudge(Judge):
         # All threads share one question. Of many questions each thread takes its own group, without synchronisation.
         self._shared = open_session(model, threads=threads)
         self._own = self._shared if threads == 1 else open_session(model, threads=1)
-        self._outputs = [output.name for output in self._own.get_outputs()]
         where = "the model" if isinstance(model, bytes) else str(model)
-        _read_metadata(self, self._own.get_modelmeta().custom_metadata_map, where)
+        try:
+            self._outputs = [output.name for output in self._own.get_outputs()]
+            metadata = self._own.get_modelmeta().custom_metadata_map
+        except UnicodeDecodeError:
+            raise InputError("damaged", where=where, allowed="export it again") from None
+        _read_metadata(self, metadata, where)
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu", threads: int | None = None) -> OnnxJudge:
@@ -73,8 +77,21 @@ class OnnxJudge(Judge):
 
     def _run(self, session: Any, questions: list[Question]) -> list[Verdict]:
         batch = self._encode(questions)
-        judged = dict(zip(self._outputs, session.run(None, graph_inputs(batch)), strict=True))
-        return self._verdicts(questions, batch, judged)
+        try:
+            judged = dict(zip(self._outputs, session.run(None, graph_inputs(batch)), strict=True))
+        except Exception as error:  # the runtime's exceptions have no common base class
+            raise self._misfit(error) from None
+        try:
+            if judged["logits"].shape != (len(questions),):
+                raise ValueError(f"logits of shape {judged['logits'].shape}")
+            return self._verdicts(questions, batch, judged)
+        except (LookupError, TypeError, ValueError) as error:  # a stranger's graph may have other outputs or shapes
+            raise self._misfit(error) from None
+
+    def _misfit(self, error: Exception) -> InputError:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        where = None if isinstance(self._model, bytes) else self._model
+        return InputError(f"its graph does not fit its model ({reason:.200})", where=where, allowed="export it again")
 
 
 def graph_inputs(batch: Batch) -> dict[str, Array]:
@@ -126,13 +143,13 @@ def _read_metadata(judge: OnnxJudge, found: Mapping[str, str], where: str) -> No
         what = f"written by another version of veriscene (format {found[FORMAT_KEY]:.20}, not {FORMAT})"
         raise InputError(what, where=where, allowed="export it again")
     try:
-        config, words = json.loads(found["config"]), json.loads(found["vocabulary"])
-        judge.order, vocabulary = Order(found["order"]), Vocabulary(tuple(words))
-        world = world_of(json.loads(found["world"]), where=where)
-    except (KeyError, TypeError, ValueError, RecursionError, InputError):
-        raise InputError("damaged", where=where, allowed="export it again") from None
-    judge.config = models.read_config(config, where=where)
-    judge.encoder = models.encoder(judge.config, vocabulary, world)
+        config, words, world = (parse_json(found[key]) for key in ("config", "vocabulary", "world"))
+        judge.order = Order(found["order"])
+        judge.config = models.read_config(config, where=where)
+        vocabulary = Vocabulary(tuple(words))  # type: ignore[arg-type]
+        judge.encoder = models.encoder(judge.config, vocabulary, world_of(world, where=where))
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError, InputError) as error:
+        raise InputError(f"damaged ({error})", where=where, allowed="export it again") from None
 
 
 def _size(question: Question) -> tuple[int, int]:

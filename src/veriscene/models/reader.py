@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -295,12 +295,30 @@ class Reader:
         """Loads the file that `save` wrote; raises InputError if it is another one."""
         try:
             with safe_open(path, "pt") as stored:
-                about: Any = json.loads(stored.metadata()["reader"])
+                about: Any = files.parse_json(stored.metadata()["reader"])
                 weights = {name: stored.get_tensor(name).float() for name in stored.keys()}  # noqa: SIM118
-            network = ReaderNetwork(ReaderConfig(**about["config"]))
+            network = ReaderNetwork(_checked(ReaderConfig(**about["config"]), about, weights))
             network.load_state_dict(weights)
             language = worlds.language(world_of(about["world"], where=str(path)))
             return cls(network.to(device).eval(), about["words"], about["tokens"], language)
         except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
-            what = f"is no reader ({str(error).splitlines()[0]!r:.80})"
+            what = f"is no reader ({next(iter(str(error).splitlines()), type(error).__name__)!r:.80})"
             raise InputError(what, where=path, allowed="give a file that `veriscene train-reader` wrote") from None
+
+
+def _checked(config: ReaderConfig, about: Any, weights: Mapping[str, Tensor]) -> ReaderConfig:
+    """Returns the sizes, if they are those of the file's weights: no memory is allocated for others."""
+    names = (*about["words"], *about["tokens"])
+    if (len(about["words"]) + 2, len(about["tokens"])) != (config.words, config.tokens) or not all(
+        isinstance(name, str) for name in names
+    ):
+        raise ValueError("its words are not those of its weights")
+    if not 0 < config.layers <= len(weights) or config.dim % config.heads:
+        raise ValueError("its sizes are wrong")
+    with torch.device("meta"):
+        expected = {name: tensor.shape for name, tensor in ReaderNetwork(config).state_dict().items()}
+    if expected != {name: tensor.shape for name, tensor in weights.items()}:
+        raise ValueError("its sizes are not those of its weights")
+    if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
+        raise ValueError("a weight is not finite")
+    return config

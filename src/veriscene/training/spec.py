@@ -101,10 +101,10 @@ class Spec:
         return cls(
             config=models.read_config(tree["config"], where=where),
             world=world_of(tree["world"], where=where),
-            corpus=None if tree["corpus"] is None else Path(tree["corpus"]),
-            programs=tuple(map(Path, tree["programs"])),
-            initial=tree["initial"],
-            preset=str(tree["preset"]),
+            corpus=None if tree["corpus"] is None else Path(_text(tree["corpus"])),
+            programs=tuple(Path(_text(path)) for path in tree["programs"]),
+            initial=_optional(tree["initial"]),
+            preset=_text(tree["preset"]),
         )
 
 
@@ -144,18 +144,25 @@ class Record:
         if not path.is_file():
             raise InputError(f"not a run of `veriscene train`, {SPEC} is missing", where=folder)
         try:
-            tree: dict[str, Any] = json.loads(files.read_text(path))
+            tree: dict[str, Any] = dict(files.parse_json(files.read_text(path)))  # type: ignore[call-overload]
+            json.dumps(tree, ensure_ascii=False).encode()  # raises ValueError for half a character, as in a path
             if tree.pop("format") != FORMAT:
                 raise InputError("started by another version of veriscene", where=path, allowed="start a new run")
-            spec = Spec.from_json(tree.pop("spec"), where=str(path))
-            return cls(spec=spec, seeds=tuple(map(int, tree.pop("seeds"))), **tree)
+            spec, seeds = Spec.from_json(tree.pop("spec"), where=str(path)), tuple(tree.pop("seeds"))
+            if not all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds):
+                raise ValueError("a seed is a whole number")
+            return cls(
+                spec, seeds=seeds, commit=_optional(tree.pop("commit")), **{key: _text(tree[key]) for key in tree}
+            )
+        except InputError as error:
+            raise InputError(error.what, where=error.where or path, allowed=error.allowed) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InputError("damaged", where=path, allowed="start a new run") from None
 
     def write(self, folder: Path) -> None:
         """Replaces the folder's record."""
         tree = {"format": FORMAT, **vars(self), "spec": self.spec.to_json()}
-        files.write_text(folder / SPEC, json.dumps(tree, indent=1) + "\n")
+        files.write_text(folder / SPEC, json.dumps(tree, indent=1) + "\n", follow=False)
 
     def check_unchanged(self, folder: Path) -> None:
         """Raises InputError if what is trained from now on would see other examples than what was trained before."""
@@ -163,6 +170,17 @@ class Record:
             data = "corpus and the programs" if self.spec.programs else "corpus"
             allowed = f"continue with the {data} it was started on"
             raise InputError("its data has changed since", where=folder, allowed=allowed)
+
+
+def _text(value: object) -> str:
+    """Returns the value; raises ValueError unless it is text that may be a path."""
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError("no text")
+    return value
+
+
+def _optional(value: object) -> str | None:
+    return None if value is None else _text(value)
 
 
 def corpus_of(folder: Path) -> Path:

@@ -83,7 +83,7 @@ class TeacherSource(Source):
         self.lengths = self.table.statement.lengths  # stays on the CPU, where batches are drawn
         self.dev = self.encoder(labelled(dev, "dev"))
         self.workers = Workers(self.maker, _worker_count(self.teacher))
-        self.store = Store(world, self._inputs())
+        self.store = Store(world, self._inputs(), statements=len(texts))
         self._next: tuple[int, Future[Prepared]] | None = None
         if models.MODELS[config.model.name].is_fitted:
             self.train = self._encode(self._wait_for(0).made, torch.device("cpu"), torch.Generator().manual_seed(0))

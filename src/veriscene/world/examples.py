@@ -29,7 +29,8 @@ MAX_PROBLEMS = 10_000  # a file with more is not a file of examples
 MAX_SCENE_FILE = 1 << 20
 
 _LINES_PER_PROGRESS = 1000
-_IDENTIFIER = re.compile(r"[^-\s,\"\ud800-\udfff]+-[^-\s,\"\ud800-\udfff]+")
+_PART = r"[^-\s,\"\x00-\x1f\x7f-\x9f\ud800-\udfff]+"
+_IDENTIFIER = re.compile(f"(?![=+@]){_PART}-{_PART}")  # spreadsheets execute what begins with = + or @
 WORD = re.compile(r"[^\W\d_]+|\d+|[^\s]")  # a word, a number or a punctuation mark
 LABELS = {"true": True, "false": False}
 
@@ -204,8 +205,8 @@ def _is_encodable(text: str) -> bool:
 
 def _parse_identifier(value: object) -> str:
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
-        allowed = 'it must be "n-m" (presentation n, picture m), without whitespace, commas or quotes'
-        raise not_allowed(value, allowed)
+        form = 'it must be "n-m" (presentation n, picture m)'
+        raise not_allowed(value, f"{form}, without whitespace, commas or quotes, and not begin with = + @")
     return value
 
 

@@ -46,7 +46,7 @@ def check_world(path: str | Path, problems: list[InputError]) -> World | None:
     path = Path(path)
     try:
         tree = tomllib.loads(read_text(path, limit=MAX_FILE_BYTES))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: not TOML, or a number with thousands of digits
         problems.append(InputError(f"not TOML: {error}", where=path, allowed="docs/own-world.md shows a world file"))
         return None
     found: list[InputError] = []
@@ -216,7 +216,7 @@ class _Reader:
         for name, wanted in given.items():
             if name == "step" or name not in by_name:
                 continue
-            if wanted not in by_name[name].by_name:
+            if not isinstance(wanted, str) or wanted not in by_name[name].by_name:
                 self.refuse(wanted, f"towers.{name}", by_name[name].allowed)
             values.append((name, wanted))
         return Towers(tuple(values), self.number(given.get("step"), "towers.step", 1, 0, MAX_CANVAS))

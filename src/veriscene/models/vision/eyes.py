@@ -150,6 +150,7 @@ MARGIN = 10  # pixels of the picture around a box
 SEEN = BOX_EXTENT + 2 * MARGIN
 STEM, FINE, COARSE, BLOCKS = 16, 32, 64, 4  # channels at full, half and cell resolution; residual blocks
 BATCH = 64  # pictures read at once
+MAX_LEVELS, MAX_UNLIKE = 100, 0.2  # the share of pixels that may differ from the recognised scene's by more levels
 
 
 class Eyes(nn.Module):
@@ -194,7 +195,14 @@ class Eyes(nn.Module):
         for number, box in enumerate(boxes):
             if not box.items:
                 raise InputError("no items were recognised", where=f"box {number % BOXES + 1}")
-        return [Scene(tuple(boxes[start : start + BOXES])) for start in range(0, len(boxes), BOXES)]
+        scenes = [Scene(tuple(boxes[start : start + BOXES])) for start in range(0, len(boxes), BOXES)]
+        for picture, scene in zip(pictures, scenes, strict=True):
+            # Whatever is shown to it, the network finds the likeliest items: in a black picture, black squares.
+            drawn = worlds.require(WORLD, "pixels", "pictures")(scene)[..., :3].astype(int)
+            if (abs(drawn - resized(picture)).max(-1) > MAX_LEVELS).mean() > MAX_UNLIKE:
+                allowed = "it must be a picture of a scene"
+                raise InputError("the picture does not show the recognised items", allowed=allowed)
+        return scenes
 
     @torch.no_grad()
     def folded(self) -> Eyes:
