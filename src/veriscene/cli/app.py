@@ -83,6 +83,10 @@ def run() -> None:
         sys.exit(0)
     except (InputError, OSError) as error:  # OSError: a full disk, a folder without permission
         output.fail(message(error))
+    except RuntimeError as error:
+        if not output.is_lost_connection(error):
+            raise
+        output.fail("another process of this run has ended; its own message says why")
     except KeyboardInterrupt:
         sys.exit(output.INTERRUPTED)
     finally:

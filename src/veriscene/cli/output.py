@@ -162,6 +162,16 @@ def require_one_process(command: str) -> None:
         raise InputError(f"`veriscene {command}` runs in one process", allowed="start it without torchrun")
 
 
+def is_lost_connection(error: RuntimeError) -> bool:
+    """Returns whether a process cannot reach another one of its torch.distributed group."""
+    if WORLD_SIZE == 1 or "torch" not in sys.modules:
+        return False
+    from torch import distributed
+
+    # gloo raises plain RuntimeErrors that name its source file.
+    return isinstance(error, distributed.DistError) or "gloo" in str(error).lower()
+
+
 def leave_process_group() -> None:
     """Ends this process if it belongs to a torch.distributed group, unless an unexpected exception is propagating.
 

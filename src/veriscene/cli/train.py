@@ -37,6 +37,10 @@ def train(
     seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
+    or_resume: Annotated[
+        bool,
+        typer.Option("--resume-if-present", help="Continue the run in --out if there is one: for torchrun's restarts."),
+    ] = False,
 ) -> None:
     """Train a model. Ctrl-C finishes the step, saves, and prints the command to resume.
 
@@ -44,12 +48,12 @@ def train(
     """
     from veriscene.data.teacher.statements import check_files
     from veriscene.lab import seeds as several
-    from veriscene.training.spec import Record, Spec, fresh_folder
+    from veriscene.training.spec import SPEC, Record, Spec, fresh_folder
     from veriscene.training.train import train as train_spec
 
     if resume is not None:
         given = (preset, data, changes, out, teacher, initial, world)
-        if any(given) or seed is not None or seeds is not None:
+        if any(given) or or_resume or seed is not None or seeds is not None:
             raise typer.BadParameter("--resume uses the run's own settings; give no other argument")
         record, machine = Record.read(resume), output.make_machine()
         if record.seeds:
@@ -59,12 +63,19 @@ def train(
         return
     if preset is None:
         raise typer.BadParameter("name a PRESET (see `veriscene models`) or a TOML file, or --resume RUN")
+    if or_resume and out is None:
+        raise typer.BadParameter("--resume-if-present needs --out")
     all_changes = output.all_changes(changes, seed)
     spec = Spec.of(preset, data=data, changes=all_changes, programs=teacher or [], initial=initial, world=world)
     check_files(spec.programs, spec.world)
     machine = output.make_machine()
+    # Rank 0 decides: another rank may look later, and find what rank 0 has begun meanwhile.
+    (is_begun,) = machine.any(machine.is_main and or_resume and out is not None and (out / SPEC).exists())
     if seeds is None:
-        _report(train_spec(spec, out, machine=machine))
+        _report(train_spec(spec, out, resume=is_begun, machine=machine))
+    elif is_begun and out is not None:
+        several.check_same(out, spec)
+        _report_seeds(out, several.resume(out, machine=machine, count=seeds))
     else:
         folder = Path(machine.from_main(str(out or fresh_folder(preset, f"{seeds}-seeds"))))
         _report_seeds(folder, several.start(spec, folder, seeds, machine=machine))
