@@ -55,7 +55,10 @@ def _syntax_tree(text: object) -> ast.expr:
     line = _BLANK.sub(" ", text)
     for sign in sorted(set(line) - _PLAIN, key=line.index):
         if sign.isascii() or not f"a{sign}".isidentifier():
-            where, allowed = f"character {line.index(sign) + 1}", "use letters, digits and signs, but no quotes, # and \\"
+            where, allowed = (
+                f"character {line.index(sign) + 1}",
+                "use letters, digits and signs, but no quotes, # and \\",
+            )
             raise InputError(f"{sign!r} is not allowed in a program", where=where, allowed=allowed)
     if found := _GLUED.search(line):
         what = f"there is no blank between a number and a word in {found.group():.20}"
