@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -9,12 +10,14 @@ from functools import cached_property
 import numpy as np
 
 from veriscene import worlds
+from veriscene.config import TeacherConfig
 from veriscene.data.teacher.statements import Taught
 from veriscene.errors import InputError
 from veriscene.language.bulk import random_scenes
 from veriscene.language.bulk.arrays import Array, SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.language.bulk.near_misses import EditScenes, find_pairs
+from veriscene.world.examples import Example
 from veriscene.world.schema import World
 
 STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow
@@ -211,6 +214,19 @@ class Maker:
             self._labelled_orders = {epoch: every[: own.count]}
         which = self._labelled_orders[epoch][block * LABELLED_PER_BLOCK : (block + 1) * LABELLED_PER_BLOCK]
         return Made(own.statements[which], own.labels[which], own.scenes[which])
+
+
+def label(world: World, statements: Sequence[Taught], *, seed: int) -> list[Example]:
+    """Returns each statement with its number of random scenes, of about half of which it is true, as in a corpus."""
+    settings, none = TeacherConfig(), SceneArrays.of(world, ())
+    maker = Maker(world, statements, pools_of(none), None, seed, settings.near_misses, settings.generated)
+    made = Made.joined([maker.make(0, block) for block in range(maker.blocks)])
+    count: Counter[int] = Counter()
+    examples = []
+    for number, truth, scene in zip(made.statements.tolist(), made.labels.tolist(), made.scenes.scenes(), strict=True):
+        examples.append(Example(f"{number}-{count[number]}", statements[number].text, scene, truth, world=world))
+        count[number] += 1
+    return examples
 
 
 # ---------------------------------------------------------------- which scenes a statement is taught on
