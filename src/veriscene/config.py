@@ -94,10 +94,12 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class TeacherConfig:
-    """Settings of a teacher, which is used if program files are given or `statements` is not 0."""
+    """Settings of a teacher, which is used if program files are given or `statements` is not 0. Without a corpus it
+    makes all scenes itself, and dev consists of statements that it does not teach."""
 
     statements: int = number(0, 0, 10**6, "Statements drawn from the grammar. 0: none.")
-    level: str = choice("full", LEVELS, "Grammar of these statements.")
+    level: str = choice("full", LEVELS, "Grammar of these statements, in worlds that have a dialect of their own.")
+    plain: float = number(0.0, 0.0, 1.0, "Share of them in plain English instead; without a dialect all are.")
     seed: int = number(1, 0, 2**31, "Seed of statements and scenes, whatever training.seed is.")
     # Many scenes in few epochs are made faster than few scenes in many: most of the work is done once per statement.
     scenes: int = number(192, 2, 10_000, "Scenes in an epoch for each statement of a program file.")

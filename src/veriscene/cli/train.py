@@ -32,7 +32,11 @@ def train(
     initial: Initial = None,
     world: Annotated[
         str | None,
-        typer.Option(metavar="FILE.toml", help="The world of the corpus. Default: world.toml in its folder, or nlvr."),
+        typer.Option(
+            metavar="NAME|FILE.toml",
+            help="What scenes can contain. Without --data a teacher makes statements and scenes for this world."
+            " Default: world.toml of the corpus, or nlvr.",
+        ),
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
     out: Out = None,
@@ -44,7 +48,8 @@ def train(
 ) -> None:
     """Train a model. Ctrl-C finishes the step, saves, and prints the command to resume.
 
-    Example: veriscene train biatt-pointer --data nlvr --set training.epochs=10 --out runs/first
+    Examples: veriscene train biatt-pointer --data nlvr --set training.epochs=10 --out runs/first;
+    veriscene train spatial-small --world shelf.toml
     """
     from veriscene.data.teacher.statements import check_files
     from veriscene.lab import seeds as several

@@ -166,7 +166,7 @@ def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
 
 def _judge(own: Path, split: str, machine: Machine, examples: Sequence[Example] | None = None) -> metrics.Scores:
     if examples is None:
-        examples = worlds.read(split_file(corpus_of(own), split))
+        examples = worlds.read(split_file(corpus_of(own), split), Record.read(own).spec.world)
     kept = own / f"{split}.csv"
     if not kept.exists():
         judged = probabilities(load(own, device=str(machine.device)), examples, machine.accelerator)

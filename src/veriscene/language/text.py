@@ -53,9 +53,12 @@ def _syntax_tree(text: object) -> ast.expr:
     if len(text) > MAX_LENGTH:
         raise InputError(f"the program has {len(text)} characters", allowed=f"at most {MAX_LENGTH} are allowed")
     line = _BLANK.sub(" ", text)
-    for place, sign in enumerate(line, 1):
-        if sign not in _PLAIN and (sign.isascii() or not f"a{sign}".isidentifier()):
-            where, allowed = f"character {place}", "use letters, digits and signs, but no quotes, # and \\"
+    for sign in sorted(set(line) - _PLAIN, key=line.index):
+        if sign.isascii() or not f"a{sign}".isidentifier():
+            where, allowed = (
+                f"character {line.index(sign) + 1}",
+                "use letters, digits and signs, but no quotes, # and \\",
+            )
             raise InputError(f"{sign!r} is not allowed in a program", where=where, allowed=allowed)
     if found := _GLUED.search(line):
         what = f"there is no blank between a number and a word in {found.group():.20}"

@@ -25,7 +25,7 @@ from veriscene.world.world_file import to_tree, world_of
 
 SPEC = "spec.json"
 FORMAT = 3
-CORPUS = "corpus"  # in a run's folder, where none was given
+CORPUS, DEV = "corpus", "dev.json"  # in a run's folder, where none was given: the latter where a teacher needs none
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Spec:
 
     config: Config
     world: World = field(default_factory=worlds.get)  # of the corpus
-    corpus: Path | None = None  # a folder with train and dev; None: a synthetic one is made in the run's folder
+    corpus: Path | None = None  # a folder with train and dev; None: a teacher needs none, and others make one
     programs: tuple[Path, ...] = ()  # files from which a teacher makes examples
     initial: str | None = None  # the model whose vocabulary and weights it starts from: a folder or a name
     preset: str = field(default="", compare=False)  # the preset or file that the configuration was read from
@@ -58,9 +58,13 @@ class Spec:
         config = models.load_preset(preset, changes)
         taught = bool(programs or config.teacher.statements)
         check_changes(changes, config.model, corpus_given=data is not None, taught=taught)
+        chosen = worlds.of_corpus(data) if world is None and data is not None else worlds.get(world)
+        if data is not None and Path(data, worlds.FILE).is_file() and worlds.of_corpus(data) != chosen:
+            what = f"describes another world than {world if isinstance(world, str | Path) else chosen.name}"
+            raise InputError(what, where=Path(data, worlds.FILE), allowed="leave --world out, or --data")
         return cls(
             config=config,
-            world=worlds.of_corpus(data) if world is None and data is not None else worlds.get(world),
+            world=chosen,
             corpus=None if data is None else Path(data).resolve(),
             programs=tuple(Path(path).resolve() for path in programs),
             initial=str(Path(initial).resolve() if Path(initial).is_dir() else initial) if initial else None,
@@ -184,8 +188,9 @@ def _optional(value: object) -> str | None:
 
 
 def corpus_of(folder: Path) -> Path:
-    """Returns the corpus folder that a run is trained on."""
-    return Record.read(folder).spec.corpus or folder / CORPUS
+    """Returns the folder with the splits that a run is trained and scored on; a teacher's run has its own dev."""
+    spec = Record.read(folder).spec
+    return spec.corpus or (folder if spec.is_taught else folder / CORPUS)
 
 
 def scored_split(folder: Path) -> tuple[str, Path]:
