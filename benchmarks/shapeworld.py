@@ -21,6 +21,7 @@ from veriscene.english import meaning as mean
 from veriscene.english.grammar import draw
 from veriscene.english.words import NUMBERS
 from veriscene.language.program import Program
+from veriscene.language.tokens import tokens_of
 from veriscene.world.examples import Example
 
 WORLD = worlds.get("shapeworld")
@@ -145,7 +146,7 @@ def skeleton(text: str) -> str:
 
 def structure(program: Program) -> str:
     """A program with slots in place of values and numbers."""
-    text = re.sub(r"\b(shape|color)\.\w+", r"\1.V", program.text)
+    text = re.sub(r"\b(shape|color)\.\w+", r"\1.V", " ".join(tokens_of(program)))
     return re.sub(r"(?<![\w.])[2-9](?![\w.])", "N", text)
 
 
