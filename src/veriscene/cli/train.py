@@ -172,12 +172,16 @@ def train_reader(
         list[Path] | None,
         typer.Option("--teacher", readable=False, help="Statements with programs, as JSON lines; may be repeated."),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Each draws new statements.")] = 20,
-    statements: Annotated[int, typer.Option(min=500, help="Drawn in each epoch.")] = 90_000,
-    steps: Annotated[int, typer.Option(min=1, help="Of each epoch.")] = 1_000,
+    epochs: Annotated[int, typer.Option(min=1, help="Each draws new statements.")] = 10,
+    statements: Annotated[int, typer.Option(min=500, help="Drawn in each epoch.")] = 100_000,
+    steps: Annotated[int, typer.Option(min=1, help="Of each epoch.")] = 1_200,
     batch: Annotated[int, typer.Option(min=1, help="Statements per step.")] = 512,
     dim: Annotated[int, typer.Option(min=8, max=1024, help="Size of the network's vectors, a multiple of 8.")] = 256,
     layers: Annotated[int, typer.Option(min=1, max=12, help="Of the encoder and of the decoder.")] = 4,
+    learning_rate: Annotated[float, typer.Option(min=0, help="At its highest.")] = 1.2e-3,
+    dialect: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Share of statements in the dialect of the world's corpus, if any.")
+    ] = 0.25,
     seed: Annotated[int, typer.Option(min=0, help="Seed of weights and statements.")] = 0,
     workers: Annotated[
         int | None, typer.Option(min=1, max=256, help="Processes that draw statements. Default: one per core.")
@@ -203,8 +207,18 @@ def train_reader(
         raise InputError("already exists", where=out, allowed="name a new file, or use --resume")
     if dim % 8:
         raise InputError(f"--dim {dim}", allowed="it must be a multiple of 8")
-    sizes = {"dim": dim, "layers": layers, "seed": seed, "workers": workers or usable_cores()}
-    chosen = Settings(epochs=epochs, statements=statements, steps=steps, batch=batch, **sizes)
+    chosen = Settings(
+        epochs=epochs,
+        statements=statements,
+        steps=steps,
+        batch=batch,
+        learning_rate=learning_rate,
+        dialect=dialect,
+        dim=dim,
+        layers=layers,
+        seed=seed,
+        workers=workers or usable_cores(),
+    )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     train(worlds.get(world), out, chosen, programs=programs or (), device=device, say=output.say, resume=resume)
     output.result(str(out))

@@ -68,11 +68,11 @@ Rows = tuple[np.ndarray, np.ndarray]  # (lesson, place), (lesson, token)
 class Settings:
     """How a reader is trained."""
 
-    epochs: int = 20
-    statements: int = 150_000  # drawn in each epoch
+    epochs: int = 10
+    statements: int = 100_000  # drawn in each epoch
     steps: int = 1_200  # of each epoch
     batch: int = 512
-    learning_rate: float = 8e-4
+    learning_rate: float = 1.2e-3
     dialect: float = 0.25  # share of statements in the world's own dialect, where it has one
     outside: float = 0.04  # share of texts that are not about a scene
     programs: float = 0.06  # share of lessons that come from program files, if there are any
