@@ -48,8 +48,7 @@ def train(
 ) -> None:
     """Train a model. Ctrl-C finishes the step, saves, and prints the command to resume.
 
-    Examples: veriscene train biatt-pointer --data nlvr --set training.epochs=10 --out runs/first;
-    veriscene train spatial-small --world shelf.toml
+    Example: veriscene train biatt-pointer --data nlvr --set training.epochs=10 --out runs/first
     """
     from veriscene.data.teacher.statements import check_files
     from veriscene.lab import seeds as several

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from veriscene import worlds
 from veriscene.config import choice, flag, number, share, size
@@ -141,7 +142,8 @@ class Spatial(Model):
         known, as it may be any of these; otherwise 0.0."""
         flags = self.get_buffer("box_words")[statement.words] * statement.mask[..., None]
         tells, noun, number = flags.unbind(-1)
-        return torch.cat([tells, noun[:, :-1] * number[:, 1:]], dim=1).amax(dim=1)
+        named: Tensor = torch.maximum(tells, noun * pad(number, (0, 1))[:, 1:]).amax(dim=1)
+        return named
 
     def read_items(self, items: Items, statement: Statement) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
         """g (batch, item, 2 hidden), the items of all boxes one after another, and what `Pairs` makes of them."""
