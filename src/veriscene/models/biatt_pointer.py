@@ -190,8 +190,8 @@ class BiATTPointer(Model):
             return self._judge(batch, read, greedy)
         if self.config.samples:
             choose = greedy if self.config.reading == "greedy" else sampled
-            judgement, tried = concurrently(lambda: self._judge(batch, read, choose), lambda: self._try(batch, read))
-            return replace(judgement, **tried)
+            # One after the other, captured or not: both draw random numbers.
+            return replace(self._judge(batch, read, choose), **self._try(batch, read))
 
         def baseline() -> Judgement:
             """As in inference. What precedes dropout is the same there, so it is not computed again."""
