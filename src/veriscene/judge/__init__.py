@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from veriscene.judge.checkpoint import shipped_checkpoints
+from veriscene.judge.checkpoint import shipped_checkpoints, shipped_readers
 from veriscene.judge.judge import PIXELS, EyesJudge, Judge, ReaderJudge, TorchJudge
 from veriscene.models.vision.eyes import Eyes
 
@@ -26,6 +26,6 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
         from veriscene.judge.onnx_judge import OnnxJudge
 
         return OnnxJudge.load(model, device=device)
-    if str(model).endswith(READER):
-        return ReaderJudge.load(model, device=device)
+    if str(model).endswith(READER) or (str(model) in shipped_readers() and not isinstance(model, Path)):
+        return ReaderJudge.load(shipped_readers().get(str(model), model), device=device)
     return TorchJudge.load(model, device=device)

@@ -182,6 +182,12 @@ def shipped_checkpoints() -> dict[str, Path]:
     return own | {alias: own[name] for alias, name in aliases.items()}
 
 
+def shipped_readers() -> dict[str, Path]:
+    """Returns the readers that judge by themselves and are part of the package, by name."""
+    root = Path(str(resources.files("veriscene"))) / "checkpoints" / "readers"
+    return {path.stem: path for path in sorted(root.glob("*.safetensors"))}
+
+
 def load_config(folder: Path) -> Config:
     """Reads the configuration of the checkpoint in exactly this folder."""
     path = folder / CONFIG

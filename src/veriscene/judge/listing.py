@@ -70,4 +70,7 @@ def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
             size += EYES.stat().st_size / 1e6
             seeing = f"eyes + {config.model.name}"
             found.append(ListedCheckpoint(name + PIXELS, seeing, None, supervision, round(size, 1), str(folder)))
+    for name, path in checkpoints.shipped_readers().items():
+        size = round(path.stat().st_size / 1e6, 1)
+        found.append(ListedCheckpoint(name, "reader", None, "synthetic", size, str(path)))
     return found

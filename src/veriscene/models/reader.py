@@ -35,6 +35,7 @@ PAD, START, END = 0, 1, 2  # of program tokens
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", PLAIN, DIALECT, OUTSIDE)
 UNKNOWN = 1  # of words; 0 is padding
 MAX_NGRAMS = 20  # of a word
+SCALE = ".scale"  # after the name of a matrix in whole numbers
 CACHED = 4096  # readings of the most recent statements
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
 
@@ -281,13 +282,19 @@ class Reader:
 
     # ------------------------------------------------------------ files
 
-    def save(self, path: Path) -> None:
-        """Writes one file with weights in half precision and all that is needed to use them."""
+    def save(self, path: Path, *, compact: bool = False) -> None:
+        """Writes one file with all that is needed to use the reader: weights in half precision or, if `compact`,
+        matrices in whole numbers of eight bits with a scale for each row, which takes half the space."""
         world = to_tree(self.language.world)
         about = {"config": asdict(self.network.config), "words": self.words, "tokens": self.tokens, "world": world}
-        weights = {
-            name: tensor.detach().cpu().half().contiguous() for name, tensor in self.network.state_dict().items()
-        }
+        weights: dict[str, Tensor] = {}
+        for name, tensor in self.network.state_dict().items():
+            weight = tensor.detach().cpu().float()
+            if compact and weight.dim() == 2:
+                scale = (weight.abs().amax(1, keepdim=True) / 127).clamp(min=1e-7).half()
+                weights |= {name: (weight / scale.float()).round().clamp(-127, 127).to(torch.int8), name + SCALE: scale}
+            else:
+                weights[name] = weight.half()
         files.write_bytes(path, save(weights, metadata={"reader": json.dumps(about)}))
 
     @classmethod
@@ -297,6 +304,8 @@ class Reader:
             with safe_open(path, "pt") as stored:
                 about: Any = files.parse_json(stored.metadata()["reader"])
                 weights = {name: stored.get_tensor(name).float() for name in stored.keys()}  # noqa: SIM118
+            for name in [name for name in weights if name.endswith(SCALE)]:
+                weights[name.removesuffix(SCALE)] *= weights.pop(name)
             network = ReaderNetwork(_checked(ReaderConfig(**about["config"]), about, weights))
             network.load_state_dict(weights)
             language = worlds.language(world_of(about["world"], where=str(path)))
