@@ -428,8 +428,8 @@ def _relations(world: World) -> dict[str, Function]:
     return found
 
 
-def measure(number: Callable[[PlacedItem], Number]) -> Function:
-    """Returns a function that gives a number of an item, or the numbers of items."""
+def measure(number: Callable[[PlacedItem], Number], *bulk: str) -> Function:
+    """Returns a function that gives a number of an item, or the numbers of items. `bulk`: its rule for many scenes."""
 
     def value(given: Any) -> Any:
         return number(given) if isinstance(given, PlacedItem) else tuple(map(number, _flat((given,))[0]))
@@ -437,7 +437,7 @@ def measure(number: Callable[[PlacedItem], Number]) -> Function:
     def gives(types: Sequence[Type]) -> Type:
         return Kind.NUMBER if types[0] is Kind.ITEM else Many(Kind.NUMBER)
 
-    return Function((replace(takes.ITEM_OR_ITEMS, collected=False),), gives, value, bulk=("plain",))
+    return Function((replace(takes.ITEM_OR_ITEMS, collected=False),), gives, value, bulk=bulk or ("plain",))
 
 
 def _measures(world: World) -> dict[str, Function]:
@@ -455,7 +455,7 @@ def _measures(world: World) -> dict[str, Function]:
         "distance": Function(one * 2, NUMBER_RESULT, distance),
     }
     if world.has_free_extents:
-        found["area"] = measure(lambda x: (x.right - x.left) * (x.bottom - x.top))
+        found["area"] = measure(lambda x: (x.right - x.left) * (x.bottom - x.top), "attribute", "area")
     return found
 
 

@@ -189,9 +189,13 @@ class BiATTPointer(Model):
         if not self.training:
             return self._judge(batch, read, greedy)
         if self.config.samples:
-            choose = greedy if self.config.reading == "greedy" else sampled
-            # One after the other, captured or not: both draw random numbers.
-            return replace(self._judge(batch, read, choose), **self._try(batch, read))
+            # Noise is drawn before the branches part: the branches of a graph are recorded in another order.
+            choose = greedy if self.config.reading == "greedy" else sampler(read[1])
+            several = sampler(read[1], self.config.samples)
+            judgement, tried = concurrently(
+                lambda: self._judge(batch, read, choose), lambda: self._try(batch, read, several)
+            )
+            return replace(judgement, **tried)
 
         def baseline() -> Judgement:
             """As in inference. What precedes dropout is the same there, so it is not computed again."""
@@ -201,7 +205,7 @@ class BiATTPointer(Model):
         judgement, inferred = concurrently(lambda: self._judge(batch, read, sampled, probability=True), baseline)
         return replace(judgement, baseline_logits=inferred.logits)
 
-    def _try(self, batch: Batch, read: Read) -> dict[str, Tensor]:
+    def _try(self, batch: Batch, read: Read, choose: Choose) -> dict[str, Tensor]:
         """Draws `samples` orders for each example and judges them as in inference: what the policy gradient needs.
 
         Dropout would add its own noise to their losses, which differ little. All are drawn at once: (batch x sample).
@@ -217,7 +221,7 @@ class BiATTPointer(Model):
             again = self._judge(
                 batch.map(repeated),
                 (repeated(h), repeated(e), (repeated(outputs), (hidden, memory))),
-                sampled,
+                choose,
                 probability=True,
                 comprehending=False,
             )
@@ -273,6 +277,17 @@ def greedy(_place: int, log_p: Tensor) -> Tensor:
 
 def sampled(_place: int, log_p: Tensor) -> Tensor:
     """Draws once from each distribution (the Gumbel-max trick: one kernel, no host synchronisation)."""
+    return (log_p + _gumbel(torch.empty_like(log_p))).argmax(dim=-1)
+
+
+def sampler(e: Tensor, samples: int = 1) -> Choose:
+    """Like `sampled`, with the noise of all places drawn now, for items e (batch, box, item, dim)."""
+    batch, boxes, items, _ = e.shape
+    dtype = torch.promote_types(e.dtype, torch.float32)
+    noise = _gumbel(torch.empty(items, batch * samples, boxes, items, dtype=dtype, device=e.device))
+    return lambda place, log_p: (log_p + noise[place]).argmax(dim=-1)
+
+
+def _gumbel(noise: Tensor) -> Tensor:
     # Bounded away from zero: infinite noise on an excluded item (log p = -inf) would give NaN.
-    noise = -torch.empty_like(log_p).exponential_().clamp_min(torch.finfo(log_p.dtype).tiny).log()
-    return (log_p + noise).argmax(dim=-1)
+    return -noise.exponential_().clamp_min(torch.finfo(noise.dtype).tiny).log()

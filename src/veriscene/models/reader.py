@@ -324,9 +324,10 @@ def _checked(config: ReaderConfig, about: Any, weights: Mapping[str, Tensor]) ->
         raise ValueError("its words are not those of its weights")
     if not 0 < config.layers <= len(weights) or config.dim % config.heads:
         raise ValueError("its sizes are wrong")
-    with torch.device("meta"):
-        expected = {name: tensor.shape for name, tensor in ReaderNetwork(config).state_dict().items()}
-    if expected != {name: tensor.shape for name, tensor in weights.items()}:
+    tables = {"word": config.words, "ngram": config.ngrams, "token": config.tokens}
+    tables |= {"word_place": config.max_words, "token_place": config.max_tokens}
+    are_stated = all(weights[f"{name}.weight"].shape == (size, config.dim) for name, size in tables.items())
+    if not are_stated or config.feedforward * config.dim > sum(tensor.numel() for tensor in weights.values()):
         raise ValueError("its sizes are not those of its weights")
     if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
         raise ValueError("a weight is not finite")
