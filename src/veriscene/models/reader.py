@@ -234,6 +234,7 @@ class Reader:
         self.network, self.words, self.tokens, self.language = network, tuple(words), tuple(tokens), language
         self.numbers = {word: number for number, word in enumerate(words, 2)}
         self._known: dict[str, Reading] = {}
+        self.is_compact = False  # how it was stored
 
     @property
     def device(self) -> torch.device:
@@ -282,9 +283,13 @@ class Reader:
 
     # ------------------------------------------------------------ files
 
-    def save(self, path: Path, *, compact: bool = False) -> None:
+    def save(self, path: Path, *, compact: bool | None = None) -> None:
         """Writes one file with all that is needed to use the reader: weights in half precision or, if `compact`,
-        matrices in whole numbers of eight bits with a scale for each row, which takes half the space."""
+        matrices in whole numbers of eight bits with a scale for each row, which takes half the space.
+
+        One that was loaded is written as it was stored, without loss, unless `compact` says otherwise.
+        """
+        compact = self.is_compact if compact is None else compact
         world = to_tree(self.language.world)
         about = {"config": asdict(self.network.config), "words": self.words, "tokens": self.tokens, "world": world}
         weights: dict[str, Tensor] = {}
@@ -304,12 +309,15 @@ class Reader:
             with safe_open(path, "pt") as stored:
                 about: Any = files.parse_json(stored.metadata()["reader"])
                 weights = {name: stored.get_tensor(name).float() for name in stored.keys()}  # noqa: SIM118
-            for name in [name for name in weights if name.endswith(SCALE)]:
+            scales = [name for name in weights if name.endswith(SCALE)]
+            for name in scales:
                 weights[name.removesuffix(SCALE)] *= weights.pop(name)
             network = ReaderNetwork(_checked(ReaderConfig(**about["config"]), about, weights))
             network.load_state_dict(weights)
             language = worlds.language(world_of(about["world"], where=str(path)))
-            return cls(network.to(device).eval(), about["words"], about["tokens"], language)
+            reader = cls(network.to(device).eval(), about["words"], about["tokens"], language)
+            reader.is_compact = bool(scales)
+            return reader
         except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
             what = f"is no reader ({next(iter(str(error).splitlines()), type(error).__name__)!r:.80})"
             raise InputError(what, where=path, allowed="give a file that `veriscene train-reader` wrote") from None
