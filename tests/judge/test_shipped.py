@@ -15,7 +15,7 @@ from veriscene import worlds
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import ALIASES
 from veriscene.judge.evaluate import probabilities
-from veriscene.judge.judge import TorchJudge
+from veriscene.judge.torch_judge import TorchJudge
 from veriscene.metrics import accuracy as metrics
 from veriscene.world.corpus import split_file
 

@@ -9,8 +9,7 @@ from toy import VOCABULARY, batch_of, mixed_toys, toy_config
 
 from veriscene import models
 from veriscene.data.batch import Batch
-from veriscene.data.spelling import spell
-from veriscene.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary
+from veriscene.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary, spell
 from veriscene.models.layers import recurrence
 from veriscene.models.spatial import Spatial, SpatialConfig
 from veriscene.worlds.nlvr.looks import WORLD
@@ -62,7 +61,7 @@ def unknown(letters: str) -> Batch:
     """Statements that differ from one another in nothing but the letters of an unknown word."""
     batch = batch_of(mixed_toys())
     words, characters = batch.statement.words.clone(), batch.statement.characters.clone()
-    words[:, 0], characters[:, 0] = UNKNOWN, spell([letters])[0]
+    words[:, 0], characters[:, 0] = UNKNOWN, torch.from_numpy(spell([letters])[0])
     return replace(batch, statement=replace(batch.statement, words=words, characters=characters))
 
 

@@ -19,7 +19,7 @@ from veriscene.cli.figures import figures
 from veriscene.cli.serve import serve
 from veriscene.cli.train import pretrain, quickstart, report, settings, train, train_reader
 from veriscene.cli.world import app as world
-from veriscene.errors import InputError, message
+from veriscene.errors import InputError, message, missing_package
 
 app = typer.Typer(
     help="Is this statement true of this scene?",
@@ -75,6 +75,8 @@ def run() -> None:
         sys.exit(0)
     except (InputError, OSError) as error:  # OSError: a full disk, a folder without permission
         output.fail(message(error))
+    except ModuleNotFoundError as error:
+        output.fail(message(missing_package(error)))
     except KeyboardInterrupt:
         sys.exit(output.INTERRUPTED)
     finally:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.errors import InputError
+from veriscene.errors import missing_package
 
 
 def serve(
@@ -35,8 +35,7 @@ def serve(
     try:
         from veriscene.service.app import configure_process, listen, make_app, run
     except ImportError as error:
-        install = "install it with: pip install 'veriscene[serve]'"
-        raise InputError(f"{error.name} is not installed", allowed=install) from None
+        raise missing_package(error) from None
     from veriscene import worlds
     from veriscene.judge import load
 
