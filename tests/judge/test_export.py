@@ -241,7 +241,7 @@ def test_the_file_carries_its_configuration() -> None:
     assert metadata["order"] == "chosen" and metadata["veriscene_format"] == FORMAT
 
 
-@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
+@pytest.mark.parametrize("package", ["onnx", "onnxscript"])
 def test_a_missing_package_is_named(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with refused(tmp_path):
