@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -266,6 +267,7 @@ def test_a_leftover_previous_folder_is_removed_only_while_the_folder_is_complete
     with pytest.raises(KeyboardInterrupt), files.replacing(tmp_path / "last"):
         raise KeyboardInterrupt
     assert (tmp_path / "last" / "file").read_text() == "last"
+    shutil.rmtree(tmp_path / "last.previous")
     (tmp_path / "last").rename(tmp_path / "last.previous")  # as a kill between the two renames leaves it
     with pytest.raises(KeyboardInterrupt), files.replacing(tmp_path / "last"):
         raise KeyboardInterrupt

@@ -83,8 +83,9 @@ def train(
 ) -> Result:
     """Trains a preset, or the configuration in a TOML file, as `veriscene train` does, and returns the Result.
 
-    `data` is a corpus folder (None: a synthetic corpus is made), `changes` are settings by `section.key`, and `folder`
-    is that of the run (None: a new one below runs/). Without `on_event`, progress is shown on standard error.
+    `data` is a corpus folder (None: a teacher makes all examples; without a teacher, a synthetic corpus is made),
+    `changes` are settings by `section.key`, and `folder` is that of the run (None: a new one below runs/). Without
+    `on_event`, progress is shown on standard error.
     """
     from veriscene.output import Terminal
     from veriscene.training.distributed import Machine

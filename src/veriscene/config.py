@@ -94,10 +94,12 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class TeacherConfig:
-    """Settings of a teacher, which is used if program files are given or `statements` is not 0."""
+    """Settings of a teacher, which is used if program files are given or `statements` is not 0. Without a corpus it
+    makes all scenes itself, and dev consists of statements that it does not teach."""
 
     statements: int = number(0, 0, 10**6, "Statements drawn from the grammar. 0: none.")
-    level: str = choice("full", LEVELS, "Grammar of these statements.")
+    level: str = choice("full", LEVELS, "Grammar of these statements, in worlds that have a dialect of their own.")
+    plain: float = number(0.0, 0.0, 1.0, "Share of them in plain English instead; without a dialect all are.")
     seed: int = number(1, 0, 2**31, "Seed of statements and scenes, whatever training.seed is.")
     # Many scenes in few epochs are made faster than few scenes in many: most of the work is done once per statement.
     scenes: int = number(192, 2, 10_000, "Scenes in an epoch for each statement of a program file.")
@@ -124,6 +126,7 @@ class TrainingConfig:
     label_smoothing: float = share(0.0, "How far labels are moved towards one half.")
     r_drop: float = number(0.0, 0.0, 100.0, "Weight of the divergence of two passes (R-Drop). 0: one pass.")
     policy_weight: float = number(1.0, 0.0, 100.0, "Weight of the policy gradient next to the cross entropy's.")
+    entropy_weight: float = number(0.0, 0.0, 100.0, "Weight of the entropy of a pointer's choices, which is rewarded.")
     ema: float = share(0.0, "Decay of the moving average of the weights, which is scored and kept. 0: none.")
     clip: float = number(5.0, 1e-6, 1e6, "Maximum norm of the gradient.")
     precision: str = choice("tf32", ("tf32", "bf16"), "Matrix products on a GPU. bf16: autocast.")

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+MAX_PART = 1_000  # characters of each part of a message: a stranger's file may have keys of any length
+
+
+def printable(text: str) -> str:
+    """Returns the text with its control characters escaped: a terminal would obey those of a stranger's file."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _line(part: object) -> str:
+    text = printable(str(part).replace("\n", "\\n"))
+    return text if len(text) <= MAX_PART else f"{text[: MAX_PART - 200]} … {text[-100:]}"
+
 
 class InputError(Exception):
     """What is wrong, where (a file, a line, an option), and what is allowed. `str` is the line shown to the user."""
@@ -11,8 +23,8 @@ class InputError(Exception):
         self.what, self.where, self.allowed = what, where, allowed
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where is not None else ""
-        return f"{place}{self.what}{f'; {self.allowed}' if self.allowed else ''}"
+        place = f"{_line(self.where)}: " if self.where is not None else ""
+        return f"{place}{_line(self.what)}{f'; {_line(self.allowed)}' if self.allowed else ''}"
 
     def at(self, where: object) -> InputError:
         """The same error, seen from further out: `where` comes before the place it already has."""
@@ -49,4 +61,4 @@ def message(error: InputError | OSError) -> str:
     """The line shown to the user, also for a file that may not be touched or a full disk."""
     if isinstance(error, InputError):
         return str(error)
-    return f"{error.filename or 'the system'}: {error.strerror or error}"
+    return _line(f"{error.filename or 'the system'}: {error.strerror or error}")

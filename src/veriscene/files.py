@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import errno
-import fcntl
+import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, NoReturn, TypeVar
 
 from veriscene.errors import InputError
 
+try:
+    import fcntl
+except ImportError:  # Windows: folders are used without a lock
+    fcntl = None  # type: ignore[assignment]
+
 MAX_FILE = 64 << 20  # bytes of a file that is read whole
 MAX_LINE = 1 << 20  # bytes; an NLVR line has about 1,000
 MAX_SKIP = 64  # lengths of MAX_LINE in which the end of a longer line is looked for: /dev/zero has none
 
-DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)  # raised by reading a damaged file
+NEW_FOLDER = "name a new or an empty folder"  # the hint of commands that fill one
+# Raised by reading a damaged file.
+DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile)
 Content = TypeVar("Content")
 
 # Raised by file systems without locks. Training must work there too.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+_LEFTOVER = re.compile(r".+\.\d+\.partial")  # the temporary name of a file or folder that a process is writing
 
 # ---------------------------------------------------------------- reading
 
@@ -130,24 +139,31 @@ def _reject_constant(name: str) -> NoReturn:
 # ---------------------------------------------------------------- writing
 
 
-def write_text(path: Path, text: str) -> None:
-    write_bytes(path, text.encode("utf-8"))
+def write_text(path: Path, text: str, *, follow: bool = True) -> None:
+    """Writes as `write_bytes` does, in UTF-8."""
+    write_bytes(path, text.encode("utf-8"), follow=follow)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replaces the file atomically: a reader never sees half of it, and a failed write leaves the old content.
+def write_bytes(path: Path, content: bytes, *, follow: bool = True) -> None:
+    """Replaces the file atomically: a reader never sees half of it, also after a crash or a loss of power, and a failed
+    write leaves the old content.
 
-    Symbolic links are followed; pipes and devices are written to directly.
+    Symbolic links are followed; pipes and devices are written to directly. Without `follow`, as in a folder that may be
+    a stranger's, whatever has this name is replaced itself.
     """
-    file = Path(os.path.realpath(path))
-    partial = file.with_name(f"{file.name}.{os.getpid()}.partial")
+    file = Path(os.path.realpath(path)) if follow else path
+    partial = _partial_name(file)
     try:
-        if path.exists() and not path.is_file():  # tested on `path`: /dev/stdout may resolve to a name that is no file
+        # Tested on `path`: /dev/stdout may resolve to a name that is no file.
+        if follow and path.exists() and not path.is_file():
             path.write_bytes(content)
             return
         file.parent.mkdir(parents=True, exist_ok=True)
+        partial.unlink(missing_ok=True)  # a killed process left it, or a stranger's link has this name
         partial.write_bytes(content)
+        _sync(partial)
         partial.replace(file)
+        _sync(file.parent)
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror})", where=path) from None
     finally:
@@ -217,22 +233,32 @@ def locked(folder: Path, *, on_wait: Callable[[], None] | None = None) -> Iterat
 
     A folder that is in use is an InputError; or, with `on_wait`, which is called then, it is waited for.
 
-    The folder itself is locked (flock), so no lock file is left in it. Readers need no lock.
+    The folder itself is locked (flock), so no lock file is left in it. Readers need no lock. What killed processes were
+    writing there is removed.
     """
+    if fcntl is None:
+        yield
+        return
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=folder) from None
     try:
-        _lock(descriptor, folder, on_wait)
+        if _lock(descriptor, folder, on_wait):
+            for entry in folder.iterdir():
+                if _LEFTOVER.fullmatch(entry.name):
+                    _remove(entry)
         yield
     finally:
         os.close(descriptor)
 
 
 def check_empty(folder: Path, *, hint: str) -> None:
-    """Raises InputError with `hint` unless the folder does not exist or is empty."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    """Raises InputError with `hint` unless the folder does not exist or holds nothing but what a killed process was
+    writing."""
+    if folder.exists() and (
+        not folder.is_dir() or any(not _LEFTOVER.fullmatch(path.name) for path in folder.iterdir())
+    ):
         raise InputError("already exists", where=folder, allowed=hint)
 
 
@@ -262,7 +288,8 @@ def created(folder: Path, *, fill: Collection[str], hint: str) -> Iterator[None]
             raise
 
 
-def _lock(descriptor: int, folder: Path, on_wait: Callable[[], None] | None) -> None:
+def _lock(descriptor: int, folder: Path, on_wait: Callable[[], None] | None) -> bool:
+    """Returns whether the file system has locks."""
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -275,6 +302,8 @@ def _lock(descriptor: int, folder: Path, on_wait: Callable[[], None] | None) -> 
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise InputError(f"cannot be locked ({error.strerror})", where=folder) from None
+        return False
+    return True
 
 
 def _remove_entries(folder: Path, names: Collection[str]) -> None:
@@ -282,10 +311,15 @@ def _remove_entries(folder: Path, names: Collection[str]) -> None:
     if any(entry.name not in names for entry in entries):
         return
     for entry in entries:
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry, ignore_errors=True)
-        else:
-            entry.unlink()
+        _remove(entry)
+
+
+def _remove(path: Path) -> None:
+    """Removes a file, a folder with its contents, or a link, but not what the link refers to."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:
@@ -295,38 +329,81 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 
 @contextmanager
+def filled(folder: Path, *, hint: str) -> Iterator[Path]:
+    """A new folder under a temporary name, which becomes `folder` at the end; raises InputError with `hint` if there is
+    one that is not empty.
+
+    A failure, or a process that is killed at any moment, leaves no `folder`, so the command can be repeated.
+    """
+    check_empty(folder, hint=hint)
+    target = Path(os.path.realpath(folder))
+    missing = [parent for parent in (target, *target.parents) if not parent.exists()]
+    try:
+        with _writing(target) as partial:
+            yield partial
+            _sync_all(partial)
+            if target.exists():  # empty: perhaps a mounted disk, or somebody's working folder
+                for entry in sorted(partial.iterdir()):
+                    shutil.move(entry, target / entry.name)
+            else:
+                partial.rename(target)
+            _sync(target.parent)
+    except BaseException:
+        _remove_empty(missing)
+        raise
+
+
+@contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
     """A new folder under a temporary name, which takes the place of `folder` at the end, if nothing failed.
 
     A process that is killed, or a machine that loses its power, at any moment leaves the old or the new content where
-    `present` finds it, and the next call succeeds.
+    `present` finds it, and the next call succeeds. A link of this name is replaced; what it refers to is kept.
     """
-    partial = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
     previous = _previous(folder)
-    try:
-        for leftover in folder.parent.glob(f"{folder.name}.*.partial"):  # of a process that was killed while writing
-            shutil.rmtree(leftover, ignore_errors=True)
-        partial.mkdir(parents=True)
+    with _writing(folder) as partial:
         yield partial
-        for path in (*partial.rglob("*"), partial):
-            _sync(path)
+        _sync_all(partial)
         # A folder that is not empty cannot be replaced in one step; `present` covers a crash between these two.
-        if folder.exists():
-            if previous.exists():  # of a process that was killed while it removed it
-                shutil.rmtree(previous)
+        if os.path.lexists(folder):
+            _remove(previous)  # of a process that was killed while it removed it
             folder.rename(previous)
         partial.rename(folder)
         _sync(folder.parent)
+    with suppress(OSError):  # the next call tries again
+        _remove(previous)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[Path]:
+    """A folder under a temporary name, locked, which is removed if it still has that name at the end."""
+    partial = _partial_name(folder)
+    try:
+        for leftover in folder.parent.glob(f"{glob.escape(folder.name)}.*.partial"):
+            with locked(leftover) if leftover.is_dir() else nullcontext():  # only a killed process has left its lock
+                _remove(leftover)
+        partial.mkdir(parents=True)
+        with locked(partial):
+            yield partial
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror or error})", where=folder) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-        if folder.exists():
-            shutil.rmtree(previous, ignore_errors=True)
+
+
+def _partial_name(path: Path) -> Path:
+    return path.with_name(f"{path.name}.{os.getpid()}.partial")
+
+
+def _sync_all(folder: Path) -> None:
+    for path in (*folder.rglob("*"), folder):
+        _sync(path)
 
 
 def _sync(path: Path) -> None:
     """Waits until a file or folder is on the disk."""
+    if os.name == "nt":  # folders cannot be opened there, and files only for writing
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO, cast
 
+from veriscene.errors import printable
+
 Progress = Callable[[int, int], None]  # done, total
 Say = Callable[[str], None]
 LINE_SECONDS = 5.0  # between two lines of progress where there is no bar
@@ -40,7 +42,7 @@ class Terminal(Output):
         self._last_line = time.monotonic()
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False)
+        self.console.print(printable(text), markup=False)
         self._last_line = time.monotonic()
 
     def progress(self, done: int, total: int, text: str = PREPARING, *, every: float = LINE_SECONDS) -> None:

@@ -73,6 +73,27 @@ def test_a_pointer_without_preferences_is_uniform() -> None:
     assert mean == pytest.approx(uniform, abs=1e-4)
 
 
+def test_what_an_order_depends_on_is_measured() -> None:
+    checkpoint = pointer()
+    model = checkpoint.model
+    assert isinstance(model, BiATTPointer)
+    found = orders.dependence(checkpoint, EXAMPLES)
+    assert found["changes with the encoder's order"] > 0.3 and found["changes with the items"] > 0.1
+    nn.init.zeros_(model.pointer.attend.weight)  # all words get the same weight,
+    nn.init.zeros_(model.pointer.attentional.weight)  # and what they say is not read
+    nn.init.zeros_(model.pointer.point.weight)  # all items are alike: the first one that is free is read
+    found = orders.dependence(checkpoint, EXAMPLES)
+    assert found["changes with the statement"] == 0 == found["changes with the items"]
+    assert found["changes with the encoder's order"] == 1 == found["agrees with the encoder"]
+
+
+def test_items_are_named_in_the_order_of_their_values() -> None:
+    items = [WORLD.make(0, 0, size="small", shape="square", color=color) for color in ("black", "blue", "yellow")]
+    words = ["a", "blue", "square", "above", "a", "black", "square"]
+    assert list(orders.named_first(items, words, WORLD)) == [(1, 0)]
+    assert orders.agreement([[[0, 1, 2]]], [[[(1, 0), (0, 2)]]]) == 0.5
+
+
 def test_a_model_that_ignores_order_is_refused() -> None:
     with pytest.raises(InputError):
         orders.report("it", checkpoint_of("relation-net"), EXAMPLES, draws=1, say=print)

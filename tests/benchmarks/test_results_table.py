@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from scripts import BENCHMARKS
+from veriscene.config import presets
 from veriscene.errors import MissingRequirement
 from veriscene.lab.plans import ABLATIONS, BEYOND, SPATIAL, TABLE1, TAUGHT_ORDERS
 from veriscene.models import load_preset
@@ -41,9 +42,11 @@ def test_every_record_has_its_provenance() -> None:
     for record in json.loads((ROOT / "docs" / "results.json").read_text(encoding="utf-8")):
         assert list(record) == fields.split()
         assert record["input"] in ("structured", "pixels")
-        assert record["supervision"] in ("labels", "synthetic", "programs")
+        assert record["supervision"] in ("labels", "labels+rendered", "synthetic", "programs")
         assert record["command"] and record["commit"] and record["machine"]
         _, command, preset, *options = shlex.split(record["command"])
+        sees_rendered = preset in presets() and 'backbone = "resnet50-rendered"' in presets()[preset]
+        assert (record["supervision"] == "labels+rendered") == sees_rendered
         if command == "evaluate" or record["row"] not in planned:  # a removed setting: it runs at the record's commit
             continue
         changes = [value for name, value in pairwise(options) if name == "--set"]

@@ -193,7 +193,7 @@ def test_what_a_teacher_remarks_and_how_far_it_is_reach_the_user(tmp_path: Path,
 
     small = ("teacher.scenes=8", "teacher.workers=1", "data.minimum_count=1")
     seeds.start(spec_of(corpus, *small, programs=(programs,)), tmp_path / "two", 2, machine=Machine(Kept()))
-    assert sum("One is one." in line for line in said) == 2, "once for each seed"
+    assert sum("only false: 1, as 'One is one.'" in line for line in said) == 2, "once for each seed"
     assert shown
 
 

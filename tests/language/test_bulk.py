@@ -16,6 +16,7 @@ from random_programs import random_programs
 
 from some_worlds import WORLDS, scenes_of
 from veriscene import worlds
+from veriscene.english.grammar import draw
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import SceneArrays, layout_of
 from veriscene.language.bulk.evaluation import BulkProgram, compile_rows
@@ -126,6 +127,17 @@ def test_random_programs_have_the_same_value_in_any_world(world: World, seed: in
     one, other = bulk(programs, scenes), plain(programs, scenes)
     for program, ours, theirs in zip(programs, one, other, strict=True):
         assert np.array_equal(ours, theirs), program
+
+
+@each_world
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**32))
+def test_the_grammars_programs_have_the_same_value_and_are_vectorised(world: World, seed: int) -> None:
+    """A teacher evaluates them by the million."""
+    rng, scenes = random.Random(seed), scenes_of(world, 12, seed)
+    programs = [draw(rng, worlds.language(world)).program for _ in range(150)]
+    assert np.array_equal(bulk(programs, scenes), plain(programs, scenes))
+    assert np.mean([BulkProgram(program).vectorised for program in programs]) > 0.95
 
 
 @each_world

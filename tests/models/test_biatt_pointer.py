@@ -13,7 +13,8 @@ from torch.testing import assert_close
 from toy import batch_of, mixed_toys, toy_model, toys
 
 from samples import given
-from veriscene.models.biatt_pointer import greedy, sampled
+from veriscene.errors import InputError
+from veriscene.models.biatt_pointer import BiATTPointerConfig, greedy, sampled
 
 COUNTS = st.lists(st.tuples(*[st.integers(1, 5)] * 3), min_size=1, max_size=4)
 
@@ -143,3 +144,59 @@ def test_the_distribution_over_orders_depends_on_the_statement(seed):
     batch = batch_of([example, replace(example, words=example.words[::-1])])
     log_p = model.judge(batch, given(batch.items.given_order)).log_probability
     assert abs(log_p[0] - log_p[1]) > 1e-3
+
+
+@pytest.mark.parametrize("encoder", ["lstm", "mean"])
+def test_the_expected_entropy_of_the_choices_is_that_of_the_orders(encoder):
+    example = toys(3, counts=[(3, 2, 1)], lengths=[5])[0]
+    model = toy_model("biatt-pointer", seed=4, encoder=encoder)
+    orders = every_order(example.counts, 4)
+    judgement = model.judge(batch_of([example] * len(orders), more_items=1), given(orders))
+    p = judgement.log_probability.exp()
+    assert_close((p * judgement.entropy).sum(), -(p * judgement.log_probability).sum())
+
+
+def test_with_the_mean_as_encoder_the_order_of_the_batch_does_not_matter():
+    batch = batch_of(mixed_toys(seed=5), more_items=1)
+    torch.manual_seed(2)
+    orders = toy_model("biatt-pointer", seed=6).judge(batch, sampled).order
+    shuffled = replace(batch, items=batch.items.reordered(orders))
+    for encoder, same in (("mean", True), ("lstm", False)):
+        model = toy_model("biatt-pointer", seed=6, encoder=encoder).eval()
+        one, other = model(batch), model(shuffled)
+        read = [batch.items.positions.gather(2, one.order), shuffled.items.positions.gather(2, other.order)]
+        assert torch.equal(*read) is same
+        assert torch.allclose(one.logits, other.logits) is same
+
+
+@pytest.mark.parametrize("reading", ["sampled", "greedy"])
+def test_several_orders_are_judged_as_in_inference(reading):
+    batch = batch_of(toys(5, counts=[(3, 3, 3)] * 2, lengths=[4, 6]))
+    model = toy_model("biatt-pointer", seed=6, dropout=0.5, samples=40, reading=reading).train()
+    torch.manual_seed(0)
+    judgement = model(batch)
+    assert judgement.sampled_logits.shape == judgement.log_probability.shape == (len(batch), 40)
+    assert judgement.logits.requires_grad and judgement.log_probability.requires_grad
+    assert not judgement.sampled_logits.requires_grad and all(module.training for module in model.modules())
+    # Equal logits have equal probabilities, and both are those of an order in inference.
+    orders = every_order([3, 3, 3], 3)
+    model.eval()
+    for row in range(len(batch)):
+        every = model.judge(batch[torch.tensor([row] * len(orders))], given(orders))
+        pairs = torch.stack([every.logits, every.log_probability], dim=1)
+        tried = torch.stack([judgement.sampled_logits[row], judgement.log_probability[row]], dim=1)
+        assert (torch.cdist(tried, pairs).amin(dim=1) < 1e-4).all()
+
+
+def test_settings_that_cannot_be_learned_from_are_refused():
+    for wrong in ({"samples": 1}, {"reading": "greedy"}):
+        with pytest.raises(InputError):
+            BiATTPointerConfig(**wrong)
+
+
+def test_a_rate_of_its_own_exempts_the_pointer_from_decay():
+    model = toy_model("biatt-pointer", pointer_rate=3.0)
+    rest, pointer = model.parameter_groups()
+    assert pointer["params"] == list(model.pointer.parameters())
+    assert (pointer["rate"], pointer["decay"]) == (3.0, 0.0) and not rest.keys() & {"rate", "decay"}
+    assert len(rest["params"]) + len(pointer["params"]) == len(list(model.parameters()))

@@ -137,8 +137,8 @@ def pretrained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     backbones.save_weights(network, backbones.weights_path("resnet50-rendered"), metadata={})
 
 
-def seeing(name: str, *, end_to_end: bool) -> tuple[FeatureMapModel, Batch]:
-    config = Config(model=replace(small_config(name), backbone="resnet50-rendered", end_to_end=end_to_end))
+def seeing(name: str, *, end_to_end: bool, **more: str) -> tuple[FeatureMapModel, Batch]:
+    config = Config(model=replace(small_config(name), backbone="resnet50-rendered", end_to_end=end_to_end, **more))
     torch.manual_seed(1)
     vocabulary = vocabulary_of(EXAMPLES)
     model = models.build(config.model, vocabulary=vocabulary, world=WORLD)
@@ -165,6 +165,16 @@ def test_a_frozen_backbone_never_changes_and_its_features_replace_the_pixels(nam
     model(batch)
     assert all(torch.equal(before[key], tensor) for key, tensor in model.backbone.state_dict().items())
     assert not any(parameter.requires_grad for parameter in model.backbone.parameters())
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_each_channel_can_be_standardised_by_itself() -> None:
+    model, batch = seeing("cnn-biatt", end_to_end=False, normalization="channel")
+    seen = model.cells(model.extract(batch)).flatten(0, 2)
+    responds = model.deviation.flatten() > 0.01
+    assert responds.any()
+    assert_close(seen.mean(dim=0), torch.zeros(seen.size(1)), atol=0.02, rtol=0)
+    assert_close(seen.std(dim=0)[responds], torch.ones(int(responds.sum())), atol=0.05, rtol=0)
 
 
 @pytest.mark.usefixtures("pretrained")

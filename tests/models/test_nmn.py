@@ -40,9 +40,14 @@ def batch_of(some: list[Example], vocabulary_from: list[Example] | None = None) 
     return encoder(some)
 
 
-def small_nmn(some: list[Example]) -> NMN:
+VARIANTS = [("joint", "embeddings"), ("max", "states"), ("chosen", "states")]
+in_every_variant = pytest.mark.parametrize(("pooling", "words"), VARIANTS)
+
+
+def small_nmn(some: list[Example], pooling: str = "joint", words: str = "embeddings") -> NMN:
     torch.manual_seed(0)
-    config = NMNConfig(embedding=5, cell=6, heads=3, hidden=8, verdict=4, dropout=0.0, spread=1.0)
+    sizes = {"embedding": 5, "cell": 6, "heads": 3, "hidden": 8, "verdict": 4}
+    config = NMNConfig(**sizes, dropout=0.0, spread=1.0, pooling=pooling, words=words)
     model = models.build(config, vocabulary=vocabulary_of(some), world=WORLD)
     assert isinstance(model, NMN)
     return model
@@ -130,7 +135,7 @@ def test_a_find_is_the_intersection_of_its_words() -> None:
     one[..., 2], two[..., 3], both[..., 2:4] = True, True, True
 
     def found(spans: Tensor) -> Tensor:
-        return model.find_all(spans, words, cells, presence)
+        return model.find_all(spans, model.queries(words), cells, presence)
 
     everything = presence[:, None, :, None].expand_as(found(one))
     assert_close(found(nothing), everything)
@@ -140,18 +145,20 @@ def test_a_find_is_the_intersection_of_its_words() -> None:
 # ---------------------------------------------------------------- the model
 
 
-def test_batched_equals_single() -> None:
+@in_every_variant
+def test_batched_equals_single(pooling: str, words: str) -> None:
     some = examples()
-    model = small_nmn(some).eval()
+    model = small_nmn(some, pooling, words).eval()
     together = model(batch_of(some)).logits
     alone = [model(batch_of([example], vocabulary_from=some)).logits for example in some]
     assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-5)
     assert len({round(float(logit), 4) for logit in together.detach()}) == len(some)
 
 
-def test_padding_does_not_matter() -> None:
+@in_every_variant
+def test_padding_does_not_matter(pooling: str, words: str) -> None:
     some = examples()
-    model, batch = small_nmn(some).eval(), batch_of(some)
+    model, batch = small_nmn(some, pooling, words).eval(), batch_of(some)
     expected = model(batch).logits
     statement, layout = batch.statement, required(batch.layout)
     more_words = torch.where(statement.mask, statement.words, 3)  # a word in the place of padding
@@ -165,9 +172,10 @@ def test_padding_does_not_matter() -> None:
     assert_close(model(replace(batch, layout=layout.map(lambda tensor: tensor[:, :used]))).logits, expected)
 
 
-def test_boxes_have_no_order() -> None:
+@in_every_variant
+def test_boxes_have_no_order(pooling: str, words: str) -> None:
     some = examples()
-    model, batch = small_nmn(some).eval(), batch_of(some)
+    model, batch = small_nmn(some, pooling, words).eval(), batch_of(some)
     turned = replace(batch, pixels=required(batch.pixels)[:, [2, 0, 1]])
     assert_close(model(turned).logits, model(batch).logits)
 
@@ -180,9 +188,10 @@ def test_features_of_a_frozen_backbone_replace_pixels() -> None:
     assert_close(model(replace(batch, pixels=None, features=features)).logits, model(batch).logits)
 
 
-def test_gradients_reach_every_parameter() -> None:
+@in_every_variant
+def test_gradients_reach_every_parameter(pooling: str, words: str) -> None:
     some = examples()
-    model, batch = small_nmn(some), batch_of(some)
+    model, batch = small_nmn(some, pooling, words), batch_of(some)
     objective(model(batch), required(batch.labels)).surrogate.mean().backward()
     without = [
         name for name, parameter in model.named_parameters() if parameter.grad is None or not parameter.grad.any()

@@ -1,5 +1,7 @@
 """Spatial: what each of its parts adds, that all of them keep its invariances, and its limits of size."""
 
+import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -7,11 +9,19 @@ import torch
 from torch.testing import assert_close
 from toy import VOCABULARY, batch_of, mixed_toys, toy_config
 
-from veriscene import models
-from veriscene.data.batch import Batch
+from some_worlds import NLVR, SHELF, scenes_of
+from veriscene import models, worlds
+from veriscene.data.batch import Batch, required
+from veriscene.data.encoder import Encoder, Input, ItemOrder
 from veriscene.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary, spell
+from veriscene.english.grammar import draw
+from veriscene.models import Model
 from veriscene.models.layers import recurrence
+from veriscene.models.layers.geometry import box_index_features, number_features
 from veriscene.models.spatial import Spatial, SpatialConfig
+from veriscene.world.examples import Example
+from veriscene.world.scene import Scene
+from veriscene.world.schema import World
 from veriscene.worlds.nlvr.looks import WORLD
 
 CLOSE = {"atol": 1e-9, "rtol": 1e-9}
@@ -23,6 +33,7 @@ SWITCHES = [
     {"relations": "none"},
     {"relations": "box"},
     {"layers": 0},
+    {"box_index": True, "numbers": True},
     {"letters": False, "walls": False, "neighbours": False, "counts": False, "relations": "none", "layers": 1},
 ]
 
@@ -44,7 +55,8 @@ def test_with_any_part_off_padding_and_the_orders_of_boxes_and_items_do_not_matt
     model, examples = spatial(**switches), mixed_toys(seed=4)
     whole = model(batch_of(examples, more_words=3, more_items=2)).logits
     assert whole.std() > 1e-3
-    turned = [replace(e, boxes=[e.boxes[box][::-1] for box in (2, 0, 1)]) for e in examples]
+    order = (0, 1, 2) if "box_index" in switches else (2, 0, 1)  # some of these statements have unknown words
+    turned = [replace(e, boxes=[e.boxes[box][::-1] for box in order]) for e in examples]
     for row, (example, other) in enumerate(zip(examples, turned, strict=True)):
         for same in (example, other):
             assert_close(model(batch_of([same])).logits[0], whole[row], **CLOSE)
@@ -104,6 +116,75 @@ def test_low_precision_changes_a_verdict_little(monkeypatch):
     logits.sum().backward()
     assert_close(logits.float(), expected, atol=0.05, rtol=0.05)
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+# ---------------------------------------------------------------- the index of a box
+
+NO_BOX = ("there is a blue square", "exactly two boxes contain a circle", "is every item far from a wall?")
+A_BOX = ("the left box is empty", "both outer boxes have a circle", "box number 2 has one item", "in part three: it")
+
+
+def indexed(world: World, texts: Sequence[str]) -> tuple[Model, Encoder]:
+    vocabulary = Vocabulary.of(texts, minimum_count=1)
+    torch.manual_seed(1)
+    model = models.build(toy_config("spatial", dropout=0.0, box_index=True), vocabulary=vocabulary, world=world)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return model.double().eval(), Encoder(vocabulary, world, Spatial.inputs, ItemOrder.FILE)
+
+
+def judged(model: Model, encoder: Encoder, examples: Sequence[Example]) -> torch.Tensor:
+    batch = encoder(examples)
+    items = required(batch.items)
+    with torch.no_grad():
+        return model(replace(batch, items=replace(items, features=items.features.double()))).logits
+
+
+@pytest.mark.parametrize("world", [NLVR, SHELF], ids=lambda world: world.name)
+def test_the_order_of_boxes_matters_exactly_to_statements_that_name_a_box(world: World) -> None:
+    model, encoder = indexed(world, [*NO_BOX, *A_BOX])
+    scenes = [scene for scene in scenes_of(world, 40) if len(set(scene.boxes)) > 1]
+    for text in (*NO_BOX, *A_BOX, "there is a zebra"):
+        logits = [
+            judged(model, encoder, [Example("0-0", text, Scene(boxes)) for boxes in order])
+            for order in ([scene.boxes for scene in scenes], [scene.boxes[::-1] for scene in scenes])
+        ]
+        if text in NO_BOX:
+            assert_close(*logits, **CLOSE)
+        else:  # an unknown word may name a box
+            assert (logits[0] - logits[1]).abs().mean() > 1e-3, text
+
+
+@pytest.mark.parametrize("world", [NLVR, SHELF], ids=lambda world: world.name)
+def test_the_grammar_names_boxes_by_words_that_the_model_knows(world: World) -> None:
+    rng = random.Random(3)
+    drawn = [draw(rng, worlds.language(world)) for _ in range(1500)]
+    model, encoder = indexed(world, [each.text for each in drawn])
+    texts = [Example("0-0", each.text, Scene(())) for each in drawn]
+    names = model.names_box(replace(encoder, inputs=frozenset({Input.CHARACTERS}))(texts).statement)
+    by_program = [any(sign in each.program.text for sign in ("all_boxes[", "last(all_boxes)")) for each in drawn]
+    found = {
+        named: [bool(each) for each, own in zip(names, by_program, strict=True) if own is named]
+        for named in (True, False)
+    }
+    assert sum(found[True]) > 0.97 * len(found[True]), "what is missed is misspelt"
+    assert sum(found[False]) < 0.2 * len(found[False])
+
+
+def test_items_know_their_box_from_both_ends_and_which_thresholds_their_numbers_reach() -> None:
+    scenes = scenes_of(SHELF, 60)
+    items = required(
+        Encoder(VOCABULARY, SHELF, order=ItemOrder.FILE)([Example("0-0", "x", each) for each in scenes]).items
+    )
+    index, steps = box_index_features(items, SHELF), number_features(items.features, SHELF)
+    for row, scene in enumerate(scenes):
+        count, most = len(scene.boxes), SHELF.boxes[1]
+        for number, box in enumerate(scene.boxes):
+            expected = [at == number for at in range(most)] + [at == count - 1 - number for at in range(most)]
+            assert index[row, number].tolist() == [*expected, 2 * number + 1 == count]
+            for at, item in enumerate(box.items):
+                reached = [float(item["price"]) > price for price in range(1, 20)]
+                assert (steps[row, number, at] > 0.5).tolist() == reached
 
 
 def test_it_fits_into_20_megabytes_in_half_precision():

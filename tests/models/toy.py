@@ -108,14 +108,14 @@ def toy_config(name: str, *, sizes: dict[str, int] = SIZES, **changes: Any) -> M
 
 
 def toy_model(
-    name: str, pooling: str = "max", *, dropout: float = 0.0, coordinates: str = "corner", seed: int = 0
+    name: str, pooling: str = "max", *, dropout: float = 0.0, coordinates: str = "corner", seed: int = 0, **more: object
 ) -> Model:
     """A model in float64 whose parameters, biases included, are all random and large enough to matter.
 
     Settings that the model does not have are left out.
     """
     own, settings = vars(MODELS[name].Config()), {"dropout": dropout, "pooling": pooling, "coordinates": coordinates}
-    config = toy_config(name, **{key: value for key, value in settings.items() if key in own})
+    config = toy_config(name, **{key: value for key, value in settings.items() if key in own}, **more)
     model = models.build(config, vocabulary=VOCABULARY, world=WORLD).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,6 @@ from veriscene.errors import InputError
 from veriscene.judge.judge import Judge, Question, Verdict
 from veriscene.service.app import listen, make_app, make_server
 from veriscene.service.batching import Limits
-from veriscene.world.examples import Example
 from veriscene.world.scene import Scene
 from veriscene.world.world_file import to_tree
 
@@ -57,13 +56,13 @@ class Client:
         content = (
             body if body is None or isinstance(body, bytes) or hasattr(body, "read") else json.dumps(body).encode()
         )
-        connection.request(method, path, content, headers)
+        connection.request(method, path, content, {"Content-Type": "application/json", **headers})
         answer = connection.getresponse()
         text, kind = answer.read().decode(), answer.headers.get("content-type", "")
         connection.close()
         return (
             answer.status,
-            json.loads(text) if "json" in kind else text,
+            json.loads(text) if "json" in kind and text else text,
             {k.lower(): v for k, v in answer.headers.items()},
         )
 
@@ -75,11 +74,11 @@ class Client:
 
 
 @contextmanager
-def running(*judges: Judge, limits: Limits | None = None, examples: Sequence[Example] = ()) -> Iterator[Client]:
+def running(*judges: Judge, limits: Limits | None = None, **options: Any) -> Iterator[Client]:
     """Judges are named after their numbers. At the end the service is shut down, as after Ctrl-C."""
     listener = listen("127.0.0.1", 0)
     named = {str(number): judge for number, judge in enumerate(judges)}
-    server = make_server(make_app(named, settings=limits, examples=examples))
+    server = make_server(make_app(named, settings=limits, **options))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

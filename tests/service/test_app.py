@@ -11,9 +11,11 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi")
@@ -27,7 +29,7 @@ from small_models import EXAMPLES
 from veriscene.errors import InputError
 from veriscene.judge.judge import EyesJudge, Judge, Question
 from veriscene.models.vision.eyes import Eyes
-from veriscene.service import app, service
+from veriscene.service import app, middleware, service
 from veriscene.service.batching import Limits
 from veriscene.world.examples import Example
 from veriscene.world.random_scenes import random_scene
@@ -41,6 +43,7 @@ QUESTION, ROUTES, SCENE = hostile.QUESTION, hostile.ROUTES, hostile.SCENE
 STATEMENT = QUESTION["statement"]
 IMAGE = base64.b64encode(to_png(pixels(parse(SCENE)))).decode()
 BLANK = base64.b64encode(to_png(pixels(parse(SCENE)) * 0 + 211)).decode()
+HEAD = b"POST /api/judge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 MARGIN = "image.between boxes 1 and 2.pixel x=100 y=0 of the picture"  # where BLANK first differs from a scene
 
 
@@ -264,7 +267,83 @@ def test_a_body_that_is_too_large_is_refused(client: Client, chunked: bool) -> N
     assert client.post("/api/judge", b" " * 100_000)[0] == 422
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_what_any_page_can_make_a_browser_send_is_refused(client: Client, kind: str) -> None:
+    assert client.send("POST", "/api/judge", QUESTION, **{"Content-Type": kind})[0] == 415
+    assert client.send("POST", "/api/judge", QUESTION, **{"Content-Type": "application/json; charset=utf-8"})[0] == 200
+
+
+def test_only_its_own_names_are_served_and_no_redirect_names_another() -> None:
+    with running(JUDGE, hosts={"localhost", "::1"}) as client:
+        for host, status in (("localhost:80", 200), ("[::1]:80", 200), ("evil.com", 421), ("localhost.evil.com", 421)):
+            assert client.send("GET", "/health", Host=host)[0] == status
+    with running(JUDGE) as client:
+        status, _, headers = client.send("GET", "/health/", Host="evil.com")
+        assert status == 404 and "location" not in headers
+
+
+def test_head_is_answered_like_get_without_a_body(client: Client) -> None:
+    for path in ("/health", "/ready", "/", "/api/models"):
+        status, text, headers = client.send("HEAD", path)
+        assert status == 200 and not text and int(headers["content-length"]) > 0
+
+
+def test_the_description_says_what_is_required(client: Client) -> None:
+    paths = client.get("/openapi.json")[1]["paths"]
+    judge = paths["/api/judge"]["post"]
+    schema = judge["requestBody"]["content"]["application/json"]["schema"]
+    assert schema["required"] == ["statement"]
+    assert {tuple(each["required"]) for each in schema["anyOf"]} == {("scene",), ("image",)}
+    for route in paths.values():
+        for operation in route.values():
+            for answer in operation["responses"].values():
+                assert answer["content"].get("application/json", {"schema": True})["schema"]
+
+
+@pytest.mark.parametrize("level", [0, 255])
+def test_a_picture_of_nothing_is_not_a_scene(client: Client, level: int) -> None:
+    plain = base64.b64encode(to_png(pixels(parse(SCENE)) * 0 + np.array([level] * 3 + [255], np.uint8))).decode()
+    for path, body in (("/api/decode", {}), ("/api/judge", {"statement": STATEMENT, "model": "1"})):
+        assert client.post(path, {**body, "image": plain})[0] == 422
+
+
 # ---------------------------------------------------------------- under load
+
+
+def test_slow_clients_are_cut_off_and_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "HEADER_SECONDS", 1.0)
+    monkeypatch.setattr(app, "MAX_CONNECTIONS", 20)
+    with running(JUDGE, limits=Limits(seconds=1.0)) as client:
+        address = ("127.0.0.1", client.port)
+        dripping = [socket.create_connection(address) for _ in range(60)]
+        for each in dripping:
+            each.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n")
+        assert client.get("/health")[0] == 200
+        for each in dripping:
+            each.settimeout(10)
+            with suppress(ConnectionError):  # those that made room for others
+                answer = each.recv(100)
+                assert not answer or b" 408 " in answer
+            each.close()
+        with socket.create_connection(address, timeout=10) as half:
+            half.sendall(HEAD % 100 + b"{")
+            assert b" 408 " in half.recv(1000).split(b"\r\n")[0]
+
+
+def test_beyond_the_limit_requests_are_refused_politely_and_health_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "MAX_REQUESTS", 2)
+    held = HeldJudge()
+    with running(held, limits=Limits(workers=1)) as client, ThreadPoolExecutor(2) as pool:
+        accepted = [pool.submit(client.post, "/api/judge", QUESTION)]
+        assert held.asked.wait(10)
+        accepted.append(pool.submit(client.post, "/api/judge", QUESTION))
+        wait_for(client, 1)
+        status, answer, headers = client.send("POST", "/api/judge", QUESTION)
+        assert status == 503 and answer["detail"] and headers["retry-after"] and headers["x-content-type-options"]
+        assert client.get("/health")[0] == 200
+        assert 'status="503"} 1.0' in client.get("/metrics")[1]
+        held.released.set()
+        assert [each.result()[0] for each in accepted] == [200] * 2
 
 
 def wait_for(client: Client, waiting: int) -> None:
@@ -328,7 +407,7 @@ def test_a_client_that_goes_away_does_not_disturb_the_others() -> None:
         assert held.asked.wait(10)
         with socket.create_connection(("127.0.0.1", client.port)) as gone:
             body = b'{"statement": "There is a circle.", "scene": %s}' % str(SCENE).replace("'", '"').encode()
-            gone.sendall(b"POST /api/judge HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            gone.sendall(HEAD % len(body) + body)
             wait_for(client, 1)
         second = pool.submit(client.post, "/api/judge", QUESTION)
         wait_for(client, 2)

@@ -146,6 +146,24 @@ def test_averaged_over_sampled_orders_each_term_converges_to_its_part_of_the_gra
         assert (mean - exact).norm() < 0.05 * exact.norm(), term
 
 
+def test_orders_that_are_each_others_baseline_have_the_same_expectation():
+    model = pointer_model(seed=4)
+    judgement, labels, p, loss = every_order(model, 1.0)
+    pairs = torch.cartesian_prod(*[torch.arange(len(p))] * 2)  # two orders are drawn: (216 * 216, 2)
+    first = pairs[:, 0]
+    several = Judgement(
+        logits=judgement.logits.detach()[first],
+        log_probability=judgement.log_probability[pairs],
+        sampled_logits=judgement.logits.detach()[pairs],
+        entropy=judgement.entropy[first],
+    )
+    weights = p.detach()[pairs].prod(dim=1)
+    found = gradient((weights * objective(several, labels[first]).surrogate).sum(), model)
+    assert_close(found, gradient((p * loss.detach()).sum(), model), atol=1e-11, rtol=1e-8)
+    plain, rewarded = (objective(several, labels[first], entropy_weight=w).surrogate for w in (0.0, 0.5))
+    assert_close(plain - rewarded, several.entropy / 2)
+
+
 @pytest.mark.parametrize("baseline", [-3.0, 0.0, 2.0])
 def test_the_baseline_changes_single_samples_and_not_the_expectation(baseline):
     model = pointer_model(seed=4)

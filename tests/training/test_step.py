@@ -33,10 +33,18 @@ def batch_norm_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MODELS, NAME, BatchNormModel)
 
 
+# Models with settings whose steps differ from the default ones.
+VARIANTS = {
+    "biatt-pointer+": ("biatt-pointer", {"samples": 3, "encoder": "mean", "pointer_rate": 2.0}),
+    "nmn+": ("nmn", {"pooling": "chosen", "words": "states"}),
+}
+
+
 def config_of(name: str) -> ModelConfig:
+    name, more = VARIANTS.get(name, (name, {}))
     config = small_config(name)
     changes = {key: value for key, value in {**SIZES, "dropout": 0.0}.items() if key in vars(config)}
-    return replace(config, **changes)
+    return replace(config, **changes, **more)
 
 
 def some_examples() -> list[Example]:
@@ -46,10 +54,11 @@ def some_examples() -> list[Example]:
 
 
 def made(name: str, examples: Sequence[Example], device: str) -> tuple[Model, Batch]:
-    encoder = Encoder(vocabulary_of(examples), WORLD, MODELS[name].inputs, ItemOrder.FILE)
+    config = config_of(name)
+    encoder = Encoder(vocabulary_of(examples), WORLD, MODELS[config.name].inputs, ItemOrder.FILE)
     corpus = encoder(examples)
     torch.manual_seed(0)
-    model = models.build(config_of(name), vocabulary=encoder.vocabulary, world=WORLD)
+    model = models.build(config, vocabulary=encoder.vocabulary, world=WORLD)
     model.prepare(corpus)
     return model.to(device), corpus.to(device)
 
@@ -115,7 +124,7 @@ def test_r_drop_reads_a_batch_twice_and_in_another_order_only_where_orders_are_r
     assert torch.equal(mine, theirs) is (order is not ItemOrder.RANDOM)
 
 
-@pytest.mark.parametrize("name", [*STEPPED, NAME])
+@pytest.mark.parametrize("name", [*STEPPED, NAME, *VARIANTS])
 def test_gradients_in_a_flat_buffer_give_the_same_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With two processes the buffer is all-reduced; with the other one's gradients zero, nothing may change."""
     monkeypatch.setattr(FlatGradients, "all_reduce", lambda self: None)
@@ -152,7 +161,7 @@ def test_gradients_in_a_flat_buffer_give_the_same_step(name: str, monkeypatch: p
     ],
     ids=["default", "r_drop", "bf16", "bf16, r_drop"],
 )
-@pytest.mark.parametrize("name", [*STEPPED, NAME])
+@pytest.mark.parametrize("name", [*STEPPED, NAME, *VARIANTS])
 def test_the_captured_step_equals_the_plain_one(name: str, settings: TrainingConfig) -> None:
     examples = some_examples()
     weights, losses = [], []

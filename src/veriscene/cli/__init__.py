@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 
-INTERRUPTED = 130  # the exit status that shells expect after Ctrl-C
+INTERRUPTED, TERMINATED = 130, 143  # the exit statuses that shells expect after Ctrl-C and SIGTERM
 
 
 def main() -> None:

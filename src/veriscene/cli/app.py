@@ -6,6 +6,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -58,6 +59,11 @@ def options(
         load_plugin(module)
 
 
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """Ends the command as Ctrl-C does, so that no folder stays half filled."""
+    sys.exit(output.TERMINATED)
+
+
 def run() -> None:
     """Runs the command that sys.argv names, and exits."""
     output.protect_streams()
@@ -65,8 +71,10 @@ def run() -> None:
     warnings.filterwarnings("ignore", module=r"PIL\.")
     if callable(signal.getsignal(signal.SIGINT)):  # not if a shell asked for Ctrl-C to be ignored
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         try:
+            output.check_process_variables()
             app()
         finally:
             if sys.stdout is not None:
@@ -77,6 +85,10 @@ def run() -> None:
         output.fail(message(error))
     except ModuleNotFoundError as error:
         output.fail(message(missing_package(error)))
+    except RuntimeError as error:
+        if not output.is_lost_connection(error):
+            raise
+        output.fail("another process of this run has ended; its own message says why")
     except KeyboardInterrupt:
         sys.exit(output.INTERRUPTED)
     finally:

@@ -11,7 +11,7 @@ import typer
 
 from veriscene.cli.output import AsJson, progress_bar
 from veriscene.errors import InputError
-from veriscene.files import check_absent, created, write_bytes, write_text
+from veriscene.files import NEW_FOLDER, check_absent, filled, write_bytes, write_text
 from veriscene.world.corpus import split_file
 
 if TYPE_CHECKING:
@@ -36,13 +36,12 @@ def check(files: Files) -> None:
     """
     from veriscene import worlds
     from veriscene.world.corpus import split_files
-    from veriscene.world.examples import scan
 
     total = 0
     for path in split_files(files):
         valid = problems = 0
         with progress_bar(f"{path.name} (bytes)") as progress:
-            for found in scan(path, worlds.of_corpus(path), progress):
+            for found in worlds.scan(path, progress):
                 if isinstance(found, InputError):
                     problems += 1
                     print(found, flush=True)
@@ -92,10 +91,10 @@ def synth(
     """
     from veriscene.worlds.nlvr import synthetic
 
-    with created(out, fill=synthetic.PARTS, hint="name a new or an empty folder"):
+    with filled(out, hint=NEW_FOLDER) as partial:
         with progress_bar("statements") as progress:
             corpus = synthetic.build(statements, seed=seed, level=level, progress=progress)
-        synthetic.write(out, corpus)
+        synthetic.write(partial, corpus)
     for split, examples in corpus.items():
         print(f"{split_file(out, split)}: {len(examples):,} examples")
         print(f"{synthetic.program_file(out, split)}: {len(corpus.statements[split]):,} programs")
@@ -218,12 +217,12 @@ def import_(
 
     known = worlds.get(world)
     see = _with_eyes() if eyes else worlds.ability(known, "decode_file")
-    with created(out, fill=own.PARTS, hint="name a new or an empty folder"):
+    with filled(out, hint=NEW_FOLDER) as partial:
         try:
             examples = own.split(own.read_table(table, scenes, known, see), dev_share=dev_share, seed=seed)
         except InputError as error:
             raise error if error.where else error.at(table) from None
-        own.write(out, examples, known, dev_share=dev_share, seed=seed)
+        own.write(partial, examples, known, dev_share=dev_share, seed=seed)
     for split, found in examples.items():
         statements = len({example.presentation for example in found})
         print(f"{split_file(out, split)}: {len(found):,} examples of {statements:,} statements")

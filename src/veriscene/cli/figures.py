@@ -35,10 +35,11 @@ def figures(
 ) -> None:
     """Draw a figure of a paper as PDF and SVG, for a page of two columns.
 
-    order: arrows along the order in which a pointer network reads the items. attention: heat maps between words and
-    items. Both show examples judged right, towers and scatter in turn, evenly spaced over the file. contrast: examples
-    that the model gets right and the baseline wrong, the furthest apart first. errors: examples that the model gets
-    wrong, the most confident first. Both show one example per statement.
+    order: arrows along the order in which a pointer network reads the items; says how often it depends on the
+    statement. attention: heat maps between words and items. Both show examples judged right, towers and scatter in
+    turn, evenly spaced over the file. contrast: examples that the model gets right and the baseline wrong, the furthest
+    apart first. errors: examples that the model gets wrong, the most confident first. Both show one example per
+    statement.
 
     Example: veriscene figures order biatt-pointer nlvr/dev/dev.json --out figures
     """
@@ -46,6 +47,7 @@ def figures(
     require_matplotlib()
     from veriscene.judge import load
     from veriscene.judge.evaluate import judged
+    from veriscene.metrics.judged import reordered_share, with_other_statements
     from veriscene.report.figures import KINDS, candidates, choose, draw
 
     if kind not in KINDS:
@@ -73,6 +75,10 @@ def figures(
     for suffix, content in draw(kind, shown, [Path(name).name.removesuffix(".onnx") for name in names]).items():
         write_bytes(out / f"{kind}.{suffix}", content)
         print(out / f"{kind}.{suffix}")
+    if kind == "order":
+        others = judged(load(model), with_other_statements(examples))
+        share = reordered_share(*([each.order or () for each in some] for some in (every[0], others)))
+        output.say(f"with another example's statement, {share:.1%} of the boxes with several items have another order")
 
 
 def _examples(file: Path, identifiers: str | None, *, labelled: bool) -> list[Example]:

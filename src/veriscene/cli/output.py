@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from veriscene.cli import INTERRUPTED as INTERRUPTED
+from veriscene.cli import TERMINATED as TERMINATED
 from veriscene.errors import InputError
 from veriscene.output import LossyStream, Progress, Terminal
 
@@ -49,8 +50,10 @@ def all_changes(changes: list[str] | None, seed: int | None) -> list[str]:
 
 
 # Of several processes (started by torchrun) only the main one prints.
-WORLD_SIZE = int(os.environ.get("WORLD_SIZE", "1"))
-IS_MAIN = os.environ.get("RANK", "0") == "0"
+PROCESS_VARIABLES = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+_WORLD_SIZE = os.environ.get("WORLD_SIZE", "1")
+WORLD_SIZE = int(_WORLD_SIZE) if _WORLD_SIZE.isdecimal() else 1
+IS_MAIN = (os.environ.get("RANK") or "0") == "0"
 
 
 # ---------------------------------------------------------------- streams
@@ -153,10 +156,30 @@ def make_machine() -> Machine:
     return Machine(terminal())
 
 
+def check_process_variables() -> None:
+    """Raises InputError for what torchrun would not set, and accelerate could not read; an empty value is none."""
+    for name in PROCESS_VARIABLES:
+        value = os.environ.get(name, "0")
+        if not value:
+            del os.environ[name]
+        elif not value.isdecimal():
+            raise InputError(f"{value!r} is not a number", where=f"${name}", allowed="unset it, or use torchrun")
+
+
 def require_one_process(command: str) -> None:
     """Raises InputError under torchrun."""
     if WORLD_SIZE > 1:
         raise InputError(f"`veriscene {command}` runs in one process", allowed="start it without torchrun")
+
+
+def is_lost_connection(error: RuntimeError) -> bool:
+    """Returns whether a process cannot reach another one of its torch.distributed group."""
+    if WORLD_SIZE == 1 or "torch" not in sys.modules:
+        return False
+    from torch import distributed
+
+    # gloo raises plain RuntimeErrors that name its source file.
+    return isinstance(error, distributed.DistError) or "gloo" in str(error).lower()
 
 
 def leave_process_group() -> None:

@@ -23,6 +23,10 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to bind to.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
     data: Annotated[Path | None, typer.Option(readable=False, help="File whose examples the page shows.")] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name, as of a proxy, by which it may be addressed; may be repeated."),
+    ] = None,
     eyes: Annotated[
         bool, typer.Option("--eyes", help="Judge by what is recognised in pictures of the scenes.")
     ] = False,
@@ -44,7 +48,9 @@ def serve(
     judges = {name: load(name, eyes=eyes) for name in models}
     examples = [] if data is None else worlds.read(data)
     address, bound = listener.getsockname()[:2]
-    if not ipaddress.ip_address(address).is_loopback:
+    is_local = ipaddress.ip_address(address).is_loopback
+    hosts = {"localhost", "127.0.0.1", "::1", host.lower(), *map(str.lower, allow_host or ())}
+    if not is_local:
         output.say(f"warning: {host} can be reached from other machines, and there is no password")
     print(f"serving {', '.join(models)} at http://{f'[{address}]' if ':' in address else address}:{bound}", flush=True)
-    run(make_app(judges, examples=examples), listener)
+    run(make_app(judges, examples=examples, hosts=hosts if is_local or allow_host else None), listener)

@@ -32,11 +32,19 @@ def train(
     initial: Initial = None,
     world: Annotated[
         str | None,
-        typer.Option(metavar="FILE.toml", help="The world of the corpus. Default: world.toml in its folder, or nlvr."),
+        typer.Option(
+            metavar="NAME|FILE.toml",
+            help="What scenes can contain. Without --data a teacher makes statements and scenes for this world."
+            " Default: world.toml of the corpus, or nlvr.",
+        ),
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
+    or_resume: Annotated[
+        bool,
+        typer.Option("--resume-if-present", help="Continue the run in --out if there is one: for torchrun's restarts."),
+    ] = False,
 ) -> None:
     """Train a model. Ctrl-C finishes the step, saves, and prints the command to resume.
 
@@ -44,12 +52,12 @@ def train(
     """
     from veriscene.data.teacher.statements import check_files
     from veriscene.lab import seeds as several
-    from veriscene.training.spec import Record, Spec, fresh_folder
+    from veriscene.training.spec import SPEC, Record, Spec, fresh_folder
     from veriscene.training.train import train as train_spec
 
     if resume is not None:
         given = (preset, data, changes, out, teacher, initial, world)
-        if any(given) or seed is not None or seeds is not None:
+        if any(given) or or_resume or seed is not None or seeds is not None:
             raise typer.BadParameter("--resume uses the run's own settings; give no other argument")
         record, machine = Record.read(resume), output.make_machine()
         if record.seeds:
@@ -59,12 +67,19 @@ def train(
         return
     if preset is None:
         raise typer.BadParameter("name a PRESET (see `veriscene models`) or a TOML file, or --resume RUN")
+    if or_resume and out is None:
+        raise typer.BadParameter("--resume-if-present needs --out")
     all_changes = output.all_changes(changes, seed)
     spec = Spec.of(preset, data=data, changes=all_changes, programs=teacher or [], initial=initial, world=world)
     check_files(spec.programs, spec.world)
     machine = output.make_machine()
+    # Rank 0 decides: another rank may look later, and find what rank 0 has begun meanwhile.
+    (is_begun,) = machine.any(machine.is_main and or_resume and out is not None and (out / SPEC).exists())
     if seeds is None:
-        _report(train_spec(spec, out, machine=machine))
+        _report(train_spec(spec, out, resume=is_begun, machine=machine))
+    elif is_begun and out is not None:
+        several.check_same(out, spec)
+        _report_seeds(out, several.resume(out, machine=machine, count=seeds))
     else:
         folder = Path(machine.from_main(str(out or fresh_folder(preset, f"{seeds}-seeds"))))
         _report_seeds(folder, several.start(spec, folder, seeds, machine=machine))
@@ -156,10 +171,16 @@ def train_reader(
         list[Path] | None,
         typer.Option("--teacher", readable=False, help="Statements with programs, as JSON lines; may be repeated."),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Each draws new statements.")] = 20,
-    statements: Annotated[int, typer.Option(min=500, help="Drawn in each epoch.")] = 90_000,
-    steps: Annotated[int, typer.Option(min=1, help="Of each epoch.")] = 1_000,
+    epochs: Annotated[int, typer.Option(min=1, help="Each draws new statements.")] = 10,
+    statements: Annotated[int, typer.Option(min=500, help="Drawn in each epoch.")] = 100_000,
+    steps: Annotated[int, typer.Option(min=1, help="Of each epoch.")] = 1_200,
     batch: Annotated[int, typer.Option(min=1, help="Statements per step.")] = 512,
+    dim: Annotated[int, typer.Option(min=8, max=1024, help="Size of the network's vectors, a multiple of 8.")] = 256,
+    layers: Annotated[int, typer.Option(min=1, max=12, help="Of the encoder and of the decoder.")] = 4,
+    learning_rate: Annotated[float, typer.Option(min=0, help="At its highest.")] = 1.2e-3,
+    dialect: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Share of statements in the dialect of the world's corpus, if any.")
+    ] = 0.25,
     seed: Annotated[int, typer.Option(min=0, help="Seed of weights and statements.")] = 0,
     workers: Annotated[
         int | None, typer.Option(min=1, max=256, help="Processes that draw statements. Default: one per core.")
@@ -183,8 +204,19 @@ def train_reader(
         raise InputError("is no name for a reader", where=out, allowed="name a .safetensors file")
     if out.exists() and not resume:
         raise InputError("already exists", where=out, allowed="name a new file, or use --resume")
+    if dim % 8:
+        raise InputError(f"--dim {dim}", allowed="it must be a multiple of 8")
     chosen = Settings(
-        epochs=epochs, statements=statements, steps=steps, batch=batch, seed=seed, workers=workers or usable_cores()
+        epochs=epochs,
+        statements=statements,
+        steps=steps,
+        batch=batch,
+        learning_rate=learning_rate,
+        dialect=dialect,
+        dim=dim,
+        layers=layers,
+        seed=seed,
+        workers=workers or usable_cores(),
     )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     train(worlds.get(world), out, chosen, programs=programs or (), device=device, say=output.say, resume=resume)

@@ -108,6 +108,7 @@ BOXES, BOX_EXTENT = WORLD.boxes[1], WORLD.canvas[0]
 PLACE = arrange(WORLD, BOXES)
 WIDTH, BOX_PITCH = PLACE.width, int(PLACE.corners[1][0])  # from one box's left edge to the next one's
 BATCH = 64  # pictures read at once
+MAX_LEVELS, MAX_UNLIKE = 100, 0.2  # the share of pixels that may differ from the recognised scene's by more levels
 
 
 class PictureReader:
@@ -130,7 +131,14 @@ class PictureReader:
         for number, box in enumerate(boxes):
             if not box.items:
                 raise InputError("no items were recognised", where=f"box {number % BOXES + 1}")
-        return [Scene(tuple(boxes[start : start + BOXES])) for start in range(0, len(boxes), BOXES)]
+        scenes = [Scene(tuple(boxes[start : start + BOXES])) for start in range(0, len(boxes), BOXES)]
+        for picture, scene in zip(pictures, scenes, strict=True):
+            # Whatever is shown to it, the network finds the likeliest items: in a black picture, black squares.
+            drawn = worlds.require(WORLD, "pixels", "pictures")(scene)[..., :3].astype(int)
+            if (abs(drawn - resized(picture)).max(-1) > MAX_LEVELS).mean() > MAX_UNLIKE:
+                allowed = "it must be a picture of a scene"
+                raise InputError("the picture does not show the recognised items", allowed=allowed)
+        return scenes
 
 
 def resized(picture: Pixels) -> Pixels:

@@ -23,7 +23,6 @@ from veriscene.world.world_file import to_toml
 
 COLUMNS = ("statement", "scene", "label")
 PICTURES = (".png", ".jpg", ".jpeg")
-PARTS = ("train", "dev", corpus.DESCRIPTION, worlds.FILE)  # entries of the corpus folder
 
 See = Callable[[Path], Scene]  # a picture file -> the scene that it shows
 
@@ -131,7 +130,7 @@ def _parse_label(text: str) -> bool:
 
 def _read_scene(name: str, folder: Path, world: World, see: See | None) -> Scene:
     parts = PurePosixPath(name).parts
-    if not parts or ".." in parts or PurePosixPath(name).is_absolute():
+    if not parts or ".." in parts or "\0" in name or PurePosixPath(name).is_absolute():
         raise not_allowed(name or None, f"it must be the name of a file in {folder}")
     path = folder / name
     if see is not None and path.suffix.lower() in PICTURES:

@@ -33,6 +33,7 @@ PAD, START, END = 0, 1, 2  # of program tokens
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", PLAIN, DIALECT, OUTSIDE)
 UNKNOWN = 1  # of words; 0 is padding
 MAX_NGRAMS = 20  # of a word
+SCALE = ".scale"  # after the name of a matrix in whole numbers
 CACHED = 4096  # readings of the most recent statements
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
 
@@ -144,5 +145,5 @@ def language_of(about: Mapping[str, Any], path: Path) -> Language:
 
 
 def invalid_reader(path: Path, error: Exception) -> InputError:
-    what = f"is no reader ({next(iter(str(error).splitlines()), '')!r:.80})"
+    what = f"is no reader ({next(iter(str(error).splitlines()), type(error).__name__)!r:.80})"
     return InputError(what, where=path, allowed="give a file that `veriscene train-reader` wrote")

@@ -44,6 +44,8 @@ class Vocabulary:
     words: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        if not all(isinstance(word, str) for word in self.words):
+            raise InputError("a vocabulary must be a list of words")
         if self.words[: len(SPECIAL)] != SPECIAL:
             raise InputError(f"a vocabulary must begin with {' and '.join(SPECIAL)}")
         repeated = [word for word, count in Counter(self.words).items() if count > 1]

@@ -49,7 +49,11 @@ _AMOUNTS_SHOWN = wordings("""
 _EVERY_VALUE = wordings("""
     (every|each) {c} ~(appears|occurs|is used|is present|is represented)
     all {t} {cs} ~(appear|are there|are present|are used) / there ~is at least one {X} of (each|every) {c}
-    all [the] {cs} ~(appear|are present) / all {t} {cs} / there ~are {Xs} of (all {t} {cs}|every {c})
+    all [the] {cs} ~(appear|are present) / all {t} {cs}{list} / there ~are {Xs} of (all {t} {cs}{list}|every {c})
+""")
+_ONE_OF_EACH = wordings("""
+    there ~is [exactly|just] one {X} of (each|every) {c}{list} / (each|every) {c} ~(appears|occurs) [exactly] once
+    one {X} of each {c}{list} / each {X} ~has its own {c}, and all {t} {cs} are there
 """)
 
 
@@ -72,7 +76,10 @@ def alike(say: Speaker, where: Domain) -> Content | None:
     if attribute.more:
         words |= {"more": attribute.more, "less": attribute.less}
     if total:
-        words["t"] = say.number(total)
+        named = [say.rng.choice(each.words) for each in say.rng.sample(attribute.choices, total)]
+        listed = f"(,|:) {', '.join(named[:-1])} and {named[-1]}" if say.chance(0.3) and 1 < total < 5 else ""
+        words |= {"t": say.number(total), "list": listed}
+    once = [f"count({kind.among(where.items, say.has(attribute, each))}) == 1" for each in attribute.choices]
     test, texts = say.weighted(
         (4, (f"{found} <= 1", _SAME)),
         (2.5, (f"{found} == count({among})", _DIFFERENT)),
@@ -80,18 +87,24 @@ def alike(say: Speaker, where: Domain) -> Content | None:
         (1, (f"{found} > 1", _SOME_DIFFERENT)),
         (2.5, (amount.test.format(found), _AMOUNTS if kind.condition else _AMOUNTS_SHOWN)),
         (0.6 * (total > 1), (f"{found} == {total}", _EVERY_VALUE)),
+        (0.3 * (1 < total < 5), (mean.both(*once), _ONE_OF_EACH)),
     )
     if texts in (_SAME, _DIFFERENT) and say.chance(0.2):
         size = say.small(2, 4)
         texts = _BOTH_SAME if texts == _SAME else _BOTH_DIFFERENT
         words["both"] = "both" if size == 2 and say.chance(0.5) else f"(the|all) {say.number(size)}"
         test = mean.both(f"count({among}) == {size}", test)
-    things = ""
+    things, plural = "", amount.plural
     if texts == _AMOUNTS_SHOWN:
         things = f"{amount.words} {different} {words['cn']}"
-    elif texts == _EVERY_VALUE:
+    elif texts in (_EVERY_VALUE, _ONE_OF_EACH):
         texts = tuple(each for each in texts if "{X" in each or not kind.condition)
-    return Content(test, things, amount.plural, fill(say, texts, kind, **words))
+        plural = texts[-1] in _EVERY_VALUE
+        if not plural:
+            things = f"[exactly|just] one {kind.singular} of (each|every) {c}{words['list']}"
+        elif not kind.condition:
+            things = f"(all {words['t']} {words['cs']}|(each|every) {c}){words['list']}"
+    return Content(test, things, plural, fill(say, texts, kind, **words))
 
 
 def values(say: Speaker, where: Domain) -> Content | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import HAS, free_kind, several_boxes, slots, two_kinds
 from veriscene.english.contents import content
@@ -64,6 +66,11 @@ def compare(say: Speaker) -> Sentence:
     (first, second), kind = two_boxes(say), free_kind(say, generic=0.25)
     row = _COMPARISONS.draw(say)
     a, b = (f"count({kind.among(each.box)})" for each in (first, second))
+    if say.chance(0.12) and say.world.boxes[0] > 2:
+        rest = f"(the (other|remaining) {say.number(say.world.boxes[0] - 1)}|all the other|the other) {say.boxes}"
+        rest = f"(the other {say.number(say.world.boxes[0] - 1)}|the others|{rest}) (combined|together|put together)"
+        second = replace(second, subject=rest, where=f"in {rest}")
+        b = f"count({kind.among(mean.ALL_ITEMS, f'@.box != {first.box}')})"
     n = say.small(1, 4)
     slots = {"here": first.subject, "there": second.subject, "in_here": first.where, "in_there": second.where}
     slots |= {"has": HAS, "xs": kind.plural, "m": say.number(n)}

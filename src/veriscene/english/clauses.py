@@ -210,6 +210,7 @@ def named_attributes(say: Speaker, avoid: str = "") -> list[Attribute]:
         each
         for each in say.world.attributes
         if each.name not in say.fixed
+        and (each.choices or each.step)  # any two numbers differ where there are no steps
         and f"{say.lexicon.names[each.name]}(" not in avoid
         and not any(" " in word for choice in each.choices for word in choice.words)
     ]
@@ -258,8 +259,13 @@ def joined(kinds: Sequence[Kind], conjunction: str, after: str = "") -> Kind:
 
 
 def value_of(say: Speaker, kind: Kind) -> Property:
-    """A value that is said of items of a kind: "blue", "circles", "blue or yellow", "non-blue"."""
-    how = say.weighted((9, "value"), (0.7, "or"), (0.4, "non"))
+    """A value that is said of items of a kind: "blue", "circles", "blue circles", "blue or yellow", "non-blue"."""
+    how = say.weighted((9, "value"), (1.5, "kind"), (0.7, "or"), (0.4, "non"))
+    if how == "kind":
+        other = say.kind(plain=True, generic=0)
+        told = {part.partition("(")[0] for part in kind.condition.split(" and ")}
+        if not told & {part.partition("(")[0] for part in other.condition.split(" and ")}:
+            return Property(other.a, other.plural, other.condition)
     if how == "or" and len(values := value_kinds(say, 2, avoid=kind.condition, bare=True)) == 2:
         article = "a " if values[0].singular != values[0].plural else ""
         words = (f"{article}{values[0].singular} or {article}{values[1].singular}", joined(values, "or").plural)

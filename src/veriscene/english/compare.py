@@ -21,8 +21,9 @@ from veriscene.world.schema import Attribute
 
 def ordered(say: Speaker, *, numeric: bool = False) -> Attribute | None:
     """An attribute whose values can be compared, if the world has one. `numeric`: one with numbers."""
-    found = [each for each in say.world.attributes if each.more and each.less and each.most and each.least]
-    found = [each for each in found if not numeric or each.kind == "numeric"]
+    found = [*say.world.attributes, *say.lexicon.measures]
+    found = [each for each in found if each.more and each.less and each.most and each.least]
+    found = [each for each in found if not numeric or (each.kind == "numeric" and each.step)]  # numbers that one says
     found = [each for each in found if not (say.is_tower and each.has_extents)]  # the blocks of towers are equal
     return say.rng.choice(found) if found else None
 
@@ -144,6 +145,8 @@ def measured(say: Speaker) -> Predicate | None:
     value, name = f"{say.lexicon.names[attribute.name]}(@)", say.rng.choice(attribute.words)
     if attribute.kind != "numeric":
         return _ranked(say, attribute, value)
+    if not attribute.step:
+        return None
     words, test, number = _amount(say, attribute)
     verbs = MEASURED.get(attribute.name)
     form = say.weighted((3.0 * (verbs is not None), "verb"), (3, "has"), (2, "is"))

@@ -73,6 +73,10 @@ _CONTACT = Relation(
     "(touching|in contact with|right up against) <it>",
     _TOUCHES,
 )
+_DEPTH = (  # where items may overlap
+    Relation("get_behind(@)", "(in front of|in front of|partly covering)", "(behind|partly behind) <it>"),
+    Relation("get_in_front(@)", "(behind|behind|partly hidden by|partly behind)", "in front of <it>"),
+)
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ def objects(say: Speaker, where: Domain, kind: Kind, sort: str, *, after_has: bo
 def relation(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate:
     """ "Is above a circle"; "has two circles to its left"."""
     other = other_kind(say, kind)
-    options = [*_VERTICAL, *(() if say.is_tower else _SIDEWAYS), _CONTACT]
+    options = [*_VERTICAL, *(() if say.is_tower else _SIDEWAYS), _CONTACT, *(_DEPTH if say.world.overlap else ())]
     how = say.rng.choice(options)
     form = say.weighted((3, "is"), (1.5, "has"), (2.0 * (how.verbs is not None), "verb"))
     if "directly" in how.others and sort in ("some", "every", "the"):

@@ -10,6 +10,7 @@ from veriscene.language.expression import (
     Call,
     Comparison,
     Constant,
+    Display,
     Expression,
     Kind,
     Lambda,
@@ -43,7 +44,11 @@ _RELATIONS = {
     "get_directly_below": "directly on {}",
     "get_box_all_left": "to the right of {}",
     "get_box_all_right": "to the left of {}",
+    "get_behind": "in front of {}",
+    "get_in_front": "behind {}",
 }
+_MEASURES = {"area": "size", "center_x": "place from the left", "center_y": "place from the top"}
+_EXTREMES = {"min": "least", "max": "greatest"}
 _PLACES = {
     "is_top": "at the top",
     "is_bottom": "at the bottom",
@@ -99,6 +104,8 @@ class _Describer:
                 return self.negated(inner)
             case Call(function, (members,)) if function.name == "exist":
                 return self._quantified("some", "at least one", members)
+            case Call(function, (Display((item,), _), Lambda(_, body))) if function.name == "Any":
+                return f"{self.term(item)}: {self.condition(body)}"
             case Call(function, (members, Lambda() as test)) if function.name in ("All", "Any"):
                 noun = self.things(members)
                 return f"{'every' if function.name == 'All' else 'some'} {noun.one}: {self.condition(test.body)}"
@@ -261,8 +268,14 @@ class _Describer:
         match node:
             case Call(function, (Variable(), *_)) if function.name in _PLACES or function.name in _WALLS:
                 return f"it is {self.predicate(node)}"
-            case Logic() | Comparison():
-                return self.truth(node) if not isinstance(node, Comparison) else unparse(node)
+            case Comparison((Call(function, (Variable(),)), Constant()), ("==" | "!=",)) if (
+                function.name in self._attributes
+            ):
+                return f"it is {self.predicate(node)}"
+            case Logic():
+                return self.truth(node)
+            case Call(function, (Call(),)) if function.name in ("exist", "not", "NOT"):
+                return self.truth(node)
         return unparse(node)
 
     def _related(self, name: str, other: str) -> str:
@@ -280,8 +293,16 @@ class _Describer:
                 return f"the only {self.things(inner).one}"
             case Call(function, (inner,)) if function.name in ("count", "len"):
                 return f"the number of {self.things(inner)}"
-            case Call(function, (inner,)) if function.name in self._attributes:
-                return f"the {function.name} of {self.term(inner)}"
+            case Call(function, (inner,)) if function.name in self._attributes or function.name in _MEASURES:
+                return f"the {_MEASURES.get(function.name, function.name)} of {self.term(inner)}"
+            case Call(function, (Call(_, (_,)) as of,)) if function.name in _EXTREMES:
+                return f"the {_EXTREMES[function.name]} of {self.term(of)}"
+            case Call(function, (members, Lambda(_, Call() as key))) if function.name in _EXTREMES:
+                return f"the {self.things(members).one} with the {_EXTREMES[function.name]} {self._key(key)}"
+            case Call(function, (first, second)) if function.name == "distance":
+                return f"the distance of {self.term(first)} from {self.term(second)}"
+            case Call(function, (left, right)) if function.name == "*":
+                return f"{self.term(right)} times {self.term(left)}"
             case Call(function, (left, right)) if function.name == "+":
                 return f"{self.term(left)} plus {self.term(right)}"
             case Constant(name):
@@ -293,6 +314,11 @@ class _Describer:
             case Call(function, (Variable(),)) if function.name == "box":
                 return f"its {self.world.box.singular}"
         return str(self.things(node)) if isinstance(node.type, Many) else unparse(node)
+
+    def _key(self, key: Call) -> str:
+        if key.function.name == "distance":
+            return f"distance from {self.term(key.arguments[1])}"
+        return _MEASURES.get(key.function.name, key.function.name)
 
     def _which(self, at: int) -> str:
         low, high = self.world.boxes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from veriscene.language.language import Language
-from veriscene.world.schema import World
+from veriscene.world.schema import Attribute, World
 
 Pair = tuple[str, str]  # singular and plural
 
@@ -59,6 +59,13 @@ MEASURED = {
     "price": ("costs", "cost", "costing"),
     "weight": ("weighs", "weigh", "weighing"),
 }
+_AREA = replace(
+    Attribute(name="area", kind="numeric", field="area", words=("size",)),
+    more="larger",
+    less="smaller",
+    most="largest",
+    least="smallest",
+)
 UNITS = {"€": "euros", "$": "dollars", "£": "pounds"}
 
 # What is_foreign says of an item: it has a property that no item of this world can have. These lists are the only
@@ -99,8 +106,15 @@ class Lexicon:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The name in programs of each attribute."""
-        return {attribute.name: written for written, attribute in self.language.attributes.items()}
+        """The name in programs of each attribute, and of the area of items that state their own extent."""
+        own = {attribute.name: written for written, attribute in self.language.attributes.items()}
+        return {**{each.name: each.name for each in self.measures}, **own}
+
+    @cached_property
+    def measures(self) -> tuple[Attribute, ...]:
+        """What can be compared without being an attribute: the areas of items that state their own extent."""
+        is_new = "area" in self.language.functions and "area" not in self.world.by_name
+        return (_AREA,) if is_new and not any(each.more == _AREA.more for each in self.world.attributes) else ()
 
     @cached_property
     def constants(self) -> dict[tuple[str, str], str]:

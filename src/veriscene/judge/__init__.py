@@ -7,7 +7,7 @@ from pathlib import Path
 from veriscene.data.eyes import SHIPPED as EYES
 from veriscene.data.eyes import PictureReader
 from veriscene.errors import missing_package
-from veriscene.judge.folders import GRAPH, find, shipped_checkpoints
+from veriscene.judge.folders import GRAPH, find, shipped_checkpoints, shipped_readers
 from veriscene.judge.judge import PIXELS, EyesJudge, Judge, ReaderJudge
 from veriscene.judge.onnx_judge import OnnxEyes, OnnxJudge
 from veriscene.judge.onnx_reader import OnnxReader, graphs_of
@@ -29,6 +29,8 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
     is_on_cpu = str(device) == "cpu"
     if str(model).endswith(ONNX):
         return OnnxJudge.load(model, device=device)
+    if isinstance(model, str) and model in shipped_readers():
+        model = shipped_readers()[model]
     if str(model).endswith(READER) and is_on_cpu and all(graph.exists() for graph in graphs_of(Path(model))):
         return ReaderJudge(OnnxReader(Path(model)))
     folder = model if str(model).endswith(READER) else find(model)

@@ -102,7 +102,10 @@ def save(
             save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
             also(partial)
         except (SafetensorError, RuntimeError) as error:  # how safetensors and torch report a full disk
-            raise InputError(f"cannot be written ({first_line(error)})", where=folder) from None
+            reason: BaseException | None = error
+            while reason is not None and not isinstance(reason, OSError):
+                reason = reason.__context__
+            raise reason or InputError(f"cannot be written ({first_line(error)})", where=folder) from None
         with suppress(OSError):  # safetensors makes its file unreadable for others
             shutil.copymode(partial / CONFIG, partial / WEIGHTS)
 
@@ -146,7 +149,7 @@ def load_config(folder: Path) -> Config:
 
 def _load_vocabulary(path: Path) -> Vocabulary:
     words = read_json(path)
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+    if not isinstance(words, list):
         raise InputError("damaged", where=path, allowed="it must be a JSON list of words")
     try:
         return Vocabulary(tuple(words))

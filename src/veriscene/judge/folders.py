@@ -6,7 +6,6 @@ a reader, and the ONNX graphs of model and reader, which share their weights.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection
 from importlib import resources
@@ -88,9 +87,11 @@ def best_run(folder: Path) -> Path:
         return folder
     summary = read_json(folder / SUMMARY)
     name = summary.get("best") if isinstance(summary, dict) else None
-    if not isinstance(name, str) or not (folder / name).is_dir():
-        raise InputError("damaged", where=folder / SUMMARY, allowed="it must name the best seed's run")
-    return folder / name
+    # A stranger's summary must not lead elsewhere: reports are written into the run that it names.
+    run = folder / (name if isinstance(name, str) and re.fullmatch(r"seed\d{1,20}", name, re.ASCII) else "")
+    if run == folder or run.is_symlink() or not run.is_dir():
+        raise InputError("damaged", where=folder / SUMMARY, allowed="it must name the best seed's run, a folder in it")
+    return run
 
 
 def shipped_checkpoints() -> dict[str, Path]:
@@ -103,12 +104,18 @@ def shipped_checkpoints() -> dict[str, Path]:
     return own | {alias: own[name] for alias, name in aliases.items()}
 
 
+def shipped_readers() -> dict[str, Path]:
+    """Returns the readers that judge by themselves and are part of the package, by name."""
+    root = Path(str(resources.files("veriscene"))) / "checkpoints" / "readers"
+    return {path.stem: path for path in sorted(root.glob("*.safetensors"))}
+
+
 def read_json(path: Path) -> Any:
     """Returns the value of a JSON file; raises InputError if it is damaged."""
     try:
-        return json.loads(files.read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"damaged, not JSON ({first_line(error)})", where=path) from None
+        return files.parse_json(files.read_text(path))
+    except InputError as error:
+        raise InputError(f"damaged, {error.what}", where=error.where or path, allowed=error.allowed) from None
 
 
 def first_line(error: Exception) -> str:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from veriscene import files
 from veriscene.config import presets
 from veriscene.data.eyes import SHIPPED as EYES
 from veriscene.errors import InputError, missing_package
-from veriscene.judge.folders import BEST, CONFIG, GRAPH, METRICS, SUMMARY, WEIGHTS, find, shipped_checkpoints
+from veriscene.judge.folders import (
+    BEST,
+    CONFIG,
+    GRAPH,
+    METRICS,
+    SUMMARY,
+    WEIGHTS,
+    find,
+    read_json,
+    shipped_checkpoints,
+    shipped_readers,
+)
 from veriscene.judge.judge import PIXELS
+from veriscene.world.corpus import SUPERVISION
 
 
 @dataclass(frozen=True)
@@ -58,10 +70,13 @@ def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
     for name, folder in places.items():
         try:
             own = find(folder)
-            kind = str(json.loads(files.read_text(own / CONFIG))["model"]["name"])
-            metrics = json.loads(files.read_text(own / METRICS)) if (own / METRICS).exists() else {}
+            config: Any = read_json(own / CONFIG)
+            kind = str(config["model"]["name"])
+            metrics: Any = read_json(own / METRICS) if (own / METRICS).exists() else {}
             size = (own / WEIGHTS).stat().st_size / 1e6
             accuracy, supervision = metrics.get("dev_accuracy"), metrics.get("supervision")
+            accuracy = accuracy if type(accuracy) is float and 0 <= accuracy <= 1 else None  # or a stranger's
+            supervision = supervision if supervision in SUPERVISION else None
         except (InputError, OSError, ValueError, TypeError, KeyError, AttributeError):
             continue
         found.append(ListedCheckpoint(name, kind, accuracy, supervision, round(size, 1), str(folder)))
@@ -69,4 +84,7 @@ def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
             size += EYES.stat().st_size / 1e6
             seeing = f"eyes + {kind}"
             found.append(ListedCheckpoint(name + PIXELS, seeing, None, supervision, round(size, 1), str(folder)))
+    for name, path in shipped_readers().items():
+        size = round(path.stat().st_size / 1e6, 1)
+        found.append(ListedCheckpoint(name, "reader", None, "synthetic", size, str(path)))
     return found

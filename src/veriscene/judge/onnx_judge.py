@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +17,7 @@ from veriscene.data.eyes import PictureReader, Pixels
 from veriscene.data.reader import ProgramReader
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
+from veriscene.files import parse_json
 from veriscene.judge.folders import DOWNLOADED, GRAPH, METRICS, READER, WEIGHTS, read_json
 from veriscene.judge.judge import Array, NetworkJudge, Question, Verdict
 from veriscene.judge.onnx_reader import OnnxReader
@@ -43,10 +43,14 @@ class OnnxJudge(NetworkJudge):
         # All threads share one question. Of many questions each thread takes its own group, without synchronisation.
         self._shared = open_session(model, threads=threads, weights=weights)
         self._own = self._shared if threads == 1 else open_session(model, threads=1, weights=weights)
-        self._outputs = [output.name for output in self._own.get_outputs()]
-        self._inputs = [given.name for given in self._own.get_inputs()]
         where = "the model" if isinstance(model, bytes) else str(model)
-        self._read_metadata(self._own.get_modelmeta().custom_metadata_map, where)
+        try:
+            self._outputs = [output.name for output in self._own.get_outputs()]
+            self._inputs = [given.name for given in self._own.get_inputs()]
+            metadata = self._own.get_modelmeta().custom_metadata_map
+        except UnicodeDecodeError:
+            raise InputError("damaged", where=where, allowed="export it again") from None
+        self._read_metadata(metadata, where)
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu", threads: int | None = None) -> OnnxJudge:
@@ -102,8 +106,21 @@ class OnnxJudge(NetworkJudge):
 
     def _run(self, session: Any, questions: list[Question]) -> list[Verdict]:
         encoded = self._encode(questions)
-        judged = dict(zip(self._outputs, session.run(None, graph_inputs(encoded)), strict=True))
-        return self._verdicts(questions, encoded, judged)
+        try:
+            judged = dict(zip(self._outputs, session.run(None, graph_inputs(encoded)), strict=True))
+        except Exception as error:  # the runtime's exceptions have no common base class
+            raise self._misfit(error) from None
+        try:
+            if judged["logits"].shape != (len(questions),):
+                raise ValueError(f"logits of shape {judged['logits'].shape}")
+            return self._verdicts(questions, encoded, judged)
+        except (LookupError, TypeError, ValueError) as error:  # a stranger's graph may have other outputs or shapes
+            raise self._misfit(error) from None
+
+    def _misfit(self, error: Exception) -> InputError:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        where = None if isinstance(self._model, bytes) else self._model
+        return InputError(f"its graph does not fit its model ({reason:.200})", where=where, allowed="export it again")
 
     def _read_metadata(self, found: Mapping[str, str], where: str) -> None:
         if FORMAT_KEY not in found:
@@ -112,14 +129,15 @@ class OnnxJudge(NetworkJudge):
             what = f"written by another version of veriscene (format {found[FORMAT_KEY]:.20}, not {FORMAT})"
             raise InputError(what, where=where, allowed="export it again")
         try:
-            config, words = json.loads(found["config"]), json.loads(found["vocabulary"])
+            config: Any
+            words: Any
+            config, words, world = (parse_json(found[key]) for key in ("config", "vocabulary", "world"))
             self.name, item_order = str(config["model"]["name"]), ItemOrder(config["data"]["order"])
             self.order, vocabulary = Order(found["order"]), Vocabulary(tuple(words))
-            world = world_of(json.loads(found["world"]), where=where)
-        except (KeyError, TypeError, ValueError, RecursionError, InputError):
-            raise InputError("damaged", where=where, allowed="export it again") from None
-        inputs = {Input.ITEMS, *([Input.CHARACTERS] if "characters" in self._inputs else [])}
-        self.encoder = Encoder(vocabulary, world, frozenset(inputs), item_order)
+            inputs = {Input.ITEMS, *([Input.CHARACTERS] if "characters" in self._inputs else [])}
+            self.encoder = Encoder(vocabulary, world_of(world, where=where), frozenset(inputs), item_order)
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError, InputError) as error:
+            raise InputError(f"damaged ({error})", where=where, allowed="export it again") from None
 
 
 def graph_inputs(encoded: Encoded) -> dict[str, Array]:

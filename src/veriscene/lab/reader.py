@@ -1,7 +1,8 @@
 """Trains a reader: from statements of the grammar, of the world's own dialect and of program files to their programs.
 
 An epoch draws new statements, deterministically by (seed, epoch), in several processes; the network trains on those of
-the last epochs while the next are drawn.
+the last epochs while the next are drawn. Statements of similar length are trained on together, so that little of a
+batch is padding, and on a GPU the steps of each shape are captured as a CUDA graph.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -44,7 +46,7 @@ from veriscene.models.reader import (
     ngrams_of,
     split_words,
 )
-from veriscene.training.optimization import EMA
+from veriscene.training.optimization import EMA, Muon, matrices_apart
 from veriscene.world.schema import World
 
 MIN_COUNT, MAX_VOCABULARY = 4, 8000
@@ -54,26 +56,35 @@ STATEMENTS_PER_BLOCK = 500
 KEPT_EPOCHS = 6
 HELD_OUT = {"cuda": 1024, "cpu": 32}  # new statements that are read before each epoch
 WARMUP_STEPS, CLIP_NORM, EMA_DECAY, WEIGHT_DECAY, SMOOTHING = 500, 1.0, 0.999, 0.02, 0.02
+WINDOW = 32  # batches whose statements are drawn and sorted by length together
+LENGTH_STEP = 8  # lengths are padded to multiples of it, so that few graphs are captured
 NUMBERS = range(31)  # that programs may contain, whether or not the first epoch has them
 
-Lesson = tuple[list[str], list[str]]  # the words of a statement, the tokens of its program
+Lesson = tuple[str, str]  # the words of a statement, separated by blanks; the tokens of its program, by tabs
+Rows = tuple[np.ndarray, np.ndarray]  # (lesson, place), (lesson, token)
 
 
 @dataclass(frozen=True)
 class Settings:
     """How a reader is trained."""
 
-    epochs: int = 20
-    statements: int = 150_000  # drawn in each epoch
+    epochs: int = 10
+    statements: int = 100_000  # drawn in each epoch
     steps: int = 1_200  # of each epoch
     batch: int = 512
-    learning_rate: float = 8e-4
+    learning_rate: float = 1.2e-3
     dialect: float = 0.25  # share of statements in the world's own dialect, where it has one
     outside: float = 0.04  # share of texts that are not about a scene
-    programs: float = 0.06  # share of a batch that comes from program files, if there are any
+    programs: float = 0.06  # share of lessons that come from program files, if there are any
     word_dropout: float = 0.08  # share of words of which only the letters are read
+    dim: int = 256
+    layers: int = 4
     seed: int = 0
     workers: int = 1
+
+
+def lesson(text: str, *tokens: str) -> Lesson:
+    return " ".join(split_words(text)), "\t".join(tokens)
 
 
 @dataclass(frozen=True)
@@ -96,15 +107,15 @@ class Lessons:
         while len(found) < STATEMENTS_PER_BLOCK:
             chance = rng.random()
             if chance < settings.outside:
-                found.append((split_words(outside(rng, language)), [OUTSIDE]))
+                found.append(lesson(outside(rng, language), OUTSIDE))
             elif dialect is not None and chance < settings.outside + settings.dialect:
                 statement = dialect(rng, "full")
-                found.append((split_words(statement.text), [DIALECT, *tokens_of(statement.program)]))
+                found.append(lesson(statement.text, DIALECT, *tokens_of(statement.program)))
             elif chance < settings.outside + settings.dialect + (1 - settings.outside - settings.dialect) / WORDINGS:
                 alike = draw_alike(rng, language, WORDINGS)
                 tokens = [PLAIN, *tokens_of(alike[0].program)]
-                found += [(split_words(each.text), tokens) for each in alike]
-        return [lesson for lesson in found if len(lesson[0]) <= MAX_WORDS and len(lesson[1]) < MAX_TOKENS]
+                found += [lesson(each.text, *tokens) for each in alike]
+        return found
 
 
 class Book:
@@ -115,15 +126,22 @@ class Book:
         self.places: dict[str, int] = {"": 0}
         self.numbers, self.ngrams = [0], [(0,) * MAX_NGRAMS]
 
-    def write(self, lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor]:
-        """(lesson, place), (lesson, token), without lessons that have unknown tokens."""
-        known = [each for each in lessons if all(token in self.token_numbers for token in each[1])]
+    def write(self, lessons: Sequence[Lesson]) -> Rows:
+        """Returns the lessons without those that are too long or have unknown tokens."""
+        split = [(words.split(" "), tokens.split("\t")) for words, tokens in lessons]
+        known = [
+            (words, tokens)
+            for words, tokens in split
+            if len(words) <= MAX_WORDS
+            and len(tokens) < MAX_TOKENS
+            and all(each in self.token_numbers for each in tokens)
+        ]
         words = np.zeros((len(known), MAX_WORDS), np.int32)
-        tokens = np.zeros((len(known), MAX_TOKENS), np.int16)
+        tokens = np.zeros((len(known), MAX_TOKENS), np.int32)
         for row, (statement, program) in enumerate(known):
             words[row, : len(statement)] = [self._place(word) for word in statement]
             tokens[row, : len(program) + 1] = [*(self.token_numbers[token] for token in program), END]
-        return torch.from_numpy(words), torch.from_numpy(tokens)
+        return words, tokens
 
     def tables(self, device: torch.device) -> tuple[Tensor, Tensor]:
         """(word,), (word, n-gram): the numbers of each distinct word and of its n-grams."""
@@ -151,34 +169,39 @@ def train(
     device = device or torch.device("cpu")
     language, state_file = worlds.language(world), out.with_suffix(".state.pt")
     own = [
-        (split_words(each.text), [DIALECT, *tokens_of(each.program)])
+        lesson(each.text, DIALECT, *tokens_of(each.program))
         for path in programs
         for each in read_programs(path, language)
     ]
-    own = [lesson for lesson in own if len(lesson[0]) <= MAX_WORDS and len(lesson[1]) < MAX_TOKENS]
     torch.manual_seed(settings.seed)
     with closing(Workers(Lessons(world, settings), settings.workers)) as workers, ThreadPoolExecutor(1) as ahead:
         say(f"drawing {settings.statements:,} statements an epoch")
         first = _joined(workers.make(0))
         words, tokens = _vocabularies([*first, *own])
-        network = ReaderNetwork(ReaderConfig(words=len(words) + 2, tokens=len(tokens))).to(device)
-        reader = Reader(network, words, tokens, language)
+        config = ReaderConfig(
+            words=len(words) + 2,
+            tokens=len(tokens),
+            dim=settings.dim,
+            feedforward=4 * settings.dim,
+            layers=settings.layers,
+        )
+        reader = Reader(ReaderNetwork(config).to(device), words, tokens, language)
         training = _Training(reader, settings, own, device)
         begin = 0
 
-        def draw(epoch: int) -> list[Lesson]:
-            return first if epoch == 0 else _joined(workers.make(epoch))
+        def draw(epoch: int) -> Rows:
+            return training.book.write(first if epoch == 0 else _joined(workers.make(epoch)))
 
         if resume:
             begin = training.restore(state_file)
-            for epoch in range(max(0, begin - KEPT_EPOCHS), begin):
-                training.add(draw(epoch))
+            training.pool = [draw(epoch) for epoch in range(max(0, begin - KEPT_EPOCHS + 1), begin)]
         upcoming = ahead.submit(draw, begin)
         for epoch in range(begin, settings.epochs):
             training.add(upcoming.result())
+            tables = training.book.tables(device)
             if epoch + 1 < settings.epochs:
                 upcoming = ahead.submit(draw, epoch + 1)
-            loss, exact = training.epoch(epoch)
+            loss, exact = training.epoch(epoch, tables)
             training.save(out, state_file, epoch + 1)
             say(f"epoch {epoch + 1} of {settings.epochs}: loss {loss:.4f}, new statements read exactly {exact:.1%}")
     state_file.unlink(missing_ok=True)
@@ -189,74 +212,108 @@ class _Training:
     def __init__(self, reader: Reader, settings: Settings, own: Sequence[Lesson], device: torch.device) -> None:
         self.reader, self.network, self.settings, self.device = reader, reader.network, settings, device
         self.book = Book(reader)
-        self.own = [each.to(device) for each in self.book.write(own)] if own else None
-        self.optimizer = torch.optim.AdamW(
-            self.network.parameters(), betas=(0.9, 0.98), weight_decay=WEIGHT_DECAY, fused=device.type == "cuda"
+        self.own = self.book.write(own)
+        is_cuda = device.type == "cuda"
+        self.rate: Tensor | float = torch.zeros((), device=device) if is_cuda else 0.0
+        group = {"params": list(self.network.parameters()), "weight_decay": WEIGHT_DECAY}
+        self.optimizer = Muon(
+            matrices_apart(self.network, group), lr=self.rate, betas=(0.9, 0.98), capturable=is_cuda, fused=is_cuda
         )
         self.ema = EMA(self.network, decay=EMA_DECAY)
-        self.pool: list[tuple[Tensor, Tensor]] = []  # of the last epochs
+        # Products and activations are in half precision on a GPU; weights that are updated are not.
+        self.working = deepcopy(self.network).bfloat16() if is_cuda else self.network
+        self.pool: list[Rows] = []  # of the last epochs
+        self.mean_length = torch.ones((), device=device)  # of a program, in tokens
+        self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, list[Tensor], Tensor]] = {}
+        self.graph_pool = torch.cuda.graph_pool_handle() if is_cuda else None
+        self.is_warm = False
 
-    def add(self, lessons: Sequence[Lesson]) -> None:
+    def add(self, rows: Rows) -> None:
         """Adds an epoch's lessons to those that are taught, in place of the oldest."""
-        words, tokens = self.book.write(lessons)
-        self.pool = [*self.pool[1 - KEPT_EPOCHS :], (words.to(self.device), tokens.to(self.device))]
+        self.pool = [*self.pool[1 - KEPT_EPOCHS :], rows]
 
-    def epoch(self, number: int) -> tuple[float, float]:
-        """Trains for one epoch; returns the mean loss, and how many of its own new statements were read exactly just
-        before it, by the averaged weights."""
+    def epoch(self, number: int, tables: tuple[Tensor, Tensor]) -> tuple[float, float]:
+        """Trains for one epoch; returns the mean loss of a token, and how many of its own new statements were read
+        exactly just before it, by the averaged weights."""
         settings = self.settings
-        generator = torch.Generator(self.device).manual_seed(settings.seed * 1_000_003 + number)
         torch.manual_seed(settings.seed * 1_000_003 + number)  # of dropout
-        tables = self.book.tables(self.device)
-        exact = self._exact(tables, generator)
-        words, tokens = (torch.cat(parts) for parts in zip(*self.pool, strict=True))
+        exact = self._exact(tables)
+        words, tokens = (np.concatenate([*parts, own]) for *parts, own in zip(*self.pool, self.own, strict=True))
+        self.mean_length.fill_(float((tokens > 0).sum(1).mean()))
+        taught = [torch.from_numpy(each).to(self.device) for each in (words, tokens)]
+        lengths = (words > 0).sum(1), (tokens > 0).sum(1)
         total = torch.zeros((), device=self.device)
-        self.network.train()
-        for step in range(settings.steps):
-            done = (number * settings.steps + step) / (settings.epochs * settings.steps)
-            warm = min(1.0, (number * settings.steps + step + 1) / WARMUP_STEPS)
-            rate = settings.learning_rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
-            self.optimizer.param_groups[0]["lr"] = rate
-            total += self._step(self._batch(words, tokens, generator), tables, generator)
-            self.ema.update(number * settings.steps + step)
+        self.working.train()
+        for step, (rows, *shape) in enumerate(self._batches(number, *lengths), number * settings.steps):
+            done, warm = step / (settings.epochs * settings.steps), min(1.0, (step + 1) / WARMUP_STEPS)
+            self._set_rate(settings.learning_rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done))))
+            which = torch.from_numpy(rows).to(self.device)
+            placed, targets = (each[which, :length] for each, length in zip(taught, shape, strict=True))
+            total += self._run(tables[0][placed], tables[1][placed], targets.long())
+            self.ema.update(step)
         return float(total) / settings.steps, exact
 
-    def _batch(self, words: Tensor, tokens: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        size = self.settings.batch
-        which = torch.randint(len(words), (size,), device=self.device, generator=generator)
-        parts = [(words[which], tokens[which])]
-        if self.own is not None:
-            count = round(self.settings.programs * size)
-            which = torch.randint(len(self.own[0]), (count,), device=self.device, generator=generator)
-            parts = [(parts[0][0][count:], parts[0][1][count:]), (self.own[0][which], self.own[1][which])]
-        drawn, targets = (torch.cat(each).long() for each in zip(*parts, strict=True))
-        return drawn[:, : _longest(drawn)], targets[:, : _longest(targets)]
+    def _batches(self, number: int, *lengths: np.ndarray) -> Iterator[tuple[np.ndarray, int, int]]:
+        """Draws the rows of each step, and to what lengths words and tokens are padded."""
+        size, steps, own = self.settings.batch, self.settings.steps, len(self.own[0])
+        rng, drawn = np.random.default_rng((self.settings.seed, number)), len(lengths[0]) - own
+        for start in range(0, steps, WINDOW):
+            rows = rng.integers(drawn, size=(min(WINDOW, steps - start), size))
+            if own:
+                is_own = rng.random(rows.shape) < self.settings.programs
+                rows = np.where(is_own, drawn + rng.integers(own, size=rows.shape), rows)
+            order = np.lexsort([each[rows.flatten()] for each in lengths])
+            for batch in rng.permutation(rows.flatten()[order].reshape(rows.shape)):
+                longest = [int(each[batch].max()) for each in lengths]
+                yield batch, *(-(-each // LENGTH_STEP) * LENGTH_STEP for each in longest)
 
-    def _step(self, batch: tuple[Tensor, Tensor], tables: tuple[Tensor, Tensor], generator: torch.Generator) -> Tensor:
-        (words, targets), (numbers, ngrams) = batch, tables
-        is_dropped = torch.rand(words.shape, device=self.device, generator=generator) < self.settings.word_dropout
-        read = torch.where(is_dropped & (words > 0), UNKNOWN, numbers[words])
+    def _set_rate(self, rate: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate.fill_(rate) if isinstance(self.rate, Tensor) else rate
+
+    def _run(self, *inputs: Tensor) -> Tensor:
+        """Runs one step, on a GPU as a graph."""
+        if self.graph_pool is None or not self.is_warm:  # libraries initialise in the first step
+            self.is_warm = True
+            return self._step(*inputs)
+        shape = inputs[0].size(1), inputs[2].size(1)
+        if shape not in self.graphs:
+            graph, own = torch.cuda.CUDAGraph(), [each.clone() for each in inputs]
+            with torch.cuda.graph(graph, pool=self.graph_pool):
+                loss = self._step(*own)
+            self.graphs[shape] = graph, own, loss
+        graph, own, loss = self.graphs[shape]
+        torch._foreach_copy_(own, list(inputs))
+        graph.replay()
+        return loss
+
+    def _step(self, words: Tensor, ngrams: Tensor, targets: Tensor) -> Tensor:
+        """(batch, place), (batch, place, n-gram), (batch, token) -> the mean loss of a token."""
+        is_dropped = torch.rand(words.shape, device=self.device) < self.settings.word_dropout
+        read = torch.where(is_dropped & (words > 0), UNKNOWN, words)
         before = torch.cat([torch.full_like(targets[:, :1], START), targets[:, :-1]], 1)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            logits = self.network(read, ngrams[words].long(), before)
-        loss = F.cross_entropy(
-            logits.float().flatten(0, 1), targets.flatten(), ignore_index=PAD, label_smoothing=SMOOTHING
-        )
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.network.parameters(), CLIP_NORM)
+        weights: list[Tensor] = list(self.network.parameters())
+        working: list[Tensor] = list(self.working.parameters())
+        if self.working is not self.network:
+            with torch.no_grad():
+                torch._foreach_copy_(working, weights)
+        logits = self.working(read, ngrams, before).float().flatten(0, 1)
+        loss = F.cross_entropy(logits, targets.flatten(), ignore_index=PAD, label_smoothing=SMOOTHING, reduction="sum")
+        # Batches of long programs count for more: every token has the same weight, whatever it is trained with.
+        loss = loss / (self.mean_length * len(words))
+        for own, gradient in zip(weights, torch.autograd.grad(loss, working), strict=True):
+            own.grad = gradient.float()
+        nn.utils.clip_grad_norm_(weights, CLIP_NORM)
         self.optimizer.step()
         return loss.detach()
 
     @torch.inference_mode()
-    def _exact(self, tables: tuple[Tensor, Tensor], generator: torch.Generator) -> float:
-        words, tokens = self.pool[-1]
+    def _exact(self, tables: tuple[Tensor, Tensor]) -> float:
         count = HELD_OUT[self.device.type]
-        which = torch.randint(len(words), (count,), device=self.device, generator=generator)
-        words, tokens = words[which].long(), tokens[which].long()
+        words, tokens = (torch.from_numpy(each[:count]).to(self.device).long() for each in self.pool[-1])
         with self.ema.applied():
             self.network.eval()
-            written, *_ = self.network.write(tables[0][words], tables[1][words].long(), MAX_TOKENS)
+            written, *_ = self.network.write(tables[0][words], tables[1][words], MAX_TOKENS)
         size = min(written.size(1), tokens.size(1))
         is_same = (written[:, :size] == tokens[:, :size]).all(1) & (tokens[:, size:] == PAD).all(1)
         return float(is_same.float().mean())
@@ -295,12 +352,8 @@ def _joined(blocks: Sequence[Sequence[Lesson]]) -> list[Lesson]:
 
 def _vocabularies(lessons: Sequence[Lesson]) -> tuple[list[str], list[str]]:
     """Returns the frequent words, and all tokens."""
-    counts = Counter(word for statement, _ in lessons for word in statement)
+    counts = Counter(word for words, _ in lessons for word in words.split(" "))
     words = [word for word, count in counts.most_common(MAX_VOCABULARY) if count >= MIN_COUNT]
     tokens = dict.fromkeys([*SPECIAL_TOKENS, *(f"{VALUE}{number}" for number in NUMBERS)])
-    tokens |= dict.fromkeys(token for _, program in lessons for token in program)
+    tokens |= dict.fromkeys(token for _, program in lessons for token in program.split("\t"))
     return words, list(tokens)
-
-
-def _longest(rows: Tensor) -> int:
-    return int((rows != 0).any(0).sum())

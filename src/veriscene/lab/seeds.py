@@ -71,7 +71,7 @@ def _train(folder: Path, record: Record, machine: Machine, on_event: OnEvent | N
         return None
     if machine.is_main:
         tree = {"best": f"seed{summary.best.seed}", "supervision": supervision(folder), "dev": summary.to_json()}
-        files.write_text(folder / SUMMARY, json.dumps(tree, indent=1) + "\n")
+        files.write_text(folder / SUMMARY, json.dumps(tree, indent=1) + "\n", follow=False)
     return summary
 
 
@@ -137,7 +137,7 @@ def is_summarised(folder: Path, count: int) -> bool:
     """Whether at least `count` seeds, and all that the folder was created for, are trained and summarised."""
     try:
         summarised = len(json.loads(files.read_text(folder / SUMMARY))["dev"]["scores"])
-    except (InputError, ValueError, KeyError, TypeError):
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
         return False  # missing or damaged; it is written again, without training a seed again
     return summarised >= max(count, len(read(folder).seeds))
 
@@ -166,11 +166,12 @@ def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
 
 def _judge(own: Path, split: str, machine: Machine, examples: Sequence[Example] | None = None) -> metrics.Scores:
     if examples is None:
-        examples = worlds.read(split_file(corpus_of(own), split))
+        examples = worlds.read(split_file(corpus_of(own), split), Record.read(own).spec.world)
     kept = own / f"{split}.csv"
     if not kept.exists():
         judged = probabilities(load(own, device=str(machine.device)), examples, machine.accelerator)
         if machine.is_main:
+            kept.unlink(missing_ok=True)  # a link that leads nowhere
             write_predictions(kept, {identifier: p > 0.5 for identifier, p in judged.items()})
         machine.wait()
     return metrics.score(examples, read_predictions(kept))

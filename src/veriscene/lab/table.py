@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import groupby
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +13,7 @@ from veriscene.lab.plans import Figure, Plan, Row
 from veriscene.metrics.accuracy import Summary
 from veriscene.metrics.comparison import Difference
 from veriscene.report.page import document, facts
+from veriscene.world.drawing import escape
 
 SPLITS = {"dev": "dev", "test": "Test-P", "both": "both"}
 

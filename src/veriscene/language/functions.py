@@ -6,6 +6,7 @@ parameter always receives a tuple: the items of a box, or a tuple of one for a s
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -44,6 +45,21 @@ class PlacedItem:
         self.left, self.right = item.x, item.x + item.width
         self.top, self.bottom = item.y, item.y + item.height
         self.gaps = (self.top, canvas[1] - self.bottom, self.left, canvas[0] - self.right)
+
+    @property
+    def center(self) -> tuple[float, float]:
+        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
+
+    def beyond(self, axis: int, sign: int) -> Items:
+        """Returns the items of its box whose centers are further right or down (1), or left or up (-1)."""
+        own = self.center[axis]
+        return tuple([other for other in self.box.items if sign * (other.center[axis] - own) > 0])
+
+    def overlapping(self, sign: int) -> Items:
+        """Returns the items that it overlaps, of those that are drawn later (1) or earlier (-1)."""
+        items, at = self.box.items, self.box.items.index(self)
+        others = items[at + 1 :] if sign > 0 else items[:at]
+        return tuple([other for other in others if self.distance(other) < 0])
 
     def touches_wall(self, side: Side | None, margin: Number) -> bool:
         return (min(self.gaps) if side is None else self.gaps[_WALL[side]]) <= margin
@@ -299,6 +315,7 @@ def _logic_and_numbers() -> dict[str, Function]:
         # Operators are named by their symbols; `and`, `or` and comparisons are nodes of their own.
         "not": Function(condition, TRUTH, operator.not_, Form.OPERATOR),
         "%": Function(numbers, NUMBER_RESULT, _remainder, Form.OPERATOR),
+        "*": Function(numbers, NUMBER_RESULT, operator.mul, Form.OPERATOR),
         "[]": Function((takes.SET, takes.NUMBER), takes.first_member, _subscript, Form.OPERATOR),
         "[:]": Function(sliced, takes.first_set, _slice, Form.OPERATOR),
         "+": Function(
@@ -340,6 +357,11 @@ def _places(world: World) -> dict[str, Function]:
         "box": Function((takes.ITEM,), always(Kind.BOX), operator.attrgetter("box"), Form.ATTRIBUTE),
         "all_items_in_box": Function((takes.BOX,), FOUND_ITEMS, operator.attrgetter("items"), Form.METHOD),
     }
+    if world.centers:
+        ends = (("is_top", 1, -1), ("is_bottom", 1, 1), ("is_leftmost", 0, -1), ("is_rightmost", 0, 1))
+        for name, axis, sign in ends:
+            value = partial(lambda x, axis, sign: not x.beyond(axis, sign), axis=axis, sign=sign)
+            found[name] = Function((takes.ITEM,), TRUTH, value)
     if world.towers:
         is_tower = Function((takes.BOX,), TRUTH, operator.attrgetter("is_tower"), Form.METHOD)
         found |= {"is_second": level(1), "is_third": level(2), "is_tower": is_tower}
@@ -376,7 +398,7 @@ def _relations(world: World) -> dict[str, Function]:
     def others(find: Callable[[PlacedItem], Items]) -> Function:
         return Function((takes.ITEM,), FOUND_ITEMS, lambda x: tuple([other for other in find(x) if other is not x]))
 
-    return {
+    found = {
         "get_touching": related(lambda x: x.within(near), "touching"),
         "get_closely_touching": related(lambda x: x.within(close), "closely_touching"),
         "get_above": related(lambda x: x.adjacent_in_tower(x.all_above(x.box.items), near), "above"),
@@ -394,6 +416,47 @@ def _relations(world: World) -> dict[str, Function]:
         "get_img_exclusive": others(lambda x: x.box.scene_items),
         "is_closely_touching": Function((takes.ITEM, takes.ITEM), TRUTH, is_closely_touching),
     }
+    if world.centers:
+        for words, axis, sign in (("above", 1, -1), ("below", 1, 1), ("left", 0, -1), ("right", 0, 1)):
+            names = [name for name in found if name in (f"get_{words}", f"get_box_all_{words}", f"get_img_all_{words}")]
+            found |= dict.fromkeys(names, related(partial(PlacedItem.beyond, axis=axis, sign=sign)))
+    if world.overlap:
+        found |= {
+            "get_in_front": related(partial(PlacedItem.overlapping, sign=1)),
+            "get_behind": related(partial(PlacedItem.overlapping, sign=-1)),
+        }
+    return found
+
+
+def measure(number: Callable[[PlacedItem], Number], *bulk: str) -> Function:
+    """Returns a function that gives a number of an item, or the numbers of items. `bulk`: its rule for many scenes."""
+
+    def value(given: Any) -> Any:
+        return number(given) if isinstance(given, PlacedItem) else tuple(map(number, _flat((given,))[0]))
+
+    def gives(types: Sequence[Type]) -> Type:
+        return Kind.NUMBER if types[0] is Kind.ITEM else Many(Kind.NUMBER)
+
+    return Function((replace(takes.ITEM_OR_ITEMS, collected=False),), gives, value, bulk=bulk or ("plain",))
+
+
+def _measures(world: World) -> dict[str, Function]:
+    """Numbers that follow from the place and the extent of items."""
+
+    def distance(a: PlacedItem, b: PlacedItem) -> float:
+        if a.box is not b.box:
+            raise Undefined("there is no distance between items of different boxes")
+        return math.dist(a.center, b.center)
+
+    one = (takes.ITEM,)
+    found = {
+        "center_x": Function(one, NUMBER_RESULT, lambda x: x.center[0]),
+        "center_y": Function(one, NUMBER_RESULT, lambda x: x.center[1]),
+        "distance": Function(one * 2, NUMBER_RESULT, distance),
+    }
+    if world.has_free_extents:
+        found["area"] = measure(lambda x: (x.right - x.left) * (x.bottom - x.top), "attribute", "area")
+    return found
 
 
 def attribute_function(world: World, attribute: Attribute) -> Function:
@@ -414,5 +477,5 @@ def attribute_function(world: World, attribute: Attribute) -> Function:
 
 def core_functions(world: World) -> dict[str, Function]:
     """Returns the functions that do not depend on the attributes of a world."""
-    found = {**_places(world), **_relations(world), **_set_functions(), **_logic_and_numbers()}
+    found = {**_places(world), **_relations(world), **_measures(world), **_set_functions(), **_logic_and_numbers()}
     return {name: replace(function, bulk=function.bulk or (name,)) for name, function in found.items()}

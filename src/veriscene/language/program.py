@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +30,16 @@ class Program:
 
     expression: Expression
     language: Language
-    _run: Callable[[Scene], bool] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.expression.type is not Kind.TRUTH:
             what = f"the program returns {described(self.expression.type)}"
             raise InputError(what, allowed="it must return a truth value, as exist(…) or count(…) == 1")
-        object.__setattr__(self, "_run", compile_expression(self.expression, self.language.place))
+
+    @cached_property
+    def _run(self) -> Callable[[Scene], bool]:
+        """Compiled when it is first needed: a teacher evaluates its programs in bulk only."""
+        return compile_expression(self.expression, self.language.place)
 
     def __repr__(self) -> str:
         return f"Program({self.text})"

@@ -32,7 +32,7 @@ _PLAIN = frozenset(map(chr, range(32, 127))) - frozenset("#\\'\"")  # Comments a
 _GLUED = re.compile(r"\b\d[\d.]*[^\W\d]")  # Python would print a warning for `1and 2`.
 _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}")
 
-_WORDS: dict[type[ast.AST], str] = {ast.And: "and", ast.Or: "or", ast.Add: "+", ast.Mod: "%"}
+_WORDS: dict[type[ast.AST], str] = {ast.And: "and", ast.Or: "or", ast.Add: "+", ast.Mult: "*", ast.Mod: "%"}
 _WORDS |= {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _WORDS |= {ast.In: "in", ast.NotIn: "not in"}
 
@@ -53,9 +53,12 @@ def _syntax_tree(text: object) -> ast.expr:
     if len(text) > MAX_LENGTH:
         raise InputError(f"the program has {len(text)} characters", allowed=f"at most {MAX_LENGTH} are allowed")
     line = _BLANK.sub(" ", text)
-    for place, sign in enumerate(line, 1):
-        if sign not in _PLAIN and (sign.isascii() or not f"a{sign}".isidentifier()):
-            where, allowed = f"character {place}", "use letters, digits and signs, but no quotes, # and \\"
+    for sign in sorted(set(line) - _PLAIN, key=line.index):
+        if sign.isascii() or not f"a{sign}".isidentifier():
+            where, allowed = (
+                f"character {line.index(sign) + 1}",
+                "use letters, digits and signs, but no quotes, # and \\",
+            )
             raise InputError(f"{sign!r} is not allowed in a program", where=where, allowed=allowed)
     if found := _GLUED.search(line):
         what = f"there is no blank between a number and a word in {found.group():.20}"
@@ -117,7 +120,7 @@ class _Parser:
                 raise _rejected(node, "use `not`, or a number without a sign")
             case ast.BinOp(left, word, right):
                 if type(word) not in _WORDS:
-                    raise _rejected(node, "the operators are + and %")
+                    raise _rejected(node, "the operators are +, * and %")
                 return self.apply(node, _WORDS[type(word)], *self.expressions((left, right), scope))
             case ast.Compare(left, words, others):
                 if not all(type(word) in _WORDS for word in words):
@@ -131,7 +134,7 @@ class _Parser:
                 takers = [each.name for each in functions if any(parameter.mapped for parameter in each.parameters)]
                 raise _error(node, "a lambda is not a value", f"use it as the second argument of {', '.join(takers)}")
         raise _rejected(
-            node, "use calls, lambda, and/or/not, comparisons, + and %, numbers, sets, lists and subscripts"
+            node, "use calls, lambda, and/or/not, comparisons, +, * and %, numbers, sets, lists and subscripts"
         )
 
     def expressions(self, nodes: Iterable[ast.expr], scope: Scope) -> tuple[Expression, ...]:
@@ -280,8 +283,8 @@ def _listed(names: Sequence[str]) -> str:
 # ---------------------------------------------------------------- expressions to text
 
 # Python's precedence, from loose to tight.
-_LAMBDA, _OR, _AND, _NOT, _COMPARISON, _SUM, _REMAINDER, _ATOM = range(8)
-_PRECEDENCE = {"or": _OR, "and": _AND, "not": _NOT, "+": _SUM, "%": _REMAINDER}
+_LAMBDA, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _ATOM = range(8)
+_PRECEDENCE = {"or": _OR, "and": _AND, "not": _NOT, "+": _SUM, "*": _PRODUCT, "%": _PRODUCT}
 
 
 def unparse(expression: Expression) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeVar
 
@@ -61,6 +61,26 @@ def typical(judged: Sequence[Judged], count: int) -> list[Judged]:
     few = min(len(towers), max((count + 1) // 2, count - len(scatter)))
     chosen = [spread(towers, few), spread(scatter, count - few)]
     return [kind[turn] for turn in range(count) for kind in chosen if turn < len(kind)]
+
+
+Orders = Sequence[Sequence[Sequence[int]]]  # [example][box]: the scene's items, as they were read
+
+
+def with_other_statements(examples: Sequence[Example]) -> list[Example]:
+    """Returns the same scenes, each with the statement of an example far from it that says something else."""
+    count, found = len(examples), []
+    for number, example in enumerate(examples):
+        places = ((number + count // 2 + step) % count for step in range(count))
+        others = (examples[place].statement for place in places)
+        own = normalized(example.statement)
+        found.append(replace(example, statement=next((s for s in others if normalized(s) != own), example.statement)))
+    return found
+
+
+def reordered_share(one: Orders, other: Orders) -> float:
+    """Returns the share of boxes with several items that are read in another order."""
+    pairs = [pair for boxes in zip(one, other, strict=True) for pair in zip(*boxes, strict=True) if len(pair[0]) > 1]
+    return sum(list(first) != list(second) for first, second in pairs) / max(1, len(pairs))
 
 
 def mistakes(judged: Iterable[Judged]) -> list[Judged]:

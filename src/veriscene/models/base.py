@@ -37,8 +37,10 @@ class Judgement:
     order: Tensor | None = None  # (batch, box, item): the item of the batch that was read at each place
     alpha: Tensor | None = None  # (batch, box, word, place): how much each word attends to each item read
     beta: Tensor | None = None  # (batch, box, place, word): how much each item read attends to each word
-    log_probability: Tensor | None = None  # (batch,): log p(π | s, o) of a sampled order
+    log_probability: Tensor | None = None  # (batch,): log p(π | s, o) of a sampled order; or (batch, sample) of several
+    entropy: Tensor | None = None  # (batch,): of the choices that led to it
     baseline_logits: Tensor | None = None  # (batch,): the logits of inference, for the self-critical baseline
+    sampled_logits: Tensor | None = None  # (batch, sample): of several orders, which are each other's baseline
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from veriscene.config import number, share, size
+from veriscene.config import choice, number, share, size
 from veriscene.data.batch import Batch, Layouts, required
 from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import PADDING, Vocabulary
 from veriscene.language.module_layout import Module
 from veriscene.models.base import Judgement
 from veriscene.models.layers.geometry import at_least
+from veriscene.models.layers.recurrence import BiLSTM, last_outputs
 from veriscene.models.vision.feature_maps import FeatureMapConfig, FeatureMapModel
 from veriscene.models.vision.networks import GRID
 from veriscene.world.schema import World
@@ -93,7 +94,15 @@ class Surroundings(nn.Module):
 # in other places, so words must be learned in combination, which more random maps to start from make likelier.
 
 SHARPNESS, THRESHOLD = 20.0, 0.3  # of an object's contrast, relative to the largest in the scene
+MAX_FIRST = 2.0  # initial preference for the max where max, mean and min of box scores are chosen from
 COUNTED = 3  # maps: what a COUNT is about, what it leaves of its second map, and what it leaves of all objects
+
+
+POOLING = (
+    "How boxes become a verdict: one layer on the max, mean and min of what is known of them; or one score for each box"
+    " and the max of the scores, or what the words of the quantity choose of their max, mean and min."
+)
+WORDS = "What modules read of their words: embeddings, or a BiLSTM's states, which know the words around them."
 
 
 @dataclass(frozen=True)
@@ -106,6 +115,8 @@ class NMNConfig(FeatureMapConfig):
     hidden: int = size(96)
     verdict: int = size(32, "Width of what is known before the verdict.")
     dropout: float = share(0.0)
+    pooling: str = choice("joint", ("joint", "max", "chosen"), POOLING)
+    words: str = choice("embeddings", ("embeddings", "states"), WORDS)
 
 
 class NMN(FeatureMapModel):
@@ -113,6 +124,7 @@ class NMN(FeatureMapModel):
     summary = "NMN: find, relate, count and decide, assembled by the statement's structure"
     inputs = frozenset({Input.PIXELS, Input.LAYOUT})
 
+    config: NMNConfig
     coordinates: Tensor
 
     def __init__(self, config: NMNConfig, vocabulary: Vocabulary, world: World) -> None:
@@ -131,9 +143,17 @@ class NMN(FeatureMapModel):
         self.describe = mlp(config.cell + 4 + 2, config.cell)
         queries = config.heads * (config.cell + 1)  # each with a bias
         self.queries = nn.Embedding(len(vocabulary), queries, padding_idx=PADDING)
-        self.relate = Relate(size=config.embedding, grid=GRID)
-        self.count = mlp(COUNTED * config.heads * (MOST_COUNTED + 1) + config.embedding, config.verdict)
-        self.decide = mlp(3 * config.verdict + 2 * config.embedding, 1)
+        width, self.lang_lstm = config.embedding, None
+        if config.words == "states":
+            width, self.lang_lstm = 2 * config.hidden, BiLSTM(config.embedding, config.hidden, config.dropout)
+            self.queries_in_context = nn.Linear(width, queries)
+        self.relate = Relate(size=width, grid=GRID)
+        self.count = mlp(COUNTED * config.heads * (MOST_COUNTED + 1) + width, config.verdict)
+        self.decide = mlp((3 if config.pooling == "joint" else 1) * config.verdict + 2 * width, 1)
+        if config.pooling == "chosen":
+            self.choose = nn.Linear(2 * width, 3)
+            nn.init.zeros_(self.choose.weight)
+            self.choose.bias.data = torch.tensor([MAX_FIRST, 0.0, 0.0])
         nn.init.normal_(self.queries.weight, std=config.spread)
         nn.init.zeros_(self.correct.weight)
         nn.init.zeros_(self.correct.bias)
@@ -146,16 +166,32 @@ class NMN(FeatureMapModel):
 
     def forward(self, batch: Batch) -> Judgement:
         layout, statement = required(batch.layout), batch.statement
-        words = self.dropout(self.embed_words(statement.words))
+        embedded = self.dropout(self.embed_words(statement.words))
+        queries = self.queries(statement.words)  # (batch, word, head x (cell + 1))
+        if self.lang_lstm is None:
+            words, whole = embedded, mean_over(statement.mask[:, None], embedded)[:, 0]
+        else:
+            words = self.lang_lstm(embedded, statement.lengths)
+            queries, whole = queries + self.queries_in_context(words), last_outputs(words, statement.lengths)
         cells, presence = self.look(batch)
-        phrases = mean_over(layout.spans, words)  # (batch, step, embedding)
-        maps = self.relate_all(layout, phrases, self.find_all(layout.spans, statement.words, cells, presence))
+        phrases = mean_over(layout.spans, words)  # (batch, step, width)
+        maps = self.relate_all(layout, phrases, self.find_all(layout.spans, queries, cells, presence))
         verdicts = self.combine(layout, self.count_all(layout, phrases, maps, presence))
         quantity = (phrases * (layout.modules == Module.DECIDE)[..., None]).sum(dim=1)
+        return self.pool(verdicts, torch.cat([quantity, whole], dim=-1))
+
+    def pool(self, verdicts: Tensor, said: Tensor) -> Judgement:
+        """DECIDE: verdicts (batch, box, verdict), and what was said of boxes and in all (batch, 2 width)."""
         # Boxes have no order (the corpus shuffles them), so pooling must be symmetric.
-        boxes = [verdicts.amax(dim=1), verdicts.mean(dim=1), verdicts.amin(dim=1)]
-        whole = mean_over(statement.mask[:, None], words)[:, 0]
-        return Judgement(logits=self.decide(torch.cat([*boxes, quantity, whole], dim=-1)).squeeze(-1))
+        if self.config.pooling == "joint":
+            boxes = [verdicts.amax(dim=1), verdicts.mean(dim=1), verdicts.amin(dim=1)]
+            return Judgement(logits=self.decide(torch.cat([*boxes, said], dim=-1)).squeeze(-1))
+        said_of_each = said[:, None].expand(-1, verdicts.size(1), -1)
+        scores = self.decide(torch.cat([verdicts, said_of_each], dim=-1)).squeeze(-1)  # (batch, box)
+        if self.config.pooling == "max":
+            return Judgement(logits=scores.amax(dim=1), scores=scores)
+        pooled = torch.stack([scores.amax(dim=1), scores.mean(dim=1), scores.amin(dim=1)], dim=-1)
+        return Judgement(logits=(self.choose(said).softmax(dim=-1) * pooled).sum(dim=-1))
 
     def look(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """What is in each cell (batch, box, cell, size), and whether an object is centred there (batch, box, cell)."""
@@ -178,11 +214,11 @@ class NMN(FeatureMapModel):
         correction: Tensor = self.correct(seen).squeeze(-1)
         return (SHARPNESS * (contrast - THRESHOLD) + correction).sigmoid()
 
-    def find_all(self, spans: Tensor, words: Tensor, cells: Tensor, presence: Tensor) -> Tensor:
+    def find_all(self, spans: Tensor, queries: Tensor, cells: Tensor, presence: Tensor) -> Tensor:
         """FIND for every step: the objects that fit every word of its span, (batch, step, box, head, cell)."""
-        batch, length = words.shape
-        queries, bias = self.queries(words).view(batch, length * self.heads, -1).tensor_split([cells.size(-1)], dim=-1)
-        scores = queries @ cells.flatten(1, 2).transpose(1, 2) + bias
+        batch, length, _ = queries.shape
+        asked, bias = queries.view(batch, length * self.heads, -1).tensor_split([cells.size(-1)], dim=-1)
+        scores = asked @ cells.flatten(1, 2).transpose(1, 2) + bias
         fits = logsigmoid(scores).reshape(batch, length, -1)  # (batch, word, head * box * cell)
         found: Tensor = (spans.to(fits.dtype) @ fits).exp()
         found = found.view(batch, -1, self.heads, *presence.shape[1:]).transpose(2, 3)

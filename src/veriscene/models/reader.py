@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from veriscene.data.reader import (
     OUTSIDE,
     PAD,
     PLAIN,
+    SCALE,
     SPECIAL_TOKENS,
     START,
     UNKNOWN,
@@ -239,13 +240,19 @@ class Reader(ProgramReader):
 
     # ------------------------------------------------------------ files
 
-    def save(self, path: Path) -> None:
-        """Writes one file with weights in half precision and all that is needed to use them."""
+    def save(self, path: Path, *, compact: bool = False) -> None:
+        """Writes one file with all that is needed to use the reader: weights in half precision or, if `compact`,
+        matrices in whole numbers of eight bits with a scale for each row, which takes half the space."""
         world = to_tree(self.language.world)
         about = {"config": asdict(self.network.config), "words": self.words, "tokens": self.tokens, "world": world}
-        weights = {
-            name: tensor.detach().cpu().half().contiguous() for name, tensor in self.network.state_dict().items()
-        }
+        weights: dict[str, Tensor] = {}
+        for name, tensor in self.network.state_dict().items():
+            weight = tensor.detach().cpu().float()
+            if compact and weight.dim() == 2:
+                scale = (weight.abs().amax(1, keepdim=True) / 127).clamp(min=1e-7).half()
+                weights |= {name: (weight / scale.float()).round().clamp(-127, 127).to(torch.int8), name + SCALE: scale}
+            else:
+                weights[name] = weight.half()
         files.write_bytes(path, save(weights, metadata={"reader": json.dumps(about)}))
 
     @classmethod
@@ -253,11 +260,32 @@ class Reader(ProgramReader):
         """Loads the file that `save` wrote; raises InputError if it is another one."""
         try:
             with safe_open(path, "pt") as stored:
-                about: Any = json.loads(stored.metadata()["reader"])
+                about: Any = files.parse_json(stored.metadata()["reader"])
                 weights = {name: stored.get_tensor(name).float() for name in stored.keys()}  # noqa: SIM118
-            network = ReaderNetwork(ReaderConfig(**about["config"]))
+            for name in [name for name in weights if name.endswith(SCALE)]:
+                weights[name.removesuffix(SCALE)] *= weights.pop(name)
+            network = ReaderNetwork(_checked(ReaderConfig(**about["config"]), about, weights))
             network.load_state_dict(weights)
             language = language_of(about, path)
             return cls(network.to(device).eval(), about["words"], about["tokens"], language)
         except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
             raise invalid_reader(path, error) from None
+
+
+def _checked(config: ReaderConfig, about: Any, weights: Mapping[str, Tensor]) -> ReaderConfig:
+    """Returns the sizes, if they are those of the file's weights: no memory is allocated for others."""
+    names = (*about["words"], *about["tokens"])
+    if (len(about["words"]) + 2, len(about["tokens"])) != (config.words, config.tokens) or not all(
+        isinstance(name, str) for name in names
+    ):
+        raise ValueError("its words are not those of its weights")
+    if not 0 < config.layers <= len(weights) or config.dim % config.heads:
+        raise ValueError("its sizes are wrong")
+    tables = {"word": config.words, "ngram": config.ngrams, "token": config.tokens}
+    tables |= {"word_place": config.max_words, "token_place": config.max_tokens}
+    are_stated = all(weights[f"{name}.weight"].shape == (size, config.dim) for name, size in tables.items())
+    if not are_stated or config.feedforward * config.dim > sum(tensor.numel() for tensor in weights.values()):
+        raise ValueError("its sizes are not those of its weights")
+    if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
+        raise ValueError("a weight is not finite")
+    return config

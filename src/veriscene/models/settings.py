@@ -22,6 +22,7 @@ from veriscene.errors import InputError
 from veriscene.models.base import Order
 
 SYNTHETIC = ("data.statements", "data.level", "data.corpus_seed")  # of the corpus that is made when none is given
+OF_CORPUS = ("teacher.generated", "teacher.labels")  # of a teacher that is given a corpus
 ALWAYS = ("model.name", "training.seed", "data.minimum_count", "data.counting")
 
 
@@ -33,14 +34,14 @@ def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool
     if key in ALWAYS:
         return True
     if key in SYNTHETIC:
-        return not corpus_given
+        return not corpus_given and not taught
     if section == "teacher":
-        return taught or name == "statements"
+        return (taught and (corpus_given or key not in OF_CORPUS)) or name == "statements"
     if section == "model":
         return name in {field.name for field in fields(model)}
     if key == "data.order":
         return kind.order is not Order.NONE
-    if key == "training.policy_weight":
+    if key in ("training.policy_weight", "training.entropy_weight"):
         return kind.order is Order.CHOSEN
     return not kind.is_fitted
 
@@ -53,6 +54,8 @@ def check_changes(changes: Changes, model: ModelConfig, *, corpus_given: bool, t
                 allowed = "set teacher.statements, or train with --teacher FILE"
                 raise InputError(f"{key} has no effect without a teacher", where=f"--set {key}", allowed=allowed)
             on = "a corpus given with --data" if key in SYNTHETIC else model.name
+            if taught and not corpus_given and key in (*SYNTHETIC, *OF_CORPUS):
+                on = "a teacher that has no corpus"
             raise InputError(f"{key} has no effect on {on}", where=f"--set {key}")
 
 

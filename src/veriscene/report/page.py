@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import groupby
 from math import sqrt
 from pathlib import Path
@@ -26,7 +25,7 @@ from veriscene.metrics.judged import (
     wrong_statements,
 )
 from veriscene.training.log import LogLine
-from veriscene.world.drawing import svg
+from veriscene.world.drawing import escape, svg
 from veriscene.world.examples import Example
 
 STYLE = Path(__file__).with_name("style.css")

@@ -69,7 +69,7 @@ def report_run(
     shown = [_reported(folder, name, examples, accelerator) for folder, name in zip(folders, names, strict=True)]
     split, path = splits[0]
     text = page(f"veriscene: {' and '.join(names)}", f"{split} split, {path.name}", shown, meanings)
-    files.write_text(target, text)
+    files.write_text(target, text, follow=out is not None)  # the run may be a stranger's
     return Report(metrics.score(examples, shown[0].verdicts), majority(examples), target)
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import random
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,13 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import ClientDisconnect
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from veriscene import __version__
 from veriscene.errors import InputError
 from veriscene.files import parse_json
 from veriscene.judge.judge import Judge
-from veriscene.service.batching import Busy, Limits, TooLarge
+from veriscene.service.batching import Busy, Limits, NotReceived, TooLarge
 from veriscene.service.documentation import documented, html, routes
 from veriscene.service.middleware import Middleware
 from veriscene.service.service import Record, Service, draw_example, problem
@@ -34,7 +35,8 @@ STATIC = Path(__file__).parent / "page"
 Answer = Callable[[Record], Coroutine[Any, Any, Any]]
 SMALL_BODY = 64 << 10  # bytes that are parsed at once; a larger text would keep other clients waiting
 BACKLOG = 512
-MAX_CONNECTIONS = 512  # more are answered with 503
+MAX_CONNECTIONS = 800  # below the 1,024 open files that systems usually allow a process
+HEADER_SECONDS = 10.0  # in which a request's headers must arrive
 
 
 class Json(Response):
@@ -51,10 +53,12 @@ def make_app(
     *,
     settings: Limits | None = None,
     examples: Sequence[Example] = (),
+    hosts: Collection[str] | None = None,
 ) -> FastAPI:
     """Returns the service with these judges, the first of which is the default.
 
-    `examples` are those that /api/scenes/example shows; a few are generated for a world that has none.
+    `examples` are those that /api/scenes/example shows; a few are generated for a world that has none. `hosts` are the
+    names by which it may be addressed; None: any.
     """
     service = Service(judges, limits=settings or Limits(), examples=examples)
 
@@ -64,10 +68,11 @@ def make_app(
         await asyncio.to_thread(service.close)  # the server has answered its clients by then
 
     app = FastAPI(title="veriscene", version=__version__, docs_url=None, redoc_url=None, lifespan=closing)
+    app.router.redirect_slashes = False  # a redirect would name whatever host the client says
     app.state.service = service
     _add_errors(app)
     _add_routes(app, service)
-    app.add_middleware(Middleware, metrics=service.metrics)
+    app.add_middleware(Middleware, metrics=service.metrics, hosts=hosts)
     return app
 
 
@@ -92,10 +97,11 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         has_body = documentation[path].request is not None
 
         async def handle(request: Request) -> Json:
+            record = await _read(request, service) if has_body else {}
             async with asyncio.timeout(service.limits.seconds):
                 if not has_body:
                     return Json(await answer(dict(request.query_params)))
-                return Json(await _unless_gone(request, answer(await _read(request, service))))
+                return Json(await _unless_gone(request, answer(record)))
 
         app.api_route(path, methods=["POST" if has_body else "GET"], **documented(documentation[path]))(handle)
 
@@ -133,11 +139,15 @@ def _add_routes(app: FastAPI, service: Service) -> None:
 async def _read(request: Request, service: Service) -> Record:
     """Returns the JSON object that the client sends, however it is cut into parts."""
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > service.limits.body:
-            raise TooLarge(f"a request has at most {service.limits.body:,} bytes")
-        parts.append(part)
+    try:
+        async with asyncio.timeout(service.limits.seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size > service.limits.body:
+                    raise TooLarge(f"a request has at most {service.limits.body:,} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise NotReceived(f"the request did not arrive within {service.limits.seconds:g} seconds") from None
     body = b"".join(parts)
     record = _parse(body) if size <= SMALL_BODY else await service.jobs.run(lambda: _parse(body))
     if not isinstance(record, dict):
@@ -176,9 +186,11 @@ def _add_errors(app: FastAPI) -> None:
         return Json({"detail": [problem(error)]}, status_code=422)
 
     @app.exception_handler(TooLarge)
-    async def too_large(request: Request, error: TooLarge) -> Json:
+    @app.exception_handler(NotReceived)
+    async def unread(request: Request, error: Exception) -> Json:
         # What the client still sends is not read.
-        return Json({"detail": str(error)}, status_code=413, headers={"Connection": "close"})
+        status = 413 if isinstance(error, TooLarge) else 408
+        return Json({"detail": str(error)}, status_code=status, headers={"Connection": "close"})
 
     @app.exception_handler(Busy)
     async def busy(request: Request, error: Busy) -> Json:
@@ -222,12 +234,57 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
+class Protocol(H11Protocol):
+    """Closes connections whose requests do not arrive, so that they keep nobody else out.
+
+    One that has not sent a whole header within HEADER_SECONDS is closed. Beyond MAX_CONNECTIONS, the one that has
+    waited longest without a request makes room for the new one.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+    _since = 0.0
+
+    @property
+    def _is_waiting(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_request()
+        if len(self.connections) > MAX_CONNECTIONS:
+            waiting = [each for each in self.connections if isinstance(each, Protocol) and each._is_waiting]
+            min(waiting, key=lambda each: each._since).transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_waiting and self._deadline is None:
+            self._await_request()
+        elif not self._is_waiting:
+            self._cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel()
+        super().connection_lost(exc)
+
+    def _await_request(self) -> None:
+        self._since = self.loop.time()
+        self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def _give_up(self) -> None:
+        if self._is_waiting and not self.transport.is_closing():
+            self.transport.write(b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+            self.transport.close()
+
+    def _cancel(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
 def make_server(app: FastAPI) -> uvicorn.Server:
-    return uvicorn.Server(
-        uvicorn.Config(
-            app, log_level="warning", access_log=False, backlog=BACKLOG, limit_concurrency=MAX_CONNECTIONS, ws="none"
-        )
-    )
+    """Returns a server that logs nothing that a client could cause at will."""
+    config = uvicorn.Config(app, log_level="error", access_log=False, backlog=BACKLOG, http=Protocol, ws="none")
+    return uvicorn.Server(config)
 
 
 def run(app: FastAPI, listener: socket.socket) -> None:

@@ -33,11 +33,15 @@ class Limits:
     workers: int = 2  # threads per model, and for other work
     jobs: int = 32  # pictures and explanations that wait
     judgements: int = 500  # to explain a verdict
-    seconds: float = 10.0  # until a request is answered
+    seconds: float = 10.0  # until a request has arrived, and then until it is answered
 
 
 class Busy(Exception):
     """Too much is waiting: the client should try again a little later."""
+
+
+class NotReceived(Exception):
+    """The request did not arrive in time."""
 
 
 class TooLarge(Exception):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from starlette.responses import PlainTextResponse
+
 
 @dataclass(frozen=True)
 class Route:
@@ -87,7 +89,9 @@ def routes(question: Mapping[str, Any]) -> dict[str, Route]:
 
 _INVALID = {"detail": [{"field": "scene.box 2.item 1", "message": "90 is not allowed; …"}]}
 _REFUSED = {
+    "408": ("The request did not arrive in time.", {"detail": "the request did not arrive within 10 seconds"}),
     "413": ("The request has too many bytes.", {"detail": "a request has at most 4,194,304 bytes"}),
+    "415": ("The request is not JSON.", {"detail": "send JSON, with the header Content-Type: application/json"}),
     "422": ("Invalid: which field, and what is allowed.", _INVALID),
     "503": ("Too much is waiting, or the request timed out.", {"detail": "too many questions are waiting"}),
 }
@@ -98,7 +102,12 @@ def documented(route: Route) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     answers: dict[int | str, Any] = {}
     if route.request is not None:
-        schema = {"type": "object", "required": [key for key in route.request if key not in ("attention", "eyes")]}
+        either = {"scene", "image"} if "statement" in route.request else set()
+        required = [key for key in route.request if key not in {"attention", "eyes", "format", *either}]
+        schema = {**_schema(route.request), "required": required}
+        if either:
+            schema["properties"]["image"] = {"type": "string"}
+            schema["anyOf"] = [{"required": [key]} for key in sorted(either)]
         extra["requestBody"] = {"required": True, "content": _json(route.request, schema=schema)}
         answers |= {code: {"description": what, "content": _json(body)} for code, (what, body) in _REFUSED.items()}
     if route.query:
@@ -109,7 +118,8 @@ def documented(route: Route) -> dict[str, Any]:
         answers["422"] = {"description": _REFUSED["422"][0], "content": _json(_INVALID)}
     content = _json(route.response) if route.response is not None else {"text/plain": {}}
     answers["200"] = {"description": "The answer.", "content": content}
-    return {"summary": route.summary, "openapi_extra": extra, "responses": answers, "response_model": None}
+    said = {"summary": route.summary, "openapi_extra": extra, "responses": answers, "response_model": None}
+    return {**said, "response_class": PlainTextResponse} if route.response is None else said
 
 
 def html(routes: Mapping[str, Route]) -> str:
@@ -131,4 +141,14 @@ def html(routes: Mapping[str, Route]) -> str:
 
 
 def _json(example: Any, **more: Any) -> dict[str, Any]:
-    return {"application/json": {"example": example, **more}}
+    return {"application/json": {"example": example, "schema": _schema(example), **more}}
+
+
+def _schema(example: Any) -> dict[str, Any]:
+    """Returns the schema of values such as the example; None stands for anything."""
+    if isinstance(example, Mapping):
+        return {"type": "object", "properties": {key: _schema(value) for key, value in example.items()}}
+    if isinstance(example, list):
+        return {"type": "array", "items": _schema(example[0]) if example else {}}
+    names = {bool: "boolean", int: "number", float: "number", str: "string"}
+    return {"type": names[type(example)]} if type(example) in names else {}

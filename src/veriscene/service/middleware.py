@@ -1,11 +1,14 @@
-"""What happens to every answer: headers that say what the page may load, and metrics for Prometheus."""
+"""What happens to every request: whether it is let in, headers that say what the page may load, and metrics."""
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Collection
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = {
@@ -27,6 +30,8 @@ ALWAYS = {
 }
 # Modules have no version in their names: a browser asks whether its copy is still the current one (ETag).
 FILES, ANSWERS = "no-cache", "no-store"
+MAX_REQUESTS = 512  # that are being answered
+ALWAYS_ANSWERED = ("/health", "/ready", "/metrics")
 BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64)
 SECONDS_BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
@@ -58,16 +63,36 @@ class Metrics:
 
 
 class Middleware:
-    """Adds headers to every answer, and counts requests by route: a client could invent any number of addresses."""
+    """Refuses requests for other hosts, of other types and beyond MAX_REQUESTS at once; adds headers to every answer;
+    counts requests by route, as a client could invent any number of addresses.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app, self.metrics = app, metrics
+    A page elsewhere can make a visitor's browser send text or forms to any address, but JSON only if that permits it.
+    It can also give its own name the address of this machine, and then send anything; but Host is that name then.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, hosts: Collection[str] | None = None) -> None:
+        """`hosts`: the names by which the service may be addressed; None: any."""
+        self.app, self.metrics, self.hosts, self.active = app, metrics, hosts, 0
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        name = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
+        if self.hosts is not None and name.lower() not in self.hosts:
+            return 421, "this host is not served here; `veriscene serve --allow-host NAME` permits it"
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if scope["method"] == "POST" and kind != "application/json":
+            return 415, "send JSON, with the header Content-Type: application/json"
+        if self.active >= MAX_REQUESTS and scope["path"] not in ALWAYS_ANSWERED:
+            return 503, "too many requests at once"
+        return None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start, status = time.perf_counter(), 500
+        scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope  # the server leaves out the body
+        start, status, refused = time.perf_counter(), 500, self._refusal(scope)
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -79,9 +104,17 @@ class Middleware:
                 headers["Cache-Control"] = FILES if is_file else ANSWERS
             await send(message)
 
+        self.active += 1
         try:
-            await self.app(scope, receive, send_with_headers)
+            await (self.app if refused is None else _refuse(*refused))(scope, receive, send_with_headers)
         finally:
+            self.active -= 1
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.requests.labels(route, str(status)).inc()
             self.metrics.seconds.labels(route).observe(time.perf_counter() - start)
+
+
+def _refuse(status: int, detail: str) -> ASGIApp:
+    # What the client still sends is not read.
+    headers = {"Connection": "close", **({"Retry-After": "1"} if status == 503 else {})}
+    return Response(json.dumps({"detail": detail}), status, headers, media_type="application/json")

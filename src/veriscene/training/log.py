@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from veriscene import files
+from veriscene.errors import InputError
 from veriscene.output import Output, clock
 
 LOG = "log.jsonl"
@@ -117,7 +118,10 @@ class RunLog:
         """Drops lines after `up_to_step`: after a crash the log may be ahead of the state that is resumed."""
         self.path = run / LOG
         kept = [line for line in read_log(run) if line.step <= up_to_step]
-        files.write_text(self.path, "".join(json.dumps(asdict(line)) + "\n" for line in kept))
+        # Links are replaced: in a stranger's run they may lead anywhere.
+        files.write_text(self.path, "".join(json.dumps(asdict(line)) + "\n" for line in kept), follow=False)
+        if (run / TENSORBOARD).is_symlink():
+            (run / TENSORBOARD).unlink()
         self._board: Any = None
         with suppress(ImportError):
             from torch.utils.tensorboard import SummaryWriter
@@ -127,8 +131,11 @@ class RunLog:
 
     def write(self, line: LogLine) -> None:
         """Adds a line."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(line)) + "\n")
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(line)) + "\n")
+        except OSError as error:
+            raise InputError(f"cannot be written ({error.strerror})", where=self.path) from None
         if self._board is not None:
             for name in ("loss", "dev_accuracy", "learning_rate", "examples_per_second"):
                 self._board.add_scalar(name, asdict(line)[name], line.step)
@@ -155,8 +162,9 @@ def _parse(text: str) -> LogLine | None:
     try:
         record = json.loads(text)
         values = {field.name: record[field.name] for field in fields(LogLine)}
-    except (ValueError, KeyError, TypeError, RecursionError):
+        is_finite = all(type(value) in (int, float) and math.isfinite(value) for value in values.values())
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-    if not all(type(value) in (int, float) and math.isfinite(value) for value in values.values()):
+    if not is_finite:
         return None
     return LogLine(**values) if type(values["step"]) is int and values["step"] > 0 else None

@@ -92,20 +92,37 @@ class Loss:
     comprehension: Tensor  # (batch,), detached: L(s, o, y) of equation 16, the figure to report
 
 
-def objective(judgement: Judgement, labels: Tensor, *, smoothing: float = 0.0, policy_weight: float = 1.0) -> Loss:
+def objective(
+    judgement: Judgement,
+    labels: Tensor,
+    *,
+    smoothing: float = 0.0,
+    policy_weight: float = 1.0,
+    entropy_weight: float = 0.0,
+) -> Loss:
     """Cross entropy and, where an order was sampled, the policy gradient of section 3.2.
 
     With R = -L(s, o[π*], y) and b the same at the order and weights of inference (self-critical), the gradient is
-    -(R - b) ∇ log p(π* | s, o) + ∇ L(s, o[π*], y); `policy_weight` scales the first term. Smoothing moves labels
-    towards one half.
+    -(R - b) ∇ log p(π* | s, o) + ∇ L(s, o[π*], y); `policy_weight` scales the first term. Of several sampled orders,
+    the mean is taken, and b of each is the mean of the other ones' R. `entropy_weight` rewards undecided choices.
+    Smoothing moves labels towards one half.
     """
     labels = labels * (1 - smoothing) + smoothing / 2
     loss = _cross_entropy(judgement.logits, labels)
     surrogate = loss
-    if judgement.log_probability is not None and judgement.baseline_logits is not None:
+    if judgement.sampled_logits is not None and judgement.log_probability is not None:
+        rewards = -_cross_entropy(
+            judgement.sampled_logits, labels[:, None].expand_as(judgement.sampled_logits)
+        ).detach()
+        count = rewards.size(1)
+        advantage = (rewards - rewards.mean(dim=1, keepdim=True)) * count / (count - 1)
+        surrogate = loss - policy_weight * (advantage * judgement.log_probability).mean(dim=1)
+    elif judgement.log_probability is not None and judgement.baseline_logits is not None:
         reward = -loss.detach()
         baseline = -_cross_entropy(judgement.baseline_logits, labels).detach()
         surrogate = loss - policy_weight * (reward - baseline) * judgement.log_probability
+    if entropy_weight and judgement.entropy is not None:
+        surrogate = surrogate - entropy_weight * judgement.entropy
     return Loss(surrogate=surrogate, comprehension=loss.detach())
 
 
@@ -139,13 +156,13 @@ def make_optimizer(model: Model, settings: TrainingConfig, *, captured: bool) ->
     ]
     kind: type[torch.optim.AdamW] = torch.optim.AdamW
     if settings.optimizer == "muon":
-        kind, groups = Muon, [part for group in groups for part in _parts(model, group)]
+        kind, groups = Muon, [part for group in groups for part in matrices_apart(model, group)]
     return kind(groups, lr=settings.learning_rate, capturable=captured, fused=captured or None)
 
 
-def _parts(model: Model, group: dict[str, Any]) -> list[dict[str, Any]]:
-    """The group's matrices, and the rest: rows of an embedding are moved one by one, and a single row has no
-    direction to share with others."""
+def matrices_apart(model: nn.Module, group: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the group's matrices, for `Muon`, and the rest: rows of an embedding are moved one by one, and a single
+    row has no direction to share with others."""
     rows = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
     parts: dict[bool, list[nn.Parameter]] = {True: [], False: []}
     for parameter in group["params"]:

@@ -44,7 +44,13 @@ class Source(ABC):
     coverage: float  # the share of the train statements' words that the vocabulary contains
     train: Batch  # what models are prepared or fitted on: the whole corpus, or a sample of what a teacher makes
     dev: Batch
+    dev_examples: Sequence[Example]  # of which `dev` was made
     remark: str = ""  # what the user should know about the examples, as soon as the first epoch was made
+
+    @property
+    def introduction(self) -> str:
+        """Says what is taught, where that is not a corpus."""
+        return ""
 
     @property
     @abstractmethod
@@ -102,7 +108,7 @@ class CorpusSource(Source):
         # A random order is drawn from that of the file, whatever the order of inference.
         is_random = self.encoder.order is ItemOrder.RANDOM
         self.train = (replace(self.encoder, order=ItemOrder.FILE) if is_random else self.encoder)(train, progress)
-        self.dev = self.encoder(labelled(dev, "dev"))
+        self.dev_examples, self.dev = dev, self.encoder(labelled(dev, "dev"))
 
     @classmethod
     def open(

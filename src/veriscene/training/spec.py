@@ -25,7 +25,7 @@ from veriscene.world.world_file import to_tree, world_of
 
 SPEC = "spec.json"
 FORMAT = 3
-CORPUS = "corpus"  # in a run's folder, where none was given
+CORPUS, DEV = "corpus", "dev.json"  # in a run's folder, where none was given: the latter where a teacher needs none
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Spec:
 
     config: Config
     world: World = field(default_factory=worlds.get)  # of the corpus
-    corpus: Path | None = None  # a folder with train and dev; None: a synthetic one is made in the run's folder
+    corpus: Path | None = None  # a folder with train and dev; None: a teacher needs none, and others make one
     programs: tuple[Path, ...] = ()  # files from which a teacher makes examples
     initial: str | None = None  # the model whose vocabulary and weights it starts from: a folder or a name
     preset: str = field(default="", compare=False)  # the preset or file that the configuration was read from
@@ -58,9 +58,13 @@ class Spec:
         config = models.load_preset(preset, changes)
         taught = bool(programs or config.teacher.statements)
         check_changes(changes, config.model, corpus_given=data is not None, taught=taught)
+        chosen = worlds.of_corpus(data) if world is None and data is not None else worlds.get(world)
+        if data is not None and Path(data, worlds.FILE).is_file() and worlds.of_corpus(data) != chosen:
+            what = f"describes another world than {world if isinstance(world, str | Path) else chosen.name}"
+            raise InputError(what, where=Path(data, worlds.FILE), allowed="leave --world out, or --data")
         return cls(
             config=config,
-            world=worlds.of_corpus(data) if world is None and data is not None else worlds.get(world),
+            world=chosen,
             corpus=None if data is None else Path(data).resolve(),
             programs=tuple(Path(path).resolve() for path in programs),
             initial=str(Path(initial).resolve() if Path(initial).is_dir() else initial) if initial else None,
@@ -101,10 +105,10 @@ class Spec:
         return cls(
             config=models.read_config(tree["config"], where=where),
             world=world_of(tree["world"], where=where),
-            corpus=None if tree["corpus"] is None else Path(tree["corpus"]),
-            programs=tuple(map(Path, tree["programs"])),
-            initial=tree["initial"],
-            preset=str(tree["preset"]),
+            corpus=None if tree["corpus"] is None else Path(_text(tree["corpus"])),
+            programs=tuple(Path(_text(path)) for path in tree["programs"]),
+            initial=_optional(tree["initial"]),
+            preset=_text(tree["preset"]),
         )
 
 
@@ -144,18 +148,25 @@ class Record:
         if not path.is_file():
             raise InputError(f"not a run of `veriscene train`, {SPEC} is missing", where=folder)
         try:
-            tree: dict[str, Any] = json.loads(files.read_text(path))
+            tree: dict[str, Any] = dict(files.parse_json(files.read_text(path)))  # type: ignore[call-overload]
+            json.dumps(tree, ensure_ascii=False).encode()  # raises ValueError for half a character, as in a path
             if tree.pop("format") != FORMAT:
                 raise InputError("started by another version of veriscene", where=path, allowed="start a new run")
-            spec = Spec.from_json(tree.pop("spec"), where=str(path))
-            return cls(spec=spec, seeds=tuple(map(int, tree.pop("seeds"))), **tree)
+            spec, seeds = Spec.from_json(tree.pop("spec"), where=str(path)), tuple(tree.pop("seeds"))
+            if not all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds):
+                raise ValueError("a seed is a whole number")
+            return cls(
+                spec, seeds=seeds, commit=_optional(tree.pop("commit")), **{key: _text(tree[key]) for key in tree}
+            )
+        except InputError as error:
+            raise InputError(error.what, where=error.where or path, allowed=error.allowed) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InputError("damaged", where=path, allowed="start a new run") from None
 
     def write(self, folder: Path) -> None:
         """Replaces the folder's record."""
         tree = {"format": FORMAT, **vars(self), "spec": self.spec.to_json()}
-        files.write_text(folder / SPEC, json.dumps(tree, indent=1) + "\n")
+        files.write_text(folder / SPEC, json.dumps(tree, indent=1) + "\n", follow=False)
 
     def check_unchanged(self, folder: Path) -> None:
         """Raises InputError if what is trained from now on would see other examples than what was trained before."""
@@ -165,9 +176,21 @@ class Record:
             raise InputError("its data has changed since", where=folder, allowed=allowed)
 
 
+def _text(value: object) -> str:
+    """Returns the value; raises ValueError unless it is text that may be a path."""
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError("no text")
+    return value
+
+
+def _optional(value: object) -> str | None:
+    return None if value is None else _text(value)
+
+
 def corpus_of(folder: Path) -> Path:
-    """Returns the corpus folder that a run is trained on."""
-    return Record.read(folder).spec.corpus or folder / CORPUS
+    """Returns the folder with the splits that a run is trained and scored on; a teacher's run has its own dev."""
+    spec = Record.read(folder).spec
+    return spec.corpus or (folder if spec.is_taught else folder / CORPUS)
 
 
 def scored_split(folder: Path) -> tuple[str, Path]:

@@ -58,9 +58,11 @@ class TrainingState:
             "processes": self.machine.gather([mine]),
         }
 
-        self.machine.on_main(
-            lambda: checkpoints.save(folder, self.checkpoint, also=lambda partial: torch.save(state, partial / STATE))
-        )
+        def save_state(partial: Path) -> None:
+            with (partial / STATE).open("wb") as file:  # with a path, torch reports a full disk as a failed assertion
+                torch.save(state, file)
+
+        self.machine.on_main(lambda: checkpoints.save(folder, self.checkpoint, also=save_state))
 
     def restore(self, folder: Path, *, total_steps: int) -> None:
         """Raises InputError, and changes nothing that matters, if the saved state is damaged or of another run."""
@@ -71,7 +73,7 @@ class TrainingState:
             data, moments, ema, processes = (state[key] for key in ("data", "moments", "ema", "processes"))
         except Exception as error:  # unpickling has no common class of errors
             raise InputError(f"damaged ({type(error).__name__}); it cannot be resumed", where=path) from None
-        if data != self.data or saved.encoder != self.checkpoint.encoder:
+        if type(data) is not int or data != self.data or saved.encoder != self.checkpoint.encoder:
             allowed = "resume with the corpus and the programs it was started on"
             raise InputError("its data has changed since", where=folder.parent, allowed=allowed)
         if not isinstance(processes, list) or len(processes) != self.machine.processes:

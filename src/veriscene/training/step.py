@@ -72,7 +72,13 @@ class Step(ABC):
         half = settings.precision == "bf16" and device == "cuda"
         with torch.autocast(device, torch.bfloat16, enabled=half, cache_enabled=False):
             judgement = self.model(batch)
-        loss = objective(judgement, labels, smoothing=settings.label_smoothing, policy_weight=settings.policy_weight)
+        loss = objective(
+            judgement,
+            labels,
+            smoothing=settings.label_smoothing,
+            policy_weight=settings.policy_weight,
+            entropy_weight=settings.entropy_weight,
+        )
         return r_drop(loss, judgement.logits, weight=settings.r_drop) if settings.r_drop else loss
 
     def _second_reading(self, batch: Batch) -> Batch:

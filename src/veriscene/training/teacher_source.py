@@ -21,11 +21,12 @@ from veriscene.data.batch import Batch
 from veriscene.data.encoder import Input
 from veriscene.data.items import Items, in_reading_order
 from veriscene.data.spelling import drop_words, mistype_words
-from veriscene.data.teacher.maker import Labelled, Made, Maker, pools_of
+from veriscene.data.teacher.maker import Labelled, Made, Maker, label, pools_of
 from veriscene.data.teacher.statements import Taught, draw_statements, plain, read_statements
 from veriscene.data.teacher.store import Store
 from veriscene.data.teacher.workers import Workers, usable_cores
 from veriscene.data.vocabulary import Vocabulary
+from veriscene.english.reading import reading_of
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import ITEM, STATE, SceneArrays
 from veriscene.language.program import Program
@@ -33,9 +34,13 @@ from veriscene.output import Progress, silent
 from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example
+from veriscene.world.scene import Scene
 from veriscene.world.schema import World
 
 SAMPLE_BLOCKS = 4  # on which models are prepared
+SHOWN = 5  # statements in the introduction
+# Of dev where there is no corpus. No other seed is as large, so that neither statements nor scenes are those of train.
+DEV_STATEMENTS, DEV_SCENES, DEV_SEED = 500, 4, 2**40
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,8 @@ class TeacherSource(Source):
         supervision: str,
         vocabulary: Vocabulary | None = None,
     ) -> None:
-        """`train`: whose scenes are used, and its labels if `teacher.labels` is not 0. `vocabulary`: None for that of
-        the statements."""
+        """`train`: whose scenes are used, if there are any, and its labels if `teacher.labels` is not 0. `vocabulary`:
+        None for that of the statements."""
         if Input.PIXELS in models.MODELS[config.model.name].inputs:
             what = f"a teacher makes scenes, not pictures, and {config.model.name} reads pixels"
             raise InputError(what, allowed="choose a model of items, as biatt")
@@ -79,11 +84,11 @@ class TeacherSource(Source):
         self.maker = self._make_maker(train, labelled_train)
         # Everything but scenes depends on the statement alone, so it is encoded once.
         by_statement = replace(self.encoder, inputs=self.encoder.inputs - {Input.ITEMS})
-        self.table = replace(by_statement([replace(train[0], statement=text) for text in texts]), labels=None)
+        self.table = replace(by_statement([Example("0-0", text, Scene(())) for text in texts]), labels=None)
         self.lengths = self.table.statement.lengths  # stays on the CPU, where batches are drawn
-        self.dev = self.encoder(labelled(dev, "dev"))
+        self.dev_examples, self.dev = dev, self.encoder(labelled(dev, "dev"))
         self.workers = Workers(self.maker, _worker_count(self.teacher))
-        self.store = Store(world, self._inputs())
+        self.store = Store(world, self._inputs(), statements=len(texts))
         self._next: tuple[int, Future[Prepared]] | None = None
         if models.MODELS[config.model.name].is_fitted:
             self.train = self._encode(self._wait_for(0).made, torch.device("cpu"), torch.Generator().manual_seed(0))
@@ -96,7 +101,7 @@ class TeacherSource(Source):
     def open(
         cls,
         config: Config,
-        folder: Path,
+        folder: Path | None,
         programs: Sequence[Path],
         progress: Progress = silent,
         *,
@@ -104,19 +109,32 @@ class TeacherSource(Source):
         world: World | None = None,
     ) -> TeacherSource:
         """Takes statements from program files and the grammar, scenes and dev examples from a corpus folder. The world
-        is that of the corpus unless another one is given."""
-        teacher, world = config.teacher, world or worlds.of_corpus(folder)
-        train, dev = (worlds.read(split_file(folder, split), world) for split in ("train", "dev"))
-        if not train:
-            raise InputError("the train split holds no examples", where=folder)
+        is that of the corpus unless another one is given. Without a folder, dev has new statements on random scenes."""
+        teacher, train, dev = config.teacher, list[Example](), list[Example]()
+        world = world or (worlds.get() if folder is None else worlds.of_corpus(folder))
+        if folder is not None:
+            train, dev = (worlds.read(split_file(folder, split), world) for split in ("train", "dev"))
+            if not train:
+                raise InputError("the train split holds no examples", where=folder)
         statements = [each for path in programs for each in read_statements(path, world, scenes=teacher.scenes)]
-        known = [each.text for each in statements]
-        statements += draw_statements(world, teacher, _worker_count(teacher), progress, known=known)
+        workers = _worker_count(teacher)
+        statements += draw_statements(world, teacher, workers, progress, known=statements)
+        if folder is None:
+            count, seed = min(DEV_STATEMENTS, len(statements)), DEV_SEED + teacher.seed
+            settings = replace(teacher, statements=count, seed=seed, grammar_scenes=DEV_SCENES)
+            new = draw_statements(world, settings, workers, progress, known=statements, held_out=True)
+            dev = label(world, new, seed=seed)
         progress(1, 1)
         supervision = "programs" if programs else "synthetic"
         return cls(
             config, world, statements=statements, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary
         )
+
+    @property
+    def introduction(self) -> str:
+        few = self.statements[:: max(1, len(self.statements) // SHOWN)][:SHOWN]
+        lines = [f'  "{each.text}" means: {reading_of(each.program)}' for each in few]
+        return "\n".join(["it is taught, for example:", *lines])
 
     def _make_maker(self, train: Sequence[Example], labelled_train: Sequence[Example]) -> Maker:
         world = self.encoder.world

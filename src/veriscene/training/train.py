@@ -1,6 +1,7 @@
 """The one way to train: build, then for each epoch step, score and save. Exact to resume, in one process or many.
 
-A run is a folder: spec.json (how it was started), corpus/ (where none was given), best/, last/, log.jsonl.
+A run is a folder: spec.json (how it was started), best/, last/, log.jsonl and, where no corpus was given, corpus/ or,
+with a teacher, dev.json.
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ from veriscene.training.log import (
 )
 from veriscene.training.optimization import learning_rate, objective, tf32
 from veriscene.training.source import CorpusSource, Source
-from veriscene.training.spec import CORPUS, SPEC, Record, Spec, fresh_folder, new_folder_hint
+from veriscene.training.spec import CORPUS, DEV, SPEC, Record, Spec, fresh_folder, new_folder_hint
 from veriscene.training.state import Position, TrainingState
 from veriscene.training.step import CapturedStep, PlainStep
 from veriscene.training.teacher_source import TeacherSource
+from veriscene.world import examples
 from veriscene.world.corpus import SUPERVISION
 
 if TYPE_CHECKING:
@@ -114,17 +116,20 @@ def train(
             if record.spec != spec:
                 raise InputError("was started with other settings", where=folder, allowed="name another folder")
         else:
-            fill, hint = [SPEC, CORPUS, LOG, TENSORBOARD], new_folder_hint(folder)
+            fill, hint = [SPEC, CORPUS, DEV, LOG, TENSORBOARD], new_folder_hint(folder)
             stack.enter_context(machine.created(folder, fill=fill, hint=hint))
             record = Record.new(spec, machine)
             machine.on_main(lambda: record.write(folder))
         stack.callback(machine.output.finish)
-        corpus = spec.corpus or folder / CORPUS
-        if spec.corpus is None:
-            machine.on_main(lambda: _make_corpus(corpus, spec, machine.output))
+        corpus = spec.corpus
+        if corpus is None and not spec.is_taught:
+            corpus = folder / CORPUS
+            machine.on_main(lambda: _make_corpus(folder / CORPUS, spec, machine.output))
         initial = load_initial(spec)
         source = stack.enter_context(closing(open_source(spec, corpus, initial, machine.output)))
         machine.on_main(lambda: replace(record, supervision=source.supervision).write(folder))
+        if corpus is None and not (folder / DEV).exists():
+            machine.on_main(lambda: examples.write(folder / DEV, source.dev_examples, spec.world))
         run = Run(spec.config, folder, source, machine, on_event)
         if models.MODELS[spec.config.model.name].is_fitted:
             return _fit_at_once(run, stop_after)
@@ -138,16 +143,17 @@ def train(
 
 
 def open_source(
-    spec: Spec, corpus: Path, initial: Checkpoint | None = None, output: Output | None = None
+    spec: Spec, corpus: Path | None, initial: Checkpoint | None = None, output: Output | None = None
 ) -> CorpusSource | TeacherSource:
-    """Opens what examples come from: a teacher, if it has statements to teach, otherwise the corpus."""
+    """Opens what examples come from: a teacher, if it has statements to teach, otherwise the corpus, which only a
+    teacher can do without."""
     known: dict[str, Any] = {"vocabulary": initial and initial.encoder.vocabulary, "world": spec.world}
     progress = (output or Output()).progress
     source: CorpusSource | TeacherSource
     if spec.is_taught:
         source = TeacherSource.open(spec.config, corpus, spec.programs, progress, **known)
     else:
-        source = CorpusSource.open(spec.config, corpus, progress, **known)
+        source = CorpusSource.open(spec.config, required(corpus), progress, **known)
     if initial is not None:  # a model that was trained before has the stronger of both supervisions
         source.supervision = max(source.supervision, initial.metrics["supervision"], key=SUPERVISION.index)
     return source
@@ -191,6 +197,8 @@ class Run:
             f" device {self.machine.device}, run {self.folder}"
         )
         self.emit(Remark(text))
+        if source.introduction:
+            self.emit(Remark(source.introduction))
 
     def emit(self, event: Event) -> None:
         """Tells the user, the log and the caller, in the main process."""
@@ -230,8 +238,8 @@ def _make_corpus(folder: Path, spec: Spec, output: Output) -> None:
     """Makes the synthetic corpus of a run, completely or not at all, unless an earlier call has made it."""
     make, data = worlds.ability(spec.world, "make_corpus"), spec.config.data
     if make is None:
-        what = f"the world {spec.world.name} has no grammar from which a corpus could be made"
-        raise InputError(what, allowed="name a corpus with --data")
+        what = f"no corpus can be made for the world {spec.world.name}"
+        raise InputError(what, allowed="name one with --data, or set teacher.statements, so that a teacher needs none")
     if not folder.exists():
         with files.replacing(folder) as partial:
             make(partial, data.statements, seed=data.corpus_seed, level=data.level, progress=output.progress)

@@ -5,10 +5,11 @@ A world file says how values look: a fill, an outline, a shape, a label. An item
 
 from __future__ import annotations
 
+import html
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from veriscene.world.schema import World
 
 Point = tuple[float, float]
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def escape(text: str) -> str:
+    """Returns text as it stands in XML and HTML; a replacement character stands for what neither can hold."""
+    return html.escape(_NOT_XML.sub("\ufffd", text))
 
 
 def _regular(corners: int) -> tuple[Point, ...]:

@@ -323,7 +323,8 @@ def _kinds(world: World, others: list[Item]) -> list[list[Item]]:
 def fits(world: World, item: Item, others: Sequence[Item]) -> bool:
     """Returns whether the item is inside the box and leaves the gap of touching items to all others."""
     width, height = world.canvas
-    inside = item.x >= 0 and item.y >= 0 and item.right <= width and item.lower <= height
+    x, y = (item.width / 2, item.height / 2) if world.centers else (0, 0)  # how far it may reach beyond the walls
+    inside = item.x >= -x and item.y >= -y and item.right - x <= width and item.lower - y <= height
     return inside and (world.overlap or all(item.distance(other) >= world.touching for other in others))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from veriscene.errors import InputError
 from veriscene.files import opened, parse_json, read_lines, read_text, write_text
@@ -29,12 +29,14 @@ MAX_PROBLEMS = 10_000  # a file with more is not a file of examples
 MAX_SCENE_FILE = 1 << 20
 
 _LINES_PER_PROGRESS = 1000
-_IDENTIFIER = re.compile(r"[^-\s,\"\ud800-\udfff]+-[^-\s,\"\ud800-\udfff]+")
+_PART = r"[^-\s,\"\x00-\x1f\x7f-\x9f\ud800-\udfff]+"
+_IDENTIFIER = re.compile(f"(?![=+@]){_PART}-{_PART}")  # spreadsheets execute what begins with = + or @
 WORD = re.compile(r"[^\W\d_]+|\d+|[^\s]")  # a word, a number or a punctuation mark
 LABELS = {"true": True, "false": False}
 
 Progress = Callable[[int, int], None]  # bytes read, bytes in total
 Parsed = TypeVar("Parsed")
+Records = Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -58,28 +60,38 @@ class Example:
 # ---------------------------------------------------------------- reading
 
 
-def read(path: str | Path, world: World, progress: Progress | None = None) -> list[Example]:
-    """Returns all examples of a file, in file order; raises InputError with the first problem."""
+def as_it_is(record: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """Returns the only record of a line."""
+    return (record,)
+
+
+def read(
+    path: str | Path, world: World, progress: Progress | None = None, records: Records = as_it_is
+) -> list[Example]:
+    """Returns all examples of a file, in file order; raises InputError with the first problem. `records`: those of a
+    line, in worlds whose files have several examples in one."""
     examples = []
-    for found in scan(path, world, progress):
+    for found in scan(path, world, progress, records):
         if isinstance(found, InputError):
             raise found
         examples.append(found)
     return examples
 
 
-def scan(path: str | Path, world: World, progress: Progress | None = None) -> Iterator[Example | InputError]:
+def scan(
+    path: str | Path, world: World, progress: Progress | None = None, records: Records = as_it_is
+) -> Iterator[Example | InputError]:
     """Yields the valid examples and every problem of a file, each as soon as it is found; problems use no memory.
 
     Ends early where the rest cannot be examples: pretty-printed JSON, text that is not UTF-8, too many problems.
     """
     try:
-        yield from _scan(Path(path), world, progress)
+        yield from _scan(Path(path), world, progress, records)
     except InputError as error:
         yield error
 
 
-def _scan(path: Path, world: World, progress: Progress | None) -> Iterator[Example | InputError]:
+def _scan(path: Path, world: World, progress: Progress | None, records: Records) -> Iterator[Example | InputError]:
     """Yields what concerns one line; raises InputError for what concerns the rest of the file."""
     first_line: dict[str, int] = {}  # of each identifier
     is_empty, problem_count = True, 0
@@ -97,12 +109,13 @@ def _scan(path: Path, world: World, progress: Progress | None) -> Iterator[Examp
                 _check_is_json_lines(line, path if is_empty else place, is_first=is_empty)
             is_empty = False
             problems: list[InputError] = []
-            example = _parse_line(line, number, world, problems)
-            if example is not None and first_line.setdefault(example.identifier, number) != number:
-                what = f"identifier {example.identifier!r} is a duplicate of line {first_line[example.identifier]}"
-                problems.append(InputError(what, allowed="each must occur once"))
-            elif example is not None:
-                yield replace(example, place=place, world=world)
+            for example in _parse_line(line, number, world, records, problems):
+                if example.identifier in first_line:
+                    what = f"identifier {example.identifier!r} is a duplicate of line {first_line[example.identifier]}"
+                    problems.append(InputError(what, allowed="each must occur once"))
+                else:
+                    first_line[example.identifier] = number
+                    yield replace(example, place=place, world=world)
             yield from (problem.at(place) for problem in problems)
             problem_count += len(problems)
             if problem_count >= MAX_PROBLEMS:
@@ -121,7 +134,9 @@ def _check_is_json_lines(line: str, where: object, *, is_first: bool) -> None:
         raise InputError("looks like pretty-printed JSON", where=where, allowed=allowed)
 
 
-def _parse_line(line: str | InputError, number: int, world: World, problems: list[InputError]) -> Example | None:
+def _parse_line(
+    line: str | InputError, number: int, world: World, records: Records, problems: list[InputError]
+) -> Iterator[Example]:
     try:
         if isinstance(line, InputError):
             raise line
@@ -129,18 +144,28 @@ def _parse_line(line: str | InputError, number: int, world: World, problems: lis
         if not isinstance(record, Mapping):
             kind = {list: "array", str: "string", bool: "boolean", type(None): "null"}.get(type(record), "number")
             raise InputError(f"the line is a JSON {kind}", allowed="each line must be one JSON object")
+        found = list(records(record))
     except InputError as error:
         problems.append(error)
-        return None
+        return
+    for at, each in enumerate(found):
+        if (example := _parse_record(each, f"{number}-{at}", world, problems)) is not None:
+            yield example
+
+
+def _parse_record(
+    record: Mapping[str, Any], identifier: str, world: World, problems: list[InputError]
+) -> Example | None:
+    before = len(problems)
     sentence = "statement" if "statement" in record else "sentence"
-    identifier = _attempt(_parse_identifier, record.get("identifier", f"{number}-0"), "identifier", problems)
+    name = _attempt(_parse_identifier, record.get("identifier", identifier), "identifier", problems)
     statement = _attempt(check_statement, record.get(sentence), sentence, problems)
     label = _attempt(_parse_label, record.get("label"), "label", problems)
     directory = _attempt(_parse_directory, record.get("directory"), "directory", problems)
     scene = world.read_scene(record.get(world.scene_field, record.get("scene")), problems)
-    if problems or identifier is None or statement is None or scene is None:
+    if len(problems) > before or name is None or statement is None or scene is None:
         return None
-    return Example(identifier, statement, scene, label, directory)
+    return Example(name, statement, scene, label, directory)
 
 
 def _attempt(parse: Callable[[object], Parsed], value: object, where: str, problems: list[InputError]) -> Parsed | None:
@@ -180,8 +205,8 @@ def _is_encodable(text: str) -> bool:
 
 def _parse_identifier(value: object) -> str:
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
-        allowed = 'it must be "n-m" (presentation n, picture m), without whitespace, commas or quotes'
-        raise not_allowed(value, allowed)
+        form = 'it must be "n-m" (presentation n, picture m)'
+        raise not_allowed(value, f"{form}, without whitespace, commas or quotes, and not begin with = + @")
     return value
 
 

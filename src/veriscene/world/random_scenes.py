@@ -31,28 +31,6 @@ def _random_box(world: World, rng: random.Random) -> Box:
     return Box(tuple(items))
 
 
-def random_edit(world: World, scene: Scene, rng: random.Random) -> Scene:
-    """Returns the scene with one random small edit: a value of an item is changed, or an item is moved, added or
-    removed. The scene stays as it is where the drawn edit is not possible."""
-    number, kind = rng.randrange(len(scene.boxes)), rng.choice(("change", "change", "move", "add", "remove"))
-    items = list(scene.boxes[number].items)
-    slot = rng.randint(0, len(items)) if kind == "add" else rng.randrange(len(items)) if items else 0
-    item = items.pop(slot) if items and kind != "add" else None
-    if kind == "add":
-        item = _place(world, rng, random_item(world, rng), items)
-    elif kind == "move" and item is not None:
-        item = _place(world, rng, item, items)
-    elif kind == "change" and item is not None and world.attributes:
-        attribute = rng.choice(world.attributes)
-        item = world.changed(item, **{attribute.name: _value(attribute, rng)})
-        item = item if fits(world, item, items) else None
-    elif kind == "remove":
-        item = None
-    edited = Box((*items[:slot], item, *items[slot:]) if item is not None else tuple(items))
-    is_valid = world.items[0] <= len(edited.items) <= world.items[1] and (item is not None or kind == "remove")
-    return Scene((*scene.boxes[:number], edited, *scene.boxes[number + 1 :])) if is_valid else scene
-
-
 def random_item(world: World, rng: random.Random) -> Item:
     """Returns an item with random values, in the upper left corner."""
     values: dict[str, Any] = {attribute.name: _value(attribute, rng) for attribute in world.attributes}

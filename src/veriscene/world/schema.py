@@ -69,6 +69,7 @@ class Attribute:
     most: str = ""  # "most expensive"
     least: str = ""  # "cheapest"
     change: str = ""  # an instruction with {item} and {value}: "paint {item} {value}"
+    draw: str = ""  # how a number is drawn: "turn", "shade"; written on the item if empty
 
     @cached_property
     def by_name(self) -> dict[Value, Choice]:
@@ -151,7 +152,8 @@ class World:
     item: Noun
     attributes: tuple[Attribute, ...]
     extent: tuple[Number, Number] | None = None  # of every item, unless an attribute or the item itself says it
-    overlap: bool = False  # whether items may overlap
+    overlap: bool = False  # whether items may overlap; later ones then lie in front
+    centers: bool = False  # whether items are placed by their centers, which must be in the box, and compared by them
     whole: bool = False  # whether positions are whole numbers
     walls: bool = True  # whether statements may be about the walls of a box
     towers: Towers | None = None
@@ -159,6 +161,7 @@ class World:
     close: Number = 4  # the distance up to which things are nearly touching
     fields: tuple[str, str, str, str] = ("x", "y", "width", "height")  # their names in files
     scene_field: str = "scene"  # of the boxes in a line of a file
+    background: str | None = None  # CSS colour of boxes
     _hash: int = field(default=0, init=False, compare=False, repr=False)
 
     def __hash__(self) -> int:
@@ -356,9 +359,11 @@ class World:
         whole = "whole number" if self.whole else "number"
         corner = []
         for name, size, room in ((x, item.width, self.canvas[0]), (y, item.height, self.canvas[1])):
+            least = -size / 2 if self.centers else 0
             article = "an" if self.item.singular[:1].lower() in "aeiou" else "a"
-            allowed = f"{article} {self.item.singular} of size {size:g} needs a {whole} from 0 to {room - size:g}"
-            corner.append(_number(record.get(name), name, 0, room - size, allowed, whole=self.whole))
+            limit = room - size - least
+            allowed = f"{article} {self.item.singular} of size {size:g} needs a {whole} from {least:g} to {limit:g}"
+            corner.append(_number(record.get(name), name, least, limit, allowed, whole=self.whole))
         return item.at(corner[0], corner[1])
 
 

@@ -23,11 +23,12 @@ _COLOR = re.compile(r"#[0-9a-fA-F]{3}|#[0-9a-fA-F]{6}|[a-zA-Z]{3,30}")
 _RESERVED = ("x", "y", "width", "height", "box", "boxes", "item", "items", "all", "any", "not", "and", "or", "in", "if")
 # Of the tables of a world file. "box" and "item" may be one word or [singular, plural].
 _WORLD_KEYS = (
-    *("name", "canvas", "boxes", "items", "box", "item", "extent", "overlap", "whole", "walls", "towers"),
-    *("touching", "close", "fields", "scene_field", "attributes"),
+    *("name", "canvas", "boxes", "items", "box", "item", "extent", "overlap", "centers", "whole", "walls", "towers"),
+    *("touching", "close", "fields", "scene_field", "background", "attributes"),
 )
 _COMPARISONS = ("more", "less", "most", "least", "change")
-_ATTRIBUTE_KEYS = ("kind", "values", "field", "words", "range", "step", "unit", "noun", *_COMPARISONS)
+_ATTRIBUTE_KEYS = ("kind", "values", "field", "words", "range", "step", "unit", "draw", "noun", *_COMPARISONS)
+_DRAWN = ("", "turn", "shade")
 _CHOICE_KEYS = ("stored", "words", "plural", "extent", "fill", "shape", "outline", "label")
 
 
@@ -45,7 +46,7 @@ def check_world(path: str | Path, problems: list[InputError]) -> World | None:
     path = Path(path)
     try:
         tree = tomllib.loads(read_text(path, limit=MAX_FILE_BYTES))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: not TOML, or a number with thousands of digits
         problems.append(InputError(f"not TOML: {error}", where=path, allowed="docs/own-world.md shows a world file"))
         return None
     found: list[InputError] = []
@@ -170,6 +171,7 @@ class _Reader:
             attributes=attributes,
             extent=self.extent(known.get("extent"), "extent"),
             overlap=self.flag(known.get("overlap"), "overlap", False),
+            centers=self.flag(known.get("centers"), "centers", False),
             whole=self.flag(known.get("whole"), "whole", False),
             walls=self.flag(known.get("walls"), "walls", True),
             towers=self.towers(known.get("towers"), attributes),
@@ -177,6 +179,7 @@ class _Reader:
             close=self.number(known.get("close"), "close", 4, 0, MAX_CANVAS),
             fields=self.fields(known.get("fields")),
             scene_field=self.text(known.get("scene_field"), "scene_field", "scene"),
+            background=self.color(known, "background", "background"),
         )
         self.check_whole(world)
         return world
@@ -213,7 +216,7 @@ class _Reader:
         for name, wanted in given.items():
             if name == "step" or name not in by_name:
                 continue
-            if wanted not in by_name[name].by_name:
+            if not isinstance(wanted, str) or wanted not in by_name[name].by_name:
                 self.refuse(wanted, f"towers.{name}", by_name[name].allowed)
             values.append((name, wanted))
         return Towers(tuple(values), self.number(given.get("step"), "towers.step", 1, 0, MAX_CANVAS))
@@ -234,7 +237,7 @@ class _Reader:
         if kind not in get_args(Kind):
             self.refuse(kind, f"{where}.kind", f"choose from {', '.join(get_args(Kind))}")
             kind = "categorical"
-        for key in ("range", "step", "unit") if kind != "numeric" else ("values", "noun"):
+        for key in ("range", "step", "unit", "draw") if kind != "numeric" else ("values", "noun"):
             if key in table:
                 self.wrong(f"{key} does not go with kind = {kind!r}", where, "remove it, or change the kind")
         low, high = self.range(table.get("range"), f"{where}.range") if kind == "numeric" else (0, 0)
@@ -248,9 +251,12 @@ class _Reader:
             high=high,
             step=self.number(table.get("step"), f"{where}.step", 0, 0, 1e9),
             unit=self.text(table.get("unit"), f"{where}.unit"),
+            draw=self.text(table.get("draw"), f"{where}.draw"),
             is_noun=self.flag(table.get("noun"), f"{where}.noun", False),
             **{key: self.text(table.get(key), f"{where}.{key}") for key in _COMPARISONS},
         )
+        if attribute.draw not in _DRAWN:
+            self.refuse(attribute.draw, f"{where}.draw", f"choose from {', '.join(_DRAWN[1:])}")
         if attribute.change and not {"{item}", "{value}"} <= set(re.findall(r"\{[^{}]*\}", attribute.change)):
             self.refuse(attribute.change, f"{where}.change", "it must contain {item} and {value}")
         if any(choice.extent for choice in attribute.choices) and not attribute.has_extents:
@@ -292,11 +298,6 @@ class _Reader:
         if shape is not None and shape not in SHAPES:
             allowed = f"choose from {', '.join(SHAPES)}; without one, a labelled tile is drawn"
             self.refuse(shape, f"{where}.shape", allowed)
-        colors = {}
-        for key in ("fill", "outline"):
-            colors[key] = self.text(table.get(key), f"{where}.{key}") or None
-            if colors[key] is not None and not _COLOR.fullmatch(str(colors[key])):
-                self.refuse(colors[key], f"{where}.{key}", "it must be a CSS colour: a name or #rrggbb")
         return Choice(
             name=name,
             stored=stored,
@@ -305,8 +306,15 @@ class _Reader:
             extent=self.extent(table.get("extent"), f"{where}.extent"),
             shape=shape,
             label=self.text(table.get("label"), f"{where}.label", limit=8) or None,
-            **colors,
+            fill=self.color(table, "fill", f"{where}.fill"),
+            outline=self.color(table, "outline", f"{where}.outline"),
         )
+
+    def color(self, table: Mapping[str, Any], key: str, where: str) -> str | None:
+        color = self.text(table.get(key), where) or None
+        if color is not None and not _COLOR.fullmatch(color):
+            self.refuse(color, where, "it must be a CSS colour: a name or #rrggbb")
+        return color
 
 
 def to_tree(world: World) -> dict[str, Any]:
@@ -320,7 +328,7 @@ def to_tree(world: World) -> dict[str, Any]:
     for each in world.attributes:
         table: dict[str, Any] = {"kind": each.kind, "field": each.field, "words": list(each.words)}
         if each.kind == "numeric":
-            table |= {"range": [each.low, each.high], "step": each.step, "unit": each.unit}
+            table |= {"range": [each.low, each.high], "step": each.step, "unit": each.unit, "draw": each.draw}
         else:
             table |= {"values": {choice.name: written(choice) for choice in each.choices}, "noun": each.is_noun}
         table |= {key: getattr(each, key) for key in _COMPARISONS}

@@ -8,7 +8,7 @@ nothing outside this package has to know which world has them.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from veriscene.errors import InputError
+from veriscene.files import opened, parse_json, read_lines
 from veriscene.language.language import Language, language_of
 from veriscene.language.program import Program
 from veriscene.world import examples
@@ -26,7 +27,7 @@ from veriscene.world.world_file import read_world
 
 DEFAULT = "nlvr"
 FILE = "world.toml"  # in the module of a world, and in the folder of a corpus
-_SHIPPED = {"nlvr": "veriscene.worlds.nlvr"}
+_SHIPPED = {"nlvr": "veriscene.worlds.nlvr", "shapeworld": "veriscene.worlds.shapeworld"}
 _PLUGINS: dict[str, str] = {}  # registered at run time, name -> module
 
 
@@ -55,12 +56,31 @@ def get(name_or_path: str | Path | World | None = None) -> World:
 
 
 def of_corpus(path: str | Path) -> World:
-    """Returns the world of a corpus: world.toml in its folder or beside its file, else the default world."""
+    """Returns the world of a corpus: world.toml in its folder or beside its file, the world whose format the file's
+    first line has, else the default world."""
     path = Path(path)
     for folder in (path, path.parent, path.parent.parent):
         if (folder / FILE).is_file():
             return read_world(folder / FILE)
+    record = _first_record(path)
+    for world in map(get, _SHIPPED):
+        is_own = ability(world, "is_own_record")
+        if record is not None and is_own is not None and is_own(record):
+            return world
     return get()
+
+
+def _first_record(path: Path) -> Mapping[str, Any] | None:
+    """The object of a file's first line, or None: what is wrong with a file is reported where it is read."""
+    if not path.is_file():
+        return None
+    try:
+        with opened(path) as stream:
+            line = next(iter(read_lines(stream)), (0, ""))[1]
+        record = parse_json(line) if isinstance(line, str) else None
+    except InputError:
+        return None
+    return record if isinstance(record, Mapping) else None
 
 
 def of_example(example: Example) -> World:
@@ -73,7 +93,14 @@ def read(
 ) -> list[Example]:
     """Returns all examples of a file, in file order; raises InputError with the first problem. The world is that of
     the file's corpus (`of_corpus`) unless another one is given."""
-    return examples.read(path, of_corpus(path) if world is None else get(world), progress)
+    found = of_corpus(path) if world is None else get(world)
+    return examples.read(path, found, progress, ability(found, "records") or examples.as_it_is)
+
+
+def scan(path: str | Path, progress: examples.Progress | None = None) -> Iterator[Example | InputError]:
+    """Yields the examples and the problems of a file of its corpus's world (`examples.scan`)."""
+    world = of_corpus(path)
+    return examples.scan(path, world, progress, ability(world, "records") or examples.as_it_is)
 
 
 def ability(world: World, name: str) -> Callable[..., Any] | None:

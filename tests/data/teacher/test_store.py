@@ -159,14 +159,14 @@ def test_the_longest_unused_teachers_make_room_then_older_epochs(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = teacher(tmp_path)
-    made, own = source.maker.make(0, 0), store.Store(WORLD, [b"own"])
+    made, own = source.maker.make(0, 0), store.Store(WORLD, [b"own"], statements=len(source.statements))
     own.epoch(0, lambda: made)
     size = (own.folder / "epoch-0.npz").stat().st_size
     for time, name in enumerate(("first", "second"), 1):
         (cache / name).mkdir()
         (cache / name / "epoch-0.npz").write_bytes(bytes(10_000))
         os.utime(cache / name, (time, time))
-    other = store.Store(WORLD, [b"first"])
+    other = store.Store(WORLD, [b"first"], statements=len(source.statements))
     other.folder = cache / "first"
     shutil.copy(own.folder / "epoch-0.npz", other.folder)
     assert other.epoch(0, lambda: pytest.fail("it is kept")).labels.tolist() == made.labels.tolist()  # used just now

@@ -230,8 +230,8 @@ def test_any_world_is_taught_with_programs_and_random_scenes(world: World, tmp_p
     expected = replace(source.encoder, order=ItemOrder.FILE)(given).items
     assert corpus.items is not None and expected is not None
     assert torch.equal(corpus.items.counts, expected.counts)
-    with pytest.raises(InputError):
-        TeacherSource.open(config("teacher.statements=5"), tmp_path, [file])
+    with closing(TeacherSource.open(config("teacher.statements=5"), tmp_path, [file])) as source:
+        assert len(source.statements) == 7 and source.supervision == "programs"
 
 
 @pytest.mark.parametrize(("name", "value", "rounds"), [("MAX_ROUNDS", 1, 1), ("MIN_NEW_SHARE", 1.0, 3)])
@@ -307,7 +307,7 @@ def test_statements_get_new_typing_errors_in_each_epoch(tmp_path: Path) -> None:
 def test_the_grammar_does_not_teach_another_meaning_of_a_known_statement() -> None:
     settings = TeacherConfig(statements=20, workers=1)
     first = draw_statements(WORLD, settings, 1, lambda done, total: None)
-    known = [first[0].text.upper(), first[1].text.rstrip(".")]
+    known = [replace(first[0], text=first[0].text.upper()), replace(first[1], text=first[1].text.rstrip("."))]
     later = draw_statements(WORLD, settings, 1, lambda done, total: None, known=known)
     assert [each.text for each in later[:18]] == [each.text for each in first[2:]]
 

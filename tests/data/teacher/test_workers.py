@@ -7,18 +7,24 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from teacher_toys import config, corpus, programs, teacher
 
-from veriscene.data.teacher.maker import Maker
+from some_worlds import NLVR, SHELF
+from veriscene import worlds
+from veriscene.data.teacher.maker import Maker, label
+from veriscene.data.teacher.statements import draw_statements, plain
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.training.log import Event, Step, read_log
-from veriscene.training.spec import Record, Spec, scored_split
+from veriscene.training.spec import CORPUS, Record, Spec, scored_split
+from veriscene.training.teacher_source import DEV_SCENES, TeacherSource
 from veriscene.training.train import train
+from veriscene.world.schema import World
 from waiting import wait_until
 
 
@@ -57,11 +63,46 @@ def test_a_resumed_run_equals_an_uninterrupted_one_and_its_spec_is_recorded(
     assert scored_split(tmp_path / "whole") == ("dev", data / "dev" / "dev.json")
 
 
-def test_a_run_without_a_corpus_teaches_the_grammar_on_a_synthetic_one(tmp_path: Path) -> None:
-    settings = config("training.epochs=1", "teacher.statements=4", "data.statements=20", "data.level=simple")
-    assert train(Spec(settings), tmp_path / "run").position.finished
-    assert Record.read(tmp_path / "run").supervision == "synthetic"
-    assert scored_split(tmp_path / "run")[0] == "test"
+@pytest.mark.parametrize("world", [NLVR, SHELF], ids=lambda world: world.name)
+def test_a_teacher_needs_no_corpus_and_its_run_resumes_exactly(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = Spec(config("training.epochs=3", "teacher.statements=8", "teacher.plain=0.5"), world)
+    monkeypatch.setattr("veriscene.training.train.REFRESH_SECONDS", -1.0)
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, Step) and event.step == 4:  # of 9, within the second epoch
+            signal.raise_signal(signal.SIGINT)
+
+    assert train(spec, tmp_path / "whole").position.finished
+    assert train(spec, tmp_path / "broken", on_event=interrupt).position.step == 4
+    assert train(spec, tmp_path / "broken", resume=True).position.finished
+    one, other = (checkpoints.load(tmp_path / name / "last").model.state_dict() for name in ("whole", "broken"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert Record.read(tmp_path / "whole").supervision == "synthetic"
+    assert not (tmp_path / "whole" / CORPUS).exists()
+    split, file = scored_split(tmp_path / "whole")
+    dev = worlds.read(file, world)
+    assert split == "dev" and file.read_bytes() == scored_split(tmp_path / "broken")[1].read_bytes()
+    assert {example.label for example in dev} == {True, False}
+
+
+@pytest.mark.parametrize("world", [NLVR, SHELF], ids=lambda world: world.name)
+def test_without_a_corpus_no_text_or_program_of_dev_is_taught(world: World) -> None:
+    with closing(
+        TeacherSource.open(config("teacher.statements=60", "teacher.plain=1.0"), None, [], world=world)
+    ) as one:
+        taught, dev = one.statements, one.dev_examples
+        assert all(each.text in one.introduction for each in taught[::12])
+    texts, programs = {plain(each.text) for each in taught}, {each.program for each in taught}
+    settings = replace(config().teacher, statements=60, plain=1.0, seed=99)
+    new = draw_statements(world, settings, 1, lambda done, total: None, known=taught, held_out=True)
+    assert len(new) == 60
+    assert not texts & {plain(each.text) for each in new} and not programs & {each.program for each in new}
+    assert not texts & {plain(example.statement) for example in dev} and len(dev) == 60 * DEV_SCENES
+    by_text = {each.text: each.program for each in new}
+    for example in label(world, new, seed=3):
+        assert by_text[example.statement].holds(example.scene) == example.label
 
 
 def test_a_changed_program_is_noticed_when_a_run_is_resumed(tmp_path: Path) -> None:

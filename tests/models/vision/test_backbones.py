@@ -8,7 +8,7 @@ from tiny import DEPTHS, TINY, WIDTH, random_pixels, tiny
 from torch import nn
 from torch.testing import assert_close
 
-from veriscene.models.vision.backbone import BACKBONES
+from veriscene.models.vision.backbone import BACKBONES, SAME_WEIGHTS, weights_path
 from veriscene.models.vision.networks import GRID, ResNetV1, ResNetV2
 
 CHANNELS = {"convolutions": 128, "resnet50-imagenet": 2048, "resnet50-rendered": 2048, "resnetv2-101-imagenet": 2048}
@@ -21,8 +21,17 @@ def test_registered_backbones_have_the_documented_map_and_size(name: str) -> Non
         backbone = BACKBONES[name]()
         maps = backbone(torch.empty(2, 100, 100, 3, dtype=torch.uint8))
     assert maps.shape == (2, backbone.channels, GRID, GRID) and maps.dtype is torch.float32
-    assert backbone.channels == CHANNELS[name]
-    assert round(sum(weight.numel() for weight in backbone.parameters()) / 1e6, 1) == MILLIONS[name]
+    known = SAME_WEIGHTS.get(name, name)
+    assert backbone.channels == CHANNELS[known]
+    assert round(sum(weight.numel() for weight in backbone.parameters()) / 1e6, 1) == MILLIONS[known]
+
+
+@pytest.mark.parametrize(("name", "other"), SAME_WEIGHTS.items())
+def test_variants_of_a_backbone_read_the_same_weights(name: str, other: str) -> None:
+    assert weights_path(name) == weights_path(other)
+    with torch.device("meta"):
+        shapes = [{key: t.shape for key, t in BACKBONES[each]().state_dict().items()} for each in (name, other)]
+    assert shapes[0] == shapes[1]
 
 
 @pytest.mark.parametrize("name", TINY)

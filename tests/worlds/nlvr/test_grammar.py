@@ -21,13 +21,12 @@ from veriscene.language.program import Statement, read_programs
 from veriscene.world.examples import normalized
 from veriscene.world.scene import Item, Scene
 from veriscene.worlds import parse
-from veriscene.worlds.nlvr.grammar import draw
+from veriscene.worlds.nlvr.dialect import GIVEN, Phrase, Voice, rules_of
+from veriscene.worlds.nlvr.grammar import NOUNS, draw
+from veriscene.worlds.nlvr.habits import HABITS, rewrite
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, SceneKind
 from veriscene.worlds.nlvr.near_miss import labelled_scenes
 from veriscene.worlds.nlvr.scenes import draw_scenes
-from veriscene.worlds.nlvr.wordings.habits import HABITS, rewrite
-from veriscene.worlds.nlvr.wordings.sentences import some_sentence
-from veriscene.worlds.nlvr.wordings.wording import Voice
 
 COLORS, SHAPES = ("yellow", "black", "blue"), ("circle", "square", "triangle")
 
@@ -171,9 +170,8 @@ def test_habits_keep_numbers_and_colors() -> None:
     rng = random.Random(6)
     kept = re.compile(r"\b(?:one|two|three|black|yellow|\d)\b")
     for _ in range(3000):
-        voice = Voice(rng, "tower", "tower", "towers", "block")
-        words = some_sentence(voice).words
-        written = rewrite(voice, words).replace("yelow", "yellow").replace("block block", "black block")
+        words = Voice(rng, "tower", "tower", "block").sentence().words
+        written = rewrite(rng, words).replace("yelow", "yellow").replace("block block", "black block")
         written = re.sub(r"\b(yellow|black|blue) black\b", r"\1 block", written)  # one letter off
         assert sorted(kept.findall(written)) == sorted(kept.findall(words)), written
 
@@ -245,3 +243,23 @@ def test_the_readings_are_those_of_nlvr(nlvr_folder: Path, full: list[Statement]
     print(f"{sum(agreed)} of {len(agreed)} labels agree")
     assert len(agreed) > 1000
     assert sum(agreed) / len(agreed) > 0.93
+
+
+def test_every_rule_of_the_dialect_says_what_it_means() -> None:
+    """Drawing fails if the meaning of a row has a part that its words lack, or if a voice lacks a rule."""
+    rng = random.Random(9)
+    given = {name: Phrase("things#", "any") for name in GIVEN}
+    voices = {(kind, box) for kind, nouns in NOUNS.items() for _, box, _ in nouns}
+    for kind, box in sorted(voices):
+        voice = Voice(rng, kind, box, "item")
+        waiting, seen = ["sentence"], {"sentence", "item", "box", "colour", *GIVEN}
+        while waiting:
+            name = waiting.pop()
+            for _ in range(60):
+                phrase = voice.draw(name, dict(given))
+                assert not re.search(r"[<>~(|]", phrase.words), name
+            rows = rules_of(name, voice.labels)
+            found = {part for row in rows for words in row.wordings for part in re.findall(r"<([a-z_]+)", words)}
+            found |= {part for row in rows for words in row.wordings for part in re.findall(r":([a-z_]+)", words)}
+            waiting += sorted(found - seen - {"n"})
+            seen |= found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -10,12 +10,14 @@ from functools import cached_property
 import numpy as np
 
 from veriscene import worlds
+from veriscene.config import TeacherConfig
 from veriscene.data.teacher.statements import Taught
 from veriscene.errors import InputError
+from veriscene.language.bulk import random_scenes
 from veriscene.language.bulk.arrays import Array, SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.language.bulk.near_misses import EditScenes, find_pairs
-from veriscene.world.random_scenes import random_edit, random_scene
+from veriscene.world.examples import Example
 from veriscene.world.schema import World
 
 STATEMENTS_PER_BLOCK = 32  # made together, because editing few scenes at once is slow
@@ -54,26 +56,19 @@ Draw = Callable[[np.random.Generator, str | None, int], SceneArrays]
 
 def pools_of(scenes: SceneArrays) -> dict[str | None, SceneArrays]:
     """Returns the scenes of each kind that statements can be about; worlds without kinds have a single one, None."""
-    sort = worlds.ability(scenes.world, "scenes_by_kind")
-    return {None: scenes} if sort is None else sort(scenes)
+    return (worlds.ability(scenes.world, "scenes_by_kind") or random_scenes.by_kind)(scenes)
 
 
 def draw_scenes(world: World, rng: np.random.Generator, kind: str | None, count: int) -> SceneArrays:
     """Returns random scenes of a kind."""
     draw: Draw | None = worlds.ability(world, "draw_scenes")
-    if draw is not None:
-        return draw(rng, kind, count)
-    one_by_one = random.Random(int(rng.integers(2**62)))
-    return SceneArrays.of(world, [random_scene(world, one_by_one) for _ in range(count)])
+    return random_scenes.draw_scenes(world, rng, kind, count) if draw is None else draw(rng, kind, count)
 
 
 def edit_scenes(rng: np.random.Generator, scenes: SceneArrays) -> SceneArrays:
     """Returns each scene with one random small edit, or as it is if none is possible."""
-    edit: EditScenes | None = worlds.ability(scenes.world, "edit_scenes")
-    if edit is not None:
-        return edit(rng, scenes)
-    one_by_one = random.Random(int(rng.integers(2**62)))
-    return SceneArrays.of(scenes.world, [random_edit(scenes.world, scene, one_by_one) for scene in scenes.scenes()])
+    edit: EditScenes = worlds.ability(scenes.world, "edit_scenes") or random_scenes.edit_scenes
+    return edit(rng, scenes)
 
 
 @dataclass(frozen=True)
@@ -219,6 +214,19 @@ class Maker:
             self._labelled_orders = {epoch: every[: own.count]}
         which = self._labelled_orders[epoch][block * LABELLED_PER_BLOCK : (block + 1) * LABELLED_PER_BLOCK]
         return Made(own.statements[which], own.labels[which], own.scenes[which])
+
+
+def label(world: World, statements: Sequence[Taught], *, seed: int) -> list[Example]:
+    """Returns each statement with its number of random scenes, of about half of which it is true, as in a corpus."""
+    settings, none = TeacherConfig(), SceneArrays.of(world, ())
+    maker = Maker(world, statements, pools_of(none), None, seed, settings.near_misses, settings.generated)
+    made = Made.joined([maker.make(0, block) for block in range(maker.blocks)])
+    count: Counter[int] = Counter()
+    examples = []
+    for number, truth, scene in zip(made.statements.tolist(), made.labels.tolist(), made.scenes.scenes(), strict=True):
+        examples.append(Example(f"{number}-{count[number]}", statements[number].text, scene, truth, world=world))
+        count[number] += 1
+    return examples
 
 
 # ---------------------------------------------------------------- which scenes a statement is taught on

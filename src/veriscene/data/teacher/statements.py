@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
@@ -12,6 +12,7 @@ from pathlib import Path
 from veriscene import worlds
 from veriscene.config import TeacherConfig
 from veriscene.data.teacher.workers import Workers
+from veriscene.english import grammar
 from veriscene.errors import InputError
 from veriscene.language.program import Program, Statement, read_programs
 from veriscene.world.schema import World
@@ -55,10 +56,11 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Draws statements of a world's grammar in blocks, as a worker process does."""
+    """Draws statements of a world's dialect and of plain English in blocks, as a worker process does."""
 
     world: World
-    level: str
+    level: str  # of the dialect
+    plain: float  # share of plain English; all of it in worlds without a dialect
     seed: int
     blocks: int
     size: int  # of a block
@@ -66,23 +68,39 @@ class Drawing:
     def make(self, epoch: int, block: int) -> list[Statement]:
         """Draws one block; `epoch` is the number of times that all blocks were drawn before."""
         rng = random.Random(f"{self.seed} {epoch} {block}")
-        draw = worlds.require(self.world, "draw_statement", "grammar, from which a teacher could draw statements")
-        return [draw(rng, self.level) for _ in range(self.size)]
+        dialect, language = worlds.ability(self.world, "draw_statement"), worlds.language(self.world)
+
+        def draw() -> Statement:
+            if dialect is None or (self.plain and rng.random() < self.plain):
+                return grammar.draw(rng, language)
+            found: Statement = dialect(rng, self.level)
+            return found
+
+        return [draw() for _ in range(self.size)]
 
 
 def draw_statements(
-    world: World, teacher: TeacherConfig, workers: int, progress: Progress, *, known: Iterable[str] = ()
+    world: World,
+    teacher: TeacherConfig,
+    workers: int,
+    progress: Progress,
+    *,
+    known: Sequence[Taught] = (),
+    held_out: bool = False,
 ) -> list[Taught]:
     """Draws statements of the grammar with different texts; none is `known`, as that text may have another program.
 
-    They depend on the settings and on what is known, not on the number of workers.
+    They depend on the settings and on what is known, not on the number of workers. With `held_out` no program is known
+    either, and there are fewer if the grammar has no more.
     """
     count, found = teacher.statements, dict[str, Taught]()
     if not count:
         return []
-    taken = {plain(text) for text in known}
+    taken, programs = {plain(each.text) for each in known}, {each.program for each in known if held_out}
     size = min(count, STATEMENTS_PER_BLOCK)
-    drawing = Drawing(world, teacher.level, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size)
+    drawing = Drawing(
+        world, teacher.level, teacher.plain, teacher.seed, blocks=-(-count // STATEMENTS_PER_BLOCK), size=size
+    )
     barren = 0  # rounds in a row
     with closing(Workers(drawing, workers)) as processes:
         for number in range(MAX_ROUNDS):
@@ -90,7 +108,7 @@ def draw_statements(
             # Starting processes takes longer than drawing a single block.
             blocks = processes.make(number) if drawing.blocks > 1 else [drawing.make(number, 0)]
             for each in chain(*blocks):
-                if plain(each.text) not in taken:
+                if plain(each.text) not in taken and each.program not in programs:
                     found.setdefault(each.text, Taught(each.text, each.program, each.kind, teacher.grammar_scenes))
             progress(min(count, len(found)), count)
             if len(found) >= count:
@@ -98,5 +116,7 @@ def draw_statements(
             barren = barren + 1 if len(found) - before < int(MIN_NEW_SHARE * count) else 0
             if barren == MAX_BARREN_ROUNDS:
                 break
+    if held_out and found:
+        return list(found.values())
     what = f"the grammar's level {teacher.level!r} yields too few different statements"
     raise InputError(what, where="teacher.statements", allowed=f"ask for {len(found):,} or fewer")

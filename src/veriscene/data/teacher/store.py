@@ -19,7 +19,7 @@ import numpy as np
 import veriscene
 from veriscene import files
 from veriscene.data.teacher.maker import Made
-from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.language.bulk.arrays import NO_BOX, STATE, SceneArrays, layout_of
 from veriscene.world.schema import World
 
 MAX_BYTES = 10 << 30  # of all teachers; those that were used longest ago are removed
@@ -36,8 +36,9 @@ def _code() -> bytes:
 class Store:
     """The folder of one teacher: of what follows from these inputs and from the code that makes it."""
 
-    def __init__(self, world: World, inputs: Iterable[bytes]) -> None:
-        self.world = world
+    def __init__(self, world: World, inputs: Iterable[bytes], *, statements: int) -> None:
+        """`statements`: how many there are."""
+        self.world, self.statements = world, statements
         digest = hashlib.sha256(_code())
         for each in inputs:
             digest.update(each + b"\0")
@@ -46,17 +47,6 @@ class Store:
 
     def epoch(self, number: int, make: Callable[[], Made]) -> Made:
         file = self.folder / f"epoch-{number}.npz"
-
-        def read(file: Path) -> Made:
-            with np.load(file) as kept:
-                if not len(kept["statements"]) == len(kept["labels"]) == kept["scenes"].shape[1]:
-                    raise ValueError("arrays of different lengths")
-                one_sided, near_misses = tuple(kept["one_sided"].tolist()), int(kept["near_misses"])
-                scenes = SceneArrays(self.world, kept["scenes"])
-                made = Made(kept["statements"], kept["labels"], scenes, one_sided, near_misses)
-            with suppress(OSError):
-                os.utime(self.folder)  # so that what is in use is removed last
-            return made
 
         def make_and_write(partial: Path) -> Made:
             self.waits = False  # if there was another process, it has ended without a result
@@ -76,7 +66,26 @@ class Store:
         def on_wait() -> None:
             self.waits = True
 
-        return files.cached(file, read, make_and_write, on_wait)
+        return files.cached(file, self.read, make_and_write, on_wait)
+
+    def read(self, file: Path) -> Made:
+        """Reads what `epoch` wrote; raises one of files.DAMAGED if it is anything else."""
+        with np.load(file) as kept:
+            statements, labels, fields, one_sided = (kept[n] for n in ("statements", "labels", "scenes", "one_sided"))
+            near_misses, layout = int(kept["near_misses"]), layout_of(self.world)
+        shapes = ((len(labels),), (len(labels),), (1 + len(layout.columns), len(labels), layout.boxes, layout.items))
+        if (statements.shape, labels.shape, fields.shape) != shapes or labels.dtype != bool:
+            raise ValueError("arrays of other sizes")
+        if (statements.dtype, fields.dtype, one_sided.dtype) != (np.int32, layout.dtype, np.int64):
+            raise ValueError("arrays of other types")
+        limits = [(statements, self.statements), (one_sided, self.statements), (fields[STATE], NO_BOX + 1)]
+        choices = [(each.name, len(each.choices)) for each in self.world.attributes if each.choices]
+        limits += [(fields[layout.columns[name]], count) for name, count in choices]
+        if any(array.size and not 0 <= array.min() <= array.max() < limit for array, limit in limits):
+            raise ValueError("a number of something that does not exist")
+        with suppress(OSError):
+            os.utime(self.folder)  # so that what is in use is removed last
+        return Made(statements, labels, SceneArrays(self.world, fields), tuple(one_sided.tolist()), near_misses)
 
     def _make_room(self, newest: Path) -> None:
         """Removes other teachers, those that were used longest ago first, then older epochs of this one."""

@@ -148,7 +148,12 @@ class SceneArrays:
         return self.fields[STATE, :, :, 0] != NO_BOX
 
     def values(self, attribute: str) -> Array:
-        """Returns the values of an attribute; places of choices are small integers, whatever the type of `fields`."""
+        """Returns the values of an attribute; places of choices are small integers, whatever the type of `fields`.
+
+        `area` is like one, in a world whose items state their own extents.
+        """
+        if attribute not in self.layout.columns:
+            return self.area
         column = self.column(attribute)
         if column.dtype != np.float64 or self.world.by_name[attribute].kind == "numeric":
             return column
@@ -180,6 +185,10 @@ class SceneArrays:
             return self.layout.length(self.world.extent[axis])
         extents = [choice.extent[axis] for choice in self.world.sizes.choices if choice.extent]
         return np.array(extents, self.layout.length)[self.values(self.world.sizes.name)]
+
+    @cached_property
+    def area(self) -> Array:
+        return (self.right - self.left) * (self.bottom - self.top)
 
     @cached_property
     def gaps(self) -> Array:

@@ -26,7 +26,7 @@ from veriscene.language.bulk.rows import (
     truth,
 )
 from veriscene.language.execution import MAX_STEPS, compile_expression
-from veriscene.language.expression import Expression, Kind
+from veriscene.language.expression import Expression, Kind, Many
 from veriscene.language.functions import Undefined
 from veriscene.language.program import Program
 
@@ -110,6 +110,10 @@ def compile_rows(node: Expression, layout: Layout, scope: Scope = ()) -> Code:
             (members,) = codes([first])
             inner = (*scope, (parameter.name, members.member_most))
             code = functions.quantifier(node, members, len(inner), compile_rows(body, layout, inner))
+        case tree.Call(function, (tree.Call(of, (items,)) as values,)) if (
+            function.name in ("min", "max") or (function.name == "count" and values.type == Many(Kind.NUMBER))
+        ) and of.bulk[0] == "attribute":
+            code = functions.of_values(node, codes([items])[0], layout)
         case tree.Call(_, arguments):
             code = _call(node, codes(arguments), layout)
         case tree.Variable():
@@ -191,7 +195,7 @@ _ORDERINGS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _comparison(codes: Sequence[Code], words: Sequence[str]) -> Code:
-    if len(words) > 1 and not all(code.total for code in codes):
+    if not all(code.total for code in codes[2:]):  # the first two are always evaluated
         raise Unsupported("a chain that stops before an operand without a value")
     tests = [_test(word, *pair) for word, pair in zip(words, itertools.pairwise(codes), strict=True)]
 

@@ -276,6 +276,34 @@ def _values(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     return Code(run, call.type, most=items.most, ordered=False)
 
 
+def of_values(call: tree.Call, items: Code, layout: Layout) -> Code:
+    """Compiles `min`, `max` or, of distinct ones, `count` of the values that an attribute has on a set of items."""
+    assert isinstance(call.arguments[0], tree.Call)
+    name, which = call.arguments[0].function.bulk[1], call.function.name
+
+    def run(rows: Rows) -> Any:
+        sets = as_members(rows, items)
+        values = rows.scenes.values(name).reshape(-1, layout.slots)[rows.scene]
+        beyond = -np.inf if which == "max" else np.inf
+        found = np.where(sets, values, beyond)
+        if which == "count":
+            found.sort(axis=1)
+            is_other = np.concatenate([np.full((len(rows), 1), True), found[:, 1:] != found[:, :-1]], axis=1)
+            return (is_other & (found < beyond)).sum(axis=1)
+        exists = any_member(sets)
+        rows.mark_undefined(~exists)
+        extreme = found.max(axis=1) if which == "max" else found.min(axis=1)
+        return np.where(exists, extreme, 0).astype(values.dtype)
+
+    return joined([items], Code(run, call.type, cost=items.most, total=which == "count"))
+
+
+def _others_in_scene(rows: Rows, item: Array) -> Array:
+    found = rows.scenes.mask.reshape(-1, rows.scenes.layout.slots)[rows.scene]
+    found[np.arange(len(rows)), item % rows.scenes.layout.slots] = False
+    return found
+
+
 OF_SUBSETS = ("exist", "count", "len", "not")  # the rules that accept sets of sets
 
 RULES: dict[str, Compile] = {
@@ -308,6 +336,9 @@ RULES: dict[str, Compile] = {
         lambda rows, item: rows.scenes.items_of_box[item // rows.scenes.layout.items], in_box=True
     ),
     "get_box_exclusive": _of_values(_others_in_box, in_box=True),
+    "get_img_exclusive": lambda call, codes, layout: replace(
+        _of_values(_others_in_scene)(call, codes, layout), most=layout.slots
+    ),
     "attribute": _attribute,
     "has": _of_values(lambda rows, item, name, number: rows.scenes.values(name).reshape(-1)[item] == number),
     "keep": _keep,

@@ -108,6 +108,50 @@ def _comparisons(flat: Tensor, world: World) -> list[Tensor]:
     return [*same, *differences]
 
 
+# ---------------------------------------------------------------- the index of a box, and numbers
+
+MAX_THRESHOLDS = 64  # of a numeric attribute
+
+
+def box_index_count(world: World) -> int:
+    """Returns how many features `box_index_features` has; a world with one box has none."""
+    return 2 * world.boxes[1] + 1 if world.boxes[1] > 1 else 0
+
+
+def box_index_features(items: Items, world: World) -> Tensor:
+    """(batch, box, box_index_count): which box it is from the left, which from the right, and whether it is in the
+    middle."""
+    most, device = items.features.size(1), items.features.device
+    number = torch.arange(most, device=device)
+    count = torch.full(items.features.shape[:1], most, device=device) if items.boxes is None else items.boxes
+    from_right = count[:, None] - 1 - number  # (batch, box)
+    from_left = number.expand_as(from_right)
+    hot = [each[..., None] == number for each in (from_left, from_right)]
+    return torch.cat([*hot, (from_left == from_right)[..., None]], dim=-1).to(items.features.dtype)
+
+
+def _thresholds(world: World) -> dict[str, int]:
+    """The number of thresholds of each numeric attribute: one for each step, if these are not too many."""
+    numeric = [each for each in world.attributes if each.kind == "numeric"]
+    return {
+        each.name: round(min(MAX_THRESHOLDS, (each.high - each.low) / each.step if each.step else MAX_THRESHOLDS))
+        for each in numeric
+    }
+
+
+def number_feature_count(world: World) -> int:
+    return sum(_thresholds(world).values())
+
+
+def number_features(items: Tensor, world: World) -> Tensor:
+    """(…, feature) -> (…, number_feature_count): whether each numeric attribute reaches each threshold."""
+    found = [
+        at_least((items[..., world.columns[name].start] + 1) / 2 * most, most)
+        for name, most in _thresholds(world).items()
+    ]
+    return torch.cat([items[..., :0], *found], dim=-1)
+
+
 # ---------------------------------------------------------------- coordinates
 
 # How the position of an item is encoded for a model (appendix A.3.1: "the location", normalised to [-1, 1]).

@@ -18,6 +18,8 @@ from veriscene.models.vision.networks import Backbone, Convolutions, ResNetV1, R
 BACKBONES: dict[str, Callable[[], Backbone]] = {
     "convolutions": Convolutions,
     "resnet50-imagenet": partial(ResNetV1, size=320, stride=32),
+    "resnet50-imagenet-299": partial(ResNetV1, size=299, stride=32),
+    "resnet50-imagenet-16": partial(ResNetV1, size=160, stride=16),
     "resnet50-rendered": partial(ResNetV1, size=160, stride=16),
     "resnetv2-101-imagenet": partial(ResNetV2, size=320),
 }
@@ -29,6 +31,8 @@ PRETRAINED: dict[str, str] = {
     "resnetv2-101-imagenet": "download it with `veriscene data backbone resnetv2-101`, or get model.safetensors of"
     " timm/resnetv2_101.a1h_in1k on the Hugging Face hub and run `veriscene data backbone model.safetensors`",
 }
+SAME_WEIGHTS = dict.fromkeys(("resnet50-imagenet-299", "resnet50-imagenet-16"), "resnet50-imagenet")
+PRETRAINED |= {name: PRETRAINED[other] for name, other in SAME_WEIGHTS.items()}
 MOST_BYTES = 1 << 30  # of a weights file; ResNet-V2-101 in single precision has 178 MB
 LARGEST_HALF = torch.finfo(torch.float16).max
 
@@ -37,7 +41,7 @@ def weights_path(name: str) -> Path:
     """Returns the path of a pretrained backbone's weights, whether or not the file exists."""
     if name not in PRETRAINED:
         raise InputError(f"{name!r} has no weights file", allowed=f"choose from {', '.join(sorted(PRETRAINED))}")
-    return files.cache_folder() / "backbones" / f"{name}.safetensors"
+    return files.cache_folder() / "backbones" / f"{SAME_WEIGHTS.get(name, name)}.safetensors"
 
 
 def check_weights_file(name: str) -> None:

@@ -20,6 +20,8 @@ from veriscene.models.vision.features import extract
 from veriscene.output import Output
 from veriscene.world.schema import World
 
+NORMALIZATION = "Whether maps of a pretrained backbone have one mean and deviation, or one for each channel."
+SMALLEST = 1e-3  # deviation: channels that never respond stay small
 SAMPLE = 32  # examples from which the statistics of feature maps are taken
 
 
@@ -29,6 +31,7 @@ class FeatureMapConfig(ModelConfig):
 
     backbone: str = choice("convolutions", BACKBONES, "What makes feature maps of pictures.")
     end_to_end: bool = flag(False, "Whether a pretrained backbone is trained too; else it is frozen, as in the paper.")
+    normalization: str = choice("map", ("map", "channel"), NORMALIZATION)
     backbone_rate: float = number(0.1, 0.0, 10.0, "Learning rate of a pretrained backbone, relative to the rest.")
     # Units of the layer on the map's channels, and of convolutions on cells, add up thousands of
     # inputs, so that a step of Adam, which moves every weight by about the learning rate, takes them far.
@@ -51,8 +54,9 @@ class FeatureMapModel(Model, ABC):
         self.is_pretrained = config.backbone in PRETRAINED
         self.is_frozen = self.is_pretrained and not config.end_to_end
         self.backbone = BACKBONES[config.backbone]().requires_grad_(not self.is_frozen)
-        self.register_buffer("mean", torch.zeros(()))
-        self.register_buffer("deviation", torch.ones(()))
+        shape = (self.backbone.channels, 1, 1) if config.normalization == "channel" else ()
+        self.register_buffer("mean", torch.zeros(shape))
+        self.register_buffer("deviation", torch.ones(shape))
 
     def cells(self, batch: Batch) -> Tensor:
         """Returns the normalized feature maps, cells row by row: (batch, box, cell, channel)."""
@@ -77,9 +81,10 @@ class FeatureMapModel(Model, ABC):
         numbers = torch.linspace(0, len(corpus) - 1, min(SAMPLE, len(corpus))).long()
         pixels = required(corpus.pixels)[numbers].flatten(0, 1)
         with torch.inference_mode():
-            deviation, mean = torch.std_mean(self.backbone.eval()(pixels.to(self.mean.device)))
-        self.mean.copy_(mean)
-        self.deviation.copy_(deviation)
+            maps = self.backbone.eval()(pixels.to(self.mean.device))
+            deviation, mean = torch.std_mean(maps, dim=(0, 2, 3) if self.mean.dim() else None)
+        self.mean.copy_(mean.view_as(self.mean))
+        self.deviation.copy_(deviation.view_as(self.deviation).clamp(min=SMALLEST))
         self.train(self.training)
 
     def extract(self, corpus: Batch, *, store: bool = False, output: Output | None = None) -> Batch:

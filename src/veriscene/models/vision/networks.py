@@ -71,11 +71,11 @@ EXPANSION = 4  # a block's output has this many times the channels of its 3 x 3 
 
 
 class ResNet(Backbone, ABC):
-    """A sub-image of 100 x 100 pixels is resized to 10 times the stride."""
+    """A sub-image of 100 x 100 pixels is resized to `size`, about 10 times the stride."""
 
     def __init__(self, *, size: int, stride: int) -> None:
         super().__init__()
-        if size != GRID * stride:
+        if -(-size // stride) != GRID:  # 299 pixels, the input of some published networks, are 10 cells too
             raise ValueError(f"an image of {size} pixels at stride {stride} does not give a {GRID} x {GRID} map")
         self.size = size
 

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from veriscene.errors import InputError
-from veriscene.files import created, opened, write_bytes
+from veriscene.files import NEW_FOLDER, filled, opened
 from veriscene.world import drawing
 from veriscene.world.examples import Example
 from veriscene.world.scene import Scene
@@ -254,12 +254,13 @@ def render_examples(
     if not 1 <= count <= len(PERMUTATIONS):
         raise InputError(f"{count} pictures of a scene", allowed=f"there are 1 to {len(PERMUTATIONS)} orders of boxes")
     directories = [_directory(example, number) for number, example in enumerate(examples)]
-    with created(folder, fill=set(directories), hint="name a new or an empty folder"):
+    with filled(folder, hint=NEW_FOLDER) as partial:
         for done, (example, directory) in enumerate(zip(examples, directories, strict=True), 1):
             for number in range(count):
                 name = file_name(split, example.identifier, number, f".{kind}")
                 scene = permuted(example.scene, number) if number else example.scene
-                write_bytes(folder / directory / name, render_scene(world, scene, kind))
+                (partial / directory).mkdir(exist_ok=True)
+                (partial / directory / name).write_bytes(render_scene(world, scene, kind))
             progress(done, len(examples))
 
 

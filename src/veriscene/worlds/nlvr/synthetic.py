@@ -81,9 +81,6 @@ def build(statements: int, seed: int, level: str = "full", progress: Progress | 
     return corpus
 
 
-PARTS = (*SPLITS, "programs", DESCRIPTION)  # entries of a corpus folder
-
-
 def write(folder: str | Path, corpus: Corpus) -> None:
     """Writes SPLIT/SPLIT.json in NLVR's format, the statements' programs/SPLIT.jsonl, and corpus.json."""
     folder = Path(folder)

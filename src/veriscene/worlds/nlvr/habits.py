@@ -5,10 +5,9 @@ Every habit keeps the meaning. Shares are about those of NLVR's train statements
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable
-
-from veriscene.worlds.nlvr.wordings.wording import Voice
 
 COLOR = "(?:yellow|black|blue)"
 SOME = r"(?:two|three|four|2|3|4)"
@@ -100,12 +99,12 @@ _COMPILED = [(share, re.compile(pattern), written) for share, pattern, written i
 DOUBLE_BLANK = 0.02
 
 
-def rewrite(voice: Voice, words: str) -> str:
+def rewrite(rng: random.Random, words: str) -> str:
     """The words as somebody in a hurry writes them; the meaning stays."""
     for share, pattern, written in _COMPILED:
-        if voice.chance(share):
+        if rng.random() < share:
             words = pattern.sub(written, words, count=1)
-    if voice.chance(DOUBLE_BLANK):
-        blank = voice.one_of(*(found.start() for found in re.finditer(" ", words)))
+    if rng.random() < DOUBLE_BLANK:
+        blank = rng.choice([found.start() for found in re.finditer(" ", words)])
         words = f"{words[:blank]} {words[blank:]}"
     return words

@@ -1,1 +1,0 @@
-"""The words of the grammar, each paired with what it means."""
