@@ -22,12 +22,13 @@ from torch.export import Dim
 from torch.overrides import TorchFunctionMode
 
 from veriscene import __version__
+from veriscene.data.reader import SCALE
 from veriscene.judge.sessions import weights_header
 from veriscene.models.layers import recurrence
 
 OPSET = 18  # supported by every runtime that the package admits
 _ROOT = "model."  # where a traced module has the model whose weights are stored
-_TYPES = {"F16": "FLOAT16", "F32": "FLOAT", "I64": "INT64", "I32": "INT32", "U8": "UINT8", "BOOL": "BOOL"}
+_TYPES = {"F16": "FLOAT16", "F32": "FLOAT", "I64": "INT64", "I32": "INT32", "I8": "INT8", "U8": "UINT8", "BOOL": "BOOL"}
 
 
 class Traceable(nn.Module):
@@ -74,12 +75,15 @@ def trace(
 
 def attach(proto: Any, model: nn.Module, stored: Path | None = None) -> None:
     """Gives the graph its weights: a reference to the safetensors file beside it that stores them or, without one, the
-    weights themselves. Those that half precision holds exactly are stored in it and cast when the graph is loaded."""
+    weights themselves. Those that half precision holds exactly are stored in it and cast when the graph is loaded.
+
+    A matrix in whole numbers is multiplied by the scales of its rows. The runtime computes that once, as it does casts.
+    """
     from onnx import NodeProto, helper, numpy_helper
 
     weights = {f"{_ROOT}{name}": tensor for name, tensor in model.state_dict().items()}
     header = {} if stored is None else {f"{_ROOT}{name}": at for name, at in weights_header(stored)[0].items()}
-    casts: list[NodeProto] = []
+    before: list[NodeProto] = []  # nodes that make weights of what is stored
     for value in [value for value in proto.graph.input if value.name in weights]:
         proto.graph.input.remove(value)
         name, tensor = value.name, weights[value.name].detach().cpu()
@@ -89,11 +93,18 @@ def attach(proto: Any, model: nn.Module, stored: Path | None = None) -> None:
             initializer = numpy_helper.from_array(kept.contiguous().numpy(), name)
         else:
             initializer = _external(name, header[name], stored.name)
-        if initializer.data_type != value.type.tensor_type.elem_type:
+        dtype, made = value.type.tensor_type.elem_type, name
+        if name + SCALE in header and stored is not None:
+            scale, made = _external(f"{name}{SCALE}.stored", header[name + SCALE], stored.name), f"{name}.whole"
+            proto.graph.initializer.append(scale)
+            before.append(helper.make_node("Cast", [scale.name], [name + SCALE], to=dtype))
+        if initializer.data_type != dtype:
             initializer.name = f"{name}.stored"
-            casts.append(helper.make_node("Cast", [initializer.name], [name], to=value.type.tensor_type.elem_type))
+            before.append(helper.make_node("Cast", [initializer.name], [made], to=dtype))
+        if made != name:
+            before.append(helper.make_node("Mul", [made, name + SCALE], [name]))
         proto.graph.initializer.append(initializer)
-    nodes = [*casts, *proto.graph.node]
+    nodes = [*before, *proto.graph.node]
     del proto.graph.node[:]
     proto.graph.node.extend(nodes)
 
