@@ -1,13 +1,14 @@
-// Connects the document, the service and what is seen.
+// Connects the document, the answers and what is seen.
 
-import * as api from "./api.js";
 import * as attention from "./attention.js";
 import * as edits from "./edits.js";
-import { Answers, spoken } from "./answers.js";
+import { AnswerError } from "./answers.js";
 import { Models, Palette, describeKeys, takePictures } from "./controls.js";
 import { Editor } from "./editor.js";
 import { Inquiry } from "./inquiry.js";
+import { Panels, spoken } from "./panels.js";
 import { decode, find, fromWire } from "./scene.js";
+import { answers } from "./source.js";
 import { Store, fromLink, newDoc, toLink } from "./store.js";
 import { Words } from "./words.js";
 import { World, withArticle } from "./world.js";
@@ -32,7 +33,7 @@ const words = new Words(byId("words"), {
   hover: (word) => attend(word === null ? null : { word }),
   replace: replaceWord,
 });
-const panels = new Answers(byId("answers"), {
+const panels = new Panels(byId("answers"), {
   apply: applyFlip,
   retry: () => inquiry.explain(),
   show: (number) => {
@@ -49,7 +50,7 @@ const inquiry = new Inquiry(() => ({ doc: store.doc, models }), answered);
 const firstModel = () => models[0] ?? modelLists.standard;
 
 async function worldOf(model) {
-  const tree = await api.getWorld(model);
+  const tree = await answers.world(model);
   const known = [...worlds.values()].find((world) => JSON.stringify(world.tree) === JSON.stringify(tree));
   worlds.set(model, worlds.get(model) ?? known ?? new World(tree));
   return worlds.get(model);
@@ -58,10 +59,10 @@ async function worldOf(model) {
 /** An example of the service; if it has none, a scene with as little as the world permits. */
 async function exampleOf(world, model) {
   try {
-    const { statement, scene } = await api.getExample(model);
+    const { statement, scene } = await answers.example(model);
     return { statement, scene: fromWire(world, scene) };
   } catch (error) {
-    if (!(error instanceof api.ServiceError) || error.retryAfter) throw error;
+    if (!(error instanceof AnswerError) || error.retryAfter) throw error;
   }
   let doc = newDoc(world, "", []);
   while (doc.scene.length < world.boxes[0]) doc = edits.addBox(doc, world.plainLook);
@@ -97,7 +98,7 @@ async function open({ models: names, statement = "", code = null }) {
     else changed();
     say(notes.join(" "));
   } catch (error) {
-    if (!(error instanceof api.ServiceError)) throw error;
+    if (!(error instanceof AnswerError)) throw error;
     say(error.message);
     if (store.doc) render();
     else if (error.retryAfter) setTimeout(() => open({ models: names, statement, code }), 1000 * error.retryAfter);
@@ -195,7 +196,7 @@ async function load(request) {
     if (world === store.doc.world)
       store.change(newDoc(world, statement ?? store.doc.statement, fromWire(world, scene)));
   } catch (error) {
-    if (!(error instanceof api.ServiceError)) throw error;
+    if (!(error instanceof AnswerError)) throw error;
     say(error.message);
   }
 }
@@ -289,13 +290,13 @@ byId("redo").addEventListener("click", () => store.redo());
 byId("delete").addEventListener("click", () => edit((doc) => edits.remove(doc, selected)));
 byId("add-box").addEventListener("click", addBox);
 byId("random").addEventListener("click", () =>
-  load((model) => api.getRandom(model, store.doc.world.tower ? "scatter" : null)),
+  load((model) => answers.random(model, store.doc.world.tower ? "scatter" : null)),
 );
-byId("random-tower").addEventListener("click", () => load((model) => api.getRandom(model, "tower")));
-byId("example").addEventListener("click", () => load(api.getExample));
+byId("random-tower").addEventListener("click", () => load((model) => answers.random(model, "tower")));
+byId("example").addEventListener("click", () => load((model) => answers.example(model)));
 takePictures(
   () => store.doc?.world.abilities.pictures,
-  (file) => load(async (model) => ({ scene: await api.decodePicture(model, file) })),
+  (file) => load(async (model) => ({ scene: await answers.decode(model, file) })),
 );
 for (const id of ["show-order", "show-ghost"]) byId(id).addEventListener("change", render);
 // Where the verdict is scrolled away, what is said of it to screen readers is seen at the foot of the window.
@@ -321,7 +322,7 @@ addEventListener("keydown", (event) => {
 addEventListener("hashchange", () => open(fromLink(location.hash)));
 
 function start() {
-  api.getModels().then(
+  answers.models().then(
     (list) => {
       modelLists.fill(list);
       return open(fromLink(location.hash));
