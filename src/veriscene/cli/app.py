@@ -17,7 +17,7 @@ from veriscene.cli.bench import bench
 from veriscene.cli.data import data
 from veriscene.cli.experiments import reproduce, tune
 from veriscene.cli.figures import figures
-from veriscene.cli.serve import serve
+from veriscene.cli.serve import serve, site
 from veriscene.cli.train import pretrain, quickstart, report, settings, train, train_reader
 from veriscene.cli.world import app as world
 from veriscene.errors import InputError, message, missing_package
@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(quickstart, train, judge.evaluate, judge.predict, judge.explain, judge.score, judge.export),
-    *(report, figures, judge.models, settings, reproduce, tune, pretrain, train_reader, serve),
+    *(report, figures, judge.models, settings, reproduce, tune, pretrain, train_reader, serve, site),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -1,4 +1,4 @@
-"""`veriscene serve`: the HTTP API and the page on one port."""
+"""`veriscene serve`: the HTTP API and the page on one port. `veriscene site`: the page without a server."""
 
 from __future__ import annotations
 
@@ -54,3 +54,21 @@ def serve(
         output.say(f"warning: {host} can be reached from other machines, and there is no password")
     print(f"serving {', '.join(models)} at http://{f'[{address}]' if ':' in address else address}:{bound}", flush=True)
     run(make_app(judges, examples=examples, hosts=hosts if is_local or allow_host else None), listener)
+
+
+def site(
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="A new folder.")],
+    runtime: Annotated[
+        Path | None,
+        typer.Option(help="A folder with the files of onnxruntime-web; otherwise npm downloads them."),
+    ] = None,
+) -> None:
+    """Write the page as static files: the model `best` runs in the browser, without a server.
+
+    Example: veriscene site site/, then python -m http.server --directory site
+    """
+    output.require_one_process("site")
+    from veriscene.service.site import write_site
+
+    size = write_site(folder, runtime=runtime, say=output.say)
+    print(f"wrote {folder}; a first visit loads {size / 1e6:.1f} MB")

@@ -30,8 +30,8 @@ export class Judge {
     return verdict;
   }
 
-  /** The verdicts on one statement about several scenes. */
-  async judgeMany(statement, scenes, { attention = false } = {}) {
+  /** The verdicts on one statement about several scenes. `pause()` is called before each run of the network. */
+  async judgeMany(statement, scenes, { attention = false, pause = async () => {} } = {}) {
     const reading = await this.reader.read(statement);
     const unknown = this.vocabulary.unknownWords(statement);
     const isNew = Object.keys(unknown).length > 0;
@@ -39,6 +39,7 @@ export class Judge {
     const verdicts = [];
     for (let start = 0; start < scenes.length; start += GROUP) {
       const group = scenes.slice(start, start + GROUP);
+      await pause();
       const judged = await this.#byNetwork(statement, group);
       group.forEach((scene, at) =>
         verdicts.push({
