@@ -10,11 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import veriscene
 from samples import yellow_circle_examples
 from veriscene import worlds
+from veriscene.data.reader import END, OUTSIDE, PAD, split_words
 from veriscene.english.grammar import draw
 from veriscene.errors import InputError
 from veriscene.judge import folders
@@ -22,6 +24,7 @@ from veriscene.judge.folders import READER
 from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.judge.onnx_reader import OnnxReader
 from veriscene.judge.torch_judge import TorchJudge
+from veriscene.language.tokens import program_of
 from veriscene.models.reader import Reader
 from veriscene.world.examples import write
 from veriscene.worlds.nlvr.looks import WORLD
@@ -47,6 +50,17 @@ else:
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", WITHOUT_TORCH, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_reader_in_onnx_and_torch_write_the_same_tokens_and_complete_programs() -> None:
+    path, rng, language = folders.find("best") / READER, random.Random(6), worlds.language(WORLD)
+    ours, theirs = OnnxReader(path), Reader.load(path)
+    given = ours.numbered([split_words(draw(rng, language).text) for _ in range(50)])
+    written = ours.write(*given)[0]
+    assert np.array_equal(written, theirs.write(*given)[0])
+    for numbers in written:
+        style, *tokens, end = (ours.tokens[number] for number in numbers if number != PAD)
+        assert end == ours.tokens[END] and (style == OUTSIDE or program_of(tokens, language))
 
 
 def test_reader_in_onnx_and_torch_write_the_same_programs() -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
 from veriscene import files
-from veriscene.data.reader import END, PAD, START, Array, ProgramReader, ReaderConfig, invalid_reader, language_of
+from veriscene.data.reader import FILE_ERRORS, Array, ProgramReader, invalid_reader, language_of, read_file
+from veriscene.errors import InputError
 from veriscene.judge.sessions import default_threads, open_session
 
-GROUP = 32  # statements that are read together; larger groups need more padding and overflow the caches
+State = tuple[Array, Array, Array]  # the statement as the decoder attends to it, its mask, keys and values of tokens
 
 
 def graphs_of(path: Path) -> tuple[Path, Path]:
@@ -29,11 +28,9 @@ class OnnxReader(ProgramReader):
         """`graphs`: those of encoder and decoder; by default the files beside the reader's."""
         self.path, self.graphs, self.threads = path.absolute(), graphs, threads or default_threads()
         try:
-            with safe_open(path, "np") as stored:
-                about: Any = json.loads(stored.metadata()["reader"])
-            language = language_of(about, path)
-            super().__init__(ReaderConfig(**about["config"]), about["words"], about["tokens"], language)
-        except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
+            about, config, _ = read_file(path)
+            super().__init__(config, about["words"], about["tokens"], language_of(about, path))
+        except FILE_ERRORS as error:
             raise invalid_reader(path, error) from None
         self._encoder, self._decoder = (
             open_session(graph, threads=self.threads, weights=path) for graph in graphs or graphs_of(path)
@@ -45,35 +42,31 @@ class OnnxReader(ProgramReader):
     def save(self, path: Path) -> None:
         files.write_bytes(path, self.path.read_bytes())
 
-    def write(self, words: Array, ngrams: Array) -> tuple[Array, Array, Array]:
-        lengths = (ngrams[..., 0] != 0).sum(1)
-        tokens = np.full((len(words), self.config.max_tokens - 1), PAD)
-        least, first = np.ones(len(words), np.float32), np.zeros((len(words), self.config.tokens), np.float32)
-        by_length = lengths.argsort(kind="stable")
-        for start in range(0, len(words), GROUP):
-            rows = by_length[start : start + GROUP]
-            longest = max(1, lengths[rows].max())
-            self._write(rows, words[rows, :longest], ngrams[rows, :longest], tokens, least, first)
-        return tokens[:, : max(1, (tokens != PAD).any(0).sum())], least, first
-
-    def _write(self, rows: Array, words: Array, ngrams: Array, tokens: Array, least: Array, first: Array) -> None:
-        """Writes what is read to the given rows of the last three arrays."""
+    def begin(self, words: Array, ngrams: Array) -> State:
         config = self.config
-        statement, mask = self._encoder.run(None, {"words": words, "ngrams": ngrams})
-        past = np.zeros((config.layers, 2, len(rows), config.heads, 0, config.dim // config.heads), np.float32)
-        token = np.full((len(rows), 1), START)
-        for place in range(tokens.shape[1]):
-            given = {"token": token, "place": np.array([place]), "statement": statement, "mask": mask, "past": past}
-            scores, past = self._decoder.run(None, given)
-            tokens[rows, place] = chosen = scores.argmax(1)
-            if place == 0:
-                first[rows] = scores
-            else:
-                least[rows] = np.minimum(least[rows], np.exp(scores.max(1)))
-            is_open = chosen != END
-            if not is_open.any():
-                break
-            if not is_open.all():
-                rows, chosen, mask = rows[is_open], chosen[is_open], mask[is_open]
-                statement, past = statement[:, :, is_open], past[:, :, is_open]
-            token = chosen[:, None]
+        statement, mask = self._run(self._encoder, {"words": words, "ngrams": ngrams})
+        past = np.zeros((config.layers, 2, len(words), config.heads, 0, config.dim // config.heads), np.float32)
+        return statement, mask, past
+
+    def step(self, token: Array, place: int, state: State) -> tuple[Array, State]:
+        statement, mask, past = state
+        given = {"token": token[:, None], "place": np.array([place]), "statement": statement, "mask": mask}
+        scores, now = self._run(self._decoder, {**given, "past": past})
+        if scores.shape != (len(token), self.config.tokens):
+            raise self._misfit(f"scores of shape {scores.shape}")
+        return scores, (statement, mask, now)
+
+    def keep(self, state: State, rows: Array) -> State:
+        statement, mask, past = state
+        return statement[:, :, rows], mask[rows], past[:, :, rows]
+
+    def _run(self, session: Any, given: dict[str, Array]) -> tuple[Array, Array]:
+        try:
+            one, other = session.run(None, given)
+        except Exception as error:  # the runtime's exceptions have no common base class
+            raise self._misfit(next(iter(str(error).splitlines()), type(error).__name__)) from None
+        return one, other
+
+    def _misfit(self, reason: str) -> InputError:
+        what = f"its graphs do not fit it ({reason:.200})"
+        return InputError(what, where=self.path, allowed="export them again")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -18,6 +16,7 @@ from veriscene import files
 from veriscene.data.reader import (
     DIALECT,
     END,
+    FILE_ERRORS,
     MAX_NGRAMS,
     OUTSIDE,
     PAD,
@@ -33,6 +32,7 @@ from veriscene.data.reader import (
     invalid_reader,
     language_of,
     ngrams_of,
+    read_file,
     split_words,
 )
 from veriscene.language.language import Language
@@ -57,6 +57,9 @@ __all__ = [
 ]
 
 KeyValue = tuple[Tensor, Tensor]  # (batch, head, place, dim / heads) each
+# What each layer attends to, which words are padding, and the keys and values of the tokens so far.
+State = tuple[Sequence[KeyValue], Tensor, Sequence[KeyValue | None]]
+GPU_GROUP = 2048  # statements that a GPU reads together
 
 
 class Attention(nn.Module):
@@ -168,31 +171,6 @@ class ReaderNetwork(nn.Module):
         logits: Tensor = self.decoder_norm(x) @ self.token.weight.T
         return logits
 
-    @torch.inference_mode()
-    def write(self, words: Tensor, ngrams: Tensor, length: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns the most probable tokens, one by one; the least probability of those after the first; and the log
-        probabilities of all first tokens."""
-        statement, mask = self.encode(words, ngrams)
-        past: Sequence[KeyValue | None] = [None] * len(statement)
-        token = torch.full((len(words), 1), START, device=words.device)
-        least = torch.ones(len(words), device=words.device)
-        is_open = torch.ones(len(words), dtype=torch.bool, device=words.device)
-        found: list[Tensor] = []
-        for place in torch.arange(length or self.config.max_tokens - 1, device=words.device)[:, None]:
-            logits, past = self.step(token, place, statement, mask, past)
-            best, chosen = logits.max(-1)
-            if not found:
-                first = logits
-            else:
-                least = torch.where(is_open, torch.minimum(least, best.exp()), least)
-            chosen = torch.where(is_open, chosen, PAD)
-            found.append(chosen)
-            is_open = is_open & (chosen != END)
-            token = chosen[:, None]
-            if not is_open.any():
-                break
-        return torch.stack(found, 1), least, first
-
     def step(
         self,
         token: Tensor,
@@ -223,6 +201,8 @@ class Reader(ProgramReader):
         """`words`: without padding and the unknown word, which come first."""
         super().__init__(network.config, words, tokens, language)
         self.network = network
+        if self.device.type != "cpu":
+            self.group = GPU_GROUP
 
     @property
     def device(self) -> torch.device:
@@ -233,10 +213,27 @@ class Reader(ProgramReader):
         words, ngrams = (torch.from_numpy(each).to(self.device) for each in self.numbered(statements))
         return words, ngrams
 
-    def write(self, words: Array, ngrams: Array) -> tuple[Array, Array, Array]:
-        given = (torch.from_numpy(words).to(self.device), torch.from_numpy(ngrams).to(self.device))
-        numbers, least, first = (each.cpu().numpy() for each in self.network.eval().write(*given))
-        return numbers, least, first
+    @torch.inference_mode()
+    def begin(self, words: Array, ngrams: Array) -> State:
+        if self.network.training:
+            self.network.eval()
+        given = (torch.from_numpy(each).to(self.device) for each in (words, ngrams))
+        statement, mask = self.network.encode(*given)
+        return statement, mask, [None] * len(statement)
+
+    @torch.inference_mode()
+    def step(self, token: Array, place: int, state: State) -> tuple[Array, State]:
+        statement, mask, past = state
+        given = torch.from_numpy(token).to(self.device)[:, None]
+        scores, now = self.network.step(given, torch.tensor([place], device=self.device), statement, mask, past)
+        return scores.cpu().numpy(), (statement, mask, now)
+
+    @torch.inference_mode()
+    def keep(self, state: State, rows: Array) -> State:
+        statement, mask, past = state
+        kept = torch.from_numpy(rows).to(self.device)
+        before = [None if each is None else (each[0][kept], each[1][kept]) for each in past]
+        return [(key[kept], value[kept]) for key, value in statement], mask[kept], before
 
     # ------------------------------------------------------------ files
 
@@ -259,33 +256,12 @@ class Reader(ProgramReader):
     def load(cls, path: Path, *, device: str = "cpu") -> Reader:
         """Loads the file that `save` wrote; raises InputError if it is another one."""
         try:
-            with safe_open(path, "pt") as stored:
-                about: Any = files.parse_json(stored.metadata()["reader"])
-                weights = {name: stored.get_tensor(name).float() for name in stored.keys()}  # noqa: SIM118
+            about, config, stored = read_file(path)
+            weights = {name: torch.from_numpy(weight).float() for name, weight in stored.items()}
             for name in [name for name in weights if name.endswith(SCALE)]:
                 weights[name.removesuffix(SCALE)] *= weights.pop(name)
-            network = ReaderNetwork(_checked(ReaderConfig(**about["config"]), about, weights))
+            network = ReaderNetwork(config)
             network.load_state_dict(weights)
-            language = language_of(about, path)
-            return cls(network.to(device).eval(), about["words"], about["tokens"], language)
-        except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
+            return cls(network.to(device).eval(), about["words"], about["tokens"], language_of(about, path))
+        except FILE_ERRORS as error:
             raise invalid_reader(path, error) from None
-
-
-def _checked(config: ReaderConfig, about: Any, weights: Mapping[str, Tensor]) -> ReaderConfig:
-    """Returns the sizes, if they are those of the file's weights: no memory is allocated for others."""
-    names = (*about["words"], *about["tokens"])
-    if (len(about["words"]) + 2, len(about["tokens"])) != (config.words, config.tokens) or not all(
-        isinstance(name, str) for name in names
-    ):
-        raise ValueError("its words are not those of its weights")
-    if not 0 < config.layers <= len(weights) or config.dim % config.heads:
-        raise ValueError("its sizes are wrong")
-    tables = {"word": config.words, "ngram": config.ngrams, "token": config.tokens}
-    tables |= {"word_place": config.max_words, "token_place": config.max_tokens}
-    are_stated = all(weights[f"{name}.weight"].shape == (size, config.dim) for name, size in tables.items())
-    if not are_stated or config.feedforward * config.dim > sum(tensor.numel() for tensor in weights.values()):
-        raise ValueError("its sizes are not those of its weights")
-    if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
-        raise ValueError("a weight is not finite")
-    return config
