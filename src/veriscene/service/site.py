@@ -45,14 +45,22 @@ _SOURCE = """// The answers that this page shows: those of the model in this fol
 import { LocalAnswers } from "./local/answers.js";
 
 export const answers = new LocalAnswers();
+export const links = LINKS;
 """
 
 
-def write_site(folder: Path, *, runtime: Path | None = None, say: Callable[[str], None] = lambda text: None) -> int:
+def write_site(
+    folder: Path,
+    *,
+    runtime: Path | None = None,
+    code: str | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> int:
     """Writes the static page and returns the bytes of the files that a first visit loads.
 
-    `runtime` is a folder with onnxruntime-web's files; without it, npm downloads the pinned version. Raises InputError
-    if the folder is not empty or the runtime cannot be had.
+    `runtime` is a folder with onnxruntime-web's files; without it, npm downloads the pinned version. `code` is the
+    address of the repository that the page links to. Raises InputError if the folder is not empty or the runtime cannot
+    be had.
     """
     with files.filled(folder, hint=HINT) as new, tempfile.TemporaryDirectory() as temporary:
         if runtime is None:
@@ -60,7 +68,7 @@ def write_site(folder: Path, *, runtime: Path | None = None, say: Callable[[str]
             runtime = download_runtime(Path(temporary))
         script, wasm = (_find(runtime, name) for name in (SCRIPT, WASM))
         say("compressing the runtime and the model")
-        _write_page(new)
+        _write_page(new, {} if code is None else {"Code": code, "Documentation": f"{code}/tree/main/docs"})
         written = {"runtime": _compress(new, "runtime", WASM, wasm.read_bytes()), **_write_model(new)}
         shutil.copyfile(script, new / "runtime" / SCRIPT)
         segments, eyes = written["network"].pop("segments"), sum(_sizes(written["eyes"]))  # loaded with a picture only
@@ -100,11 +108,11 @@ def _find(runtime: Path, name: str) -> Path:
     raise InputError(f"{name} is missing", where=runtime, allowed=allowed)
 
 
-def _write_page(folder: Path) -> None:
+def _write_page(folder: Path, links: dict[str, str]) -> None:
     shutil.copyfile(PAGE / "index.html", folder / "index.html")
     skipped = shutil.ignore_patterns("index.html", "source.js", "docs.css", "__pycache__")
     shutil.copytree(PAGE, folder / "static", ignore=skipped)
-    (folder / "static" / "source.js").write_text(_SOURCE, encoding="utf-8")
+    (folder / "static" / "source.js").write_text(_SOURCE.replace("LINKS", json.dumps(links)), encoding="utf-8")
     (folder / ".nojekyll").touch()  # GitHub Pages serves the files as they are
 
 

@@ -9,6 +9,9 @@
 //   judge(question)        a verdict with attention; a question is {statement, scene, model}
 //   explain(question, signal)  {verdict, counterfactual, searched}
 //   decode(model, picture) the scene on a picture, given as a Blob
+//
+// `isLocal` tells whether the models run in the browser; they then call `onProgress({loaded, total})`, in bytes, while
+// they are loading.
 
 /** Why there is no answer, in words for the user. `retryAfter`: seconds after which asking again may help, or null. */
 export class AnswerError extends Error {

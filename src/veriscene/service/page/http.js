@@ -3,6 +3,8 @@
 import { AnswerError } from "./answers.js";
 
 export class HttpAnswers {
+  isLocal = false;
+
   async models() {
     return (await send("api/models")).models;
   }

@@ -3,16 +3,18 @@
 import * as attention from "./attention.js";
 import * as edits from "./edits.js";
 import { AnswerError } from "./answers.js";
+import { showChips } from "./chips.js";
 import { Models, Palette, describeKeys, takePictures } from "./controls.js";
 import { Editor } from "./editor.js";
 import { Inquiry } from "./inquiry.js";
 import { Panels, spoken } from "./panels.js";
 import { decode, find, fromWire } from "./scene.js";
-import { answers } from "./source.js";
+import { answers, links } from "./source.js";
 import { Store, fromLink, newDoc, toLink } from "./store.js";
 import { Words } from "./words.js";
 import { World, withArticle } from "./world.js";
 
+const CLAIM = "A neural network reads your sentence and decides whether it is true of these #. Try to fool it.";
 const byId = (id) => document.getElementById(id);
 const store = new Store(changed);
 const worlds = new Map(); // of models, by name
@@ -110,6 +112,7 @@ function setUp(world) {
   const title = (id, text) => {
     byId(id).textContent = text;
   };
+  title("claim", CLAIM.replace("#", world.boxWords));
   byId("kind").hidden = byId("random-tower").hidden = !world.tower;
   title("random", world.tower ? "Random scatter" : "Random");
   byId("open-picture").hidden = byId("about-pictures").hidden = !world.abilities.pictures;
@@ -131,6 +134,7 @@ function changed() {
 }
 
 function answered() {
+  byId("loading").hidden = true;
   render();
   speak();
 }
@@ -201,6 +205,17 @@ async function load(request) {
   }
 }
 
+let chipsOf = null; // the world and the model whose examples are shown
+function showExamples(world) {
+  const key = `${world.name} ${firstModel()}`;
+  if (key === chipsOf) return; // keeps the focus
+  chipsOf = key;
+  showChips(byId("chips"), world, firstModel(), (statement, code) => {
+    say("");
+    store.change(newDoc(store.doc.world, statement, decode(store.doc.world, code)));
+  });
+}
+
 const say = (text) => {
   byId("message").textContent = text;
 };
@@ -236,6 +251,7 @@ function render() {
         verdict: one?.verdict,
         problem: one?.problem,
         explanation: one?.doc === doc ? one.explanation : null,
+        isBlank: !doc.statement.trim(),
       };
     }),
     shown,
@@ -243,6 +259,7 @@ function render() {
   palette.render(doc, selected === null ? null : find(doc.scene, selected).item, look);
   byId("add-box").disabled = doc.scene.length >= doc.world.boxes[1];
   modelLists.render(models);
+  showExamples(doc.world);
   for (const input of byId("kind").querySelectorAll("input")) input.checked = input.value === doc.kind;
   byId("undo").disabled = !store.canUndo;
   byId("redo").disabled = !store.canRedo;
@@ -321,7 +338,24 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("hashchange", () => open(fromLink(location.hash)));
 
+function showLoading({ loaded, total }) {
+  const megabytes = (bytes) => Math.round(bytes / 1e6);
+  byId("loading").hidden = false;
+  byId("loading").textContent =
+    loaded < total
+      ? `Loading the model: ${megabytes(loaded)} of ${megabytes(total)} MB. It stays on your device.`
+      : "Starting the model…";
+}
+
 function start() {
+  byId("about-local").hidden = !answers.isLocal;
+  byId("links").append(
+    ...Object.entries(links).map(([textContent, href]) => Object.assign(document.createElement("a"), { textContent, href })),
+  );
+  ask();
+}
+
+function ask() {
   answers.models().then(
     (list) => {
       modelLists.fill(list);
@@ -329,8 +363,9 @@ function start() {
     },
     (error) => {
       say(error.message);
-      if (error.retryAfter) setTimeout(start, 1000 * error.retryAfter);
+      if (error.retryAfter) setTimeout(ask, 1000 * error.retryAfter);
     },
   );
 }
+answers.onProgress = showLoading;
 start();

@@ -22,7 +22,8 @@ export class Panels {
     this.calls = calls;
   }
 
-  /** `answers`: one for each model: {model, verdict, explanation, problem}; null where unknown yet. */
+  /** `answers`: one for each model: {model, verdict, explanation, problem, isBlank}; null where unknown
+   *  yet. `isBlank`: there is no statement. */
   render(answers, shown) {
     while (this.#panels.length < answers.length) this.#panels.push(this.#panel(this.#panels.length));
     if (this.place.childElementCount !== answers.length) {
@@ -74,7 +75,7 @@ export class Panels {
     return { root, model, word, sure, reading, mark, aim, flip, apply, retry, show };
   }
 
-  #update(panel, { model, verdict, explanation, problem }, isComparing, isShown) {
+  #update(panel, { model, verdict, explanation, problem, isBlank }, isComparing, isShown) {
     panel.model.textContent = model ?? "";
     panel.model.hidden = panel.show.hidden = !isComparing;
     panel.show.ariaPressed = String(isShown);
@@ -83,7 +84,9 @@ export class Panels {
     const isJudged = verdict && verdict.verdict !== null;
     panel.word.textContent = verdict ? (isJudged ? (verdict.verdict ? "True" : "False") : "Not about this scene") : "…";
     panel.sure.textContent =
-      problem ?? (isJudged ? sure(verdict.verdict, verdict.probability) : verdict ? "" : "Type a statement");
+      problem ?? (isJudged ? sure(verdict.verdict, verdict.probability) : isBlank ? "Type a statement" : "");
+    panel.root.classList.toggle("is-true", Boolean(isJudged && verdict.verdict));
+    panel.root.classList.toggle("is-false", Boolean(isJudged && !verdict.verdict));
     panel.reading.textContent = read(verdict);
     panel.mark.style.setProperty("--at", verdict?.probability ?? 0.5);
     panel.retry.hidden = !explanation?.problem;

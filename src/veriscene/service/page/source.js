@@ -3,3 +3,4 @@
 import { HttpAnswers } from "./http.js";
 
 export const answers = new HttpAnswers();
+export const links = { API: "docs" };

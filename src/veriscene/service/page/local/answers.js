@@ -10,7 +10,7 @@ export class LocalAnswers {
   #waiting = new Map(); // id -> {resolve, reject}
   #last = 0;
   #about = null;
-  /** Called with {loaded, total}, in bytes, while the model is loading. */
+  isLocal = true;
   onProgress = () => {};
 
   constructor() {
