@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import random
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -156,8 +157,6 @@ def test_verdicts_are_those_of_python(open_site: Callable[..., Desk], packed_jud
     from veriscene import worlds
 
     world, draw = packed_judge.world, worlds.require(packed_judge.world, "draw_example", "examples")
-    import random
-
     rng = random.Random(3)
     drawn = [draw(rng, None) for _ in range(24)]
     asked = [(statement, scene) for statement, scene, _ in drawn]
@@ -184,7 +183,7 @@ def test_a_dropped_picture_becomes_a_scene(open_site: Callable[..., Desk], tmp_p
     from veriscene import worlds
 
     world = worlds.get()
-    scene = worlds.require(world, "draw_example", "examples")(__import__("random").Random(5), "scatter")[1]
+    scene = worlds.require(world, "draw_example", "examples")(random.Random(5), "scatter")[1]
     picture = tmp_path / "scene.png"
     picture.write_bytes(worlds.require(world, "png", "pictures")(scene))
     desk = open_site(LINK)

@@ -15,7 +15,7 @@ const NUDGES = range(2 * NUDGE + 1, -NUDGE)
   .flatMap((x) => range(2 * NUDGE + 1, -NUDGE).map((y) => [x, y]))
   .sort(([a, b], [c, d]) => a * a + b * b - (c * c + d * d));
 
-/** The scene on a picture, a Blob. `see(pixels)` runs the network: RGB bytes -> [type, data, shape]. */
+/** The scene on a picture, a Blob. `see(pixels, shape)` runs the network: RGB bytes -> [type, data, shape]. */
 export async function readPicture(world, picture, see) {
   const [width, height] = world.canvas;
   const boxes = world.boxes[1];
@@ -31,7 +31,7 @@ export async function readPicture(world, picture, see) {
   context.imageSmoothingQuality = "high";
   context.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
   const shown = rgbOf(context, canvas);
-  const scene = readBoxes(world, await see(shown));
+  const scene = readBoxes(world, await see(shown, [1, canvas.height, canvas.width, 3]));
   const empty = scene.findIndex((items) => !items.length);
   if (empty >= 0) throw new Error(`image: no items were recognised in ${world.box} ${empty + 1}`);
   draw(world, scene, context, canvas, pitch);
@@ -46,7 +46,7 @@ export async function readPicture(world, picture, see) {
 
 function rgbOf(context, { width, height }) {
   const { data } = context.getImageData(0, 0, width, height);
-  return data.filter((_, at) => at % 4 !== 3);
+  return Uint8Array.from(data.filter((_, at) => at % 4 !== 3));
 }
 
 function draw(world, scene, context, canvas, pitch) {

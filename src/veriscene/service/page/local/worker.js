@@ -109,7 +109,7 @@ const asks = {
     const { graph, weights } = about.files.eyes;
     const [graphBytes, data] = await Promise.all([graph, weights].map(({ path }) => fetchBytes(at(path))));
     const session = await open(ort, graphBytes, { path: weights.name, data });
-    const see = async (pixels) => (await run(ort, session, { pictures: ["uint8", pixels, [1, 100, 400, 3]] })).found;
+    const see = async (pixels, shape) => (await run(ort, session, { pictures: ["uint8", pixels, shape] })).cells;
     return toWire(world, await readPicture(world, picture, see));
   },
 };
