@@ -86,7 +86,9 @@ def open_site(chromium: Browser, site: str) -> Iterator[Callable[..., Desk]]:
     def open_it(link: str = "", **options: Any) -> Desk:
         context = chromium.new_context(**{"viewport": DESKTOP} | options)
         contexts.append(context)
-        context.route(lambda url: not url.startswith(site), lambda route: (refused.append(route.request.url), route.abort()))
+        context.route(
+            lambda url: not url.startswith(site), lambda route: (refused.append(route.request.url), route.abort())
+        )
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda message: message.type == "error" and errors.append(message.text))

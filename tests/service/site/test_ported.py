@@ -34,7 +34,9 @@ from veriscene.world.scene import Scene
 from veriscene.world.world_file import to_tree
 
 NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="the page's JavaScript is compared in Node, which is not installed")
+pytestmark = pytest.mark.skipif(
+    NODE is None, reason="the page's JavaScript is compared in Node, which is not installed"
+)
 
 SCRIPT = Path(__file__).with_name("ported.mjs")
 STRANGE = (
@@ -86,9 +88,13 @@ def programs(judge: OnnxJudge, count: int) -> list[Program]:
 
 
 def test_arrays_of_questions(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:
-    asked = [(f"{STRANGE[at % 5]} {text}" if at % 7 == 0 else text, scene) for at, (text, scene) in enumerate(questions)]
+    asked = [
+        (f"{STRANGE[at % 5]} {text}" if at % 7 == 0 else text, scene) for at, (text, scene) in enumerate(questions)
+    ]
     groups = [asked[start : start + 16] for start in range(0, len(asked), 16)]
-    shown = [[{"statement": text, "scene": judge.world.to_json_scene(scene)} for text, scene in group] for group in groups]
+    shown = [
+        [{"statement": text, "scene": judge.world.to_json_scene(scene)} for text, scene in group] for group in groups
+    ]
     for group, found in zip(groups, run(judge, [["encode", each] for each in shown]), strict=True):
         encoded = judge._encode([Question(text, scene) for text, scene in group])
         assert encoded.positions is not None
@@ -154,9 +160,12 @@ def test_all_tokens_are_known(judge: OnnxJudge) -> None:
 
 def test_edits(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:
     world, scenes = judge.world, [scene for _, scene in questions[:150]]
-    for scene, found in zip(scenes, run(judge, [["edits", world.to_json_scene(scene)] for scene in scenes]), strict=True):
+    for scene, found in zip(
+        scenes, run(judge, [["edits", world.to_json_scene(scene)] for scene in scenes]), strict=True
+    ):
         expected = [
-            {**edit.to_json(), "cost": edit.cost, "scene": world.to_json_scene(after)} for edit, after in edits(world, scene)
+            {**edit.to_json(), "cost": edit.cost, "scene": world.to_json_scene(after)}
+            for edit, after in edits(world, scene)
         ]
         assert found == expected
 

@@ -16,6 +16,12 @@ const CHIPS = {
   ],
 };
 
+/** The first example of a world, {statement, code}; null if it has none. */
+export function firstChip(world) {
+  const [first] = CHIPS[world.name] ?? [];
+  return first ? { statement: first[0], code: first[1] } : null;
+}
+
 /** Shows the examples of a world as buttons. Calls back: `choose(statement, code of the scene)`. */
 export function showChips(place, world, model, choose) {
   const chips = CHIPS[world.name] ?? [];

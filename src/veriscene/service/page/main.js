@@ -3,7 +3,7 @@
 import * as attention from "./attention.js";
 import * as edits from "./edits.js";
 import { AnswerError } from "./answers.js";
-import { showChips } from "./chips.js";
+import { firstChip, showChips } from "./chips.js";
 import { Models, Palette, describeKeys, takePictures } from "./controls.js";
 import { Editor } from "./editor.js";
 import { Inquiry } from "./inquiry.js";
@@ -58,8 +58,11 @@ async function worldOf(model) {
   return worlds.get(model);
 }
 
-/** An example of the service; if it has none, a scene with as little as the world permits. */
+/** What is shown without a link. A service has its own examples; if it has none, a scene with as little as the world
+ *  permits. */
 async function exampleOf(world, model) {
+  const chip = answers.isLocal ? firstChip(world) : null;
+  if (chip) return { statement: chip.statement, scene: decode(world, chip.code) };
   try {
     const { statement, scene } = await answers.example(model);
     return { statement, scene: fromWire(world, scene) };
