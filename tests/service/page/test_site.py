@@ -20,7 +20,7 @@ from veriscene.service.site import download_runtime, pack, unpacked, write_site
 
 if TYPE_CHECKING:
     from browsing import Desk
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core: pip install -e '.[dev]'")
 expect = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e '.[dev]'").expect
@@ -81,14 +81,16 @@ def open_site(chromium: Browser, site: str) -> Iterator[Callable[..., Desk]]:
     """Opens the static page; what is not on its server cannot be reached, and nothing tries to."""
     from browsing import Desk
 
-    contexts, refused, errors = [], [], []
+    contexts, refused, errors = [], list[str](), []
+
+    def refuse(route: Route) -> None:
+        refused.append(route.request.url)
+        route.abort()
 
     def open_it(link: str = "", **options: Any) -> Desk:
         context = chromium.new_context(**{"viewport": DESKTOP} | options)
         contexts.append(context)
-        context.route(
-            lambda url: not url.startswith(site), lambda route: (refused.append(route.request.url), route.abort())
-        )
+        context.route(lambda url: not url.startswith(site), refuse)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda message: message.type == "error" and errors.append(message.text))
