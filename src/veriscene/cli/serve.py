@@ -66,7 +66,7 @@ def site(
 ) -> None:
     """Write the page as static files: the model `best` runs in the browser, without a server.
 
-    Example: veriscene site public, then python -m http.server --directory public
+    Example: veriscene site public
     """
     output.require_one_process("site")
     from veriscene.service.site import write_site
