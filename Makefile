@@ -1,12 +1,15 @@
 # make run: the main job. make test: all tests. make test-gpu: those that need a GPU, and the main job on it.
-# make lint: style and types. make docs: the documentation, in site/. make demo: the page, at http://127.0.0.1:8000.
-# Each installs what it needs, once; where nothing can be installed, NO_INSTALL=1 makes run, demo, test and test-gpu use
-# the packages that PYTHON already has.
+# make torture: faults, kills and hostile inputs for MINUTES=10. make lint: style and types.
+# make docs: the documentation, in site/. make demo: the page, at http://127.0.0.1:8000.
+# Each installs what it needs, once; where nothing can be installed, NO_INSTALL=1 makes run, demo, test, test-gpu and
+# torture use the packages that PYTHON already has. HASHED=1 installs nothing but torch without checking its hash.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 DATA ?=
+MINUTES ?= 10
+SEED ?= 1
 ifdef NO_INSTALL
 RUN := PYTHONPATH=src $(PYTHON) -m
 else
@@ -18,7 +21,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_SERVE := $(VENV)/.installed-serve
 endif
 
-.PHONY: run demo docs test test-gpu lint format clean
+.PHONY: run demo docs test test-gpu torture lint format clean
 
 run: $(INSTALLED)
 	$(RUN) veriscene quickstart $(if $(DATA),--data "$(DATA)")
@@ -37,6 +40,9 @@ test-gpu: $(INSTALLED_DEV)
 	$(RUN:-m=-c) 'import torch, sys; sys.exit(None if torch.cuda.is_available() else "no GPU: torch.cuda.is_available() is False")'
 	$(RUN) pytest -m gpu $$(grep -rl 'mark\.gpu' tests --include='test_*.py')
 	$(RUN) veriscene quickstart --out "$$(mktemp -d)/run"
+
+torture: $(INSTALLED_DEV)
+	$(RUN:-m=) benchmarks/torture --minutes $(MINUTES) --seed $(SEED)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check src tests benchmarks
@@ -64,6 +70,14 @@ $(VENV)/.installed-serve: $(VENV)/.installed
 	$(PIP) --editable '.[serve]'
 	touch $@
 
+ifdef HASHED
+$(VENV)/.installed-dev: requirements-ci.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements-ci.txt
+	$(PIP) torch
+	$(PIP) --no-deps --editable .
+	touch $@
+else
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) --editable '.[dev]'
 	touch $@
+endif

@@ -273,3 +273,19 @@ def test_a_leftover_previous_folder_is_removed_only_while_the_folder_is_complete
         raise KeyboardInterrupt
     found = files.present(tmp_path / "last")
     assert found is not None and (found / "file").read_text() == "last"
+
+
+def test_a_folder_keeps_its_name_if_the_new_one_cannot_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, rename = tmp_path / "folder", Path.rename
+
+    def fail(self: Path, target: Path) -> Path:
+        if self.name.endswith(".partial"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return rename(self, target)
+
+    with files.replacing(folder) as partial:
+        (partial / "content").write_text("old")
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(InputError, match="Input/output error"), files.replacing(folder) as partial:
+        (partial / "content").write_text("new")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"] and (folder / "content").read_text() == "old"

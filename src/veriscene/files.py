@@ -6,6 +6,7 @@ import errno
 import glob
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -99,7 +100,7 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[int, str | InputError]]:
 def parse_json(text: str) -> object:
     """The value of one JSON text; raises InputError also for duplicate keys, NaN, Infinity and deep nesting."""
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_reject_constant)
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_reject_constant, parse_float=_finite)
     except RecursionError:
         raise InputError("not JSON: nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -130,6 +131,11 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
             raise InputError(f"duplicate key {key!r:.60}", allowed="each key may occur once")
         record[key] = value
     return record
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _reject_constant(f"{text:.20}")
 
 
 def _reject_constant(name: str) -> NoReturn:
@@ -368,7 +374,12 @@ def replacing(folder: Path) -> Iterator[Path]:
         if os.path.lexists(folder):
             _remove(previous)  # of a process that was killed while it removed it
             folder.rename(previous)
-        partial.rename(folder)
+        try:
+            partial.rename(folder)
+        except OSError:
+            with suppress(OSError):  # then `present` finds it there
+                previous.rename(folder)
+            raise
         _sync(folder.parent)
     with suppress(OSError):  # the next call tries again
         _remove(previous)

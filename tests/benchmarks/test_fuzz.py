@@ -37,6 +37,10 @@ FINDINGS = {
         "metrics.json",
         lambda valid: valid.replace(b'"dev_accuracy": ', b'"dev_accuracy": "x", "y": '),
     ),
+    "accuracy beyond the largest number": (
+        "metrics.json",
+        lambda valid: valid.replace(b'"dev_accuracy": ', b'"dev_accuracy": 1e999, "y": '),
+    ),
     "reader of other sizes": ("reader.safetensors", lambda valid: valid.replace(b'dim\\": 4', b'dim\\": 8')),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import threading
@@ -52,6 +53,26 @@ def test_training_outlives_its_output_and_saves_when_asked_to_stop(
     finally:
         running.kill()
     assert (folder / "last").is_dir()
+
+
+# What compiled modules make of Ctrl-C while they are imported.
+INTERRUPTED_IMPORT = """
+import os, signal, time
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(30)
+except KeyboardInterrupt as error:
+    raise ImportError("initialization failed") from error
+"""
+
+
+def test_control_c_during_export_ends_it_silently(place: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    (tmp_path / "onnxruntime.py").write_text(INTERRUPTED_IMPORT)
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [*VERISCENE, "export", "model", str(tmp_path / "model.onnx")]
+    done = subprocess.run(command, cwd=place, env={**os.environ, "PYTHONPATH": path}, capture_output=True, timeout=120)
+    assert done.returncode == 130 and done.stderr == b"" and not (tmp_path / "model.onnx").exists()
 
 
 def test_nohup_is_respected_and_only_a_second_control_c_interrupts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,10 @@ from accelerate import Accelerator
 
 import veriscene
 from samples import random_scene
+from some_worlds import scenes_of
 from veriscene import worlds
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge import folders
 from veriscene.judge.checkpoint import ALIASES
 from veriscene.judge.evaluate import probabilities
 from veriscene.judge.torch_judge import TorchJudge
@@ -20,7 +22,7 @@ from veriscene.metrics import accuracy as metrics
 from veriscene.world.corpus import split_file
 
 SHIPPED = Path(veriscene.__file__).parent / "checkpoints"
-NAMES = sorted(folder.name for folder in SHIPPED.iterdir() if folder.is_dir())
+NAMES = sorted(config.parent.name for config in SHIPPED.glob("*/config.json"))
 
 
 def test_shipped_checkpoints_are_small_and_have_their_names() -> None:
@@ -36,6 +38,19 @@ def test_a_shipped_model_judges_by_name(name: str) -> None:
     assert 0 < verdict.probability < 1
     if verdict.order is not None:
         assert [sorted(order) for order in verdict.order] == [list(range(len(box.items))) for box in scene.boxes]
+
+
+@pytest.mark.parametrize("name", sorted(folders.shipped_readers()))
+def test_a_shipped_reader_judges_by_name_and_states_its_score(name: str) -> None:
+    world = worlds.get(name)
+    (scene,) = scenes_of(world, 1, 3)
+    judge, has = veriscene.load(name), {item["shape"] for box in scene.boxes for item in box.items}
+    for choice in world.by_name["shape"].choices:
+        verdict = judge(f"Is there a {choice.name}?", scene)
+        assert verdict.reading == f"at least one {choice.name}" and verdict.verdict is (choice.name in has)
+    stated = json.loads((SHIPPED / "readers" / f"{name}.json").read_text(encoding="utf-8"))
+    card = (SHIPPED / "readers" / f"{name}.md").read_text(encoding="utf-8")
+    assert stated["supervision"] == "synthetic" and f"{100 * stated['dev_accuracy']:.1f}" in card
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -228,3 +228,17 @@ def test_statements_are_split_into_words_numbers_and_signs() -> None:
         "2.5",
         "€",
     ]
+
+
+def test_a_compact_file_is_near_its_weights_and_is_kept_without_loss(reader: Reader, tmp_path: Path) -> None:
+    full, small, again = (tmp_path / f"{name}.safetensors" for name in ("full", "small", "again"))
+    reader.save(full)
+    reader.save(small, compact=True)
+    assert small.stat().st_size < 0.8 * full.stat().st_size  # most of so small a reader's file are names
+    loaded = Reader.load(small)
+    loaded.save(again)
+    assert again.read_bytes() == small.read_bytes()
+    for name, weight in reader.network.state_dict().items():
+        row = weight.abs().amax(-1, keepdim=True) if weight.dim() == 2 else weight.abs()
+        error = (loaded.network.state_dict()[name] - weight).abs()
+        assert bool((error <= row * (0.51 / 127 if weight.dim() == 2 else 1e-3) + 1e-6).all()), name

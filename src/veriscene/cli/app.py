@@ -64,6 +64,13 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     sys.exit(output.TERMINATED)
 
 
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is the reason: a library that is being imported then may raise ImportError instead."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def run() -> None:
     """Runs the command that sys.argv names, and exits."""
     output.protect_streams()
@@ -82,6 +89,8 @@ def run() -> None:
     except output.ReaderGone:
         sys.exit(0)
     except (InputError, OSError) as error:  # OSError: a full disk, a folder without permission
+        if _was_interrupted(error):
+            sys.exit(output.INTERRUPTED)
         output.fail(message(error))
     except ModuleNotFoundError as error:
         output.fail(message(missing_package(error)))

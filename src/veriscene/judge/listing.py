@@ -85,6 +85,7 @@ def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
             seeing = f"eyes + {kind}"
             found.append(ListedCheckpoint(name + PIXELS, seeing, None, supervision, round(size, 1), str(folder)))
     for name, path in shipped_readers().items():
+        about: Any = files.parse_json(files.read_text(path.with_suffix(".json")))
         size = round(path.stat().st_size / 1e6, 1)
-        found.append(ListedCheckpoint(name, "reader", None, "synthetic", size, str(path)))
+        found.append(ListedCheckpoint(name, "reader", about["dev_accuracy"], about["supervision"], size, str(path)))
     return found

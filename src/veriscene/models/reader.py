@@ -203,6 +203,7 @@ class Reader(ProgramReader):
         self.network = network
         if self.device.type != "cpu":
             self.group = GPU_GROUP
+        self.is_compact = False  # how it was stored
 
     @property
     def device(self) -> torch.device:
@@ -237,9 +238,13 @@ class Reader(ProgramReader):
 
     # ------------------------------------------------------------ files
 
-    def save(self, path: Path, *, compact: bool = False) -> None:
+    def save(self, path: Path, *, compact: bool | None = None) -> None:
         """Writes one file with all that is needed to use the reader: weights in half precision or, if `compact`,
-        matrices in whole numbers of eight bits with a scale for each row, which takes half the space."""
+        matrices in whole numbers of eight bits with a scale for each row, which takes half the space.
+
+        One that was loaded is written as it was stored, without loss, unless `compact` says otherwise.
+        """
+        compact = self.is_compact if compact is None else compact
         world = to_tree(self.language.world)
         about = {"config": asdict(self.network.config), "words": self.words, "tokens": self.tokens, "world": world}
         weights: dict[str, Tensor] = {}
@@ -258,10 +263,13 @@ class Reader(ProgramReader):
         try:
             about, config, stored = read_file(path)
             weights = {name: torch.from_numpy(weight).float() for name, weight in stored.items()}
-            for name in [name for name in weights if name.endswith(SCALE)]:
+            scales = [name for name in weights if name.endswith(SCALE)]
+            for name in scales:
                 weights[name.removesuffix(SCALE)] *= weights.pop(name)
             network = ReaderNetwork(config)
             network.load_state_dict(weights)
-            return cls(network.to(device).eval(), about["words"], about["tokens"], language_of(about, path))
+            reader = cls(network.to(device).eval(), about["words"], about["tokens"], language_of(about, path))
+            reader.is_compact = bool(scales)
+            return reader
         except FILE_ERRORS as error:
             raise invalid_reader(path, error) from None

@@ -1,0 +1,43 @@
+"""Tries to break what this project promises: `make torture`, described in docs/reliability.md.
+
+faults: every call that changes a file fails once. kills: random kills of a training. fuzz: hostile inputs. Each part
+is a module with `run(seed, minutes) -> (counts, failures)`. The last line on standard output is one JSON
+object. Example: python benchmarks/torture --minutes 10 --parts faults kills
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import time
+from pathlib import Path
+
+PARTS = ("faults", "kills", "fuzz")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument(
+        "--record", type=Path, help="JSON file that counts all kills by seed; default: runs/kills.json."
+    )
+    given = parser.parse_args()
+    report: dict[str, object] = {"seed": given.seed, "minutes": given.minutes}
+    failures: list[str] = []
+    for part in given.parts:
+        started = time.monotonic()
+        options = {"record": given.record} if part == "kills" and given.record else {}
+        counts, found = importlib.import_module(part).run(given.seed, given.minutes / len(given.parts), **options)
+        failures += [f"{part}: {failure}" for failure in found]
+        report[part] = {**counts, "seconds": round(time.monotonic() - started)}
+        print(f"{part}: {report[part]}, {len(found)} failures", file=sys.stderr, flush=True)
+    print(json.dumps({**report, "failures": failures}))
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
