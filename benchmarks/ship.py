@@ -19,10 +19,10 @@ from pathlib import Path
 from veriscene import files, worlds
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.card import model_card
 from veriscene.judge.checkpoint import ALIASES, WEIGHTS, Checkpoint
 from veriscene.judge.evaluate import evaluate
-from veriscene.judge.hub import model_card
-from veriscene.judge.judge import TorchJudge
+from veriscene.judge.torch_judge import TorchJudge
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
 from veriscene.training.spec import Record

@@ -51,6 +51,8 @@ LEFT_OUT = {
     "veriscene train spatial-synthetic --data nlvr": _LIKE_BEYOND,
     "veriscene reproduce spatial --data nlvr --teacher nlvr/programs/train.jsonl": _LIKE_BEYOND,
     "veriscene reproduce orders --data nlvr": _LIKE_BEYOND,
+    "veriscene site public": "downloads; tests/service/page/test_site.py runs what it runs",
+    "python -m http.server --directory public": "a server; tests/service/page/test_site.py has one like it",
     "make run": "installs packages; tests/lab/test_quickstart.py runs what it runs",
     "make demo": "installs packages; docs/serving.md has a command like it",
     "make test": "these tests",

@@ -36,6 +36,27 @@ class MissingRequirement(InputError):
     """A library, or a file of weights, is not on this machine."""
 
 
+# Which extra installs a package that not everyone needs.
+_EXTRAS = {
+    "train": ("torch", "accelerate"),
+    "onnx": ("onnx", "onnxscript"),
+    "serve": ("fastapi", "starlette", "uvicorn", "prometheus_client"),
+    "plot": ("matplotlib",),
+    "maxent": ("sklearn", "scipy"),
+    "tune": ("optuna", "sqlalchemy"),
+    "export": ("pyarrow",),
+}
+
+
+def missing_package(error: ImportError) -> MissingRequirement:
+    """Returns the line that says which extra a command needs; raises the error itself if no extra has the package."""
+    name = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, packages in _EXTRAS.items() if name in packages), None)
+    if extra is None:
+        raise error
+    return MissingRequirement(f"{name} is not installed", allowed=f"install it with: pip install 'veriscene[{extra}]'")
+
+
 def message(error: InputError | OSError) -> str:
     """The line shown to the user, also for a file that may not be touched or a full disk."""
     if isinstance(error, InputError):

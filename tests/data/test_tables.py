@@ -95,7 +95,7 @@ def test_failures_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     def without_pyarrow(name: str, *rest: Any, **options: Any) -> Any:
         if name.startswith("pyarrow"):
-            raise ImportError(name)
+            raise ImportError(name, name=name)
         return importing(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", without_pyarrow)

@@ -36,11 +36,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import veriscene
-
-# All that this file uses of the package, besides `veriscene.load` and the commands `train` and `quickstart`.
+# All that this file uses of the package, besides the commands `train` and `quickstart`.
 from veriscene.cli import main
-from veriscene.judge.judge import TorchJudge
+from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.torch_judge import TorchJudge
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.worlds import parse, read
@@ -183,9 +182,7 @@ def dev_examples(nlvr: Path) -> list[Any]:
 
 
 def judged(name: str, nlvr: Path) -> dict[str, np.ndarray]:
-    loaded = veriscene.load(name)
-    assert isinstance(loaded, TorchJudge)
-    judge = TorchJudge(loaded.checkpoint)  # the network alone, without a reader
+    judge = TorchJudge(checkpoints.load(name))  # the network alone, without a reader
     verdicts = judge([(example.statement, example.scene) for example in dev_examples(nlvr)])
     return {
         f"{name} probabilities": np.array([verdict.probability for verdict in verdicts]),

@@ -17,6 +17,7 @@ from torch.testing import assert_close
 from samples import fresh_checkpoint, yellow_circle_examples
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge import folders
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.models import MODELS
 
@@ -59,7 +60,7 @@ def test_half_precision_halves_the_file_and_is_loaded_as_float32(tmp_path: Path)
 
 
 def test_shipped_checkpoints_are_found_by_name_and_alias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(folders.resources, "files", lambda package: tmp_path)
     assert checkpoints.shipped_checkpoints() == {}
     checkpoints.save(tmp_path / "checkpoints" / "one", fresh())
     (tmp_path / "checkpoints" / "aliases.json").write_text('{"best": "one"}', encoding="utf-8")

@@ -18,7 +18,8 @@ import veriscene
 from samples import write_corpus, yellow_circle_examples
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.evaluate import probabilities
-from veriscene.judge.judge import TorchJudge, Verdict
+from veriscene.judge.judge import Verdict
+from veriscene.judge.torch_judge import TorchJudge
 from veriscene.report.run import report_run
 from veriscene.training.distributed import Machine
 from veriscene.training.spec import Spec

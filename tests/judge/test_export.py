@@ -25,8 +25,8 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.export import export
-from veriscene.judge.judge import TorchJudge
 from veriscene.judge.onnx_judge import FORMAT, OnnxJudge, open_session
+from veriscene.judge.torch_judge import TorchJudge
 from veriscene.models.base import Judgement, Model
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
 from veriscene.world.examples import MAX_WORDS
@@ -241,7 +241,7 @@ def test_the_file_carries_its_configuration() -> None:
     assert metadata["order"] == "chosen" and metadata["veriscene_format"] == FORMAT
 
 
-@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
+@pytest.mark.parametrize("package", ["onnx", "onnxscript"])
 def test_a_missing_package_is_named(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with refused(tmp_path):

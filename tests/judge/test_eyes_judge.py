@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 import veriscene
+import veriscene.judge
 from samples import random_box
 from small_models import EXAMPLES, small_checkpoint
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
 from veriscene.judge.explain import explain
-from veriscene.judge.judge import EyesJudge, Question, TorchJudge
+from veriscene.judge.judge import EyesJudge, Question
+from veriscene.judge.torch_judge import TorchJudge
 from veriscene.models.vision import eyes as vision
 from veriscene.models.vision.eyes import Eyes
 from veriscene.world.scene import Box, Scene
@@ -139,7 +141,7 @@ def test_models_of_pixels_refuse_eyes() -> None:
 
 
 def test_a_name_that_ends_with_pixels_has_eyes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vision.Eyes, "load", classmethod(lambda cls, **_: PERFECT))
+    monkeypatch.setattr(veriscene.judge, "load_eyes", lambda **_: PERFECT)
     seeing, plain = veriscene.load("biatt-pointer-pixels"), veriscene.load("biatt-pointer")
     assert isinstance(seeing, EyesJudge) and isinstance(veriscene.load("best", eyes=True), EyesJudge)
     boxes = [random_box(random.Random(seed)) for seed in range(3)]
@@ -149,7 +151,8 @@ def test_a_name_that_ends_with_pixels_has_eyes(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_missing_eyes_are_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(vision, "SHIPPED", tmp_path / "eyes.safetensors")
+    for module, name in ((vision, "SHIPPED"), (veriscene.judge, "EYES")):
+        monkeypatch.setattr(module, name, tmp_path / "eyes.safetensors")
     with pytest.raises(InputError) as missing:
         veriscene.load("best-pixels")
     assert "veriscene pretrain eyes" in str(missing.value.allowed)

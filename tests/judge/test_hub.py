@@ -20,11 +20,12 @@ from small_models import EXAMPLES, STATEMENT, judge_of, small_checkpoint
 from veriscene import models
 from veriscene.config import presets
 from veriscene.errors import InputError
-from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.checkpoint import FILES, METRICS, READER, WEIGHTS
+from veriscene.judge import folders
+from veriscene.judge.card import training_command
+from veriscene.judge.checkpoint import FILES, METRICS, WEIGHTS
 from veriscene.judge.evaluate import evaluate
-from veriscene.judge.hub import training_command
-from veriscene.judge.judge import Judge, TorchJudge
+from veriscene.judge.judge import Judge
+from veriscene.judge.torch_judge import TorchJudge
 from veriscene.metrics.accuracy import Scores
 from veriscene.models import load_preset
 from veriscene.models.settings import with_effect
@@ -119,7 +120,7 @@ def test_a_repository_is_loaded_like_a_folder(tmp_path: Path, monkeypatch: pytes
 
     def snapshot(repository: str, **options: Any) -> str:
         asked.append((repository, options.get("revision")))
-        assert sorted(options["allow_patterns"]) == sorted([*FILES, READER])
+        assert sorted(options["allow_patterns"]) == sorted(folders.DOWNLOADED)
         return str(tmp_path / "snapshot")
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
@@ -131,7 +132,7 @@ def test_a_repository_is_loaded_like_a_folder(tmp_path: Path, monkeypatch: pytes
     # A path whose first folder exists is a path, and is never sent to the hub.
     (tmp_path / "runs").mkdir()
     for path in ("runs/typo", Path("owner/name"), "./owner/name", "/owner/name", "a/b/c", "name"):
-        assert not checkpoints.is_repository(path)
+        assert not folders.is_repository(path)
         with pytest.raises(InputError) as refused:
             veriscene.load(path)
         assert refused.value.where == Path(path)
@@ -214,8 +215,7 @@ def test_the_training_command_of_a_card_has_exactly_its_settings(preset: str) ->
 
 
 def test_weights_are_saved_in_full_precision(tmp_path: Path) -> None:
-    judge = veriscene.load("best")
+    judge = TorchJudge.load("best")
     judge.save_pretrained(tmp_path)
     saved = load_file(tmp_path / WEIGHTS)
-    assert isinstance(judge, TorchJudge)
     assert all(torch.equal(tensor, saved[name]) for name, tensor in judge.checkpoint.model.state_dict().items())

@@ -24,7 +24,8 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.evaluate import probabilities
-from veriscene.judge.judge import Judge, Question, TorchJudge, Verdict
+from veriscene.judge.judge import Judge, Question, Verdict
+from veriscene.judge.torch_judge import TorchJudge
 from veriscene.models import Judgement, Model, Order
 from veriscene.world.schema import World
 from veriscene.worlds.nlvr.looks import WORLD

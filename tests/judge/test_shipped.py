@@ -14,9 +14,10 @@ from samples import random_scene
 from some_worlds import scenes_of
 from veriscene import worlds
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge import folders
 from veriscene.judge.checkpoint import ALIASES
 from veriscene.judge.evaluate import probabilities
-from veriscene.judge.judge import TorchJudge
+from veriscene.judge.torch_judge import TorchJudge
 from veriscene.metrics import accuracy as metrics
 from veriscene.world.corpus import split_file
 
@@ -39,7 +40,7 @@ def test_a_shipped_model_judges_by_name(name: str) -> None:
         assert [sorted(order) for order in verdict.order] == [list(range(len(box.items))) for box in scene.boxes]
 
 
-@pytest.mark.parametrize("name", sorted(checkpoints.shipped_readers()))
+@pytest.mark.parametrize("name", sorted(folders.shipped_readers()))
 def test_a_shipped_reader_judges_by_name_and_states_its_score(name: str) -> None:
     world = worlds.get(name)
     (scene,) = scenes_of(world, 1, 3)

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -14,10 +15,12 @@ from some_worlds import SHELF
 from veriscene import worlds
 from veriscene.english.grammar import draw
 from veriscene.errors import InputError
-from veriscene.language.tokens import tokens_of
+from veriscene.language.tokens import arity, tokens_of
 from veriscene.models.reader import (
+    DIALECT,
     END,
     MAX_NGRAMS,
+    OUTSIDE,
     PAD,
     PLAIN,
     SPECIAL_TOKENS,
@@ -31,6 +34,7 @@ from veriscene.models.reader import (
 
 LANGUAGE = worlds.language(SHELF)
 LENGTH = 24
+STYLES = (PLAIN, DIALECT, OUTSIDE)
 
 
 @pytest.fixture(scope="module")
@@ -58,19 +62,55 @@ def batch(reader: Reader, lessons: list[tuple[str, list[str]]]) -> tuple[Tensor,
 def test_writing_with_a_cache_agrees_with_the_whole_network_at_each_step(
     reader: Reader, batch: tuple[Tensor, Tensor]
 ) -> None:
-    written, certainty, first = reader.network.write(*batch)
+    """Of the tokens that may follow, the most probable one is written."""
+    written, certainty, first = (torch.from_numpy(each) for each in reader.write(*(each.numpy() for each in batch)))
     assert written.size(1) <= LENGTH
     before = torch.cat([torch.full_like(written[:, :1], START), written[:, :-1]], 1)
     with torch.inference_mode():
         logits = reader.network(*batch, before).log_softmax(-1)
-    best, argmax = logits.max(-1)
-    is_open = torch.cat(
-        [torch.ones_like(written[:, :1], dtype=torch.bool), (written != END).cumprod(1)[:, :-1].bool()], 1
-    )
-    assert torch.equal(written, torch.where(is_open, argmax, PAD))
-    least = best.exp().masked_fill(~is_open, 1.0)[:, 1:].amin(1)
-    torch.testing.assert_close(certainty, least, atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(first, logits[:, 0], atol=1e-5, rtol=1e-4)
+    for row, numbers in enumerate(written.tolist()):
+        missing, least = 1, 1.0
+        for place, number in enumerate(numbers):
+            if place == 0:
+                allowed = [3, 4, 5]
+            elif missing:
+                allowed = list(range(len(SPECIAL_TOKENS), len(reader.tokens)))
+            else:
+                allowed = [END]
+            scores = logits[row, place]
+            assert number == allowed[int(scores[allowed].argmax())]
+            if place:
+                least = min(least, float(scores[number].exp()))
+                missing += arity(reader.tokens[number]) - 1 if number != END else 0
+            elif reader.tokens[number] == OUTSIDE:
+                missing = 0
+            if number == END:
+                assert not any(numbers[place + 1 :])
+                break
+        assert float(certainty[row]) == pytest.approx(least, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_weights_write_complete_programs_unless_there_are_too_many_tokens(
+    reader: Reader, batch: tuple[Tensor, Tensor], seed: int
+) -> None:
+    torch.manual_seed(seed)
+    network = ReaderNetwork(reader.config).eval()
+    for parameter in network.parameters():
+        parameter.data *= 3.0  # so that programs differ
+    other = Reader(network, reader.words, reader.tokens, LANGUAGE)
+    for numbers in other.write(*(each.numpy() for each in batch))[0].tolist():
+        tokens = [reader.tokens[number] for number in numbers if number != PAD]
+        assert tokens[0] in STYLES
+        if END not in numbers:
+            assert len(tokens) == LENGTH
+            continue
+        assert tokens.pop() == SPECIAL_TOKENS[END]
+        missing = [1]
+        for token in tokens[1:]:
+            missing.append(missing[-1] + arity(token) - 1)
+        assert tokens == [OUTSIDE] or (missing[-1] == 0 and min(missing[:-1]) > 0)
 
 
 def test_the_network_does_not_look_ahead(reader: Reader, batch: tuple[Tensor, Tensor]) -> None:
@@ -82,15 +122,16 @@ def test_the_network_does_not_look_ahead(reader: Reader, batch: tuple[Tensor, Te
     torch.testing.assert_close(one, other)
 
 
-def test_padding_does_not_change_a_reading(reader: Reader, batch: tuple[Tensor, Tensor]) -> None:
-    together = reader.network.write(*batch)
-    for row in range(0, len(batch[0]), 7):
-        length = int((batch[1][row, :, 0] != 0).sum())
-        alone = reader.network.write(*(each[row : row + 1, :length] for each in batch))
-        size = min(alone[0].size(1), together[0].size(1))
-        assert torch.equal(alone[0][0, :size], together[0][row, :size])
-        torch.testing.assert_close(alone[1][0], together[1][row], atol=1e-4, rtol=1e-4)
-        torch.testing.assert_close(alone[2][0], together[2][row], atol=1e-5, rtol=1e-4)
+def test_neither_padding_nor_groups_change_a_reading(reader: Reader, batch: tuple[Tensor, Tensor]) -> None:
+    given = [each.numpy() for each in batch]
+    together = reader.write(*given)
+    for row in range(0, len(given[0]), 7):
+        length = int((given[1][row, :, 0] != 0).sum())
+        alone = reader.write(*(each[row : row + 1, :length] for each in given))
+        size = alone[0].shape[1]
+        assert np.array_equal(alone[0][0], together[0][row, :size]) and not together[0][row, size:].any()
+        np.testing.assert_allclose(alone[1][0], together[1][row], atol=1e-4, rtol=1e-4)
+        np.testing.assert_allclose(alone[2][0], together[2][row], atol=1e-5, rtol=1e-4)
 
 
 def test_a_reader_learns_a_few_statements_and_reads_them_from_its_file(

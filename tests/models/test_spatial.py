@@ -13,8 +13,7 @@ from some_worlds import NLVR, SHELF, scenes_of
 from veriscene import models, worlds
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Encoder, Input, ItemOrder
-from veriscene.data.spelling import spell
-from veriscene.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary
+from veriscene.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary, spell
 from veriscene.english.grammar import draw
 from veriscene.models import Model
 from veriscene.models.layers import recurrence
@@ -74,7 +73,7 @@ def unknown(letters: str) -> Batch:
     """Statements that differ from one another in nothing but the letters of an unknown word."""
     batch = batch_of(mixed_toys())
     words, characters = batch.statement.words.clone(), batch.statement.characters.clone()
-    words[:, 0], characters[:, 0] = UNKNOWN, spell([letters])[0]
+    words[:, 0], characters[:, 0] = UNKNOWN, torch.from_numpy(spell([letters])[0])
     return replace(batch, statement=replace(batch.statement, words=words, characters=characters))
 
 

@@ -15,14 +15,14 @@ from veriscene.config import ModelConfig
 from veriscene.data.batch import Batch, Statement
 from veriscene.data.encoder import Input
 from veriscene.data.items import Items
-from veriscene.data.spelling import spell
-from veriscene.data.vocabulary import SPECIAL, Vocabulary
+from veriscene.data.vocabulary import SPECIAL, Vocabulary, spell
 from veriscene.models import MODELS, Model
 from veriscene.models.layers.pooling import POOLINGS, SCORE_COMBINATIONS
 from veriscene.worlds.nlvr.looks import WORLD
 
 VOCABULARY = Vocabulary((*SPECIAL, *"abcdefghi"))
-SPELLING = spell(["", "x", *(letter * length for length, letter in enumerate("abcdefghi", 1))])  # of any length
+# Of any length.
+SPELLING = torch.from_numpy(spell(["", "x", *(letter * length for length, letter in enumerate("abcdefghi", 1))]))
 SIZES = {"embedding": 5, "hidden": 4, "item": 3, "joint": 7, "mlp": 6}
 # Models of boxes, with every pooling that they have.
 POOLED = (

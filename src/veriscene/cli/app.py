@@ -17,10 +17,10 @@ from veriscene.cli.bench import bench
 from veriscene.cli.data import data
 from veriscene.cli.experiments import reproduce, tune
 from veriscene.cli.figures import figures
-from veriscene.cli.serve import serve
+from veriscene.cli.serve import serve, site
 from veriscene.cli.train import pretrain, quickstart, report, settings, train, train_reader
 from veriscene.cli.world import app as world
-from veriscene.errors import InputError, message
+from veriscene.errors import InputError, message, missing_package
 
 app = typer.Typer(
     help="Is this statement true of this scene?",
@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(quickstart, train, judge.evaluate, judge.predict, judge.explain, judge.score, judge.export),
-    *(report, figures, judge.models, settings, reproduce, tune, pretrain, train_reader, serve),
+    *(report, figures, judge.models, settings, reproduce, tune, pretrain, train_reader, serve, site),
 )
 for command in COMMANDS:
     app.command()(command)
@@ -92,6 +92,8 @@ def run() -> None:
         if _was_interrupted(error):
             sys.exit(output.INTERRUPTED)
         output.fail(message(error))
+    except ModuleNotFoundError as error:
+        output.fail(message(missing_package(error)))
     except RuntimeError as error:
         if not output.is_lost_connection(error):
             raise

@@ -229,10 +229,10 @@ def import_(
 
 
 def _with_eyes() -> Callable[[Path], Scene]:
-    from veriscene.models.vision.eyes import Eyes
+    from veriscene.judge import load_eyes
     from veriscene.worlds.nlvr.pictures import of_any_size
 
-    eyes = Eyes.load()
+    eyes = load_eyes()
 
     def see(path: Path) -> Scene:
         try:

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 
 from veriscene.cli import output
 from veriscene.cli.output import AsJson
-from veriscene.errors import InputError
+from veriscene.errors import InputError, MissingRequirement
 from veriscene.files import check_absent, opened, write_text
 
 if TYPE_CHECKING:
@@ -46,7 +46,12 @@ def models(as_json: AsJson = False) -> None:
     """
     from veriscene.judge.listing import list_checkpoints, list_models
 
-    kinds, checkpoints = list_models(), list_checkpoints()
+    checkpoints = list_checkpoints()
+    try:
+        kinds = list_models()
+    except MissingRequirement as error:
+        kinds = []
+        output.say(f"models that can be trained are not listed: {error}")
     if as_json:
         print(json.dumps({"models": [asdict(k) for k in kinds], "checkpoints": [asdict(c) for c in checkpoints]}))
         return
@@ -58,7 +63,7 @@ def models(as_json: AsJson = False) -> None:
     for found in checkpoints:
         accuracy = "-" if found.dev_accuracy is None else f"{found.dev_accuracy:.1%}"
         trained.add_row(found.name, found.model, found.supervision or "-", accuracy, f"{found.megabytes:.1f}")
-    Console(highlight=False, soft_wrap=True).print(table, "", trained, sep="\n")
+    Console(highlight=False, soft_wrap=True).print(*([table, ""] if kinds else []), trained, sep="\n")
 
 
 def evaluate(
@@ -91,8 +96,9 @@ def evaluate(
         output.say(f"evaluating the dev split, {file}")
     if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
         raise InputError("is the file that is evaluated", where=predictions, allowed="name another file")
-    accelerator = output.make_machine().accelerator
-    judge = load(model, device="cpu" if model.endswith(ONNX) else str(accelerator.device), eyes=eyes)
+    accelerator = output.make_machine().accelerator if output.has_torch() else None
+    device = "cpu" if accelerator is None or model.endswith(ONNX) else str(accelerator.device)
+    judge = load(model, device=device, eyes=eyes)
     examples = worlds.read(file, judge.world)
     has_labels = any(example.label is not None for example in examples)
     if not has_labels and predictions is None:
@@ -299,15 +305,24 @@ def export(
     model: Annotated[
         str, typer.Argument(help="A folder written by `veriscene train`, or a shipped checkpoint's name.")
     ],
-    out: Annotated[Path, typer.Argument(readable=False, help="The .onnx file to write.")],
+    out: Annotated[
+        Path | None, typer.Argument(readable=False, help="The .onnx file to write. Default: graphs beside the weights.")
+    ] = None,
 ) -> None:
     """Write a model as one self-contained ONNX file, verified against torch. `predict` and `evaluate` accept it.
 
-    Example: veriscene export best best.onnx
+    Without OUT, write graphs that use the weights of a checkpoint or a reader (.safetensors) where they are. The model
+    then judges without torch.
+
+    Examples: veriscene export best best.onnx, or veriscene export runs/first
     """
     from veriscene.judge import checkpoint as checkpoints
     from veriscene.judge.export import export as write_onnx
+    from veriscene.judge.export import export_beside
 
+    if out is None:
+        print("\n".join(map(str, export_beside(model, say=output.say))))
+        return
     write_onnx(checkpoints.load(model), out, say=output.say)
     print(out)
 

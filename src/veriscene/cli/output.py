@@ -139,6 +139,16 @@ def progress_bar(what: str) -> Iterator[Progress]:
 # ---------------------------------------------------------------- processes
 
 
+def has_torch() -> bool:
+    """Whether the extra `train` is installed."""
+    try:
+        import accelerate  # noqa: F401
+        import torch  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
 def make_machine() -> Machine:
     """The device and processes that this command was started on, with its output."""
     from veriscene.training.distributed import Machine

@@ -1,4 +1,4 @@
-"""`veriscene serve`: the HTTP API and the page on one port."""
+"""`veriscene serve`: the HTTP API and the page on one port. `veriscene site`: the page without a server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.errors import InputError
+from veriscene.errors import missing_package
 
 
 def serve(
@@ -39,8 +39,7 @@ def serve(
     try:
         from veriscene.service.app import configure_process, listen, make_app, run
     except ImportError as error:
-        install = "install it with: pip install 'veriscene[serve]'"
-        raise InputError(f"{error.name} is not installed", allowed=install) from None
+        raise missing_package(error) from None
     from veriscene import worlds
     from veriscene.judge import load
 
@@ -55,3 +54,22 @@ def serve(
         output.say(f"warning: {host} can be reached from other machines, and there is no password")
     print(f"serving {', '.join(models)} at http://{f'[{address}]' if ':' in address else address}:{bound}", flush=True)
     run(make_app(judges, examples=examples, hosts=hosts if is_local or allow_host else None), listener)
+
+
+def site(
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="A new folder.")],
+    runtime: Annotated[
+        Path | None,
+        typer.Option(help="A folder with the files of onnxruntime-web; otherwise npm downloads them."),
+    ] = None,
+    code: Annotated[str | None, typer.Option(metavar="URL", help="The repository that the page links to.")] = None,
+) -> None:
+    """Write the page as static files: the model `best` runs in the browser, without a server.
+
+    Example: veriscene site public
+    """
+    output.require_one_process("site")
+    from veriscene.service.site import write_site
+
+    size = write_site(folder, runtime=runtime, code=code, say=output.say)
+    print(f"wrote {folder}; a first visit loads {size / 1e6:.1f} MB")

@@ -8,6 +8,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from veriscene.data.encoder import Encoded
 from veriscene.data.items import Items
 from veriscene.data.struct import TensorStruct
 
@@ -48,6 +49,23 @@ class Batch(TensorStruct):
     features: Tensor | None = None  # (batch, box, channel, row, column), float16: what a frozen backbone made of pixels
     layout: Layouts | None = None  # for module networks
     labels: Tensor | None = None  # (batch,): 1.0 true, 0.0 false
+
+    @classmethod
+    def of(cls, encoded: Encoded) -> Batch:
+        """Returns the arrays of an encoder as tensors, which share their memory."""
+        of = {name: torch.from_numpy(array) for name, array in vars(encoded).items() if array is not None}
+
+        def part(kind: type[Part], needed: str) -> Part | None:
+            own = {name: of[name] for name in kind.__annotations__ if name in of}
+            return kind(**own) if needed in of else None
+
+        return cls(
+            statement=required(part(Statement, "words")),
+            items=part(Items, "features"),
+            layout=part(Layouts, "modules"),
+            pixels=of.get("pixels"),
+            labels=of.get("labels"),
+        )
 
     def __len__(self) -> int:
         return self.statement.words.size(0)

@@ -1,4 +1,4 @@
-"""The one path from examples to tensors, for training, evaluation, prediction and ONNX alike."""
+"""The one path from examples to arrays, for training, evaluation, prediction and ONNX alike. Does not import torch."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from veriscene import worlds
-from veriscene.data.batch import Batch, Layouts, Statement
-from veriscene.data.items import Items
-from veriscene.data.spelling import MOST_LETTERS, spell
-from veriscene.data.vocabulary import PADDING, Vocabulary, tokenize
+from veriscene.data.vocabulary import MOST_LETTERS, PADDING, Vocabulary, spell, tokenize
 from veriscene.errors import InputError
 from veriscene.language.module_layout import MAX_STEPS
 from veriscene.world.examples import Example
 from veriscene.world.scene import Item, Value
 from veriscene.world.schema import Attribute, World
 
+if TYPE_CHECKING:
+    from veriscene.data.batch import Batch
+
+Array = NDArray[Any]
 Values = tuple[tuple[str, Value], ...]  # of an item
 
 
@@ -44,6 +45,32 @@ class ItemOrder(Enum):
     SORTED = "sorted"
 
 
+class Order(Enum):
+    """Whether a model's output depends on the order in which it reads items."""
+
+    NONE = "none"  # it does not
+    GIVEN = "given"  # it reads them as they come
+    CHOSEN = "chosen"  # it chooses the order itself
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Examples as arrays; None for what the model does not read. `Batch.of` makes tensors of them."""
+
+    words: Array  # (batch, word), int64; PADDING beyond a statement's end
+    lengths: Array  # (batch,), int64
+    characters: Array | None = None  # (batch, word, MOST_LETTERS), uint8; 0: no letter
+    features: Array | None = None  # (batch, box, item, feature), float32; zeros beyond a box's last item
+    counts: Array | None = None  # (batch, box), int64: items in each box
+    positions: Array | None = None  # (batch, box, item), int64: the index of each item in the scene's own list
+    boxes: Array | None = None  # (batch,), int64: boxes in each scene; None: as many in all scenes of the world
+    pixels: Array | None = None  # (batch, box, height, width, RGB), uint8
+    modules: Array | None = None  # (batch, step), int64: the layouts of module networks
+    arguments: Array | None = None  # (batch, step, 2), int64
+    spans: Array | None = None  # (batch, step, word), bool
+    labels: Array | None = None  # (batch,), float32: 1.0 true, 0.0 false
+
+
 @dataclass(frozen=True)
 class Encoder:
     vocabulary: Vocabulary
@@ -54,20 +81,28 @@ class Encoder:
     def __call__(
         self, examples: Sequence[Example], progress: Callable[[int, int], None] = lambda done, total: None
     ) -> Batch:
-        """Examples as one batch, each encoded independently; it has labels only if every example has one.
+        """Returns what `arrays` does, as tensors."""
+        from veriscene.data.batch import Batch  # imports torch
+
+        return Batch.of(self.arrays(examples, progress))
+
+    def arrays(
+        self, examples: Sequence[Example], progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> Encoded:
+        """Encodes each example independently; there are labels only if every example has one.
 
         `progress` is told how many of the examples' picture files were read.
         """
         truths = [example.label for example in examples]
-        return Batch(
-            statement=self._statement(examples),
-            items=self._items(examples) if Input.ITEMS in self.inputs else None,
+        return Encoded(
+            **self._statement(examples),
+            **self._items(examples) if Input.ITEMS in self.inputs else {},
+            **self._layouts(examples) if Input.LAYOUT in self.inputs else {},
             pixels=self._pixels(examples, progress) if Input.PIXELS in self.inputs else None,
-            layout=self._layouts(examples) if Input.LAYOUT in self.inputs else None,
-            labels=None if None in truths else torch.tensor(truths, dtype=torch.float32),
+            labels=None if None in truths else np.array(truths, np.float32),
         )
 
-    def _statement(self, examples: Sequence[Example]) -> Statement:
+    def _statement(self, examples: Sequence[Example]) -> dict[str, Array]:
         sentences = [self.vocabulary.encode(example.statement) for example in examples]
         for example, sentence in zip(examples, sentences, strict=True):
             if not sentence:
@@ -76,16 +111,18 @@ class Encoder:
         for row, sentence in zip(words, sentences, strict=True):
             row[: len(sentence)] = sentence
         lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
-        characters = _characters(examples, words.shape[1]) if Input.CHARACTERS in self.inputs else None
-        return Statement(torch.from_numpy(words), torch.from_numpy(lengths), characters)
+        found = {"words": words, "lengths": lengths}
+        if Input.CHARACTERS in self.inputs:
+            found["characters"] = _characters(examples, words.shape[1])
+        return found
 
-    def _items(self, examples: Sequence[Example]) -> Items:
+    def _items(self, examples: Sequence[Example]) -> dict[str, Array]:
         (fewest, most), (least, fullest) = self.world.boxes, self.world.items
         boxes = [box.items for example in examples for box in example.scene.boxes]
         for example in examples:  # scenes made in Python are not validated as files are
             if not fewest <= len(example.scene.boxes) <= most:
-                found = f"the scene has {len(example.scene.boxes)} {self.world.box.plural}"
-                raise InputError(found, where=example.place, allowed=f"allowed: {fewest} to {most}")
+                what = f"the scene has {len(example.scene.boxes)} {self.world.box.plural}"
+                raise InputError(what, where=example.place, allowed=f"allowed: {fewest} to {most}")
         for items in boxes:
             if not least <= len(items) <= fullest:
                 what = f"a {self.world.box.singular} has {len(items)} {self.world.item.plural}"
@@ -102,10 +139,12 @@ class Encoder:
                 features[row, number, :count] = [self.world.features(box.items[index]) for index in order]
                 positions[row, number, :count] = order
                 counts[row, number] = count
-        present = None if fewest == most else torch.tensor([len(example.scene.boxes) for example in examples])
-        return Items(torch.from_numpy(features), torch.from_numpy(counts), torch.from_numpy(positions), present)
+        found: dict[str, Array] = {"features": features, "counts": counts, "positions": positions}
+        if fewest < most:
+            found["boxes"] = np.array([len(example.scene.boxes) for example in examples], np.int64)
+        return found
 
-    def _pixels(self, examples: Sequence[Example], progress: Callable[[int, int], None]) -> Tensor:
+    def _pixels(self, examples: Sequence[Example], progress: Callable[[int, int], None]) -> Array:
         """(batch, box, height, width, RGB), from each example's picture, or rendered if it has none. Alpha is constant
         and left out."""
         what = "exact pictures, which this model reads"
@@ -128,9 +167,9 @@ class Encoder:
             with ThreadPoolExecutor() as pool:  # half of the time is spent in Pillow's decoder, which releases the GIL
                 for done, _ in enumerate(pool.map(read, files), 1):
                     progress(done, len(files))
-        return torch.from_numpy(pixels)
+        return pixels
 
-    def _layouts(self, examples: Sequence[Example]) -> Layouts:
+    def _layouts(self, examples: Sequence[Example]) -> dict[str, Array]:
         """Statements occur with several scenes, so each is read once."""
         layout = worlds.require(self.world, "layout", "rules that lay out modules, which this model needs")
         sentences = {example.statement: tokenize(example.statement) for example in examples}
@@ -144,14 +183,14 @@ class Encoder:
                 modules[row, number] = step.module
                 arguments[row, number] = (step.arguments * 2)[:2] or 0
                 spans[row, number, list(step.words)] = True
-        return Layouts(torch.from_numpy(modules), torch.from_numpy(arguments), torch.from_numpy(spans))
+        return {"modules": modules, "arguments": arguments, "spans": spans}
 
 
-def _characters(examples: Sequence[Example], longest: int) -> Tensor:
+def _characters(examples: Sequence[Example], longest: int) -> Array:
     """(batch, word, letter). Statements occur with several scenes, so each is spelt once."""
     sentences = {example.statement: tokenize(example.statement) for example in examples}
     row_of = {statement: row for row, statement in enumerate(sentences)}
-    rows = torch.zeros(len(sentences), longest, MOST_LETTERS, dtype=torch.uint8)
+    rows = np.zeros((len(sentences), longest, MOST_LETTERS), np.uint8)
     for row, words in zip(rows, sentences.values(), strict=True):
         row[: len(words)] = spell(words)
     return rows[[row_of[example.statement] for example in examples]]
@@ -174,18 +213,6 @@ def reading_order(items: Sequence[Item], order: ItemOrder, world: World) -> Sequ
     whole_box = _mix(sum(mixed) & _BITS)
     keys = [_mix(each ^ whole_box) for each in mixed]
     return sorted(range(len(items)), key=keys.__getitem__)
-
-
-def in_reading_order(items: Items, order: ItemOrder, generator: torch.Generator) -> Items:
-    """Returns items that are in the file's order in that of `reading_order`; but RANDOM is a new random order."""
-    if order is ItemOrder.FILE:
-        return items
-    if order is ItemOrder.SORTED:
-        # The whole range of y is less than the smallest difference in x that a float can tell from none.
-        keys = items.features[..., 0].double() - items.features[..., 1].double() * 1e-6
-    else:
-        keys = torch.rand(items.features.shape[:3], generator=generator)
-    return items.shuffled(keys.to(items.features.device, torch.float64))
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from veriscene.data.encoder import ItemOrder
 from veriscene.data.struct import TensorStruct
 from veriscene.world.scene import Side
 from veriscene.world.schema import Attribute, World
@@ -80,6 +81,18 @@ class Items(TensorStruct):
     def shuffled(self, keys: Tensor) -> Items:
         """Sorts each box's items by `keys` (batch, box, item), for example random ones; padding stays at the end."""
         return self.reordered(keys.masked_fill(~self.mask, torch.inf).argsort(dim=2, stable=True))
+
+
+def in_reading_order(items: Items, order: ItemOrder, generator: torch.Generator) -> Items:
+    """Returns items that are in the file's order in that of `reading_order`; but RANDOM is a new random order."""
+    if order is ItemOrder.FILE:
+        return items
+    if order is ItemOrder.SORTED:
+        # The whole range of y is less than the smallest difference in x that a float can tell from none.
+        keys = items.features[..., 0].double() - items.features[..., 1].double() * 1e-6
+    else:
+        keys = torch.rand(items.features.shape[:3], generator=generator)
+    return items.shuffled(keys.to(items.features.device, torch.float64))
 
 
 def constant(like: Tensor, values: Sequence[Any]) -> Tensor:

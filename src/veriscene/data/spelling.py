@@ -1,34 +1,14 @@
-"""Words as letters, for models that read spelling: misspelt words are unknown as words, but not as letters."""
+"""Changes to training statements that keep their labels valid, redrawn each epoch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from veriscene.data.batch import Batch, Statement
-from veriscene.data.vocabulary import PADDING, UNKNOWN, Vocabulary
-
-# Fixed, so that batches of any examples have the same shape. Longer words keep their beginning; the longest of NLVR has
-# eleven letters.
-MOST_LETTERS = 16
-CODES = 128  # ASCII; zero beyond a word's end
-FOREIGN = 127  # of every other character
-
-
-def spell(words: Sequence[str]) -> Tensor:
-    """Returns the code of each letter, (word, MOST_LETTERS), uint8; longer words keep only their beginning."""
-    text = "".join(word[:MOST_LETTERS].ljust(MOST_LETTERS, "\0") for word in words)
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).reshape(len(words), MOST_LETTERS)
-    return torch.from_numpy(np.where(codes < CODES, codes, FOREIGN).astype(np.uint8))
-
-
-# ---------------------------------------------------------------- augmentation
-
-# Changes to training statements that keep their labels valid, redrawn each epoch.
+from veriscene.data.vocabulary import CODES, MOST_LETTERS, PADDING, UNKNOWN, Vocabulary, spell
 
 KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 DROPPED, DOUBLED, SWAPPED, REPLACED = range(4)  # typing errors
@@ -119,7 +99,7 @@ class _Speller:
     """Turns words into letters and back."""
 
     def __init__(self, vocabulary: Vocabulary, device: torch.device) -> None:
-        self.spelling = spell(vocabulary.words).to(device)
+        self.spelling = torch.from_numpy(spell(vocabulary.words)).to(device)
         self.hashes, self.order = _hashes(self.spelling).sort()
 
     def letters(self, statement: Statement, rows: Tensor, places: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from veriscene import worlds
-from veriscene.errors import InputError, MissingRequirement
+from veriscene.errors import InputError, missing_package
 from veriscene.files import check_absent, write_bytes
 from veriscene.world.corpus import split_files
 from veriscene.world.examples import Example
@@ -120,7 +120,6 @@ def _parquet(rows: Iterable[Row], world: World, images: bool) -> bytes:
 def _pyarrow() -> Any:
     try:
         import pyarrow
-    except ImportError:
-        install = "install it with: pip install 'veriscene[export]'"
-        raise MissingRequirement("pyarrow is not installed", allowed=install) from None
+    except ImportError as error:
+        raise missing_package(error) from None
     return pyarrow

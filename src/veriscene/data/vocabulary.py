@@ -1,12 +1,15 @@
-"""Words and their numbers."""
+"""Words, their numbers and their letters."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from veriscene.errors import InputError
 from veriscene.world.examples import WORD
@@ -14,6 +17,21 @@ from veriscene.world.examples import WORD
 PADDING = 0
 UNKNOWN = 1
 SPECIAL = ("<pad>", "<unk>")
+
+# Fixed, so that batches of any examples have the same shape. Longer words keep their beginning; the longest of NLVR has
+# eleven letters.
+MOST_LETTERS = 16
+CODES = 128  # ASCII; zero beyond a word's end
+FOREIGN = 127  # of every other character
+
+
+def spell(words: Sequence[str]) -> NDArray[np.uint8]:
+    """Returns the code of each letter, (word, MOST_LETTERS); longer words keep only their beginning.
+
+    For models that read spelling: misspelt words are unknown as words, but not as letters."""
+    text = "".join(word[:MOST_LETTERS].ljust(MOST_LETTERS, "\0") for word in words)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).reshape(len(words), MOST_LETTERS)
+    return np.where(codes < CODES, codes, FOREIGN).astype(np.uint8)
 
 
 def tokenize(statement: str) -> list[str]:

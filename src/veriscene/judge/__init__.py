@@ -1,12 +1,16 @@
-"""Models that answer questions."""
+"""Models that answer questions. Torch is imported only for models that have no ONNX graphs, and for other devices."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from veriscene.judge.checkpoint import shipped_checkpoints, shipped_readers
-from veriscene.judge.judge import PIXELS, EyesJudge, Judge, ReaderJudge, TorchJudge
-from veriscene.models.vision.eyes import Eyes
+from veriscene.data.eyes import SHIPPED as EYES
+from veriscene.data.eyes import PictureReader
+from veriscene.errors import missing_package
+from veriscene.judge.folders import GRAPH, find, shipped_checkpoints, shipped_readers
+from veriscene.judge.judge import PIXELS, EyesJudge, Judge, ReaderJudge
+from veriscene.judge.onnx_judge import OnnxEyes, OnnxJudge
+from veriscene.judge.onnx_reader import OnnxReader, graphs_of
 
 ONNX, READER = ".onnx", ".safetensors"  # suffixes by which exported files and readers are recognised
 
@@ -16,16 +20,38 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
     Hugging Face hub, an .onnx file that `veriscene export` wrote (CPU only), or a reader's .safetensors file.
 
     A shipped name comes before a folder of the same name; "./NAME" or a Path is the folder. With `eyes`, or if the name
-    ends with -pixels, it judges what eyes see.
+    ends with -pixels, it judges what eyes see. Where there are graphs beside the weights, ONNX Runtime runs them.
     """
     plain = str(model).removesuffix(PIXELS)
     has_eyes = plain != str(model) and (plain in shipped_checkpoints() or not Path(model).exists())
     if eyes or has_eyes:
-        return EyesJudge(load(plain if has_eyes else model, device=device), Eyes.load(device=device))
+        return EyesJudge(load(plain if has_eyes else model, device=device), load_eyes(device=device))
+    is_on_cpu = str(device) == "cpu"
     if str(model).endswith(ONNX):
-        from veriscene.judge.onnx_judge import OnnxJudge
-
         return OnnxJudge.load(model, device=device)
-    if str(model).endswith(READER) or (str(model) in shipped_readers() and not isinstance(model, Path)):
-        return ReaderJudge.load(shipped_readers().get(str(model), model), device=device)
-    return TorchJudge.load(model, device=device)
+    if isinstance(model, str) and model in shipped_readers():
+        model = shipped_readers()[model]
+    if str(model).endswith(READER) and is_on_cpu and all(graph.exists() for graph in graphs_of(Path(model))):
+        return ReaderJudge(OnnxReader(Path(model)))
+    folder = model if str(model).endswith(READER) else find(model)
+    if is_on_cpu and (Path(folder) / GRAPH).exists():
+        return OnnxJudge.load(folder)
+    try:
+        from veriscene.judge.torch_judge import TorchJudge
+        from veriscene.models.reader import Reader
+    except ModuleNotFoundError as error:
+        raise missing_package(error).at(model) from None
+    if str(model).endswith(READER):
+        return ReaderJudge(Reader.load(Path(model), device=device))
+    return TorchJudge.load(folder, device=device)
+
+
+def load_eyes(*, device: str = "cpu") -> PictureReader:
+    """Loads the eyes that ship with the package."""
+    if str(device) == "cpu" and EYES.with_suffix(ONNX).exists():
+        return OnnxEyes()
+    try:
+        from veriscene.models.vision.eyes import Eyes
+    except ModuleNotFoundError as error:
+        raise missing_package(error) from None
+    return Eyes.load(device=device)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import isnan, nan
 from pathlib import Path
-
-from accelerate import Accelerator
-from accelerate.utils import gather_object
+from typing import TYPE_CHECKING, TypeVar
 
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
@@ -15,9 +13,13 @@ from veriscene.judge.judge import EyesJudge, Judge, Question, Verdict, checked
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
 from veriscene.metrics.judged import Judged
-from veriscene.models.base import INFERENCE_BATCH
 from veriscene.world.examples import Example
 
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+T = TypeVar("T")
+BATCH = 256
 MAX_NAMED = 10  # unreadable examples that an error names one by one
 
 
@@ -35,7 +37,7 @@ def evaluate(judge: Judge, examples: Sequence[Example]) -> Scores:
 def probabilities(
     judge: Judge,
     examples: Sequence[Example],
-    accelerator: Accelerator,
+    accelerator: Accelerator | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, float]:
     """Returns the probability of truth by identifier, for each example exactly once, in the order of the file; NaN for
@@ -43,11 +45,11 @@ def probabilities(
 
     Pictures that cannot be read are found before anything is judged, and one InputError names them all; likewise, in
     the end, those in which nothing was recognised. Processes share the examples, and the result does not depend on
-    their number. Statements of similar length share a batch, to save padding.
+    their number. Statements of similar length share a batch, to save padding. Without an `accelerator` there is one.
     """
-    processes = accelerator.num_processes
+    rank, processes = (0, 1) if accelerator is None else (accelerator.process_index, accelerator.num_processes)
     by_length = sorted(range(len(examples)), key=lambda number: len(examples[number].statement))
-    mine = by_length[accelerator.process_index :: processes]
+    mine = by_length[rank::processes]
     questions: dict[int, Question | Example] = {number: examples[number] for number in mine}
     failed: list[InputError] = []
     for number in mine:
@@ -59,17 +61,17 @@ def probabilities(
             else:
                 if question.picture is None:  # pictures are read again: all of them at once may not fit into memory
                     questions[number] = question
-    _raise_together(accelerator, failed)
+    _raise_together(failed, processes)
     judged: list[tuple[int, float]] = []
-    answers = judge.stream(questions.values(), batch=INFERENCE_BATCH)
+    answers = judge.stream(questions.values(), batch=BATCH)
     for done, (number, answer) in enumerate(zip(mine, answers, strict=True), 1):
         if isinstance(answer, InputError):
             failed.append(_named(answer, examples[number]))
         else:
             judged.append((number, answer.probability if answer.understood else nan))
         progress(min(done * processes, len(examples)), len(examples))
-    _raise_together(accelerator, failed)
-    by_number = dict(gather_object(judged) if processes > 1 else judged)
+    _raise_together(failed, processes)
+    by_number = dict(_gathered(judged, processes))
     return {example.identifier: by_number[number] for number, example in enumerate(examples)}
 
 
@@ -107,11 +109,19 @@ def _named(error: InputError, example: Example) -> InputError:
     return error if str(error.where).startswith(place) else error.at(place)
 
 
-def _raise_together(accelerator: Accelerator, errors: list[InputError]) -> None:
+def _gathered(values: list[T], processes: int) -> list[T]:
+    """Joins the lists of all processes."""
+    if processes == 1:
+        return values
+    from accelerate.utils import gather_object
+
+    joined: list[T] = gather_object(values)
+    return joined
+
+
+def _raise_together(errors: list[InputError], processes: int) -> None:
     """Raises one error that names the places of all, those of other processes included, in every process."""
-    found = [(error.what, str(error.where), error.allowed) for error in errors]
-    if accelerator.num_processes > 1:
-        found = gather_object(found)
+    found = _gathered([(error.what, str(error.where), error.allowed) for error in errors], processes)
     if len(found) == 1:
         ((what, where, allowed),) = found
         raise InputError(what, where=where, allowed=allowed)

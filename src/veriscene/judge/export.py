@@ -1,42 +1,43 @@
-"""Writes a checkpoint as one self-contained ONNX file: graph, weights, vocabulary and configuration.
+"""Writes models as ONNX files: a checkpoint as one self-contained file, or graphs beside the weights they share with
+torch.
 
-Torch's exporter traces the model. It unrolls a loop over a dynamic dimension to the length of the example that it
-traces, so LSTMs become ONNX's LSTM node, a few operations without a dynamic translation are replaced, and a model that
-chooses an order item by item is traced with the maximum number of items.
+A model that chooses an order item by item is traced with the maximum number of items.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import logging
 import random
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
-from functools import reduce
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors import safe_open
 from torch import Tensor, nn
 from torch.export import Dim
-from torch.overrides import TorchFunctionMode
 
 from veriscene import __version__, files
 from veriscene.data.batch import Batch, Statement, required
-from veriscene.data.encoder import Encoder, Input
+from veriscene.data.encoder import Encoded, Encoder, Input, Order
+from veriscene.data.eyes import BOX_EXTENT, WIDTH
 from veriscene.data.items import Items
-from veriscene.errors import InputError
+from veriscene.errors import InputError, missing_package
 from veriscene.judge import ONNX
+from veriscene.judge import READER as SAFETENSORS
+from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.graphs import Replacements, Traceable, attach, describe, trace
 from veriscene.judge.judge import FIELDS
-from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, graph_inputs, open_session
-from veriscene.models import Model, Order
-from veriscene.models.layers import recurrence
+from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, OnnxEyes, graph_inputs
+from veriscene.judge.onnx_reader import OnnxReader, graphs_of
+from veriscene.judge.sessions import WEIGHTS_KEY, open_session, weights_header
+from veriscene.models import Model
+from veriscene.models.reader import START, Reader, ReaderNetwork, split_words
+from veriscene.models.vision.eyes import Eyes
 from veriscene.output import Say, silent
 from veriscene.world.examples import MAX_WORDS, Example
 from veriscene.world.random_scenes import random_item
@@ -44,28 +45,147 @@ from veriscene.world.scene import Box, Item, Scene
 from veriscene.world.schema import World
 from veriscene.world.world_file import to_tree
 
-OPSET = 18  # supported by every runtime that the extra admits
 TOLERANCE = 1e-4  # of outputs up to 1; relative to the greatest where they are larger, as rounding errors are
 _TRACED_SHAPE = (4, 7, 5)  # examples, words, items; none of them 1, which the exporter takes for a constant
 
 
-def export(checkpoint: Checkpoint, path: Path, *, say: Say = silent) -> None:
-    """Writes the file completely or not at all, and only if its outputs equal the model's at several shapes."""
+def export(checkpoint: Checkpoint, path: Path, *, weights: Path | None = None, say: Say = silent) -> None:
+    """Writes the file completely or not at all, and only if its outputs equal the model's at several shapes.
+
+    It contains the weights, unless `weights` is the safetensors file beside it that has them.
+    """
     if not str(path).endswith(ONNX):
         raise InputError(f"must end in {ONNX}", where=path, allowed="`veriscene predict` recognises it by that")
     model, name = deepcopy(checkpoint.model).cpu().eval(), checkpoint.config.model.name
     _check_exportable(model, name)
     say("exporting, and comparing with torch: up to a minute")
-    try:
+    with _reported(name):
         example = random_batch(*_TRACED_SHAPE, checkpoint.encoder, rng=random.Random(0))
         graph = _traced(model, example, checkpoint.encoder.world)
+    metadata = {
+        FORMAT_KEY: FORMAT,
+        "veriscene": __version__,
+        "config": checkpoint.config.to_json(),
+        "vocabulary": checkpoint.encoder.vocabulary.words,
+        "world": to_tree(checkpoint.encoder.world),
+        "order": checkpoint.model.order.value,
+    }
+    contents = _finished(graph, model, weights, metadata)
+    _verify(model, open_session(contents, threads=1, weights=weights), checkpoint.encoder)
+    files.write_bytes(path, contents)
+
+
+def export_beside(model: str | Path, *, say: Say = silent) -> list[Path]:
+    """Writes graphs beside the weights of a checkpoint and of its reader, or of a reader's or eyes' file alone, which
+    are then used without torch. Returns the paths of the graphs."""
+    if str(model).endswith(SAFETENSORS):
+        with safe_open(model, "np") as stored:
+            is_reader = "reader" in (stored.metadata() or {})
+        return [*export_reader(Path(model), say=say)] if is_reader else [export_eyes(Path(model), say=say)]
+    folder = checkpoints.find(model)
+    graphs = [folder / checkpoints.GRAPH]
+    export(checkpoints.load(folder), graphs[0], weights=folder / checkpoints.WEIGHTS, say=say)
+    if (folder / checkpoints.READER).exists():
+        graphs += export_reader(folder / checkpoints.READER, say=say)
+    return graphs
+
+
+def export_reader(path: Path, *, say: Say = silent) -> tuple[Path, Path]:
+    """Writes the graphs of a reader beside its file, only if they write what torch does. Returns their paths."""
+    reader = Reader.load(path)
+    network, config = reader.network, reader.config
+    say("exporting the reader")
+    texts = [" ".join(drawn) for drawn in _random_words(reader.words, random.Random(1))]
+    words, ngrams = reader.encode([split_words(text) for text in texts[:4]])
+    batch, word, past = Dim("batch"), Dim("word", max=config.max_words), Dim("past", min=0, max=config.max_tokens)
+    with _reported("the reader"), torch.no_grad():
+        given = {"words": words, "ngrams": ngrams}
+        dynamic: dict[str, tuple[Dim | None, ...]] = {"words": (batch, word), "ngrams": (batch, word)}
+        encoder = trace(_Reading(network), given, dynamic, ("statement", "mask"))
+        statement, mask = _Reading(network)(words, ngrams)
+        token, place = torch.full((len(words), 1), START), torch.tensor([3])
+        size = (config.layers, 2, len(words), config.heads, 3, config.dim // config.heads)
+        given = {"token": token, "place": place, "statement": statement, "mask": mask, "past": torch.zeros(size)}
+        dynamic = {"token": (batch,), "place": (), "mask": (batch, None, None, word)}
+        dynamic |= {"statement": (None, None, batch, None, word), "past": (None, None, batch, None, past)}
+        decoder = trace(_Writing(network), given, dynamic, ("scores", "now"))
+    graphs = [_finished(graph, network, path, {}) for graph in (encoder, decoder)]
+    found = OnnxReader(path, graphs).read(texts)
+    for ours, theirs in zip(reader.read(texts), found, strict=True):
+        distance = max(abs(vars(ours)[name] - vars(theirs)[name]) for name in ("certainty", "dialect", "outside"))
+        if ours.program != theirs.program or distance > TOLERANCE:
+            what = f"the exported reader differs from torch's by {distance:.1e}"
+            raise InputError(what, where=path, allowed="nothing was written")
+    for target, contents in zip(graphs_of(path), graphs, strict=True):
+        files.write_bytes(target, contents)
+    return graphs_of(path)
+
+
+def export_eyes(path: Path, *, say: Say = silent) -> Path:
+    """Writes the graph of eyes beside their file, only if it sees what torch does. Returns its path."""
+    eyes, target = Eyes.load(path), path.with_suffix(ONNX)
+    say("exporting the eyes")
+    pictures = torch.from_numpy(np.random.default_rng(1).integers(0, 256, (2, BOX_EXTENT, WIDTH, 3), np.uint8))
+    with _reported("eyes"):
+        graph = trace(_Seeing(eyes), {"pictures": pictures}, {"pictures": (Dim("batch"),)}, ("cells",))
+    contents = _finished(graph, eyes, path, {})
+    for some in (pictures, pictures[:1]):
+        distance = float(np.abs(OnnxEyes(path, contents).see(some.numpy()) - eyes.see(some.numpy())).max())
+        if not distance <= 10 * TOLERANCE:  # logits of up to about 100
+            raise InputError(f"the exported eyes differ by {distance:.1e}", where=path, allowed="nothing was written")
+    files.write_bytes(target, contents)
+    return target
+
+
+class _Seeing(Traceable):
+    model: Eyes
+
+    def forward(self, *tensors: Tensor) -> Tensor:
+        with Replacements():
+            cells: Tensor = self.model(*tensors)
+        return cells
+
+
+class _Reading(Traceable):
+    """The statement as the decoder's layers attend to it: (layer, 2, batch, head, place, dim)."""
+
+    model: ReaderNetwork
+
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, Tensor]:
+        with Replacements():
+            statement, mask = self.model.encode(*tensors)
+        return torch.stack([torch.stack(layer) for layer in statement]), mask
+
+
+class _Writing(Traceable):
+    model: ReaderNetwork
+
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, Tensor]:
+        token, place, statement, mask, past = tensors
+        before, context = ([(key, value) for key, value in each] for each in (past, statement))
+        scores, now = self.model.step(token, place, context, mask, before)
+        return scores, torch.stack([torch.stack(layer) for layer in now])
+
+
+def _random_words(words: Sequence[str], rng: random.Random, count: int = 40) -> Iterator[list[str]]:
+    for number in range(count):
+        yield [rng.choice([*words, "qx" * rng.randint(1, 5)]) for _ in range(7 if number == 0 else rng.randint(1, 30))]
+
+
+def _finished(graph: Any, model: nn.Module, weights: Path | None, metadata: Mapping[str, object]) -> bytes:
+    attach(graph, model, weights)
+    describe(graph, metadata if weights is None else {**metadata, WEIGHTS_KEY: weights_header(weights)[1]})
+    contents: bytes = graph.SerializeToString()
+    return contents
+
+
+@contextmanager
+def _reported(name: str) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:  # the exporter's exceptions have no common base class
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"{name} cannot be exported ({reason:.200})") from error
-    _add_metadata(graph, checkpoint)
-    contents: bytes = graph.SerializeToString()
-    _verify(model, contents, checkpoint.encoder)
-    files.write_bytes(path, contents)
 
 
 def _check_exportable(model: Model, name: str) -> None:
@@ -77,211 +197,59 @@ def _check_exportable(model: Model, name: str) -> None:
             raise InputError(f"{name} cannot be exported: {key} holds values that are not finite (NaN or infinity)")
     try:
         import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
         import onnxscript  # noqa: F401
     except ImportError as error:
-        install = "install it with: pip install 'veriscene[onnx]'"
-        raise InputError(f"{error.name} is not installed", allowed=install) from None
+        raise missing_package(error) from None
 
 
-def _traced(model: Model, example: Batch, world: World) -> Any:
+def _traced(model: Model, example: Encoded, world: World) -> Any:
     """Returns the model as an onnx.ModelProto with dynamic batch, word and item dimensions."""
     with torch.no_grad():
-        judged = vars(model(example))
+        judged = vars(model(Batch.of(example)))
     inputs = {name: torch.from_numpy(array) for name, array in graph_inputs(example).items()}
     batch, word, item = Dim("batch"), Dim("word", max=MAX_WORDS), Dim("item", max=max(2, world.items[1]))
     dynamic = {"words": (batch, word), "lengths": (batch,), "features": (batch, None, item), "counts": (batch,)}
     dynamic |= {"characters": (batch, word), "boxes": (batch,)}
-    shapes = tuple({axis: dim for axis, dim in enumerate(dynamic[name]) if dim is not None} for name in inputs)
-    with _quiet(), torch.no_grad():
-        program = torch.export.export(
-            _Adapter(model, world, list(inputs)), tuple(inputs.values()), dynamic_shapes=(shapes,), strict=False
-        )
-        exported = torch.onnx.export(
-            program,
-            dynamo=True,
-            opset_version=OPSET,
-            input_names=list(inputs),
-            output_names=[name for name in FIELDS if judged[name] is not None],
-            verbose=False,
-        )
-    assert exported is not None
-    proto = exported.model_proto
-    for described in (*proto.graph.node, *proto.graph.value_info, *proto.functions):  # stack traces with local paths
-        del described.metadata_props[:]
-    return proto
+    outputs = [name for name in FIELDS if judged[name] is not None]
+    return trace(_Judgement(model, world, list(inputs)), inputs, dynamic, outputs)
 
 
-class _Adapter(nn.Module):
-    """Tensors in, tensors out."""
-
+class _Judgement(Traceable):
     def __init__(self, model: Model, world: World, names: Sequence[str]) -> None:
-        super().__init__()
-        self.model, self.world, self.names = model, world, names
+        super().__init__(model)
+        self.world, self.names, self.is_unrolled = world, names, model.order is Order.CHOSEN
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         named = dict(zip(self.names, tensors, strict=True))
         features, counts = named["features"], named["counts"]
         most = self.world.items[1]
         given = torch.arange(features.size(2))
-        is_unrolled = self.model.order is Order.CHOSEN
-        if is_unrolled:  # its loop over the items
+        if self.is_unrolled:  # its loop over the items
             padding = features.new_zeros(*counts.shape, most, features.size(3))
             features = torch.cat([features, padding], dim=2)[:, :, :most]
         positions = torch.arange(features.size(2)).expand(features.shape[:3])
-        with _Replacements():
+        with Replacements():
             statement = Statement(named["words"], named["lengths"], named.get("characters"))
             judged = vars(self.model(Batch(statement, Items(features, counts, positions, named.get("boxes")))))
-        if is_unrolled:
+        if self.is_unrolled:
             places = {"order": 2, "alpha": 3, "beta": 2}
             judged |= {name: judged[name].index_select(axis, given) for name, axis in places.items()}
         return tuple(judged[name] for name in FIELDS if judged[name] is not None)
 
 
-class _Replacements(TorchFunctionMode):
-    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return _REPLACED.get(function, function)(*args, **(kwargs or {}))
-
-
-def _lstm_node(
-    sequence: Tensor,
-    directions: Sequence[Sequence[Tensor]],
-    *,
-    lengths: Tensor | None = None,
-    state: Sequence[Tensor] = (),
-) -> tuple[Tensor, Tensor, Tensor]:
-    """sequence (step, row, in) and the weights of one direction or both -> outputs (step, direction, row, hidden), last
-    outputs and cells (direction, row, hidden)."""
-    steps, rows, hidden, count = *sequence.shape[:2], directions[0][1].size(1), len(directions)
-    i, f, c, o = torch.arange(4 * hidden).chunk(4)
-    ours = torch.cat([i, o, f, c])  # torch stacks input, forget, cell, output; ONNX input, output, forget, cell
-    w, r, w_bias, r_bias = (torch.stack(weights)[:, ours] for weights in zip(*directions, strict=True))
-    ends = None if lengths is None else lengths.int()
-    outputs, last, cells = torch.onnx.ops.symbolic_multi_out(
-        "LSTM",
-        [sequence, w, r, torch.cat([w_bias, r_bias], dim=1), ends, *state],
-        {"hidden_size": hidden, "direction": "forward" if count == 1 else "bidirectional"},
-        dtypes=[sequence.dtype] * 3,
-        shapes=[(steps, count, rows, hidden), (count, rows, hidden), (count, rows, hidden)],
-        version=OPSET,
-    )
-    return outputs, last, cells
-
-
-def _lstm(
-    x: Tensor, state: Sequence[Tensor], weights: Sequence[Tensor], has_bias: bool, layers: int, _dropout: float,
-    _training: bool, bidirectional: bool, batch_first: bool,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    if layers > 1 or bidirectional or not has_bias:
-        raise NotImplementedError("an LSTM with several layers, both directions in one, or without biases")
-    outputs, last, cells = _lstm_node(x.transpose(0, 1) if batch_first else x, [weights], state=state)
-    return (outputs[:, 0].transpose(0, 1) if batch_first else outputs[:, 0]), last, cells
-
-
-def _bilstm(forwards: nn.LSTM, backwards: nn.LSTM, sequence: Tensor, lengths: Tensor) -> Tensor:
-    directions = [list(forwards.parameters()), list(backwards.parameters())]
-    outputs, _, _ = _lstm_node(sequence.transpose(0, 1), directions, lengths=lengths)
-    return outputs.permute(2, 0, 1, 3).flatten(2)
-
-
-def _to_final_state(cell: nn.LSTMCell, sequence: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    outputs, last, cells = _lstm_node(sequence.transpose(0, 1), [list(cell.parameters())], lengths=lengths)
-    return outputs[:, 0].transpose(0, 1), (last[0], cells[0])
-
-
-def _unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """The exporter derives a bound on x's size from the overlapping strides of torch's own."""
-    count = x.size(dimension) - size + 1
-    windows = torch.stack([x.narrow(dimension, start, count) for start in range(size)], dim=-1)
-    return windows[(slice(None),) * dimension + (slice(None, None, step),)]
-
-
-def _searchsorted(rising: Tensor, values: Tensor) -> Tensor:
-    """Binary search; ONNX has no such operator. The table is a constant, so the number of steps is too."""
-    size = len(rising)
-    below, step = torch.zeros_like(values), 1 << (size.bit_length() - 1)
-    while step:
-        probe = below + step
-        is_below = (probe <= size) & (rising[(probe - 1).clamp(max=size - 1)] < values)
-        below, step = torch.where(is_below, probe, below), step // 2
-    return below
-
-
-def _embedding_bag(numbers: Tensor, vectors: Tensor, *, mode: str, padding_idx: int, **others: Any) -> Tensor:
-    if mode != "mean" or any(others[name] is not None for name in ("offsets", "max_norm", "per_sample_weights")):
-        raise NotImplementedError("embedding_bag other than a plain mean")
-    present = (numbers != padding_idx)[..., None]
-    total = (vectors[numbers.long()] * present).sum(dim=1)
-    return total / present.sum(dim=1).clamp(min=1)
-
-
-def _sum(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """ONNX Runtime sums int64 in floating point, which changes hashes; chained additions are exact."""
-    dim = kwargs.get("dim")
-    if x.dtype is torch.int64 and type(dim) is int and type(x.size(dim)) is int and len(kwargs) == 1:
-        return reduce(torch.add, x.unbind(dim))
-    total: Tensor = Tensor.sum(x, *args, **kwargs)
-    return total
-
-
-def _getitem(x: Tensor, index: Any) -> Tensor:
-    """ONNX indexes by int64 only."""
-    return x[index.long() if isinstance(index, Tensor) and index.dtype is torch.int32 else index]
-
-
-_REPLACED: dict[Callable[..., Any], Callable[..., Any]] = {
-    recurrence.bilstm: _bilstm,
-    recurrence.lstm_to_final_state: _to_final_state,
-    torch._VF.lstm: _lstm,
-    Tensor.unfold: _unfold,
-    torch.searchsorted: _searchsorted,
-    nn.functional.embedding_bag: _embedding_bag,
-    Tensor.__getitem__: _getitem,
-    Tensor.sum: _sum,
-}
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """The exporter logs its progress; stdout and stderr belong to the command."""
-    disabled = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(disabled)
-
-
-def _add_metadata(graph: Any, checkpoint: Checkpoint) -> None:
-    """Stores all that a judge needs besides the graph."""
-    from onnx import helper
-
-    metadata = {
-        FORMAT_KEY: FORMAT,
-        "veriscene": __version__,
-        "config": json.dumps(checkpoint.config.to_json()),
-        "vocabulary": json.dumps(checkpoint.encoder.vocabulary.words),
-        "world": json.dumps(to_tree(checkpoint.encoder.world)),
-        "order": checkpoint.model.order.value,
-    }
-    helper.set_model_props(graph, metadata)
-    graph.producer_name, graph.producer_version = "veriscene", __version__
-
-
-def _verify(model: Model, contents: bytes, encoder: Encoder) -> None:
+def _verify(model: Model, session: Any, encoder: Encoder) -> None:
     """Raises InputError unless ONNX Runtime computes what torch does, at every shape."""
-    session, rng = open_session(contents, threads=1), random.Random(1)
+    rng = random.Random(1)
     names = [output.name for output in session.get_outputs()]
     # Exporters silently freeze lengths, so each must vary: examples, words, items in the fullest box.
     most = encoder.world.items[1]
     for shape in product((1, 5), (1, 4, 9, 40), sorted({1, min(3, most), most})):
-        batch = random_batch(*shape, encoder, rng=rng)
+        encoded = random_batch(*shape, encoder, rng=rng)
+        batch = Batch.of(encoded)
         with torch.inference_mode():
             judged = {name: tensor for name, tensor in vars(model(batch)).items() if name in FIELDS}
         expected = {name: tensor for name, tensor in judged.items() if tensor is not None}
-        found = dict(zip(names, session.run(None, graph_inputs(batch)), strict=True))
+        found = dict(zip(names, session.run(None, graph_inputs(encoded)), strict=True))
         if set(found) != set(expected):
             raise InputError(f"the exported graph has outputs {', '.join(found)}", allowed=f"not {', '.join(expected)}")
         for name, tensor in expected.items():
@@ -301,7 +269,7 @@ def _is_real(batch: Batch, name: str) -> Tensor:
     return {"alpha": pairs, "beta": pairs.mT, "scores": boxes, "order": items.mask}.get(name, every)
 
 
-def random_batch(size: int, words: int, items: int, encoder: Encoder, *, rng: random.Random) -> Batch:
+def random_batch(size: int, words: int, items: int, encoder: Encoder, *, rng: random.Random) -> Encoded:
     """Returns random statements about random scenes. The first statement and box have the greatest length, others any;
     some words are unknown, and items may overlap."""
     world, known = encoder.world, [word for word in encoder.vocabulary.words if word.isalpha()]
@@ -321,4 +289,4 @@ def random_batch(size: int, words: int, items: int, encoder: Encoder, *, rng: ra
         statement = " ".join(rng.choice([*known, "qx" * rng.randint(1, 20)]) for _ in range(length))
         boxes = tuple(Box(tuple(item() for _ in range(count))) for count in counts)
         examples.append(Example("0-0", statement, Scene(boxes)))
-    return encoder(examples)
+    return encoder.arrays(examples)

@@ -16,22 +16,17 @@ from pathlib import Path
 from typing import Any, TypeGuard, TypeVar, cast, overload
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from veriscene import worlds
-from veriscene.data.batch import Batch, required
-from veriscene.data.encoder import Encoder, Input
+from veriscene.data.encoder import Encoded, Encoder, Input, Order
+from veriscene.data.eyes import PictureReader, resized
+from veriscene.data.reader import ProgramReader
 from veriscene.data.vocabulary import SPECIAL, Vocabulary, tokenize
 from veriscene.errors import InputError
-from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.checkpoint import READER, Checkpoint
 from veriscene.judge.hub import HubMixin
 from veriscene.judge.question import Attention, Pixels, Question, Verdict
 from veriscene.judge.reading import with_reading
-from veriscene.models import Order
-from veriscene.models.reader import Reader
-from veriscene.models.vision.eyes import Eyes, resized
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene
 from veriscene.world.schema import World
@@ -44,7 +39,6 @@ __all__ = [
     "Judge",
     "Question",
     "ReaderJudge",
-    "TorchJudge",
     "Verdict",
     "checked",
 ]
@@ -162,7 +156,9 @@ class Judge(HubMixin, ABC):
 
     @classmethod
     def _of_checkpoint(cls, folder: str | Path, *, device: str) -> Judge:
-        return TorchJudge.load(folder, device=device)
+        from veriscene.judge import load
+
+        return load(folder, device=device)
 
     def _prepared(self, question: AnyQuestion) -> Question | InputError:
         try:
@@ -180,16 +176,16 @@ class Judge(HubMixin, ABC):
             raise InputError(f"not a question: {question!r:.60}", allowed=allowed)
         return Question.of(*question, self.world)
 
-    def _encode(self, questions: list[Question]) -> Batch:
+    def _encode(self, questions: list[Question]) -> Encoded:
         # A model of pixels does not read the scene of a question about a picture.
         nothing = Scene((Box(()),) * self.world.boxes[1])
-        return self.encoder(
+        return self.encoder.arrays(
             [Example("0-0", asked.statement, asked.scene or nothing, picture=asked.picture) for asked in questions]
         )
 
-    def _verdicts(self, questions: list[Question], batch: Batch, judged: Mapping[str, Array]) -> list[Verdict]:
+    def _verdicts(self, questions: list[Question], encoded: Encoded, judged: Mapping[str, Array]) -> list[Verdict]:
         """Decodes a Judgement's FIELDS, without those that are None, into the verdicts on the questions of a batch."""
-        positions = None if batch.items is None else batch.items.positions.numpy()
+        positions = encoded.positions
         probabilities, scores = _sigmoid(judged["logits"]).tolist(), judged.get("scores")
         per_box = None if scores is None else _sigmoid(scores).tolist()
         verdicts = []
@@ -198,11 +194,12 @@ class Judge(HubMixin, ABC):
             boxes = self.world.boxes[1] if question.scene is None else len(question.scene.boxes)
             if positions is None:  # the objects are feature-map cells
                 cells = np.arange(maps["alpha"].shape[-1] if "alpha" in maps else 0)
-                encoded = [cells] * boxes
+                places = [cells] * boxes
             else:
-                counts = [len(box.items) for box in required(question.scene).boxes]
-                encoded = [at[:count] for at, count in zip(positions[number], counts, strict=False)]
-            order, attention = _decode(question.statement, encoded, maps)
+                assert question.scene is not None
+                counts = [len(box.items) for box in question.scene.boxes]
+                places = [at[:count] for at, count in zip(positions[number], counts, strict=False)]
+            order, attention = _decode(question.statement, places, maps)
             verdict = Verdict(
                 probability=probabilities[number],
                 per_box=None if per_box is None else per_box[number][:boxes],
@@ -239,46 +236,17 @@ def _decode(
     return order, attention
 
 
-class TorchJudge(Judge):
-    """Answers with a checkpoint, on the checkpoint's device."""
+class NetworkJudge(Judge):
+    """A network judges; with a reader, statements in plain English are judged by what they say."""
 
-    def __init__(self, checkpoint: Checkpoint, reader: Reader | None = None) -> None:
-        """With a reader, statements in plain English are judged by what they say."""
-        self.checkpoint, self.encoder, self.order = checkpoint, checkpoint.encoder, checkpoint.model.order
-        self.reader = reader
+    reader: ProgramReader | None = None
 
-    @classmethod
-    def load(cls, name_or_folder: str | Path, *, device: str = "cpu") -> TorchJudge:
-        """Loads a shipped checkpoint by name, a folder that holds one, or `owner/name` on the Hugging Face hub."""
-        try:
-            torch.empty(1, device=device)
-        except (RuntimeError, AssertionError) as error:
-            what = f"cannot be used here ({next(iter(str(error).splitlines()), 'unknown')})"
-            allowed = "use cpu, or cuda on a machine with a GPU"
-            raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
-        folder = checkpoints.find(name_or_folder)
-        reader = folder / READER
-        return cls(
-            checkpoints.load(folder, device=device), Reader.load(reader, device=device) if reader.exists() else None
-        )
-
-    def describe(self) -> dict[str, str | float | None]:
-        metrics = self.checkpoint.metrics
-        known = {name: metrics.get(name) for name in ("dev_accuracy", "supervision")}
-        return {"model": self.checkpoint.config.model.name, **known}
-
-    def _saved(self) -> Checkpoint:
-        return self.checkpoint
+    @abstractmethod
+    def _by_network(self, questions: list[Question]) -> list[Verdict]:
+        """Returns the network's own verdicts."""
 
     def _judge(self, questions: list[Question]) -> list[Verdict]:
-        batch = self._encode(questions)
-        model = self.checkpoint.model
-        if model.training:  # it visits every module, which takes as long as some layers
-            model.eval()
-        with torch.inference_mode():
-            judgement = model(batch.to(self.checkpoint.device))
-        judged = {name: tensor for name, tensor in vars(judgement).items() if name in FIELDS and tensor is not None}
-        verdicts = self._verdicts(questions, batch, {name: tensor.cpu().numpy() for name, tensor in judged.items()})
+        verdicts = self._by_network(questions)
         if self.reader is None:
             return verdicts
         readings = self.reader.read([question.statement for question in questions])
@@ -302,14 +270,9 @@ class TorchJudge(Judge):
 class ReaderJudge(Judge):
     """Judges by a reader alone, which executes what it understood: for worlds that no network knows."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: ProgramReader) -> None:
         self.reader, self.order = reader, Order.NONE
         self.encoder = Encoder(Vocabulary((*SPECIAL, *reader.words)), reader.language.world)
-
-    @classmethod
-    def load(cls, path: str | Path, *, device: str = "cpu") -> ReaderJudge:
-        """Loads a file that `veriscene train-reader` wrote."""
-        return cls(Reader.load(Path(path), device=device))
 
     def describe(self) -> dict[str, str | float | None]:
         return {"model": "reader", "dev_accuracy": None, "supervision": "synthetic"}
@@ -330,7 +293,7 @@ class ReaderJudge(Judge):
 class EyesJudge(Judge):
     """Judges pictures of any size by the items that eyes recognise in them; a scene is rendered first."""
 
-    def __init__(self, judge: Judge, eyes: Eyes) -> None:
+    def __init__(self, judge: Judge, eyes: PictureReader) -> None:
         if Input.ITEMS not in judge.encoder.inputs:
             raise InputError("this model reads pixels itself", allowed="use it without eyes")
         self.draw = worlds.require(judge.world, "pixels", "pictures, so eyes are of no use")
@@ -351,7 +314,7 @@ class EyesJudge(Judge):
         If the question has a scene, the recognised items are listed as it lists them, those that it lacks at the end.
         """
         pictures = [
-            resized(self.draw(required(question.scene))) if question.picture is None else question.picture
+            resized(self.draw(question.scene)) if question.picture is None else question.picture
             for question in questions
         ]
         try:

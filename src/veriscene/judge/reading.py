@@ -11,9 +11,9 @@ from math import exp, log
 
 import numpy as np
 
+from veriscene.data.reader import Reading
 from veriscene.english.reading import reading_of
 from veriscene.judge.question import Question, Verdict
-from veriscene.models.reader import Reading
 
 MAX_OUTSIDE = 0.3  # probability of being about something else up to which a statement counts as understood
 MIN_CERTAINTY = 0.3  # of a reading in plain English

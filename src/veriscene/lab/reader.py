@@ -313,7 +313,8 @@ class _Training:
         words, tokens = (torch.from_numpy(each[:count]).to(self.device).long() for each in self.pool[-1])
         with self.ema.applied():
             self.network.eval()
-            written, *_ = self.network.write(tables[0][words], tables[1][words], MAX_TOKENS)
+            given = (table[words].cpu().numpy() for table in tables)
+            written = torch.from_numpy(self.reader.write(*given)[0]).to(self.device)
         size = min(written.size(1), tokens.size(1))
         is_same = (written[:, :size] == tokens[:, :size]).all(1) & (tokens[:, size:] == PAD).all(1)
         return float(is_same.float().mean())

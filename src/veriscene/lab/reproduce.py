@@ -23,9 +23,9 @@ from veriscene.config import Config, train_command
 from veriscene.data.teacher.statements import check_files
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.judge import load
+from veriscene.judge.card import changes_with_effect
 from veriscene.judge.checkpoint import SUMMARY
 from veriscene.judge.evaluate import judged, probabilities
-from veriscene.judge.hub import changes_with_effect
 from veriscene.lab import seeds
 from veriscene.lab.plans import Plan, Row
 from veriscene.lab.table import Compared, Result, Table, page

@@ -92,6 +92,20 @@ def _has(language: Language | None, attribute: str, rank: int) -> str:
     return f"{HAS}{values[rank]}"
 
 
+def arity(token: str) -> int:
+    """Returns how many expressions follow a token as its arguments."""
+    if token.startswith(VALUE):
+        return 0
+    if token.startswith(HAS) or token == LAMBDA:
+        return 1
+    if token in _COMPARISONS:
+        return 2
+    _, slash, count = token.rpartition("/")
+    if slash and not (count.isdecimal() and len(count) < 3):
+        raise InputError(f"{token!r:.40} is no token of a program")
+    return int(count) if slash else 0
+
+
 def program_of(tokens: Sequence[str], language: Language) -> Program:
     """Returns the program that tokens describe; raises InputError if they describe none."""
     reader = _Reader(tokens, language)
@@ -120,11 +134,10 @@ class _Reader:
             return f"lambda v{depth}: {self.read(depth + 1)}"
         if token in _COMPARISONS:
             return f"({self.read(depth)} {token} {self.read(depth)})"
-        name, slash, arity = token.rpartition("/")
+        name, slash, _ = token.rpartition("/")
         if not slash:
             return token
-        parts = [self.read(depth) for _ in range(int(arity))]
-        return self._call(name, parts)
+        return self._call(name, [self.read(depth) for _ in range(arity(token))])
 
     def _call(self, name: str, parts: list[str]) -> str:
         if name in ("and", "or"):

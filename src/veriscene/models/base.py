@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, ClassVar
 
 import torch
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 from veriscene.config import ModelConfig, choice, number, share, size
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Input
+from veriscene.data.encoder import Order as Order
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.models.layers.geometry import COORDINATES
@@ -26,14 +26,6 @@ from veriscene.world.schema import World
 # error asks for a hundred times as much, and a process that uses up all memory is killed without a message.
 MAX_WEIGHTS = 100_000_000
 INFERENCE_BATCH = 256
-
-
-class Order(Enum):
-    """Whether a model's output depends on the order in which it reads items."""
-
-    NONE = "none"  # it does not
-    GIVEN = "given"  # it reads them as they come
-    CHOSEN = "chosen"  # it chooses the order itself
 
 
 @dataclass(frozen=True)

@@ -1,76 +1,65 @@
-"""A reader turns a statement into a program: a transformer writes the tokens of language/tokens.py.
-
-A word is the sum of its own vector and those of its letter n-grams, so that a misspelt or unknown word is still near
-the words that look like it.
-"""
+"""The network of a reader: a transformer that writes the tokens of language/tokens.py."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
-from zlib import crc32
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from veriscene import files, worlds
-from veriscene.errors import InputError
+from veriscene import files
+from veriscene.data.reader import (
+    DIALECT,
+    END,
+    FILE_ERRORS,
+    MAX_NGRAMS,
+    OUTSIDE,
+    PAD,
+    PLAIN,
+    SCALE,
+    SPECIAL_TOKENS,
+    START,
+    UNKNOWN,
+    Array,
+    ProgramReader,
+    ReaderConfig,
+    Reading,
+    invalid_reader,
+    language_of,
+    ngrams_of,
+    read_file,
+    split_words,
+)
 from veriscene.language.language import Language
-from veriscene.language.program import Program
-from veriscene.language.tokens import program_of
-from veriscene.world.world_file import to_tree, world_of
+from veriscene.world.world_file import to_tree
 
-# The first token tells how a statement is worded: in plain English, in the dialect of the world's corpus, or as
-# something that says nothing about a scene, and then no program follows.
-PLAIN, DIALECT, OUTSIDE = "plain", "dialect", "outside"
-PAD, START, END = 0, 1, 2  # of program tokens
-SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", PLAIN, DIALECT, OUTSIDE)
-UNKNOWN = 1  # of words; 0 is padding
-MAX_NGRAMS = 20  # of a word
-SCALE = ".scale"  # after the name of a matrix in whole numbers
-CACHED = 4096  # readings of the most recent statements
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
-
-
-def split_words(text: str) -> list[str]:
-    """Returns the words, numbers and signs of a statement, in lower case."""
-    return _WORD.findall(text.lower().replace("’", "'"))
-
-
-@dataclass(frozen=True)
-class ReaderConfig:
-    """The sizes of a reader; `words` and `tokens` follow from what it is taught."""
-
-    words: int
-    tokens: int
-    dim: int = 256
-    heads: int = 8
-    feedforward: int = 1024
-    layers: int = 4
-    dropout: float = 0.1
-    ngrams: int = 8192
-    max_words: int = 64
-    max_tokens: int = 96
-
-
-@lru_cache(maxsize=200_000)
-def ngrams_of(word: str, buckets: int) -> tuple[int, ...]:
-    """Returns the hashed letter n-grams of a word, of two to four letters; 0 is padding."""
-    marked = f"<{word}>"
-    found = [marked[at : at + n] for n in (3, 4, 2) for at in range(len(marked) - n + 1)]
-    numbers = [1 + crc32(each.encode()) % (buckets - 1) for each in dict.fromkeys(found)][:MAX_NGRAMS]
-    return tuple(numbers + [0] * (MAX_NGRAMS - len(numbers)))
-
+__all__ = [
+    "DIALECT",
+    "END",
+    "MAX_NGRAMS",
+    "OUTSIDE",
+    "PAD",
+    "PLAIN",
+    "SPECIAL_TOKENS",
+    "START",
+    "UNKNOWN",
+    "Reader",
+    "ReaderConfig",
+    "ReaderNetwork",
+    "Reading",
+    "ngrams_of",
+    "split_words",
+]
 
 KeyValue = tuple[Tensor, Tensor]  # (batch, head, place, dim / heads) each
+# What each layer attends to, which words are padding, and the keys and values of the tokens so far.
+State = tuple[Sequence[KeyValue], Tensor, Sequence[KeyValue | None]]
+GPU_GROUP = 2048  # statements that a GPU reads together
 
 
 class Attention(nn.Module):
@@ -182,33 +171,22 @@ class ReaderNetwork(nn.Module):
         logits: Tensor = self.decoder_norm(x) @ self.token.weight.T
         return logits
 
-    @torch.inference_mode()
-    def write(self, words: Tensor, ngrams: Tensor, length: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns the most probable tokens, one by one; the least probability of those after the first; and the log
-        probabilities of all first tokens."""
-        statement, mask = self.encode(words, ngrams)
-        past: list[KeyValue | None] = [None] * len(statement)
-        token = torch.full((len(words), 1), START, device=words.device)
-        least = torch.ones(len(words), device=words.device)
-        is_open = torch.ones(len(words), dtype=torch.bool, device=words.device)
-        found: list[Tensor] = []
-        for place in range(length or self.config.max_tokens - 1):
-            x = self.token(token) + self.token_place.weight[place]
-            for number, layer in enumerate(self._decoder()):
-                x, past[number] = layer.decode(x, statement[number], mask, past[number])
-            logits = (self.decoder_norm(x[:, 0]) @ self.token.weight.T).float().log_softmax(-1)
-            best, chosen = logits.max(-1)
-            if place == 0:
-                first = logits
-            else:
-                least = torch.where(is_open, torch.minimum(least, best.exp()), least)
-            chosen = torch.where(is_open, chosen, PAD)
-            found.append(chosen)
-            is_open = is_open & (chosen != END)
-            token = chosen[:, None]
-            if not is_open.any():
-                break
-        return torch.stack(found, 1), least, first
+    def step(
+        self,
+        token: Tensor,
+        place: Tensor,
+        statement: Sequence[KeyValue],
+        mask: Tensor,
+        past: Sequence[KeyValue | None],
+    ) -> tuple[Tensor, list[KeyValue]]:
+        """Tokens (batch, 1) at a place (1,) -> the log probabilities of the next, (batch, number of tokens), and the
+        keys and values of all tokens so far."""
+        x = self.token(token) + self.token_place(place)
+        now = []
+        for layer, context, before in zip(self._decoder(), statement, past, strict=True):
+            x, key_value = layer.decode(x, context, mask, before)
+            now.append(key_value)
+        return (self.decoder_norm(x[:, 0]) @ self.token.weight.T).float().log_softmax(-1), now
 
     def _decoder(self) -> Iterator[DecoderLayer]:
         for layer in self.decoder:
@@ -216,70 +194,47 @@ class ReaderNetwork(nn.Module):
             yield layer
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What a reader understood. Without a program, it understood nothing that can be seen in a scene."""
-
-    program: Program | None
-    certainty: float  # probability of the least certain token of the program
-    dialect: float  # probability that it is worded in the corpus's dialect,
-    outside: float  # and that it is about something else
-
-
-class Reader:
-    """A network with its words, its tokens and the language of its programs."""
+class Reader(ProgramReader):
+    """A reader whose network runs in torch, on any device."""
 
     def __init__(self, network: ReaderNetwork, words: Sequence[str], tokens: Sequence[str], language: Language) -> None:
         """`words`: without padding and the unknown word, which come first."""
-        self.network, self.words, self.tokens, self.language = network, tuple(words), tuple(tokens), language
-        self.numbers = {word: number for number, word in enumerate(words, 2)}
-        self._known: dict[str, Reading] = {}
+        super().__init__(network.config, words, tokens, language)
+        self.network = network
+        if self.device.type != "cpu":
+            self.group = GPU_GROUP
         self.is_compact = False  # how it was stored
 
     @property
     def device(self) -> torch.device:
         return self.network.token.weight.device
 
-    def knows(self, word: str) -> bool:
-        """Whether it was taught the word; signs and numbers count as known."""
-        return not any(letter.isalpha() for letter in word) or all(part in self.numbers for part in split_words(word))
-
-    def read(self, statements: Sequence[str]) -> list[Reading]:
-        """Returns what each statement says. The most recent readings are cached."""
-        if len(self._known) > CACHED:
-            self._known.clear()
-        if new := [text for text in dict.fromkeys(statements) if text not in self._known]:
-            self._known |= zip(new, self._read(new), strict=True)
-        return [self._known[text] for text in statements]
-
     def encode(self, statements: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
-        """(batch, place), (batch, place, n-gram): the numbers of the words of each statement, and of their n-grams."""
-        longest = max(1, *map(len, statements))
-        words = torch.zeros(len(statements), longest, dtype=torch.long)
-        ngrams = torch.zeros(len(statements), longest, MAX_NGRAMS, dtype=torch.long)
-        for row, statement in enumerate(statements):
-            for place, word in enumerate(statement):
-                words[row, place] = self.numbers.get(word, UNKNOWN)
-                ngrams[row, place] = torch.tensor(ngrams_of(word, self.network.config.ngrams))
-        return words.to(self.device), ngrams.to(self.device)
+        """Returns what `numbered` does, as tensors on the network's device."""
+        words, ngrams = (torch.from_numpy(each).to(self.device) for each in self.numbered(statements))
+        return words, ngrams
 
-    def _read(self, statements: Sequence[str]) -> list[Reading]:
-        split = [split_words(text)[: self.network.config.max_words] for text in statements]
-        numbers, certainty, first = self.network.eval().write(*self.encode(split))
-        dialect, outside = (first[:, SPECIAL_TOKENS.index(style)].exp().tolist() for style in (DIALECT, OUTSIDE))
-        return [
-            Reading(self._program(row), *shares)
-            for row, *shares in zip(numbers.tolist(), certainty.tolist(), dialect, outside, strict=True)
-        ]
+    @torch.inference_mode()
+    def begin(self, words: Array, ngrams: Array) -> State:
+        if self.network.training:
+            self.network.eval()
+        given = (torch.from_numpy(each).to(self.device) for each in (words, ngrams))
+        statement, mask = self.network.encode(*given)
+        return statement, mask, [None] * len(statement)
 
-    def _program(self, numbers: list[int]) -> Program | None:
-        if END not in numbers:
-            return None
-        tokens = [self.tokens[number] for number in numbers[1 : numbers.index(END)]]
-        try:
-            return program_of(tokens, self.language)
-        except InputError:
-            return None
+    @torch.inference_mode()
+    def step(self, token: Array, place: int, state: State) -> tuple[Array, State]:
+        statement, mask, past = state
+        given = torch.from_numpy(token).to(self.device)[:, None]
+        scores, now = self.network.step(given, torch.tensor([place], device=self.device), statement, mask, past)
+        return scores.cpu().numpy(), (statement, mask, now)
+
+    @torch.inference_mode()
+    def keep(self, state: State, rows: Array) -> State:
+        statement, mask, past = state
+        kept = torch.from_numpy(rows).to(self.device)
+        before = [None if each is None else (each[0][kept], each[1][kept]) for each in past]
+        return [(key[kept], value[kept]) for key, value in statement], mask[kept], before
 
     # ------------------------------------------------------------ files
 
@@ -306,37 +261,15 @@ class Reader:
     def load(cls, path: Path, *, device: str = "cpu") -> Reader:
         """Loads the file that `save` wrote; raises InputError if it is another one."""
         try:
-            with safe_open(path, "pt") as stored:
-                about: Any = files.parse_json(stored.metadata()["reader"])
-                weights = {name: stored.get_tensor(name).float() for name in stored.keys()}  # noqa: SIM118
+            about, config, stored = read_file(path)
+            weights = {name: torch.from_numpy(weight).float() for name, weight in stored.items()}
             scales = [name for name in weights if name.endswith(SCALE)]
             for name in scales:
                 weights[name.removesuffix(SCALE)] *= weights.pop(name)
-            network = ReaderNetwork(_checked(ReaderConfig(**about["config"]), about, weights))
+            network = ReaderNetwork(config)
             network.load_state_dict(weights)
-            language = worlds.language(world_of(about["world"], where=str(path)))
-            reader = cls(network.to(device).eval(), about["words"], about["tokens"], language)
+            reader = cls(network.to(device).eval(), about["words"], about["tokens"], language_of(about, path))
             reader.is_compact = bool(scales)
             return reader
-        except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
-            what = f"is no reader ({next(iter(str(error).splitlines()), type(error).__name__)!r:.80})"
-            raise InputError(what, where=path, allowed="give a file that `veriscene train-reader` wrote") from None
-
-
-def _checked(config: ReaderConfig, about: Any, weights: Mapping[str, Tensor]) -> ReaderConfig:
-    """Returns the sizes, if they are those of the file's weights: no memory is allocated for others."""
-    names = (*about["words"], *about["tokens"])
-    if (len(about["words"]) + 2, len(about["tokens"])) != (config.words, config.tokens) or not all(
-        isinstance(name, str) for name in names
-    ):
-        raise ValueError("its words are not those of its weights")
-    if not 0 < config.layers <= len(weights) or config.dim % config.heads:
-        raise ValueError("its sizes are wrong")
-    tables = {"word": config.words, "ngram": config.ngrams, "token": config.tokens}
-    tables |= {"word_place": config.max_words, "token_place": config.max_tokens}
-    are_stated = all(weights[f"{name}.weight"].shape == (size, config.dim) for name, size in tables.items())
-    if not are_stated or config.feedforward * config.dim > sum(tensor.numel() for tensor in weights.values()):
-        raise ValueError("its sizes are not those of its weights")
-    if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
-        raise ValueError("a weight is not finite")
-    return config
+        except FILE_ERRORS as error:
+            raise invalid_reader(path, error) from None

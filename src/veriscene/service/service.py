@@ -13,11 +13,12 @@ from functools import cache
 from typing import Any
 
 from veriscene import worlds
+from veriscene.data.eyes import PictureReader
 from veriscene.errors import InputError
+from veriscene.judge import load_eyes
 from veriscene.judge.explain import explain
 from veriscene.judge.judge import Judge, Question, Verdict
 from veriscene.judge.question import parse_image
-from veriscene.models.vision.eyes import Eyes
 from veriscene.service.batching import Batcher, Busy, Jobs, Limits
 from veriscene.service.middleware import Metrics
 from veriscene.world import drawing
@@ -241,8 +242,8 @@ def _example(world: World, statement: str | None, scene: Scene, label: bool | No
 
 
 @cache
-def _eyes() -> Eyes:
-    return Eyes.load()
+def _eyes() -> PictureReader:
+    return load_eyes()
 
 
 # ---------------------------------------------------------------- errors and fields

@@ -16,7 +16,8 @@ from torch import Tensor
 from veriscene import models, worlds
 from veriscene.config import Config, DataConfig
 from veriscene.data.batch import Batch
-from veriscene.data.encoder import Encoder, Input, ItemOrder, in_reading_order
+from veriscene.data.encoder import Encoder, Input, ItemOrder
+from veriscene.data.items import in_reading_order
 from veriscene.data.spelling import drop_words, mistype_words
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError

@@ -18,8 +18,8 @@ from torch import Tensor
 from veriscene import models, worlds
 from veriscene.config import Config, TeacherConfig
 from veriscene.data.batch import Batch
-from veriscene.data.encoder import Input, in_reading_order
-from veriscene.data.items import Items
+from veriscene.data.encoder import Input
+from veriscene.data.items import Items, in_reading_order
 from veriscene.data.spelling import drop_words, mistype_words
 from veriscene.data.teacher.maker import Labelled, Made, Maker, label, pools_of
 from veriscene.data.teacher.statements import Taught, draw_statements, plain, read_statements

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from veriscene.data.items import Items
-from veriscene.data.spelling import CODES
+from veriscene.data.vocabulary import CODES
 from veriscene.models.layers.attention import Sequences, masked_softmax
 
 RELATIONS = ("none", "box", "scene")  # whether items look at no others, at those of their box, or at all

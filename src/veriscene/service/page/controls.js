@@ -141,6 +141,7 @@ export class Models {
     this.#models = models;
     this.standard = models.find((model) => model.default)?.name ?? "";
     this.lists[0].replaceChildren(...models.map(option));
+    document.querySelector(".models").hidden = models.length < 2;
   }
 
   isKnown(name) {

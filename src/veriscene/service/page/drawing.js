@@ -57,7 +57,7 @@ export function outline(shape, { width, height }) {
 export function body(look, item, className = "body") {
   const { shape, fill, outline: edge, label } = look;
   const paint = edge ? { stroke: edge, "stroke-width": Math.min(item.width, item.height) / (look.isMarked ? 9 : 30) } : {};
-  const drawn = svg("path", { d: outline(shape, item), fill, class: className, ...paint });
+  const drawn = svg("path", { d: outline(shape, item), fill, class: edge ? className : `${className} plain`, ...paint });
   return label ? [drawn, text(look, item)] : [drawn];
 }
 

@@ -1,7 +1,9 @@
-// Asks the service about the current document and keeps what each model answered.
+// Asks about the current document and keeps what each model answered.
 
-import * as api from "./api.js";
+import { AnswerError } from "./answers.js";
 import { toWire } from "./scene.js";
+import { answers } from "./source.js";
+import { afterPause, keepingUp } from "./timing.js";
 
 const JUDGE_DELAY = 25; // milliseconds; a verdict should be seen within 100
 const EXPLAIN_DELAY = 400;
@@ -11,8 +13,8 @@ const NOTHING = { verdict: null, explanation: null, problem: null };
  *  `answers` has changed; each answer is {doc, verdict, explanation, problem}, with null where unknown. */
 export class Inquiry {
   answers = [];
-  #judge = api.keepingUp(() => this.#judgeAll(), JUDGE_DELAY);
-  #explain = api.afterPause((signal) => this.#explainAll(signal), EXPLAIN_DELAY);
+  #judge = keepingUp(() => this.#judgeAll(), JUDGE_DELAY);
+  #explain = afterPause((signal) => this.#explainAll(signal), EXPLAIN_DELAY);
 
   constructor(state, onAnswer) {
     this.state = state;
@@ -31,7 +33,7 @@ export class Inquiry {
   }
 
   async #judgeAll() {
-    const judge = async (question) => ({ verdict: await api.judge(question), problem: null });
+    const judge = async (question) => ({ verdict: await answers.judge(question), problem: null });
     const fail = ({ message, retryAfter }) => {
       if (retryAfter) setTimeout(this.#judge, 1000 * retryAfter);
       return { problem: message };
@@ -41,7 +43,7 @@ export class Inquiry {
 
   async #explainAll(signal) {
     const explain = async (question) => {
-      const { verdict, ...explanation } = await api.explain(question, signal);
+      const { verdict, ...explanation } = await answers.explain(question, signal);
       return { verdict, explanation, problem: null };
     };
     // A search is long: the person decides whether it is worth trying again.
@@ -71,7 +73,7 @@ export class Inquiry {
         try {
           note(number, await ask({ statement: doc.statement, scene: toWire(doc.world, doc.scene), model }));
         } catch (error) {
-          if (!(error instanceof api.ServiceError)) {
+          if (!(error instanceof AnswerError)) {
             if (error.name === "AbortError") return;
             throw error;
           }

@@ -1,17 +1,20 @@
-// Connects the document, the service and what is seen.
+// Connects the document, the answers and what is seen.
 
-import * as api from "./api.js";
 import * as attention from "./attention.js";
 import * as edits from "./edits.js";
-import { Answers, spoken } from "./answers.js";
+import { AnswerError } from "./answers.js";
+import { firstChip, showChips } from "./chips.js";
 import { Models, Palette, describeKeys, takePictures } from "./controls.js";
 import { Editor } from "./editor.js";
 import { Inquiry } from "./inquiry.js";
+import { Panels, spoken } from "./panels.js";
 import { decode, find, fromWire } from "./scene.js";
+import { answers, links } from "./source.js";
 import { Store, fromLink, newDoc, toLink } from "./store.js";
 import { Words } from "./words.js";
 import { World, withArticle } from "./world.js";
 
+const CLAIM = "A neural network reads your sentence and decides whether it is true of these #. Try to fool it.";
 const byId = (id) => document.getElementById(id);
 const store = new Store(changed);
 const worlds = new Map(); // of models, by name
@@ -32,7 +35,7 @@ const words = new Words(byId("words"), {
   hover: (word) => attend(word === null ? null : { word }),
   replace: replaceWord,
 });
-const panels = new Answers(byId("answers"), {
+const panels = new Panels(byId("answers"), {
   apply: applyFlip,
   retry: () => inquiry.explain(),
   show: (number) => {
@@ -49,19 +52,22 @@ const inquiry = new Inquiry(() => ({ doc: store.doc, models }), answered);
 const firstModel = () => models[0] ?? modelLists.standard;
 
 async function worldOf(model) {
-  const tree = await api.getWorld(model);
+  const tree = await answers.world(model);
   const known = [...worlds.values()].find((world) => JSON.stringify(world.tree) === JSON.stringify(tree));
   worlds.set(model, worlds.get(model) ?? known ?? new World(tree));
   return worlds.get(model);
 }
 
-/** An example of the service; if it has none, a scene with as little as the world permits. */
+/** What is shown without a link. A service has its own examples; if it has none, a scene with as little as the world
+ *  permits. */
 async function exampleOf(world, model) {
+  const chip = answers.isLocal ? firstChip(world) : null;
+  if (chip) return { statement: chip.statement, scene: decode(world, chip.code) };
   try {
-    const { statement, scene } = await api.getExample(model);
+    const { statement, scene } = await answers.example(model);
     return { statement, scene: fromWire(world, scene) };
   } catch (error) {
-    if (!(error instanceof api.ServiceError) || error.retryAfter) throw error;
+    if (!(error instanceof AnswerError) || error.retryAfter) throw error;
   }
   let doc = newDoc(world, "", []);
   while (doc.scene.length < world.boxes[0]) doc = edits.addBox(doc, world.plainLook);
@@ -97,7 +103,7 @@ async function open({ models: names, statement = "", code = null }) {
     else changed();
     say(notes.join(" "));
   } catch (error) {
-    if (!(error instanceof api.ServiceError)) throw error;
+    if (!(error instanceof AnswerError)) throw error;
     say(error.message);
     if (store.doc) render();
     else if (error.retryAfter) setTimeout(() => open({ models: names, statement, code }), 1000 * error.retryAfter);
@@ -109,6 +115,7 @@ function setUp(world) {
   const title = (id, text) => {
     byId(id).textContent = text;
   };
+  title("claim", CLAIM.replace("#", world.boxWords));
   byId("kind").hidden = byId("random-tower").hidden = !world.tower;
   title("random", world.tower ? "Random scatter" : "Random");
   byId("open-picture").hidden = byId("about-pictures").hidden = !world.abilities.pictures;
@@ -130,6 +137,7 @@ function changed() {
 }
 
 function answered() {
+  byId("loading").hidden = true;
   render();
   speak();
 }
@@ -195,9 +203,20 @@ async function load(request) {
     if (world === store.doc.world)
       store.change(newDoc(world, statement ?? store.doc.statement, fromWire(world, scene)));
   } catch (error) {
-    if (!(error instanceof api.ServiceError)) throw error;
+    if (!(error instanceof AnswerError)) throw error;
     say(error.message);
   }
+}
+
+let chipsOf = null; // the world and the model whose examples are shown
+function showExamples(world) {
+  const key = `${world.name} ${firstModel()}`;
+  if (key === chipsOf) return; // keeps the focus
+  chipsOf = key;
+  showChips(byId("chips"), world, firstModel(), (statement, code) => {
+    say("");
+    store.change(newDoc(store.doc.world, statement, decode(store.doc.world, code)));
+  });
 }
 
 const say = (text) => {
@@ -235,6 +254,7 @@ function render() {
         verdict: one?.verdict,
         problem: one?.problem,
         explanation: one?.doc === doc ? one.explanation : null,
+        isBlank: !doc.statement.trim(),
       };
     }),
     shown,
@@ -242,6 +262,7 @@ function render() {
   palette.render(doc, selected === null ? null : find(doc.scene, selected).item, look);
   byId("add-box").disabled = doc.scene.length >= doc.world.boxes[1];
   modelLists.render(models);
+  showExamples(doc.world);
   for (const input of byId("kind").querySelectorAll("input")) input.checked = input.value === doc.kind;
   byId("undo").disabled = !store.canUndo;
   byId("redo").disabled = !store.canRedo;
@@ -289,13 +310,13 @@ byId("redo").addEventListener("click", () => store.redo());
 byId("delete").addEventListener("click", () => edit((doc) => edits.remove(doc, selected)));
 byId("add-box").addEventListener("click", addBox);
 byId("random").addEventListener("click", () =>
-  load((model) => api.getRandom(model, store.doc.world.tower ? "scatter" : null)),
+  load((model) => answers.random(model, store.doc.world.tower ? "scatter" : null)),
 );
-byId("random-tower").addEventListener("click", () => load((model) => api.getRandom(model, "tower")));
-byId("example").addEventListener("click", () => load(api.getExample));
+byId("random-tower").addEventListener("click", () => load((model) => answers.random(model, "tower")));
+byId("example").addEventListener("click", () => load((model) => answers.example(model)));
 takePictures(
   () => store.doc?.world.abilities.pictures,
-  (file) => load(async (model) => ({ scene: await api.decodePicture(model, file) })),
+  (file) => load(async (model) => ({ scene: await answers.decode(model, file) })),
 );
 for (const id of ["show-order", "show-ghost"]) byId(id).addEventListener("change", render);
 // Where the verdict is scrolled away, what is said of it to screen readers is seen at the foot of the window.
@@ -320,16 +341,34 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("hashchange", () => open(fromLink(location.hash)));
 
+function showLoading({ loaded, total }) {
+  const megabytes = (bytes) => Math.round(bytes / 1e6);
+  byId("loading").hidden = false;
+  byId("loading").textContent =
+    loaded < total
+      ? `Loading the model: ${megabytes(loaded)} of ${megabytes(total)} MB. It stays on your device.`
+      : "Starting the model…";
+}
+
 function start() {
-  api.getModels().then(
+  byId("about-local").hidden = !answers.isLocal;
+  byId("links").append(
+    ...Object.entries(links).map(([textContent, href]) => Object.assign(document.createElement("a"), { textContent, href })),
+  );
+  ask();
+}
+
+function ask() {
+  answers.models().then(
     (list) => {
       modelLists.fill(list);
       return open(fromLink(location.hash));
     },
     (error) => {
       say(error.message);
-      if (error.retryAfter) setTimeout(start, 1000 * error.retryAfter);
+      if (error.retryAfter) setTimeout(ask, 1000 * error.retryAfter);
     },
   );
 }
+answers.onProgress = showLoading;
 start();

@@ -39,7 +39,7 @@ export function itemFromWire(world, wire) {
   return { x: wire[fields.x], y: wire[fields.y], ...world.extentOf(values, own), values };
 }
 
-function itemToWire(world, item) {
+export function itemToWire(world, item) {
   const { fields } = world;
   const wire = { [fields.x]: item.x, [fields.y]: item.y };
   if (world.hasFreeExtents) Object.assign(wire, { [fields.width]: item.width, [fields.height]: item.height });

@@ -1,0 +1,241 @@
+"""A reader turns a statement into a program: a network writes the tokens of language/tokens.py, one after the other.
+
+A word is the sum of its own vector and those of its letter n-grams, so that a misspelt or unknown word is still near
+the words that look like it. Here is all but the network, which runs in torch (models/reader.py) or in ONNX Runtime.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from veriscene import files, worlds
+from veriscene.errors import InputError
+from veriscene.language.language import Language
+from veriscene.language.program import Program
+from veriscene.language.tokens import arity, program_of
+from veriscene.world.world_file import world_of
+
+Array = NDArray[Any]
+# The first token tells how a statement is worded: in plain English, in the dialect of the world's corpus, or as
+# something that says nothing about a scene, and then no program follows.
+PLAIN, DIALECT, OUTSIDE = "plain", "dialect", "outside"
+PAD, START, END = 0, 1, 2  # of program tokens
+SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", PLAIN, DIALECT, OUTSIDE)
+UNKNOWN = 1  # of words; 0 is padding
+MAX_NGRAMS = 20  # of a word
+SCALE = ".scale"  # after the name of a matrix in whole numbers
+FILE_ERRORS = (
+    SafetensorError,
+    LookupError,
+    TypeError,
+    ValueError,
+    RuntimeError,
+    OSError,
+)  # of a file that is no reader
+CACHED = 4096  # readings of the most recent statements
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
+
+
+def split_words(text: str) -> list[str]:
+    """Returns the words, numbers and signs of a statement, in lower case."""
+    return _WORD.findall(text.lower().replace("’", "'"))
+
+
+@dataclass(frozen=True)
+class ReaderConfig:
+    """The sizes of a reader; `words` and `tokens` follow from what it is taught."""
+
+    words: int
+    tokens: int
+    dim: int = 256
+    heads: int = 8
+    feedforward: int = 1024
+    layers: int = 4
+    dropout: float = 0.1
+    ngrams: int = 8192
+    max_words: int = 64
+    max_tokens: int = 96
+
+
+@lru_cache(maxsize=200_000)
+def ngrams_of(word: str, buckets: int) -> tuple[int, ...]:
+    """Returns the hashed letter n-grams of a word, of two to four letters; 0 is padding."""
+    marked = f"<{word}>"
+    found = [marked[at : at + n] for n in (3, 4, 2) for at in range(len(marked) - n + 1)]
+    numbers = [1 + crc32(each.encode()) % (buckets - 1) for each in dict.fromkeys(found)][:MAX_NGRAMS]
+    return tuple(numbers + [0] * (MAX_NGRAMS - len(numbers)))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader understood. Without a program, it understood nothing that can be seen in a scene."""
+
+    program: Program | None
+    certainty: float  # probability of the least certain token of the program
+    dialect: float  # probability that it is worded in the corpus's dialect,
+    outside: float  # and that it is about something else
+
+
+class ProgramReader(ABC):
+    """The words, the tokens and the language of a network that writes programs, and how it writes them."""
+
+    group = 32  # statements that are read together; larger groups need more padding and overflow the caches
+
+    def __init__(self, config: ReaderConfig, words: Sequence[str], tokens: Sequence[str], language: Language) -> None:
+        """`words`: without padding and the unknown word, which come first."""
+        self.config, self.words, self.tokens, self.language = config, tuple(words), tuple(tokens), language
+        self.numbers = {word: number for number, word in enumerate(words, 2)}
+        self._known: dict[str, Reading] = {}
+        count = len(SPECIAL_TOKENS)
+        self._arities = np.array([1] * count + [arity(token) for token in tokens[count:]])
+        number = np.arange(len(tokens))
+        self._is_style, self._is_end, self._is_program = (
+            (number >= 3) & (number < count),
+            number == END,
+            number >= count,
+        )
+
+    @abstractmethod
+    def begin(self, words: Array, ngrams: Array) -> Any:
+        """(batch, place), (batch, place, n-gram) -> what `step` needs to know of the statements."""
+
+    @abstractmethod
+    def step(self, token: Array, place: int, state: Any) -> tuple[Array, Any]:
+        """The tokens (batch,) before a place -> the log probabilities of those at it, (batch, number of tokens), and
+        the state after it."""
+
+    @abstractmethod
+    def keep(self, state: Any, rows: Array) -> Any:
+        """Returns the state of some of the statements, (batch,) bool."""
+
+    @abstractmethod
+    def save(self, path: Path) -> None:
+        """Writes one file with all that is needed to load it again."""
+
+    def write(self, words: Array, ngrams: Array) -> tuple[Array, Array, Array]:
+        """Returns the most probable tokens (batch, token), one by one; the least probability of those after the first;
+        and the log probabilities of all first tokens.
+
+        The first token is a style. A program follows, which ends as soon as it has all its arguments and not before;
+        after OUTSIDE there is none.
+        """
+        lengths = (ngrams[..., 0] != 0).sum(1)
+        tokens = np.full((len(words), self.config.max_tokens - 1), PAD)
+        least, first = np.ones(len(words), np.float32), np.zeros((len(words), self.config.tokens), np.float32)
+        by_length = lengths.argsort(kind="stable")
+        for start in range(0, len(words), self.group):
+            rows = by_length[start : start + self.group]
+            longest = max(1, lengths[rows].max())
+            self._write(rows, words[rows, :longest], ngrams[rows, :longest], tokens, least, first)
+        return tokens[:, : max(1, (tokens != PAD).any(0).sum())], least, first
+
+    def _write(self, rows: Array, words: Array, ngrams: Array, tokens: Array, least: Array, first: Array) -> None:
+        """Writes what is read to the given rows of the last three arrays."""
+        state = self.begin(words, ngrams)
+        token, missing = np.full(len(rows), START), np.ones(len(rows), int)  # expressions until the program is complete
+        for place in range(tokens.shape[1]):
+            scores, state = self.step(token, place, state)
+            allowed = np.where(missing[:, None] > 0, self._is_program if place else self._is_style, self._is_end)
+            token = np.where(allowed, scores, -np.inf).argmax(1)
+            tokens[rows, place] = token
+            if place == 0:
+                first[rows] = scores
+                missing = np.where(token == SPECIAL_TOKENS.index(OUTSIDE), 0, 1)
+            else:
+                least[rows] = np.minimum(least[rows], np.exp(np.take_along_axis(scores, token[:, None], 1)[:, 0]))
+                missing += self._arities[token] - 1
+            is_open = token != END
+            if not is_open.any():
+                break
+            if not is_open.all():
+                rows, token, missing, state = rows[is_open], token[is_open], missing[is_open], self.keep(state, is_open)
+
+    def knows(self, word: str) -> bool:
+        """Whether it was taught the word; signs and numbers count as known."""
+        return not any(letter.isalpha() for letter in word) or all(part in self.numbers for part in split_words(word))
+
+    def read(self, statements: Sequence[str]) -> list[Reading]:
+        """Returns what each statement says. The most recent readings are cached."""
+        if len(self._known) > CACHED:
+            self._known.clear()
+        if new := [text for text in dict.fromkeys(statements) if text not in self._known]:
+            self._known |= zip(new, self._read(new), strict=True)
+        return [self._known[text] for text in statements]
+
+    def numbered(self, statements: Sequence[Sequence[str]]) -> tuple[Array, Array]:
+        """(batch, place), (batch, place, n-gram), int64: the numbers of the words of each statement, and of their
+        n-grams."""
+        longest = max(1, *map(len, statements))
+        words = np.zeros((len(statements), longest), np.int64)
+        ngrams = np.zeros((len(statements), longest, MAX_NGRAMS), np.int64)
+        for row, statement in enumerate(statements):
+            for place, word in enumerate(statement):
+                words[row, place] = self.numbers.get(word, UNKNOWN)
+                ngrams[row, place] = ngrams_of(word, self.config.ngrams)
+        return words, ngrams
+
+    def _read(self, statements: Sequence[str]) -> list[Reading]:
+        split = [split_words(text)[: self.config.max_words] for text in statements]
+        numbers, certainty, first = self.write(*self.numbered(split))
+        dialect, outside = (np.exp(first[:, SPECIAL_TOKENS.index(style)]).tolist() for style in (DIALECT, OUTSIDE))
+        return [
+            Reading(self._program(row), *shares)
+            for row, *shares in zip(numbers.tolist(), certainty.tolist(), dialect, outside, strict=True)
+        ]
+
+    def _program(self, numbers: list[int]) -> Program | None:
+        if END not in numbers:
+            return None
+        tokens = [self.tokens[number] for number in numbers[1 : numbers.index(END)]]
+        try:
+            return program_of(tokens, self.language)
+        except InputError:
+            return None
+
+
+def read_file(path: Path) -> tuple[Any, ReaderConfig, dict[str, Array]]:
+    """Returns what a reader's file says about itself, its sizes and its weights as they are stored; raises ValueError,
+    or another of the exceptions that FILE_ERRORS names, if they do not fit together."""
+    with safe_open(path, "np") as stored:
+        about: Any = files.parse_json(stored.metadata()["reader"])
+        weights = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    config, words, tokens = ReaderConfig(**about["config"]), about["words"], about["tokens"]
+    if (len(words) + 2, len(tokens)) != (config.words, config.tokens):
+        raise ValueError("its words are not those of its weights")
+    if not all(isinstance(name, str) for name in (*words, *tokens)) or tuple(tokens[:6]) != SPECIAL_TOKENS:
+        raise ValueError("its tokens are not those of a reader")
+    sizes = [size for name, size in asdict(config).items() if name != "dropout"]
+    if not all(type(size) is int and size > 0 for size in sizes) or config.dim % config.heads:
+        raise ValueError("its sizes are wrong")
+    tables = {"word": config.words, "ngram": config.ngrams, "token": config.tokens}
+    tables |= {"word_place": config.max_words, "token_place": config.max_tokens}
+    are_stated = all(weights[f"{name}.weight"].shape == (size, config.dim) for name, size in tables.items())
+    # No memory is allocated for other sizes than those of the file's weights.
+    if not are_stated or config.layers > len(weights):
+        raise ValueError("its sizes are not those of its weights")
+    if config.feedforward * config.dim > sum(weight.size for weight in weights.values()):
+        raise ValueError("its sizes are not those of its weights")
+    if not all(bool(np.isfinite(weight).all()) for weight in weights.values()):
+        raise ValueError("a weight is not finite")
+    return about, config, weights
+
+
+def language_of(about: Mapping[str, Any], path: Path) -> Language:
+    """Returns the language of the programs, from what a reader's file says about itself."""
+    return worlds.language(world_of(about["world"], where=str(path)))
+
+
+def invalid_reader(path: Path, error: Exception) -> InputError:
+    what = f"is no reader ({next(iter(str(error).splitlines()), type(error).__name__)!r:.80})"
+    return InputError(what, where=path, allowed="give a file that `veriscene train-reader` wrote")

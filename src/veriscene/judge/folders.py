@@ -1,0 +1,123 @@
+"""Where checkpoints are: in the package, in folders of runs, or on the Hugging Face hub. Does not import torch.
+
+A checkpoint is a folder: model.safetensors, config.json, vocabulary.json, world.json and metrics.json. It may also have
+a reader, and the ONNX graphs of model and reader, which share their weights.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from veriscene import files
+from veriscene.errors import InputError
+
+WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "vocabulary.json", "metrics.json"
+WORLD, READER = "world.json", "reader.safetensors"  # the reader may be missing
+GRAPH, READER_GRAPHS = "model.onnx", ("reader-encoder.onnx", "reader-decoder.onnx")  # may be missing, too
+FILES = (WEIGHTS, CONFIG, VOCABULARY, WORLD, METRICS)
+DOWNLOADED = (*FILES, READER, GRAPH, *READER_GRAPHS)
+BEST = "best"
+ALIASES = "aliases.json"  # of the checkpoints that ship with the package
+SUMMARY = "summary.json"  # of a folder of seeds; names the run of the best one
+_REPOSITORY = re.compile(r"(?P<owner>\w[\w.-]*)/\w[\w.-]*", re.ASCII)
+
+
+def find(name_or_folder: str | Path) -> Path:
+    """Returns the folder that holds the files of a checkpoint, which are downloaded if it is on the hub.
+
+    InputError says what is missing.
+
+    A text that is the name of a shipped checkpoint means that one, whatever folders there are: what `best` is must not
+    depend on the working directory. "./best", or a Path, is the folder.
+    """
+    folder, shipped = Path(name_or_folder), shipped_checkpoints()
+    if isinstance(name_or_folder, str) and name_or_folder in shipped:
+        return shipped[name_or_folder]
+    if not folder.is_dir():
+        if is_repository(name_or_folder):
+            return find(download(str(name_or_folder), DOWNLOADED))
+        known = f"one of {', '.join(sorted(shipped))}, or " if shipped else ""
+        raise InputError("no such model", where=folder, allowed=f"give {known}a folder that `veriscene train` wrote")
+    folder = best_run(folder)
+    if not (folder / CONFIG).exists():
+        folder = files.present(folder / BEST) or folder
+    missing = [name for name in (CONFIG, VOCABULARY, WEIGHTS) if not (folder / name).is_file()]
+    if missing:
+        raise InputError(f"not a checkpoint, {', '.join(missing)} is missing", where=folder)
+    return folder
+
+
+def is_repository(name: object) -> bool:
+    """Returns whether a model's name is `owner/name` on the hub, not a path: no folder here is called `owner`."""
+    match = _REPOSITORY.fullmatch(name) if isinstance(name, str) else None
+    return match is not None and not Path(match["owner"]).exists()
+
+
+def download(repository: str, names: Collection[str], **options: Any) -> Path:
+    """Returns a local folder with the files of these names, as far as the repository has them, downloaded once.
+
+    The options are those of huggingface_hub.snapshot_download. InputError if there is no such repository or no
+    connection.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
+
+    where = f"{repository} on the Hugging Face hub"
+    try:
+        return Path(snapshot_download(repository, allow_patterns=list(names), **options))
+    except RevisionNotFoundError:
+        raise InputError(f"has no revision {options.get('revision')!r}", where=where) from None
+    except RepositoryNotFoundError:
+        allowed = "check the name; a private one needs `hf auth login`"
+        raise InputError("no such repository", where=where, allowed=allowed) from None
+    except LocalEntryNotFoundError:
+        allowed = "retry, or give a folder or the name of a shipped checkpoint"
+        raise InputError("no connection, and no copy in the cache", where=where, allowed=allowed) from None
+    except Exception as error:  # the HTTP library's exceptions differ between versions of huggingface_hub
+        raise InputError(f"cannot be downloaded ({first_line(error)})", where=where) from None
+
+
+def best_run(folder: Path) -> Path:
+    """Returns the run itself or, for a folder of seeds, the run of the best one."""
+    if not (folder / SUMMARY).is_file():
+        return folder
+    summary = read_json(folder / SUMMARY)
+    name = summary.get("best") if isinstance(summary, dict) else None
+    # A stranger's summary must not lead elsewhere: reports are written into the run that it names.
+    run = folder / (name if isinstance(name, str) and re.fullmatch(r"seed\d{1,20}", name, re.ASCII) else "")
+    if run == folder or run.is_symlink() or not run.is_dir():
+        raise InputError("damaged", where=folder / SUMMARY, allowed="it must name the best seed's run, a folder in it")
+    return run
+
+
+def shipped_checkpoints() -> dict[str, Path]:
+    """Returns the folders of the checkpoints that are part of the package, by name; one may have several names."""
+    root = Path(str(resources.files("veriscene"))) / "checkpoints"
+    if not root.is_dir():
+        return {}
+    own = {path.name: path for path in sorted(root.iterdir()) if (path / CONFIG).is_file()}
+    aliases = read_json(root / ALIASES) if (root / ALIASES).is_file() else {}
+    return own | {alias: own[name] for alias, name in aliases.items()}
+
+
+def shipped_readers() -> dict[str, Path]:
+    """Returns the readers that judge by themselves and are part of the package, by name."""
+    root = Path(str(resources.files("veriscene"))) / "checkpoints" / "readers"
+    return {path.stem: path for path in sorted(root.glob("*.safetensors"))}
+
+
+def read_json(path: Path) -> Any:
+    """Returns the value of a JSON file; raises InputError if it is damaged."""
+    try:
+        return files.parse_json(files.read_text(path))
+    except InputError as error:
+        raise InputError(f"damaged, {error.what}", where=error.where or path, allowed=error.allowed) from None
+
+
+def first_line(error: Exception) -> str:
+    """Returns the first line of an error's message, or its type."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

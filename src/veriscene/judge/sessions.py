@@ -1,0 +1,77 @@
+"""Graphs in ONNX Runtime, and the safetensors files that hold their weights. Does not import torch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from veriscene import files
+from veriscene.errors import InputError
+
+MAX_BYTES = 1 << 30  # of a file of weights: tables of MaxEnt and MLP included
+MAX_HEADER = 100 << 20  # bytes; the format allows no more
+WEIGHTS_KEY = "weights"  # in a graph's metadata: the digest of its weights' header
+
+
+def default_threads() -> int:
+    """Returns OMP_NUM_THREADS, if it is set, else the number of cores that this process may use."""
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if asked.isdigit() and int(asked):
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def open_session(model: Path | bytes, *, threads: int, weights: Path | None = None) -> Any:
+    """Opens an onnxruntime.InferenceSession on the CPU, from a file or its contents.
+
+    `weights` is the safetensors file that the graph refers to. InputError if the graph belongs to another one.
+    """
+    import onnxruntime
+
+    if isinstance(model, Path):
+        if not model.is_file():
+            raise InputError("no such file", where=model)
+        if model.stat().st_size > MAX_BYTES:
+            raise InputError(f"has {model.stat().st_size:,} bytes", where=model, allowed=f"at most {MAX_BYTES:,}")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    # Spinning threads are a fifth faster on an idle machine and twice as slow on a busy one. OMP_WAIT_POLICY, which the
+    # command line sets to PASSIVE, decides for torch's threads and for these.
+    if os.environ.get("OMP_WAIT_POLICY", "").upper() == "PASSIVE":
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3  # errors only: the log goes to stderr
+    digest = None
+    if weights is not None:
+        digest = weights_header(weights)[1]
+        # Not by path, which ONNX Runtime refuses where the two files are links to different folders, as in the hub's
+        # cache.
+        content = weights.read_bytes()
+        options.add_external_initializers_from_files_in_memory([weights.name], [content], [len(content)])
+    where = model if isinstance(model, Path) else None
+    try:
+        source = model if isinstance(model, bytes) else str(model)
+        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's exceptions have no common base class
+        raise InputError(f"damaged, or not an ONNX file ({str(error).splitlines()[0]})", where=where) from None
+    if digest is not None and session.get_modelmeta().custom_metadata_map.get(WEIGHTS_KEY) != digest:
+        raise InputError(f"does not belong to {weights}", where=where, allowed="export it again")
+    return session
+
+
+def weights_header(path: Path) -> tuple[dict[str, Any], str]:
+    """Returns what a safetensors file says of its tensors, with offsets from the beginning of the file, and a digest of
+    its header, which differs if anything but the weights' values does."""
+    with files.opened(path) as stream:
+        size = int.from_bytes(stream.read(8), "little")
+        text = stream.read(min(size, MAX_HEADER))
+    try:
+        header = json.loads(text)
+        header.pop("__metadata__", None)
+        for tensor in header.values():
+            tensor["data_offsets"] = [8 + size + at for at in tensor["data_offsets"]]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise InputError("damaged", where=path, allowed="save or copy it again") from None
+    return header, hashlib.sha256(text).hexdigest()

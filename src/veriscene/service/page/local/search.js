@@ -1,0 +1,95 @@
+// The fewest edits of a scene that flip a verdict: a port of `find_flip` in the package's judge/explain.py.
+
+import { boxKey, codeOf, edits } from "./changes.js";
+
+const CLEAR = 0.1; // a flip whose probability is this far from 0.5 is preferred to smaller but closer ones
+const CANDIDATES_PER_JUDGEMENT = 16;
+const BATCH = 64;
+
+/** {flip, judgements, isComplete, verdict}; flip is {scene, edits, verdict} or null. `judge(scenes)` returns a promise
+ *  of verdicts {probability, verdict, understood}. */
+export async function findFlip(world, scene, judge, { mostEdits = 2, mostJudgements = 1000 } = {}) {
+  const [verdict] = await judge([scene]);
+  let judged = 1;
+  const result = (flip, isComplete) => ({ flip, judgements: judged, isComplete, verdict });
+  if (!verdict.understood) return result(null, true);
+  const towardsFlip = verdict.verdict ? -1 : 1;
+  const seen = new Set([keyOf(scene)]);
+  let gains = new Map();
+  let parents = [{ scene, edits: [], gain: 0 }];
+  for (let size = 1; size <= mostEdits; size++) {
+    const [candidates, areAll] = expand(world, parents, gains, seen, mostJudgements - judged);
+    const flips = [];
+    parents = [];
+    for (const group of size === 1 ? byCost(candidates) : byGain(candidates)) {
+      const asked = group.slice(0, mostJudgements - judged);
+      const found = asked.length ? await judge(asked.map((each) => each.scene)) : [];
+      asked.forEach((candidate, at) => {
+        parents.push({ ...candidate, gain: towardsFlip * (logOdds(found[at]) - logOdds(verdict)) });
+        if (found[at].verdict !== verdict.verdict) flips.push({ ...candidate, verdict: found[at] });
+      });
+      judged += asked.length;
+      if (flips.some((flip) => clarity(flip) >= CLEAR)) break;
+    }
+    if (flips.length) return result(flips.reduce((best, each) => (isPreferred(each, best) ? each : best)), true);
+    if (!areAll || parents.length < candidates.length) return result(null, false);
+    if (size === 1) gains = new Map(parents.map(({ edits: [edit], gain }) => [editKey(edit), gain]));
+    parents.sort((one, other) => other.gain - one.gain);
+  }
+  return result(null, true);
+}
+
+/** The scenes one edit away from the parents and not seen before, and whether these are all of them. */
+function expand(world, parents, gains, seen, most) {
+  const found = [];
+  for (const parent of parents) {
+    if (found.length >= CANDIDATES_PER_JUDGEMENT * most) return [found, false];
+    for (const [edit, scene] of edits(world, parent.scene)) {
+      const key = keyOf(scene);
+      if (seen.has(key)) continue;
+      seen.add(key);
+      found.push({ scene, edits: [...parent.edits, edit], gain: parent.gain + (gains.get(editKey(edit)) ?? 0) });
+    }
+  }
+  return [found, true];
+}
+
+const keyOf = (scene) => scene.map(boxKey).join("|");
+const editKey = ({ kind, box, before, after, attribute }) =>
+  [kind, box, before && codeOf(before), after && codeOf(after), attribute].join("|");
+const costOf = ({ edits: list }) => list.reduce((sum, edit) => sum + edit.cost, 0);
+const clarity = ({ verdict }) => Math.abs(verdict.probability - 0.5);
+
+function byCost(candidates) {
+  const groups = new Map();
+  for (const each of candidates) {
+    const cost = costOf(each);
+    if (!groups.has(cost)) groups.set(cost, []);
+    groups.get(cost).push(each);
+  }
+  return [...groups.keys()].sort((one, other) => one - other).map((cost) => groups.get(cost));
+}
+
+function byGain(candidates) {
+  candidates.sort((one, other) => other.gain - one.gain || costOf(one) - costOf(other));
+  const groups = [];
+  for (let start = 0; start < candidates.length; start += BATCH) groups.push(candidates.slice(start, start + BATCH));
+  return groups;
+}
+
+function logOdds({ probability }) {
+  const inside = Math.min(Math.max(probability, 1e-12), 1 - 1e-12);
+  return Math.log(inside / (1 - inside));
+}
+
+/** Clear flips first, then the smallest change, the shortest moves, and the clearest. */
+function isPreferred(one, other) {
+  const rank = (flip) => {
+    const moves = flip.edits.filter(({ kind }) => kind === "move");
+    const far = moves.reduce((sum, { before, after }) => sum + Math.abs(after.x - before.x) + Math.abs(after.y - before.y), 0);
+    return [Number(clarity(flip) < CLEAR), costOf(flip), far, -clarity(flip)];
+  };
+  const [mine, theirs] = [rank(one), rank(other)];
+  const at = mine.findIndex((each, place) => each !== theirs[place]);
+  return at >= 0 && mine[at] < theirs[at];
+}

@@ -1,0 +1,114 @@
+"""Shipped models judge without torch, as torch does."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import veriscene
+from samples import yellow_circle_examples
+from veriscene import worlds
+from veriscene.data.reader import END, OUTSIDE, PAD, split_words
+from veriscene.english.grammar import draw
+from veriscene.errors import InputError
+from veriscene.judge import folders
+from veriscene.judge.folders import READER
+from veriscene.judge.onnx_judge import OnnxJudge
+from veriscene.judge.onnx_reader import OnnxReader
+from veriscene.judge.torch_judge import TorchJudge
+from veriscene.language.tokens import program_of
+from veriscene.models.reader import Reader
+from veriscene.world.examples import write
+from veriscene.worlds.nlvr.looks import WORLD
+
+# Runs the command line in a process that finds none of the packages of the extra `train`.
+WITHOUT_TORCH = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "accelerate", "onnx", "onnxscript"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+if sys.argv[1] == "app":
+    import veriscene
+    from veriscene.service.app import make_app
+    assert make_app({"best": veriscene.load("best")}).routes
+else:
+    from veriscene.cli import main
+    main()
+"""
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT_TORCH, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_reader_in_onnx_and_torch_write_the_same_tokens_and_complete_programs() -> None:
+    path, rng, language = folders.find("best") / READER, random.Random(6), worlds.language(WORLD)
+    ours, theirs = OnnxReader(path), Reader.load(path)
+    given = ours.numbered([split_words(draw(rng, language).text) for _ in range(50)])
+    written = ours.write(*given)[0]
+    assert np.array_equal(written, theirs.write(*given)[0])
+    for numbers in written:
+        style, *tokens, end = (ours.tokens[number] for number in numbers if number != PAD)
+        assert end == ours.tokens[END] and (style == OUTSIDE or program_of(tokens, language))
+
+
+def test_reader_in_onnx_and_torch_write_the_same_programs() -> None:
+    path, rng, language = folders.find("best") / READER, random.Random(5), worlds.language(WORLD)
+    # Not the empty text: it is all padding, of which there is as much as the longest text beside it needs.
+    texts = [draw(rng, language).text for _ in range(200)] + ["hello", "zzq wibble", "там есть круг"]
+    for ours, theirs in zip(OnnxReader(path).read(texts), Reader.load(path).read(texts), strict=True):
+        assert ours.program == theirs.program
+        for name in ("certainty", "dialect", "outside"):
+            assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["best", "biatt-pointer"])
+def test_shipped_judges_in_onnx_and_torch_agree(name: str) -> None:
+    examples = yellow_circle_examples(20)
+    judge = veriscene.load(name)
+    assert isinstance(judge, OnnxJudge)
+    for judged in (judge, pickle.loads(pickle.dumps(judge))):
+        for ours, theirs in zip(judged(examples), TorchJudge.load(name)(examples), strict=True):
+            assert ours.probability == pytest.approx(theirs.probability, abs=1e-5)  # type: ignore[union-attr]
+            assert ours.reading == theirs.reading and ours.order == theirs.order  # type: ignore[union-attr]
+
+
+def test_a_graph_is_refused_with_the_weights_of_another_model(tmp_path: Path) -> None:
+    shutil.copytree(folders.find("best"), tmp_path / "model")
+    shutil.copy(folders.find("biatt-pointer") / folders.WEIGHTS, tmp_path / "model" / folders.WEIGHTS)
+    with pytest.raises(InputError):
+        veriscene.load(tmp_path / "model")
+
+
+def test_without_torch_commands_judge_or_say_what_they_need(tmp_path: Path) -> None:
+    examples = yellow_circle_examples(20)
+    write(tmp_path / "examples.json", examples, WORLD)
+    (tmp_path / "scene.json").write_text(json.dumps(WORLD.to_json_scene(examples[0].scene)), encoding="utf-8")
+    asked = ("--statement", "There is a yellow circle.", "--scene", "scene.json")
+    found = run(tmp_path, "predict", "best-pixels", *asked, "--json")
+    assert found.returncode == 0 and json.loads(found.stdout)["understood"], found.stderr
+    for arguments in (
+        ("explain", "best", *asked, "--judgements", "20"),
+        ("evaluate", "best", "examples.json", "--json"),
+        ("world", "show", "nlvr"),
+        ("data", "stats", "examples.json"),
+        ("models",),
+        ("app",),
+    ):
+        found = run(tmp_path, *arguments)
+        assert found.returncode == 0, f"{arguments}: {found.stderr}"
+    for arguments in (("train", "quick"), ("export", "best", "model.onnx"), ("quickstart",)):
+        refused = run(tmp_path, *arguments)
+        assert refused.returncode == 1 and refused.stderr.count("\n") == 1, refused.stderr
+        assert "pip install 'veriscene[train]'" in refused.stderr
