@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from veriscene import load, read
-from veriscene.judge.judge import TorchJudge
 from veriscene.judge.question import Question, Verdict
+from veriscene.judge.torch_judge import TorchJudge
 from veriscene.models.reader import Reader
 from veriscene.world.examples import Example
 

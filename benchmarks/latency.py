@@ -1,5 +1,8 @@
 """How long a judgement takes on one CPU core, by torch and by ONNX: one example at a time, and in batches.
 
+If the model has a reader and graphs, `onnx_reading` includes reading; each statement then counts once, and none has
+been read before.
+
 python benchmarks/latency.py best ../shared/nlvr/dev/dev.json [--json]
 
 Medians over examples (one at a time) and over rounds (in batches), after a warm-up.
