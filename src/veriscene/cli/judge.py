@@ -15,7 +15,7 @@ from rich.table import Column, Table
 
 from veriscene.cli import output
 from veriscene.cli.output import AsJson
-from veriscene.errors import InputError, MissingRequirement
+from veriscene.errors import InputError, MissingRequirement, missing_package
 from veriscene.files import check_absent, opened, write_text
 
 if TYPE_CHECKING:
