@@ -1,14 +1,9 @@
 # docker build -t veriscene .  &&  docker run --rm -p 127.0.0.1:8000:8000 veriscene
 FROM python:3.12-slim
 
-# An index with torch's builds for CPUs, which are a tenth of the size of those with CUDA.
-ARG TORCH_INDEX
-COPY constraints.txt /build/
-RUN pip install --no-cache-dir --constraint /build/constraints.txt ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} torch
-
-COPY pyproject.toml README.md LICENSE /build/
+COPY constraints.txt pyproject.toml README.md LICENSE /build/
 COPY src /build/src
-RUN pip install --no-cache-dir --constraint /build/constraints.txt "/build[serve,onnx]" && rm -rf /build
+RUN pip install --no-cache-dir --constraint /build/constraints.txt "/build[serve]" && rm -rf /build
 
 RUN useradd --create-home --uid 10001 veriscene
 USER veriscene

@@ -63,10 +63,11 @@ $(BIN)/python:
 # torch goes first and alone: a release that is already there satisfies everything that asks for torch later.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) torch
-	$(PIP) --editable .
+	$(PIP) --editable '.[train]'
 	touch $@
 
-$(VENV)/.installed-serve: $(VENV)/.installed
+# The page needs no torch.
+$(VENV)/.installed-serve: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[serve]'
 	touch $@
 

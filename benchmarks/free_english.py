@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from veriscene import load, read
-from veriscene.judge.judge import TorchJudge
+from veriscene.judge.judge import NetworkJudge
 from veriscene.judge.question import Question, Verdict
 from veriscene.models.reader import Reader
 from veriscene.world.examples import Example
@@ -26,7 +26,7 @@ SURE = 0.9
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
-def judged(judge: TorchJudge, examples: list[Example]) -> list[Verdict]:
+def judged(judge: NetworkJudge, examples: list[Example]) -> list[Verdict]:
     answers = judge([Question(example.statement, example.scene) for example in examples])
     return [answer for answer in answers if isinstance(answer, Verdict)]  # none is malformed
 
@@ -64,9 +64,9 @@ def main() -> None:
     parser.add_argument("--reader", type=Path, help="takes the place of the judge's own")
     given = parser.parse_args()
     judge = load(given.model)
-    assert isinstance(judge, TorchJudge)
+    assert isinstance(judge, NetworkJudge)
     if given.reader:
-        judge = TorchJudge(judge.checkpoint, Reader.load(given.reader))
+        judge.reader = Reader.load(given.reader)
     free, corpus = list(read(given.free)), list(read(given.corpus))
     on_corpus = judged(judge, corpus)
     texts = [json.loads(line)["text"] for line in given.outside.read_text(encoding="utf-8").splitlines()]

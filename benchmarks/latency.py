@@ -1,5 +1,8 @@
 """How long a judgement takes on one CPU core, by torch and by ONNX: one example at a time, and in batches.
 
+If the model has a reader and graphs, `onnx_reading` includes reading; each statement then counts once, and none has
+been read before.
+
 python benchmarks/latency.py best ../shared/nlvr/dev/dev.json [--json]
 
 Medians over examples (one at a time) and over rounds (in batches), after a warm-up.
@@ -23,6 +26,7 @@ from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.export import export
+from veriscene.judge.folders import GRAPH, READER, find
 from veriscene.judge.judge import Judge
 from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.judge.torch_judge import TorchJudge
@@ -55,7 +59,14 @@ def measured(name: str, examples: Sequence[Example]) -> dict[str, dict[str, floa
         export(checkpoint, Path(folder) / "model.onnx")
         onnx = OnnxJudge((Path(folder) / "model.onnx").read_bytes(), threads=1)
     judges: dict[str, Judge] = {"torch": TorchJudge(checkpoint), "onnx": onnx}
-    return {backend: milliseconds(judge, examples) for backend, judge in judges.items()}
+    found = {backend: milliseconds(judge, examples) for backend, judge in judges.items()}
+    folder_of_model = find(name)
+    if (folder_of_model / GRAPH).is_file() and (folder_of_model / READER).is_file():
+        reading = OnnxJudge.load(folder_of_model, threads=1)
+        new = {example.statement: example.scene for example in examples}  # a reader remembers what it has read
+        times = [_taken(partial(reading, *question)) for question in new.items()]
+        found["onnx_reading"] = {"one_at_a_time": round(median(times[WARM_UP:] or times), 2)}
+    return found
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
@@ -64,14 +64,15 @@ def build_wheel(folder: Path) -> Path:
     return wheel
 
 
-def install(wheel: Path, folder: Path, *, extras: bool = True) -> Environment:
-    """A new environment with the wheel, and what veriscene needs with all extras for users, or without any."""
+def install(wheel: Path, folder: Path, *, extras: Collection[str] | None = None) -> Environment:
+    """A new environment with the wheel, and what veriscene needs with these extras, by default all for users."""
     subprocess.run((sys.executable, "-m", "venv", "--without-pip", str(folder)), check=True)
     environment = Environment(folder)
     command = (*_PIP, "--python", environment.python, "install", "--no-deps", "--no-index", str(wheel))
     subprocess.run(command, check=True)
-    named = set(environment.veriscene.metadata.get_all("Provides-Extra") or []) - FOR_DEVELOPERS if extras else set()
-    for package in _needed(environment.veriscene, named, {}).values():
+    if extras is None:
+        extras = set(environment.veriscene.metadata.get_all("Provides-Extra") or []) - FOR_DEVELOPERS
+    for package in _needed(environment.veriscene, extras, {}).values():
         for name in {path.parts[0] for path in package.files or [] if ".." not in path.parts}:
             link = environment.packages / name
             if not (link.is_symlink() or name.endswith(".pth") or name == "__pycache__"):

@@ -35,7 +35,7 @@ ADDED = {
     "veriscene pretrain eyes --minutes 30": "--steps 1 --batch 1 --workers 1",
 }
 
-_INSTALLS = "installs packages; tests/test_wheel.py checks that the wheel has the extra"
+_INSTALLS = "installs packages; tests/test_wheel.py and tests/test_install.py install the wheel"
 _LIKE_BEYOND = "trains and compares rows as `reproduce beyond`, which is run"
 _REPOSITORY = "needs the repository; tests/benchmarks and tests/cli run it"
 _NETWORK = "downloads; tests/worlds/nlvr/test_download.py runs it against a server of its own"
@@ -60,6 +60,13 @@ LEFT_OUT = {
     "pip install 'veriscene[serve]'": _INSTALLS,
     "pip install 'veriscene[plot]'": _INSTALLS,
     "pip install 'veriscene[tune]'": _INSTALLS,
+    "pip install git+URL": _INSTALLS,
+    "pip install 'veriscene[train] @ git+URL'": _INSTALLS,
+    "uv pip install git+URL": _INSTALLS,
+    "uv tool install git+URL": _INSTALLS,
+    "pipx install git+URL": _INSTALLS,
+    "pip install --constraint constraints.txt torch": _INSTALLS,
+    "pip install --constraint constraints.txt '.[train,serve]'": _INSTALLS,
     "veriscene data get nlvr": _NETWORK,
     "git clone https://github.com/lil-lab/nlvr": "downloads the pictures",
     "git clone … && cd veriscene": "the repository is here",
@@ -68,7 +75,7 @@ LEFT_OUT = {
     " -k deep-sets": "runs in the repository; tests/test_extending.py does so",
     "veriscene bench teacher --data nlvr --teacher nlvr/programs/train.jsonl": _REPOSITORY,
     "python benchmarks/robustness.py nlvr/dev/dev.json --model biatt-pointer --out robustness.md": _REPOSITORY,
-    "docker build -t veriscene --build-arg TORCH_INDEX=URL .": "needs docker and the network",
+    "docker build -t veriscene .": "needs docker and the network",
     "docker run --rm -p 127.0.0.1:8000:8000 veriscene": "needs docker",
     "veriscene pretrain resnet50-rendered --minutes 7": "a step on a CPU takes long; tests/lab/test_pretrain.py",
     'judge.push_to_hub("me/nlvr-judge", private=True)  # after `hf auth login`': "needs an account",

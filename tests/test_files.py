@@ -289,3 +289,18 @@ def test_a_folder_keeps_its_name_if_the_new_one_cannot_get_it(tmp_path: Path, mo
     with pytest.raises(InputError, match="Input/output error"), files.replacing(folder) as partial:
         (partial / "content").write_text("new")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"] and (folder / "content").read_text() == "old"
+
+
+def test_without_fcntl_as_on_windows_folders_are_used_without_a_lock(tmp_path: Path) -> None:
+    code = """
+import sys
+sys.modules["fcntl"] = None
+from pathlib import Path
+import veriscene.cli.app
+from veriscene import files, load
+with files.locked(Path()), files.created(Path("new"), fill=["file"], hint=""):
+    files.write_text(Path("new") / "file", "content")
+print(load("best")("There is a circle.", [[], [], []]).verdict, "torch" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "False False\n", done.stderr

@@ -1,4 +1,4 @@
-"""The wheel is complete, asks for all packages that it imports, and works without those of the extras."""
+"""The wheel is complete, asks for all packages that it imports, and works without those of the extras but `train`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_dependencies_and_extras_name_every_package_that_is_imported(environment
 
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return install(wheel, tmp_path_factory.mktemp("base") / "new", extras=False)
+    return install(wheel, tmp_path_factory.mktemp("base") / "new", extras={"train"})
 
 
 def test_extras_that_the_guides_name_exist(environment: Environment) -> None:
@@ -73,7 +73,7 @@ def test_extras_that_the_guides_name_exist(environment: Environment) -> None:
     assert named and named <= set(environment.veriscene.metadata.get_all("Provides-Extra") or [])
 
 
-def test_without_extras_models_are_trained_and_judge_and_other_commands_say_what_they_need(
+def test_with_torch_alone_models_are_trained_and_judge_and_other_commands_say_what_they_need(
     base: Environment, tmp_path: Path
 ) -> None:
     examples = yellow_circle_examples(8)

@@ -37,9 +37,9 @@ class MissingRequirement(InputError):
 
 
 # Which extra installs a package that not everyone needs.
-_EXTRAS = {
+EXTRAS = {
     "train": ("torch", "accelerate"),
-    "onnx": ("onnx", "onnxscript"),
+    "onnx": ("torch", "accelerate", "onnx", "onnxscript"),
     "serve": ("fastapi", "starlette", "uvicorn", "prometheus_client"),
     "plot": ("matplotlib",),
     "maxent": ("sklearn", "scipy"),
@@ -48,13 +48,15 @@ _EXTRAS = {
 }
 
 
-def missing_package(error: ImportError) -> MissingRequirement:
-    """Returns the line that says which extra a command needs; raises the error itself if no extra has the package."""
+def missing_package(error: ImportError, extra: str | None = None) -> MissingRequirement:
+    """Returns the line that says which extra a command needs, by default the first one that has the package; raises the
+    error itself if there is none."""
     name = (error.name or "").partition(".")[0]
-    extra = next((extra for extra, packages in _EXTRAS.items() if name in packages), None)
+    extras = EXTRAS if extra is None else {extra: EXTRAS[extra]}
+    extra = next((extra for extra, packages in extras.items() if name in packages), None)
     if extra is None:
         raise error
-    return MissingRequirement(f"{name} is not installed", allowed=f"install it with: pip install 'veriscene[{extra}]'")
+    return MissingRequirement(f"needs {name}: pip install 'veriscene[{extra}]'")
 
 
 def message(error: InputError | OSError) -> str:

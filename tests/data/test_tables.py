@@ -99,7 +99,7 @@ def test_failures_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return importing(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", without_pyarrow)
-    with pytest.raises(MissingRequirement, match=r"pyarrow is not installed; .*veriscene\[export\]"):
+    with pytest.raises(MissingRequirement, match=r"needs pyarrow: .*veriscene\[export\]"):
         written("parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
     written()

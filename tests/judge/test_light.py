@@ -27,6 +27,7 @@ from veriscene.judge.torch_judge import TorchJudge
 from veriscene.language.tokens import program_of
 from veriscene.models.reader import Reader
 from veriscene.world.examples import write
+from veriscene.world.random_scenes import random_scene
 from veriscene.worlds.nlvr.looks import WORLD
 
 # Runs the command line in a process that finds none of the packages of the extra `train`.
@@ -95,20 +96,35 @@ def test_without_torch_commands_judge_or_say_what_they_need(tmp_path: Path) -> N
     examples = yellow_circle_examples(20)
     write(tmp_path / "examples.json", examples, WORLD)
     (tmp_path / "scene.json").write_text(json.dumps(WORLD.to_json_scene(examples[0].scene)), encoding="utf-8")
+    shapes = worlds.get("shapeworld")
+    seen = random_scene(shapes, random.Random(1))
+    (tmp_path / "shapes.json").write_text(json.dumps(shapes.to_json_scene(seen)), encoding="utf-8")
     asked = ("--statement", "There is a yellow circle.", "--scene", "scene.json")
     found = run(tmp_path, "predict", "best-pixels", *asked, "--json")
     assert found.returncode == 0 and json.loads(found.stdout)["understood"], found.stderr
     for arguments in (
         ("explain", "best", *asked, "--judgements", "20"),
         ("evaluate", "best", "examples.json", "--json"),
+        ("predict", "best", *asked),
+        ("world", "new", "shelf.toml"),
+        ("world", "check", "shelf.toml"),
         ("world", "show", "nlvr"),
+        ("data", "synth", "corpus", "--statements", "5", "--level", "simple", "--seed", "7"),
+        ("data", "render", "scene.json", "scene.png"),
+        ("predict", "best-pixels", "--statement", "There is a circle.", "--image", "scene.png"),
+        ("predict", "shapeworld", "--statement", "There is a circle.", "--scene", "shapes.json"),
+        ("checks",),
         ("data", "stats", "examples.json"),
         ("models",),
         ("app",),
     ):
         found = run(tmp_path, *arguments)
         assert found.returncode == 0, f"{arguments}: {found.stderr}"
-    for arguments in (("train", "quick"), ("export", "best", "model.onnx"), ("quickstart",)):
+    for extra, *arguments in (
+        ("train", "train", "quick"),
+        ("onnx", "export", "best", "m.onnx"),
+        ("train", "quickstart"),
+    ):
         refused = run(tmp_path, *arguments)
         assert refused.returncode == 1 and refused.stderr.count("\n") == 1, refused.stderr
-        assert "pip install 'veriscene[train]'" in refused.stderr
+        assert f"needs torch: pip install 'veriscene[{extra}]'" in refused.stderr

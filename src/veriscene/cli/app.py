@@ -14,6 +14,7 @@ import typer
 from veriscene import __version__
 from veriscene.cli import judge, output
 from veriscene.cli.bench import bench
+from veriscene.cli.checks import checks
 from veriscene.cli.data import data
 from veriscene.cli.experiments import reproduce, tune
 from veriscene.cli.figures import figures
@@ -31,7 +32,7 @@ app = typer.Typer(
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(quickstart, train, judge.evaluate, judge.predict, judge.explain, judge.score, judge.export),
-    *(report, figures, judge.models, settings, reproduce, tune, pretrain, train_reader, serve, site),
+    *(report, figures, judge.models, settings, reproduce, tune, pretrain, train_reader, serve, site, checks),
 )
 for command in COMMANDS:
     app.command()(command)

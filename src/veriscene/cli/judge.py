@@ -15,7 +15,7 @@ from rich.table import Column, Table
 
 from veriscene.cli import output
 from veriscene.cli.output import AsJson
-from veriscene.errors import InputError, MissingRequirement
+from veriscene.errors import InputError, MissingRequirement, missing_package
 from veriscene.files import check_absent, opened, write_text
 
 if TYPE_CHECKING:
@@ -316,9 +316,12 @@ def export(
 
     Examples: veriscene export best best.onnx, or veriscene export runs/first
     """
-    from veriscene.judge import checkpoint as checkpoints
-    from veriscene.judge.export import export as write_onnx
-    from veriscene.judge.export import export_beside
+    try:
+        from veriscene.judge import checkpoint as checkpoints
+        from veriscene.judge.export import export as write_onnx
+        from veriscene.judge.export import export_beside
+    except ModuleNotFoundError as error:
+        raise missing_package(error, "onnx") from None
 
     if out is None:
         print("\n".join(map(str, export_beside(model, say=output.say))))

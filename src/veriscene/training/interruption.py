@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Windows has no SIGHUP.
+SIGNALS = tuple(number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP"))
 SECONDS_TO_SECOND_INTERRUPT = 1.0  # torchrun repeats a Ctrl-C that its processes have already received
 
 
@@ -32,7 +33,7 @@ def interruptible() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
 
     # nohup asks for SIGHUP to be ignored, so it stays ignored.
-    numbers = [s for s in SIGNALS if s != signal.SIGHUP or signal.getsignal(s) != signal.SIG_IGN]
+    numbers = [s for s in SIGNALS if s.name != "SIGHUP" or signal.getsignal(s) != signal.SIG_IGN]
     previous = {number: signal.signal(number, request) for number in numbers}
     try:
         yield requested
