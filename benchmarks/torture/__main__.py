@@ -22,15 +22,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument(
-        "--record", type=Path, help="JSON file that counts all kills by seed; default: runs/kills.json."
-    )
+    parser.add_argument("--records", type=Path, default=Path("runs"), help="Folder of the counts of all seeds.")
     given = parser.parse_args()
     report: dict[str, object] = {"seed": given.seed, "minutes": given.minutes}
     failures: list[str] = []
     for part in given.parts:
         started = time.monotonic()
-        options = {"record": given.record} if part == "kills" and given.record else {}
+        options = {} if part == "faults" else {"record": given.records / f"{part}.json"}
         counts, found = importlib.import_module(part).run(given.seed, given.minutes / len(given.parts), **options)
         failures += [f"{part}: {failure}" for failure in found]
         report[part] = {**counts, "seconds": round(time.monotonic() - started)}

@@ -2,8 +2,9 @@
 
     python benchmarks/torture/fuzz.py --minutes 10 --seed 1
 
-Inputs come from three sources: valid ones with a few random changes, hypothesis, and, where it is installed, atheris,
-which looks for inputs that reach new code. The last line of the output is a JSON object with counts and failures.
+Inputs come from three sources: valid ones with a few random changes, hypothesis, and, where it is installed (pip install
+atheris), atheris, which looks for inputs that reach new code; it is used for readers that need no trained model. A
+record counts inputs by seed. The last line of the output is a JSON object with counts and failures.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -35,9 +36,12 @@ from typing import TYPE_CHECKING, Any
 from veriscene.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent))  # this file is run as a script, as part of a package, and by tests
+import tally
+
 if TYPE_CHECKING:
     from readers import Target
 
+RECORD = Path("runs") / "fuzz.json"
 CPU_SECONDS = 2.0  # of one input: wall-clock time would depend on what else the machine does
 MEGABYTES = 500  # of growth
 MAX_BYTES = 1 << 20  # of an input
@@ -247,25 +251,44 @@ def _by_hypothesis(check: Check, seed: int, seconds: float) -> None:
 # ---------------------------------------------------------------- processes
 
 
-def run(seed: int, minutes: float, only: str | None = None) -> tuple[dict[str, int], list[Failure]]:
-    """Fuzzes every reader for an equal share of the time; returns the number of inputs by source, and the failures."""
-    from readers import targets
+def run(
+    seed: int, minutes: float, only: Sequence[str] = (), record: Path = RECORD, source: str | None = None
+) -> tuple[dict[str, int], list[Failure]]:
+    """Fuzzes every reader for an equal share of the time; returns the number of inputs by source, and the failures.
+
+    The record counts inputs by seed. A later call with the same seed tries other inputs. `source`: where all inputs
+    come from; None for all sources.
+    """
+    from readers import plain_targets, targets
 
     counts, failures, started = Counter[str](), list[Failure](), time.monotonic()
-    has_atheris = importlib.util.find_spec("atheris") is not None
+    has_atheris = importlib.util.find_spec("atheris") is not None and source != "changed"
+    calls = tally.of_seed(record, seed).get("calls", 0)
+    tally.add(record, seed, {"calls": 1})
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
-        readers = {name: target for name, target in targets(Path(folder)).items() if only in (None, name)}
+        plain = plain_targets(Path(folder))
+        readers = {**plain, **(targets(Path(folder)) if source != "atheris" else {})}
+        readers = {name: target for name, target in readers.items() if not only or name in only}
         left = max(5.0, 60 * minutes - (time.monotonic() - started))
         seconds = left / len(readers)
         for number, (name, target) in enumerate(readers.items()):
-            own = seconds * (1 - SHARES["atheris"] * has_atheris)
-            for source, count in _in_process(name, target, seed + number, own, failures).items():
-                counts[source] += count
-            if has_atheris:
-                counts["atheris"] += _by_atheris(name, target, seed + number, seconds - own, failures)
-            print(f"{name}: {dict(counts)}, {len(failures)} failures", file=sys.stderr, flush=True)
-            print("".join(f"  {each}\n" for each in failures if each["reader"] == name), end="", file=sys.stderr)
-    return {"inputs": sum(counts.values()) - counts["refused"], **counts, "readers": len(readers)}, failures
+            new, before = Counter[str](), len(failures)
+            if guided := has_atheris and name in plain:
+                share = 1.0 if source == "atheris" else SHARES["atheris"]
+                kept = record.with_suffix("") / re.sub(r"\W", "-", name)
+                new["atheris"] = _by_atheris(name, target, seed + calls, share * seconds, failures, kept)
+            if source != "atheris":
+                own, mixed = seconds * (1 - SHARES["atheris"] * guided), 1000 * (seed + calls * 1_000_003) + number
+                new.update(_in_process(name, target, mixed, own, failures))
+            found, inputs = len(failures) - before, sum(new.values()) - new["refused"]
+            counts.update(new)
+            tally.add(record, seed, {"inputs": inputs, **new, f"of {name}": inputs, "failures": found})
+            print(f"{name}: {dict(new)}, {len(failures)} failures", file=sys.stderr, flush=True)
+            print("".join(f"  {each}\n" for each in failures[before:]), end="", file=sys.stderr)
+        tally.add(record, seed, {"seconds": round(time.monotonic() - started)})
+    so_far = tally.total(record, "inputs")
+    inputs = sum(counts.values()) - counts["refused"]
+    return {"inputs": inputs, **counts, "readers": len(readers), "inputs so far": so_far}, failures
 
 
 def _in_process(name: str, target: Target, seed: int, seconds: float, failures: list[Failure]) -> Mapping[str, int]:
@@ -318,15 +341,17 @@ def _quiet() -> Iterator[None]:
         os.dup2(saved, 2)
 
 
-def _by_atheris(name: str, target: Target, seed: int, seconds: float, failures: list[Failure]) -> int:
-    """Starts this file in a process whose code is instrumented; returns the number of inputs."""
+def _by_atheris(name: str, target: Target, seed: int, seconds: float, failures: list[Failure], kept: Path) -> int:
+    """Starts this file in a process whose code is instrumented; returns the number of inputs. Those that reached new
+    code stay in the folder `kept`, where a later call starts from them."""
+    kept.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         inputs, found = Path(folder, "inputs"), Path(folder, "failures.json")
         inputs.mkdir()
         for number, content in enumerate(target.inputs):
             (inputs / str(number)).write_bytes(content)
-        command = [sys.executable, __file__, "--atheris", name, "--folder", folder, "--seed", str(seed)]
-        command += ["--minutes", str(max(1, round(seconds)) / 60)]
+        command = [sys.executable, __file__, "--atheris", name, "--folder", folder, "--corpus", str(kept)]
+        command += ["--seed", str(seed), "--minutes", str(max(1, round(seconds)) / 60)]
         done = subprocess.run(command, capture_output=True, timeout=seconds + 10 * GRACE_SECONDS, check=False)
         output = done.stderr.decode("utf-8", "replace")
         failures += json.loads(found.read_text()) if found.exists() else []
@@ -343,8 +368,8 @@ def _atheris_process(given: argparse.Namespace) -> None:
 
     folder = Path(given.folder)
     with atheris.instrument_imports(include=["veriscene"]):
-        from readers import targets
-    check = Check(given.atheris, targets(folder / "files", with_onnx=given.atheris.startswith("ONNX"))[given.atheris])
+        from readers import plain_targets
+    check = Check(given.atheris, plain_targets(folder / "files")[given.atheris])
 
     def read(content: bytes) -> None:
         before = len(check.failures)
@@ -354,7 +379,7 @@ def _atheris_process(given: argparse.Namespace) -> None:
 
     options = [f"-max_total_time={round(60 * given.minutes)}", f"-seed={given.seed}", f"-max_len={MAX_BYTES >> 4}"]
     options += ["-print_final_stats=1", "-rss_limit_mb=0", "-timeout=600", "-verbosity=0"]
-    atheris.Setup([sys.argv[0], *options, str(folder / "inputs")], read)
+    atheris.Setup([sys.argv[0], *options, given.corpus, str(folder / "inputs")], read)
     atheris.Fuzz()
 
 
@@ -362,13 +387,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", help="The name of one reader.")
+    parser.add_argument("--only", nargs="+", default=(), help="Names of readers.")
+    parser.add_argument("--source", choices=("changed", "atheris"), help="Where all inputs come from.")
+    parser.add_argument("--record", type=Path, default=RECORD)
     parser.add_argument("--atheris", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
+    parser.add_argument("--corpus", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.atheris:
         _atheris_process(given)
-    counts, failures = run(given.seed, given.minutes, only=given.only)
+    counts, failures = run(given.seed, given.minutes, given.only, given.record, given.source)
     print(json.dumps({**counts, "failures": failures}))
     sys.exit(bool(failures))
 

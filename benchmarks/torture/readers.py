@@ -66,23 +66,32 @@ class Target:
     is_json: bool = False  # so that values in it can be replaced; of JSON lines, of one line
 
 
-def targets(folder: Path, *, with_onnx: bool = True) -> dict[str, Target]:
-    """Returns the readers by name. They work in `folder`, where a small run is trained first."""
-    corpus_folder = folder / "corpus"
+def plain_targets(folder: Path) -> dict[str, Target]:
+    """Returns the readers that need no trained model, by name. They work in `folder`."""
+    return _of_worlds(folder, _corpus(folder)["train"][0])
+
+
+def _corpus(folder: Path) -> dict[str, list[examples.Example]]:
     drawn = synthetic.build(24, seed=5)
     found = {split: drawn["train"][start : start + 24] for split, start in (("train", 0), ("dev", 24))}
     for split, some in found.items():
-        examples.write(corpus_folder / split / f"{split}.json", some, WORLD)
+        examples.write(folder / "corpus" / split / f"{split}.json", some, WORLD)
+    return found
+
+
+def targets(folder: Path) -> dict[str, Target]:
+    """Returns the readers by name. They work in `folder`, where a small run is trained first."""
+    found = _corpus(folder)
     sizes = {each.name: SIZES[each.name] for each in fields(models.MODELS["bienc"].Config) if each.name in SIZES}
     settings = TrainingConfig(batch=8, epochs=2, ema=0.9)
-    spec = Spec(Config(model=models.MODELS["bienc"].Config(**sizes), training=settings), corpus=corpus_folder)
+    spec = Spec(Config(model=models.MODELS["bienc"].Config(**sizes), training=settings), corpus=folder / "corpus")
     train(spec, folder / "run", stop_after=lambda line: line.step >= 1)
     return {
         **_of_worlds(folder, found["train"][0]),
         **_of_checkpoints(folder),
         **_of_runs(folder, spec),
         **_of_arrays(folder),
-        **(_of_onnx(folder) if with_onnx else {}),
+        **_of_onnx(folder),
         **_of_service(checkpoints.load(folder / "run")),
     }
 

@@ -16,7 +16,7 @@ TORTURE = Path(__file__).parents[2] / "benchmarks" / "torture"
 @pytest.mark.skipif(sys.platform != "linux", reason="preloads a library, and forks")
 def test_a_few_faults_and_kills_lose_nothing(tmp_path: Path) -> None:
     record = tmp_path / "kills.json"
-    options = ["--minutes", "0.2", "--parts", "faults", "kills", "--seed", "7", "--record", record]
+    options = ["--minutes", "0.2", "--parts", "faults", "kills", "--seed", "7", "--records", tmp_path]
     done = subprocess.run([sys.executable, TORTURE, *options], capture_output=True, text=True, timeout=300)
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["failures"] == [] and done.returncode == 0

@@ -175,7 +175,7 @@ class ToyTeacher(Source):
     def epoch(self, number: int) -> Epoch:
         self.made.append(number)
         corpus = self.encoder(yellow_circle_examples(64, seed=number)).to(self.train.device)
-        return Epoch(corpus, list(torch.arange(64).split(self.settings.batch)))
+        return Epoch(corpus, list(torch.arange(64).split(self.settings.batch)), lambda numbers: [])
 
 
 def test_a_teacher_that_makes_new_examples_each_epoch_is_trained_on_and_resumed_like_a_corpus(

@@ -31,6 +31,7 @@ from veriscene.world.schema import World
 class Epoch:
     corpus: Batch
     steps: list[Tensor]  # for each step, the indices of its examples
+    names: Callable[[Tensor], list[str]]  # says which examples have these indices, in an error
 
 
 class Source(ABC):
@@ -103,6 +104,7 @@ class CorpusSource(Source):
         statements = [example.statement for example in labelled(train, "train")]
         vocabulary = vocabulary or vocabulary_of(statements, config.data)
         self.settings, self.data, self.supervision = config.training, config.data, supervision
+        self.identifiers = [example.identifier for example in train]
         self.coverage = vocabulary.coverage(statements)
         self.encoder = models.encoder(config, vocabulary, world)
         # A random order is drawn from that of the file, whatever the order of inference.
@@ -156,7 +158,7 @@ class CorpusSource(Source):
         corpus = drop_words(corpus, self.data.word_dropout, generator)
         if self.encoder.order is ItemOrder.RANDOM and corpus.items is not None:
             corpus = replace(corpus, items=in_reading_order(corpus.items, ItemOrder.RANDOM, generator))
-        return Epoch(corpus, steps)
+        return Epoch(corpus, steps, lambda numbers: [self.identifiers[number] for number in numbers.tolist()])
 
 
 def vocabulary_of(statements: Sequence[str], data: DataConfig) -> Vocabulary:

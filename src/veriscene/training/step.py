@@ -42,7 +42,8 @@ class Step(ABC):
     @abstractmethod
     def __call__(self, corpus: Batch, numbers: Tensor, share: Tensor, *, learning_rate: float) -> Tensor:
         """Learns from the examples with these indices, each with its share in the mean over all processes. Returns this
-        process's part of the mean loss, without waiting for the device."""
+        process's part of the mean loss, without waiting for the device; it is not finite either if the gradient's norm
+        is not."""
 
     def _backward(self, batch: Batch, share: Tensor) -> Tensor:
         self.model.train()
@@ -56,12 +57,14 @@ class Step(ABC):
             self.gradients.collect()
         return (loss.comprehension * share).sum()
 
-    def _update(self) -> None:
+    def _update(self, loss: Tensor) -> Tensor:
+        """Clips the gradient and follows it; returns the loss, or NaN if the gradient's norm is not finite."""
         if self.gradients is not None:
-            self.gradients.clip(self.settings.clip)
+            norm = self.gradients.clip(self.settings.clip)
         else:
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+            norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
+        return torch.add(loss, norm, alpha=0)
 
     def _loss(self, batch: Batch) -> Loss:
         settings = self.settings
@@ -97,8 +100,7 @@ class PlainStep(Step):
         loss = self._backward(corpus[numbers.to(corpus.device)], share.to(corpus.device))
         if self.gradients is not None:
             self.gradients.all_reduce()
-        self._update()
-        return loss
+        return self._update(loss)
 
 
 class CapturedStep(Step):
@@ -173,18 +175,17 @@ class CapturedStep(Step):
                 # Libraries initialise in their first calls, which cannot be captured. Processes may capture at
                 # different steps, so nothing is communicated here.
                 for _ in range(2):
-                    self._forward_backward(words, items)
-                    self._update()
+                    self._update(self._forward_backward(words, items))
             torch.cuda.current_stream().wait_stream(side)
         graphs = [torch.cuda.CUDAGraph()]
         with torch.cuda.graph(graphs[0], pool=self.pool):
             loss = self._forward_backward(words, items)
             if self.gradients is None:
-                self._update()
+                loss = self._update(loss)
         if self.gradients is not None:
             graphs.append(torch.cuda.CUDAGraph())
             with torch.cuda.graph(graphs[1], pool=self.pool):
-                self._update()
+                loss = self._update(loss)
         return graphs, loss
 
     @contextmanager
@@ -224,10 +225,11 @@ class FlatGradients:
         for parameter, view in zip(self.parameters, self.views, strict=True):
             parameter.grad = view
 
-    def clip(self, most: float) -> None:
-        """Clips as clip_grad_norm_ does, but with one norm over the buffer."""
+    def clip(self, most: float) -> Tensor:
+        """Clips as clip_grad_norm_ does, but with one norm over the buffer, which it returns."""
         norm = torch.linalg.vector_norm(self.flat)
         self.flat.mul_((most / (norm + 1e-6)).clamp_max(1.0))
+        return norm
 
     def all_reduce(self) -> None:
         """Sums over processes; each example's share already divides by the size of the whole batch."""

@@ -28,7 +28,7 @@ from veriscene.data.teacher.workers import Workers, usable_cores
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.english.reading import reading_of
 from veriscene.errors import InputError
-from veriscene.language.bulk.arrays import ITEM, STATE, SceneArrays
+from veriscene.language.bulk.arrays import ITEM, STATE, Array, SceneArrays
 from veriscene.language.program import Program
 from veriscene.output import Progress, silent
 from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
@@ -39,6 +39,7 @@ from veriscene.world.schema import World
 
 SAMPLE_BLOCKS = 4  # on which models are prepared
 SHOWN = 5  # statements in the introduction
+NAMED = 3  # statements of a batch in an error
 # Of dev where there is no corpus. No other seed is as large, so that neither statements nor scenes are those of train.
 DEV_STATEMENTS, DEV_SCENES, DEV_SEED = 500, 4, 2**40
 
@@ -76,6 +77,7 @@ class TeacherSource(Source):
             raise InputError(what, allowed="data.counting=statements")
         self.settings, self.data, self.teacher = config.training, config.data, config.teacher
         self.supervision, self.statements = supervision, statements
+        self.identifiers = [example.identifier for example in train]
         labelled_train = labelled(train, "train") if self.teacher.labels else []
         texts = [*(each.text for each in statements), *(example.statement for example in labelled_train)]
         vocabulary = vocabulary or vocabulary_of(texts, config.data)
@@ -196,7 +198,15 @@ class TeacherSource(Source):
         corpus = self._encode(prepared.made, self.train.device, generator)
         corpus = mistype_words(corpus, self.data.typing_noise, self.encoder.vocabulary, generator)
         corpus = drop_words(corpus, self.data.word_dropout, generator)
-        return Epoch(corpus, prepared.steps)
+        return Epoch(corpus, prepared.steps, lambda numbers: self._names(prepared.made.statements[numbers.numpy()]))
+
+    def _names(self, statements: Array) -> list[str]:
+        """Returns a few of the statements, and the identifiers of the corpus's own examples."""
+        drawn, taught = list(dict.fromkeys(statements.tolist())), len(self.statements)
+        texts = [repr(self.statements[number].text) for number in drawn if number < taught]
+        own = [self.identifiers[number - taught] for number in drawn if number >= taught]
+        more = [f"{len(texts) - NAMED} more statements"] if len(texts) > NAMED else []
+        return [*texts[:NAMED], *more, *own]
 
     def pending(self, number: int) -> str:
         if self._future(number).done():

@@ -6,7 +6,6 @@ with a teacher, dev.json.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
@@ -20,7 +19,7 @@ from torch import Tensor
 
 from veriscene import files, models, worlds
 from veriscene.config import Config
-from veriscene.data.batch import Batch, required
+from veriscene.data.batch import required
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import BEST, METRICS, Checkpoint
@@ -44,7 +43,8 @@ from veriscene.training.log import (
     show,
 )
 from veriscene.training.optimization import learning_rate, objective, tf32
-from veriscene.training.source import CorpusSource, Source
+from veriscene.training.running_loss import NotFinite, RunningLoss
+from veriscene.training.source import CorpusSource, Epoch, Source
 from veriscene.training.spec import CORPUS, DEV, SPEC, Record, Spec, fresh_folder, new_folder_hint
 from veriscene.training.state import Position, TrainingState
 from veriscene.training.step import CapturedStep, PlainStep
@@ -334,7 +334,7 @@ class _Steps:
         kind = CapturedStep if state.captured else PlainStep
         model, order = state.checkpoint.model, run.source.encoder.order
         self.step = kind(model, state.optimizer, self.settings, order, processes=run.machine.processes)
-        self.loss_sum = torch.tensor(self.position.loss_sum, dtype=torch.float64, device=run.machine.device)
+        self.loss = RunningLoss(self.position.loss_sum, run.machine.device)
         self.announce_at = self.position.step + ETA_STEPS
         self.clock = time.monotonic()  # up to which time has been accounted for
 
@@ -352,9 +352,9 @@ class _Steps:
         """Returns whether it was interrupted."""
         position, limit, interrupted = self.position, self.settings.minutes * 60, False
         saved = refreshed = self.clock = time.monotonic()
-        for corpus, numbers, share in self._remaining_steps(asked_to_stop):
-            self._learn(corpus, numbers, share)
-            if self.clock - refreshed > REFRESH_SECONDS or position.step == self.announce_at:
+        for epoch, whole in self._remaining_steps(asked_to_stop):
+            self._learn(epoch, whole)
+            if self.clock - refreshed > REFRESH_SECONDS or position.step == self.announce_at or self.loss.is_full:
                 self._refresh()
                 refreshed = self.clock
             interrupted, out_of_time, save_due = self._vote(
@@ -379,34 +379,34 @@ class _Steps:
         self._save()
         return interrupted
 
-    def _remaining_steps(self, asked_to_stop: Callable[[], bool]) -> Iterator[tuple[Batch, Tensor, Tensor]]:
-        """For each step: the corpus, the indices of this process's examples, each one's share in the batch's mean.
+    def _remaining_steps(self, asked_to_stop: Callable[[], bool]) -> Iterator[tuple[Epoch, Tensor]]:
+        """For each step: the epoch, and the indices of the examples of all processes.
 
         Ends before the last step if it is asked to stop while an epoch is being made.
         """
-        rank, processes = self.machine.rank, self.machine.processes
         first_epoch, first_step = divmod(self.position.step, self.source.steps_per_epoch)
         for number in range(first_epoch, self.settings.epochs):
             while reason := self.source.pending(number):
                 self.run.emit(Waiting(self.position.step, self.total_steps, reason))
                 # Several processes stop only between steps, where they can agree on it.
-                if asked_to_stop() and processes == 1:
+                if asked_to_stop() and self.machine.processes == 1:
                     return
                 time.sleep(EPOCH_POLL_SECONDS)
             self.clock = time.monotonic()  # waiting is excluded from throughput and the time limit
             epoch = self.source.epoch(number)
             for whole in epoch.steps[first_step:]:
-                mine = whole[rank::processes]
-                share = torch.full((len(mine),), 1 / len(whole))
-                if not len(mine):  # fewer examples than processes: one without a share keeps all in step
-                    mine, share = whole[:1], torch.zeros(1)
-                yield epoch.corpus, mine, share
+                yield epoch, whole
             first_step = 0
 
-    def _learn(self, corpus: Batch, numbers: Tensor, share: Tensor) -> None:
+    def _learn(self, epoch: Epoch, whole: Tensor) -> None:
+        """Learns from this process's examples of a batch, each with its share in the batch's mean."""
+        mine = whole[self.machine.rank :: self.machine.processes]
+        share = torch.full((len(mine),), 1 / len(whole))
+        if not len(mine):  # fewer examples than processes: one without a share keeps all in step
+            mine, share = whole[:1], torch.zeros(1)
         step = self.position.step
         rate = learning_rate(self.settings, step, self.total_steps)
-        self.loss_sum += self.step(corpus, numbers, share, learning_rate=rate)
+        self.loss.add(self.step(epoch.corpus, mine, share, learning_rate=rate), epoch, whole)
         if self.state.ema:
             self.state.ema.update(step)
         self.position.step += 1
@@ -445,7 +445,7 @@ class _Steps:
                 position.best_accuracy, position.best_step, position.scores_since_best = score, position.step, 0
             else:
                 position.scores_since_best += 1
-        self.loss_sum.zero_()
+        self.loss.reset()
         position.loss_sum, position.loss_count, position.training_seconds = 0.0, 0, 0.0
         self._spend()
         self.run.emit(Scored(line, is_best, self.total_steps, self._seconds_left()))
@@ -461,15 +461,16 @@ class _Steps:
 
     def _read_loss(self) -> float:
         """Waits for the device. Raises InputError if the loss is not finite: such a state is not saved either."""
-        loss = float(self.loss_sum)
-        if not math.isfinite(loss):
+        try:
+            return self.loss.read()
+        except NotFinite as error:
             rate, clip = self.settings.learning_rate, self.settings.clip
+            examples = f", with the examples {error.names}" if error.names else ""
             raise InputError(
-                f"the loss is no longer finite at step {self.position.step}",
+                f"the loss or its gradient is not finite at step {self.position.step - error.steps}{examples}",
                 where=self.run.folder,
                 allowed=f"lower training.learning_rate (it is {rate}) or training.clip (it is {clip})",
-            )
-        return loss
+            ) from None
 
     # ------------------------------------------------------------ what is due, and how long it takes
 
