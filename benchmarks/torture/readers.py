@@ -28,8 +28,8 @@ from veriscene.data import own
 from veriscene.data.teacher.store import Store
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.card import model_card
+from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.listing import list_checkpoints
 from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.judge.torch_judge import TorchJudge
