@@ -2,9 +2,9 @@
 
     python benchmarks/torture/fuzz.py --minutes 10 --seed 1
 
-Inputs come from three sources: valid ones with a few random changes, hypothesis, and, where it is installed (`pip
-install atheris`), atheris, which looks for inputs that reach new code; it is used for readers that need no trained model. A
-record counts inputs by seed. The last line of the output is a JSON object with counts and failures.
+Inputs come from three sources: valid ones with a few random changes, hypothesis, and, where it is installed
+(`pip install atheris`), atheris, which looks for inputs that reach new code; it is used for readers that need no
+trained model. A record counts inputs by seed. The last line of the output is a JSON object with counts and failures.
 """
 
 from __future__ import annotations
