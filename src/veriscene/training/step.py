@@ -227,7 +227,7 @@ class FlatGradients:
 
     def clip(self, most: float) -> Tensor:
         """Clips as clip_grad_norm_ does, but with one norm over the buffer, which it returns."""
-        norm = torch.linalg.vector_norm(self.flat)
+        norm: Tensor = torch.linalg.vector_norm(self.flat)
         self.flat.mul_((most / (norm + 1e-6)).clamp_max(1.0))
         return norm
 
