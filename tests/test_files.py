@@ -300,7 +300,8 @@ import veriscene.cli.app
 from veriscene import files, load
 with files.locked(Path()), files.created(Path("new"), fill=["file"], hint=""):
     files.write_text(Path("new") / "file", "content")
-print(load("best")("There is a circle.", [[], [], []]).verdict, "torch" in sys.modules)
+item = {"x_loc": 0, "y_loc": 0, "size": 10, "type": "square", "color": "Black"}
+print(load("best")("There is a circle.", [[item], [item], [item]]).verdict, "torch" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "False False\n", done.stderr

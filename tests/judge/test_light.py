@@ -109,7 +109,7 @@ def test_without_torch_commands_judge_or_say_what_they_need(tmp_path: Path) -> N
         ("world", "new", "shelf.toml"),
         ("world", "check", "shelf.toml"),
         ("world", "show", "nlvr"),
-        ("data", "synth", "corpus", "--statements", "5", "--level", "simple", "--seed", "7"),
+        ("data", "synth", "corpus", "--statements", "10", "--level", "simple", "--seed", "7"),
         ("data", "render", "scene.json", "scene.png"),
         ("predict", "best-pixels", "--statement", "There is a circle.", "--image", "scene.png"),
         ("predict", "shapeworld", "--statement", "There is a circle.", "--scene", "shapes.json"),

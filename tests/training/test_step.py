@@ -173,9 +173,10 @@ def test_the_captured_step_equals_the_plain_one(name: str, settings: TrainingCon
         model, corpus = made(name, examples, "cuda")
         has_norm = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules())
         has_convolutions = any(isinstance(module, nn.Conv2d) for module in model.modules())  # in tf32, by any method
-        if (has_norm or has_convolutions or name == "spatial") and settings.precision != "bf16":
+        if (has_norm or has_convolutions or name in ("spatial", "biatt-pointer+")) and settings.precision != "bf16":
             # Weights before batch norm have directions without gradient, in which Adam follows rounding errors. So do
-            # many of Spatial's hundreds of features: in tf32 its losses differ by 1e-4 after six such steps.
+            # many of Spatial's hundreds of features: in tf32 its losses differ by 1e-4 after six such steps. Of many
+            # sampled orders one is soon another one by rounding.
             model, corpus = model.double(), in_double(corpus)
         corpora = [corpus, shuffled(corpus)]
         step = make_step(model, corpus, settings, captured=captured)

@@ -89,12 +89,14 @@ def run() -> None:
                 sys.stdout.flush()
     except output.ReaderGone:
         sys.exit(0)
-    except (InputError, OSError) as error:  # OSError: a full disk, a folder without permission
+    except (InputError, OSError, ImportError) as error:  # OSError: a full disk, a folder without permission
         if _was_interrupted(error):
             sys.exit(output.INTERRUPTED)
+        if isinstance(error, ModuleNotFoundError):
+            error = missing_package(error)
+        elif isinstance(error, ImportError):
+            raise
         output.fail(message(error))
-    except ModuleNotFoundError as error:
-        output.fail(message(missing_package(error)))
     except RuntimeError as error:
         if not output.is_lost_connection(error):
             raise

@@ -50,7 +50,7 @@ def checks(as_json: AsJson = False) -> None:
 
 
 def _found() -> dict[str, Any]:
-    missing = [extra for extra, packages in EXTRAS.items() if not all(map(find_spec, packages))]
+    missing = [extra for extra, packages in EXTRAS.items() if not all(map(_is_installed, packages))]
     modules = dict.fromkeys((*BASE, *(name for packages in EXTRAS.values() for name in packages)))
     return {
         "veriscene": __version__,
@@ -65,6 +65,13 @@ def _found() -> dict[str, Any]:
     }
 
 
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):  # it was blocked
+        return False
+
+
 def _version(name: str) -> str | None:
     try:
         return version(name)
@@ -75,7 +82,7 @@ def _version(name: str) -> str | None:
 def _devices() -> list[str]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     found = [f"cpu: {cores} cores, {platform.machine()}"]
-    if find_spec("torch"):
+    if _is_installed("torch"):
         import torch
 
         if torch.cuda.is_available():

@@ -284,8 +284,9 @@ def sampler(e: Tensor, samples: int = 1) -> Choose:
     """Like `sampled`, with the noise of all places drawn now, for items e (batch, box, item, dim)."""
     batch, boxes, items, _ = e.shape
     dtype = torch.promote_types(e.dtype, torch.float32)
-    noise = _gumbel(torch.empty(items, batch * samples, boxes, items, dtype=dtype, device=e.device))
-    return lambda place, log_p: (log_p + noise[place]).argmax(dim=-1)
+    # Examples come first, so that those that fill up a batch do not change the noise of the others.
+    noise = _gumbel(torch.empty(batch * samples, boxes, items, items, dtype=dtype, device=e.device))
+    return lambda place, log_p: (log_p + noise[:, :, place]).argmax(dim=-1)
 
 
 def _gumbel(noise: Tensor) -> Tensor:
