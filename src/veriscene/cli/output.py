@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SECONDS_FOR_MAIN_PROCESS = 10.0
 WORDS_SHOWN = 10
+OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 _DATA_HELP = "Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated."
@@ -197,6 +198,14 @@ def is_lost_connection(error: RuntimeError) -> bool:
 
     # gloo raises plain RuntimeErrors that name its source file.
     return isinstance(error, distributed.DistError) or "gloo" in str(error).lower()
+
+
+def lost_connection() -> str:
+    """What a process says that cannot reach another one of its group."""
+    # torchrun of PyTorch 2.13 otherwise gives restarted processes the addresses of those that have ended.
+    if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0" and os.environ.get(OWN_STORE) != "1":
+        return f"restarted processes do not find each other; start torchrun with {OWN_STORE}=1"
+    return "another process of this run has ended; its own message says why"
 
 
 def leave_process_group() -> None:
