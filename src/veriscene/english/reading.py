@@ -29,6 +29,7 @@ from veriscene.language.expression import (
 )
 from veriscene.language.program import Program
 from veriscene.language.text import unparse
+from veriscene.language.tokens import program_of, tokens_of
 from veriscene.world.schema import Attribute, World
 
 _AMOUNTS = {"==": "exactly {}", ">=": "at least {}", ">": "more than {}", "<=": "at most {}", "<": "fewer than {}"}
@@ -85,8 +86,9 @@ _NAMED, _LETTERS = (Kind.ITEM, Kind.BOX), "XYZUVW"  # items and boxes are told a
 
 
 def reading_of(program: Program) -> str:
-    """Returns a program in plain words."""
-    return with_articles(_Describer(program.language.world).truth(program.expression))
+    """Returns a program in plain words; those that differ in notation alone have the same."""
+    plain = program_of(tokens_of(program), program.language)
+    return with_articles(_Describer(program.language.world).truth(plain.expression))
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class _Describer:
         if found := self.said(node):
             return f"{self.term(found[0])} is {found[1]}"
         match node:
-            case Call(function, (inner,)) if function.name in ("not", "NOT"):
+            case Call(function, (inner,)) if function.name == "not":
                 return self.negated(inner)
             case Call(function, (members,)) if function.name in ("exist", "count", "len"):
                 return self.existing(members)
@@ -143,8 +145,6 @@ class _Describer:
                 return self.compared(left, sign, right)
             case Logic(word, operands):
                 return self.joined(word, operands)
-            case Call(function, operands) if function.name in ("AND", "OR"):
-                return self.joined(function.name.lower(), operands)
             case Call(function, (members,)) if function.name == "all_same":
                 return f"{self.term(members)} are alike"
             case Call(function, (members,)) if function.name.startswith("all_same_"):
@@ -160,7 +160,10 @@ class _Describer:
         return self.existing(node) if isinstance(node.type, Many) else unparse(node)
 
     def joined(self, word: str, parts: Sequence[Expression]) -> str:
-        said = [f"({self.truth(each)})" if len(parts) > 1 and _is_logic(each) else self.truth(each) for each in parts]
+        said = [
+            f"({self.truth(each)})" if len(parts) > 1 and isinstance(each, Logic) else self.truth(each)
+            for each in parts
+        ]
         return (" or " if word == "or" else ", and ").join(said)
 
     def negated(self, node: Expression) -> str:
@@ -169,7 +172,7 @@ class _Describer:
                 return self.none(members)
             case Comparison((left, right), (sign,)) if sign in _NEGATED and sign != "==":
                 return self.compared(left, _NEGATED[sign], right)
-            case Call(function, (inner,)) if function.name in ("not", "NOT"):
+            case Call(function, (inner,)) if function.name == "not":
                 return self.truth(inner)
         return f"not: {self.truth(node)}"
 
@@ -282,8 +285,10 @@ class _Describer:
             case Call(function, (one, other)) if function.name == "intersect":
                 return self.things(one).with_(after=f"that is also one of {self.things(other)}")
             case Call(function, (within, Number(size))) if function.name == "combinations":
-                singular, of = ("pair", "of") if size == 2 else ("group", f"of {_number(size)}")
-                return _Things(f"{singular} {of} {self.things(within)}", f"{singular}s {of} {self.things(within)}")
+                group = "pair{} of" if size == 2 else f"group{{}} of {_number(size)}"
+                return _Things(
+                    f"{group.format('')} {self.things(within)}", f"{group.format('s')} {self.things(within)}"
+                )
             case Display(members):
                 return _Things(self.listed(members), self.listed(members))
             case Variable(_, Many()):
@@ -326,16 +331,16 @@ class _Describer:
     def said(self, node: Expression) -> tuple[Expression, str] | None:
         """The item or box of which a condition speaks, and what follows "is"; None for other conditions."""
         match node:
-            case Call(function, (inner,)) if function.name in ("not", "NOT") and not _is_logic(inner):
+            case Call(function, (inner,)) if function.name == "not" and not isinstance(inner, Logic):
                 found = self.said(inner)
                 return found and (found[0], f"not {found[1]}")
-            case Logic() | Call(_, (_, _)) if _is_logic(node):
-                word, parts = _operands(node)
+            case Logic(word, parts):
                 clauses = [clause for each in parts if (clause := self.said(each))]
                 if len(clauses) < len(parts) or any(clause[0] != clauses[0][0] for clause in clauses):
                     return None
                 said = [
-                    f"({said})" if _is_logic(each) else said for each, (_, said) in zip(parts, clauses, strict=True)
+                    f"({said})" if isinstance(each, Logic) else said
+                    for each, (_, said) in zip(parts, clauses, strict=True)
                 ]
                 return clauses[0][0], f" {word} ".join(said)
             case Comparison((Call(function, (one,)), Constant(_, _, rank)), ("==" | "!=" as sign,)) if (
@@ -441,20 +446,8 @@ def _ordinal(at: int) -> str:
     return ORDINALS[at + 1] if at + 1 < len(ORDINALS) else f"{at + 1}th"
 
 
-def _is_logic(node: Expression) -> bool:
-    return isinstance(node, Logic) or (isinstance(node, Call) and node.function.name in ("AND", "OR"))
-
-
-def _operands(node: Expression) -> tuple[str, tuple[Expression, ...]]:
-    if isinstance(node, Logic):
-        return node.operator, node.operands
-    assert isinstance(node, Call)
-    return node.function.name.lower(), node.arguments
-
-
 def _conjuncts(body: Expression) -> tuple[Expression, ...]:
-    word, parts = _operands(body) if _is_logic(body) else ("", ())
-    return parts if word == "and" else (body,)
+    return body.operands if isinstance(body, Logic) and body.operator == "and" else (body,)
 
 
 def _has_parts(node: Expression) -> bool:
@@ -471,7 +464,7 @@ def _is_count(node: Expression) -> bool:
 
 
 def _inside_not(node: Expression) -> Expression | None:
-    return node.arguments[0] if isinstance(node, Call) and node.function.name in ("not", "NOT") else None
+    return node.arguments[0] if isinstance(node, Call) and node.function.name == "not" else None
 
 
 def _valued(noun: _Things, attribute: Attribute, value: Constant) -> _Things:
