@@ -9,62 +9,16 @@ from veriscene.english.clauses import HAS, free_kind, several_boxes, slots, two_
 from veriscene.english.contents import content
 from veriscene.english.domains import BOXES, another, at, short, this_box, two_boxes
 from veriscene.english.speaker import Sentence, Speaker
-from veriscene.english.tables import Table, wordings
+from veriscene.english.tables import tables
 
-# The relation of the numbers of items in two boxes.
-_COMPARISONS = Table("""
-4 ; {a} > {b}
-    {here} ~{has} (more|more|a (greater|larger) number of) {xs} than {there}
-    {here} ~has more {xs} than {there} (does|has|) / there ~are more {xs} {in_here} than {in_there}
-    [the] {xs} ~are more numerous {in_here} than {in_there} / compared (to|with) {there}, {here} ~{has} more {xs}
-    the {xs} {in_here} ~outnumber those {in_there}
-    the number of {xs} ~is (higher|greater|larger|bigger) {in_here} than {in_there}
-    more {xs} {in_here} than {in_there}
-    (I|you|we) ~(can see|see|can find|count) more {xs} {in_here} than {in_there}
-    {here} ~(beats|surpasses) {there} in number of {xs}
-2 ; {a} < {b}
-    {here} ~{has} (fewer|fewer|less|a smaller number of) {xs} than {there}
-    {here} does not have as many {xs} as {there} / there ~are (fewer|less) {xs} {in_here} than {in_there}
-    there ~are not as many {xs} {in_here} as {in_there} / compared (to|with) {there}, {here} ~{has} fewer {xs}
-3 ; {a} == {b}
-    {here} ~has (as many|just as many|exactly as many) {xs} as {there}
-    {here} ~has the same number of {xs} as {there}
-    {here} and {there} ~have (the same number of|equally many|an equal number of|equal numbers of) {xs}
-    there ~are as many {xs} {in_here} as {in_there} / the number of {xs} ~is the same {in_here} and {in_there}
-    there ~are (the same number of|equally many) {xs} {in_here} and {in_there}
-    {here} ~matches {there} in number of {xs} / same number of {xs} {in_here} and {in_there}
-    neither {here} nor {there} ~has more {xs} than the other
-0.5 ; {a} != {b}
-    {here} and {there} ~(have different numbers of|do not have the same number of) {xs}
-1 ; {a} >= {b}
-    {here} ~{has} at least as many {xs} as {there}
-1 ; {a} <= {b}
-    {here} ~{has} no more {xs} than {there}
-0.8 ; {a} == {b} + {n}
-    {here} ~{has} [exactly] {m} more {xn} than {there}
-    there ~{are} [exactly] {m} more {xn} {in_here} than {in_there}
-0.3 ; {a} >= {b} + {n}
-    {here} ~{has} at least {m} more {xn} than {there}
-0.3 ; {b} == {a} + {n}
-    {here} ~{has} {m} fewer {xn} than {there}
-0.7 ; {a} == {b} + {b}
-    {here} ~{has} (twice|exactly twice|two times) as many {xs} as {there}
-    there ~are twice as many {xs} {in_here} as {in_there}
-0.3 ; {b} == {a} + {a}
-    {here} ~{has} half as many {xs} as {there}
-0.4 ; {a} + {b} == {n}
-    there ~{are} [exactly] {m} {xn} in {here} and {there} (together|combined)
-    (together|combined), {here} and {there} ~have [exactly] {m} {xn}
-0.3 ; {a} + {b} >= {n}
-    (together|combined), {here} and {there} ~have at least {m} {xn}
-""")
+_TABLES = tables(__name__)
 
 
 @several_boxes
 def compare(say: Speaker) -> Sentence:
     """ "The left box has more circles than the right one"; "the right tower has twice as many blocks"."""
     (first, second), kind = two_boxes(say), free_kind(say, generic=0.25)
-    row = _COMPARISONS.draw(say)
+    row = _TABLES["comparisons"].draw(say)
     a, b = (f"count({kind.among(each.box)})" for each in (first, second))
     if say.chance(0.12) and say.world.boxes[0] > 2:
         rest = f"(the (other|remaining) {say.number(say.world.boxes[0] - 1)}|all the other|the other) {say.boxes}"
@@ -93,15 +47,6 @@ def compare_kinds(say: Speaker) -> Sentence:
     return Sentence(say.pick(*texts), f"{a} {sign} {b}")
 
 
-_MOST = wordings("""
-    {here} ~{has} the {most} {Xs} / {here} ~{has} the {most} {Xs} / {here} ~{has} {more} {Xs} than {rest}
-    there ~are {more} {Xs} {in_here} than in {rest} / the {box} with the {most} {Xs} ~is {one}
-    the {most} {Xs} ~are {in_here} / {here} ~is the (one|{box}) with the {most} {Xs}
-    no other {box} ~has as {many} {Xs} as {one} / the number of {Xs} ~is {biggest} {in_here}
-    (every other {box} ~has|all the other {boxes} ~have|all other {boxes} ~have) {fewer} {Xs} than {one}
-    {here} ~has the {biggest} number of {Xs} / {most} {Xs}: {one} / {box} with the {most} {Xs}: {one}
-    {see} the {most} {Xs} {in_here} / {here} ~is the {full}
-""")
 _MORE = {"most": "most", "more": "more", "fewer": "fewer", "many": "many", "biggest": "(largest|greatest|highest)"}
 _FEWER = {"most": "(fewest|fewest|least)", "more": "(fewer|fewer|less)", "fewer": "more", "many": "few"}
 
@@ -115,7 +60,7 @@ def most(say: Speaker) -> Sentence:
     words["rest"] = f"(any other|any other {say.box}|the others|any of the others|the other {say.boxes})"
     if not kind.condition:
         words["full"] = "(fullest|most crowded)" if is_most else "emptiest"
-    text = say.rng.choice([each for each in _MOST if "full" in words or "{full}" not in each])
+    text = say.rng.choice([each for each in _TABLES["most"].wordings if "full" in words or "{full}" not in each])
     counted = f"count({kind.among('#')})"
     test = another(where.box, f"{counted} {'>=' if is_most else '<='} {at(counted, where.box)}")
     return Sentence(text.format(**words), mean.none(BOXES, test, "#"))

@@ -10,7 +10,9 @@ from veriscene.english.clauses import HAS, HAVE, SEE, A, amount, free_kind, seve
 from veriscene.english.contents import content, short_content
 from veriscene.english.domains import BOXES
 from veriscene.english.speaker import NO, SOME, Kind, Quantity, Sentence, Speaker
-from veriscene.english.tables import Table
+from veriscene.english.tables import tables
+
+_TABLES = tables(__name__)
 
 
 def _some(test: str) -> str:
@@ -129,77 +131,11 @@ def boxes_with_have(say: Speaker) -> Sentence | None:
 
 # ---------------------------------------------------------------- how items are distributed
 
-_DISTRIBUTIONS = Table("""
-0.35 ; {with_x} > {without_x}
-    more {boxes} (have|contain) {x} than (don't|do not) / there ~are more {boxes} with {x} than without [one]
-    [the] {boxes} with {x} ~outnumber (those|the ones|the {boxes}) without [one]
-    (fewer|less) than half of the {boxes} ~(lack|are without) {x} / {Xs} ~(occur|appear) in most [of the] {boxes}
-0.35 ; {with_x} {sign} {with_y}
-    {more} {boxes} ~(have|contain) {Xs} {than} {Ys} / there ~are {more} {boxes} with {x} {than} [{boxes}] with {y}
-    {Xs} ~(occur|appear|are found) in {more} {boxes} {than} {Ys}
-1 ; not {x_without_y}
-    (every|each|any) {box} (with|that has|containing|that contains) {x} [also] ~{has} {y} [too|as well]
-    (wherever|whenever) there is {x}, there ~is [also] {y} in the same {box}
-    (if|when|whenever) (there is {x} in a {box}|a {box} has {x}), (it|that {box}) [also] has {y} [too]
-    no {box} ~(has|contains) {x} without [also] (having|containing) {y} / no {box} with {x} ~is without {y}
-    there ~is no {box} with {x} (but|and) (no {Ys}|without {y}) / {x} is never in a {box} without {y}
-    {Xs} only ~(occur|appear) in {boxes} (with|that also have) {y} / {x} always comes with {y} in its {box}
-    {Xs} are always accompanied by {y} in (the same|their) {box}
-0.6 ; {x_with_y}
-    {x} and {y} ~(are|can be found|appear) [together] in (the same|one|one and the same) {box}
-    {x} ~shares a {box} with {y} / {x} and {y} ~share a {box} / there ~is {x} in the same {box} as {y}
-    {x} ~is in the same {box} as {y}
-0.6 ; not {x_with_y}
-    {Xs} and {Ys} never ~(share a|appear in the same|occur in the same) {box}
-    {x} and {y} ~are never [together] in the same {box} / (no {box}|none of the {boxes}) ~has both {x} and {y}
-    no {X} ~(shares a {box} with|is in the same {box} as) {y} / if a {box} has {x}, it (has no {Ys}|doesn't have {y})
-    [all] {Xs} and {Ys} ~are [always] in (different|separate) {boxes} / every {box} with {x} ~(lacks|is free of) {Ys}
-    {x} and {y} together in (one|the same) {box}: never
-0.3 ; not {two_in_one}
-    no two {Xs} ~(are in|share|can be found in) the same {box} / [all] the {Xs} ~are all in different {boxes}
-    no {box} ~{has} (more than one {X}|two or more {Xs}) / (every|each) {box} ~{has} at most one {X}
-    there ~is no more than one {X} (per|in each) {box}
-0.7 ; {same_numbers}
-    (all|all the|all of the) {boxes} ~{have} (the same number of|equally many|an equal number of) {Xs}
-    (all|all the) {boxes} ~have the same amount of {Xs} / the {boxes} ~have equal numbers of {Xs}
-    (every|each) {box} ~{has} (the same number of|equally many) {Xs}
-    no {box} ~{has} more {Xs} than (another|any other)
-    the number of {Xs} ~is (the same|equal) in (all|every one of the|all of the) {boxes}
-    the {Xs} ~are (evenly|equally) (distributed|divided|spread) (among|over|across) the {boxes}
-    there ~are equally many {Xs} in (each|every) {box} / same number of {Xs} in (all {boxes}|every {box}|each {box})
-    no two {boxes} ~(differ in the number of {Xs}|have different numbers of {Xs})
-    (each|every) {box} ~has (as many|just as many|exactly as many) {Xs} as (the others|any other)
-    the {boxes} ~do not differ in [their] number of {Xs}
-0.1 ; {two_alike}
-    (at least two|two or more|at least two of the) {boxes} ~have the same number of {Xs}
-    there ~are at least two {boxes} with (the same number of|equally many) {Xs}
-0.4 ; not {two_alike}
-    no two {boxes} ~{have} (the same number of|equally many|an equal number of) {Xs}
-    (every|each) {box} ~{has} a different number of {Xs} / no {box} ~has as many {Xs} as another
-    the number of {Xs} ~is different in (every|each) {box} / different number of {Xs} in (every|each) {box}
-    (the {boxes} all|all {boxes}) {have} different numbers of {Xs} / (all|all the) {boxes} ~differ in number of {Xs}
-    there ~are no two {boxes} with the same number of {Xs}
-0.6 ; {with_x} <= 1
-    (all|all the|all of the) {Xs} ~are [together] in (the same|one|a single|one and the same) {box}
-    (every|each) {X} ~is in the same {box} / the {Xs} ~are all [together] in (one|the same|a single) {box}
-    (one|a single) {box} ~(has|contains|holds) (all [of] the {Xs}|every {X}) / no two {Xs} ~are in different {boxes}
-    the {Xs} ~are (confined|limited) to (a single|one) {box} / (all|all the) {Xs} ~share (a|one|a single) {box}
-    {Xs}: all in (one|the same) {box}
-0.3 ; {with_x} >= 2
-    {Xs} ~{occur} in (several|multiple|at least two|two or more) {boxes} / more than one {box} ~{has} {Xs}
-    there ~are {Xs} in (more than one {box}|several {boxes}|at least two {boxes}|two or more {boxes})
-    the {Xs} ~are (spread|distributed) over (several {boxes}|more than one {box})
-    (the {Xs} ~are not all|not all {Xs} ~are) in (the same|one|a single) {box}
-0.6 ; {so_many}
-    {Xs} ~{occur} in {number} / there ~is {x} in {number} / {see} {Xs} in {number} / {Xs} in {number}
-    in {number}, there ~is {x}
-""")
-
 
 @several_boxes
 def distribution(say: Speaker) -> Sentence:
     """ "A circle and a square share a box"; "all boxes have the same number of circles"; "circles are in two boxes"."""
-    row = _DISTRIBUTIONS.draw(say)
+    row = _TABLES["distributions"].draw(say)
     text, (first, second) = say.rng.choice(row.wordings), two_kinds(say)
     if "_y" not in row.columns[0]:
         first = free_kind(say, generic=0.15)

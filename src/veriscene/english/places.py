@@ -10,7 +10,9 @@ from veriscene.english.clauses import Content, slots, two_kinds
 from veriscene.english.ends import end
 from veriscene.english.predicates import Predicate, being, doing, having, negative
 from veriscene.english.speaker import Domain, Kind, Speaker
-from veriscene.english.tables import Table, wordings
+from veriscene.english.tables import tables
+
+_TABLES = tables(__name__)
 
 # ---------------------------------------------------------------- relations between items
 
@@ -247,19 +249,13 @@ _DIRECTIONS = (
     ("get_box_all_right(@)", "to the left of", "(further left|more to the left)", "(left of|to the left of)"),
     ("get_box_all_left(@)", "to the right of", "(further right|more to the right)", "(right of|to the right of)"),
 )
-_PAIRS = wordings("""
-    {above} {y} {at}[,] there ~is {x} / {above} {y} {at}[,] {see} {x} / somewhere {above} {y} {at}, there ~is {x}
-    {above} {y} {at}: {x} / {x} and {y} ~are in (the same|one|a single) {box}, and the {X} is {higher}
-    there ~are {x} and {y} in (the same|one) {box}, the former being {above} the latter
-    {x} and {y} ~are in the same {box}, with the {X} {above} the {Y} / {x} {above} {y} {at}
-""")
 
 
 def pair(say: Speaker, where: Domain) -> Content:
     """ "Above a circle there is a square"; "a circle and a square are in one box, and the circle is higher"."""
     first, second = two_kinds(say)
     others, above, higher, _ = say.rng.choice(_DIRECTIONS[: 2 if say.is_tower else 4])
-    text = say.rng.choice([each for each in _PAIRS if not where.box or "{at}" in each])
+    text = say.rng.choice([each for each in _TABLES["pairs"].wordings if not where.box or "{at}" in each])
     clause = text.format(**slots(say, first, second), above=above, higher=higher, at="{at}")
     return Content(
         mean.some(where.items, mean.both(first.condition, mean.some(others, second.condition))), clause=clause
@@ -282,25 +278,9 @@ def all_above(say: Speaker, where: Domain) -> Content | None:
     return Content(f"not exist({first.among(where.items, mean.negation(condition))})", clause=clause)
 
 
-# Contact of {Xs} with items or walls: {y} is one of them, {any} is any of them, {ys} are all.
-_CONTACTS = Table("""
-4 ; not {touching}
-    {Xs} {at} never touch {y} / there ~is (a gap|some space|space) between (every|each) {X} {at} and {any}
-    (all|all the|the) {Xs} {at} ~(stay|keep|are) (off|clear of|away from) {ys} / {Xs} {at}: all clear of {ys}
-    (every|each) {X} {at} ~(stays|keeps|is) (off|separate from|clear of|away from) {ys} / {Xs} {at}: none touching {y}
-    no {X} {at} ~(has contact with|makes contact with|meets) {any} / there ~is no contact between {Xs} {at} and {ys}
-    the {Xs} {at} (don't|do not) touch {any} / there isn't a {X} {at} touching {y} / no {X} {at} and {y} ~touch
-6 ; {touching}
-    {x} {at} and {y} ~(touch|are touching|touch each other|are in contact) / there ~is contact between {x} {at} and {y}
-    there ~is no (gap|space) between {x} {at} and {y} / at least one {X} {at} ~touches {y} / {x} {at} against {y}
-    {x} {at} ~(makes contact with|bumps into|is stuck to|meets|borders on|abuts|hugs|is pressed against) {y}
-    {y} ~(is touched by {x} {at}|has {x} {at} touching it)
-""")
-
-
 def contact(say: Speaker, where: Domain) -> Content:
     """ "A circle and a square touch"; "circles never touch squares"; "all circles stay off the walls"."""
-    row, (first, second) = _CONTACTS.draw(say), two_kinds(say)
+    row, (first, second) = _TABLES["contacts"].draw(say), two_kinds(say)
     condition = mean.some("get_touching(@)", second.condition)
     words = {"y": second.a, "any": f"any {second.singular}", "ys": f"(the|all|all the) {second.plural}"}
     if say.world.walls and not say.is_tower and say.chance(0.4):

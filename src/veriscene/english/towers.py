@@ -16,9 +16,11 @@ from veriscene.english.pattern import base_form
 from veriscene.english.predicates import Predicate, Words, being, having
 from veriscene.english.shares import share_of
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
-from veriscene.english.tables import Table
+from veriscene.english.tables import tables
 from veriscene.english.words import ORDINALS
 from veriscene.world.schema import Attribute
+
+_TABLES = tables(__name__)
 
 BOXES, ITEMS = mean.ALL_BOXES, mean.ALL_ITEMS
 TOP, BOTTOM = "is_top(@)", "is_bottom(@)"
@@ -236,44 +238,6 @@ def _all_of_it(say: Speaker) -> Predicate:
     return _predicate(say, does, mean.every("#", kind.condition), after)
 
 
-# The condition, wordings with the verb first and, after "+", wordings that follow a noun. {c}: an attribute.
-_VALUES = Table("""
-4 ; {values} == 1
-    has ((only|just) one|a single) {c} / is (all one|all of a single|of a single|uniform in) {c}
-    has {items} of (only one|the same|a single) {c} / is the same {c} from top to bottom
-    (consists|is made) of {items} of (the same|one|a single) {c} / has all its {items} in the same {c}
-    + (of|with) (only one|a single|just one) {c} / whose {items} (all have|are all) the same {c}
-    + where every {item} (is|has) the same {c} / in which all the {items} (match|are alike) in {c}
-3 ; {values} == count(#)
-    has no two {items} of the same {c} / has {items} of all different {c}s / has no repeated {c}s
-    has no {c} (twice|more than once) / has a different {c} for (each|every) {item}
-    + with no two {items} of the same {c} / whose {items} all (have different {c}s|differ in {c})
-    + in which no two {items} share a {c} / in which no {c} occurs (twice|more than once)
-    + where every {item} (has|is) a different {c} / without repeated {c}s
-1.2 ; {values} == {n}
-    (has|contains|shows) [exactly|just|only] {said} [different] {c}s
-    + with [exactly|just|only] {said} [different] {c}s
-0.8 ; {values} >= {n}
-    (has|contains|shows) (at least {said}|{said} or more) [different] {c}s
-    + with (at least {said}|{said} or more) [different] {c}s
-0.5 ; {values} >= 2
-    has more than one {c}
-    + with more than one {c} / of several {c}s
-2 ; {top} == {bottom}
-    has the same {c} {ends} / starts and ends with the same {c} / has the same {c} on top as at the bottom
-    has a top and a base of the same {c}
-    + with the same {c} {ends} / whose {blocks} (have the same|(match|are alike) in) {c}
-    + where the {blocks} are the same {c}
-    + whose (top|top {item}) (is|has) the same {c} as its (base|bottom|bottom {item})
-1 ; {top} != {bottom}
-    has different {c}s {ends}
-    + whose top and bottom (have different {c}s|differ in {c}) / with a top of another {c} than its base
-1 ; not exist({same_neighbours})
-    has no two (neighbouring|adjacent|consecutive) {items} of the same {c}
-    + in which no two (neighbouring|adjacent|consecutive) {items} (have the same|share a) {c}
-""")
-
-
 def _one_value(say: Speaker) -> Predicate:
     """ "Has just one colour"; "has blocks of different colours"; "has two colours"; "does not repeat a colour"."""
     if not (options := varying(say)):
@@ -286,7 +250,7 @@ def _one_value(say: Speaker) -> Predicate:
     words = {"c": word, "item": say.item, "items": say.items, "said": say.number(number)}
     words["ends"] = "(at the top and [at] the bottom|on top and at the bottom|at both ends|on the top and the bottom)"
     words["blocks"] = f"((top and bottom|highest and lowest|first and last) {say.items}|top and base)"
-    row = _VALUES.draw(say)
+    row = _TABLES["values"].draw(say)
     does, after = ([each.format(**words) for each in texts] for texts in (row.wordings, row.clauses))
     return _predicate(say, does, row.columns[0].format(**tests), after)
 

@@ -10,18 +10,9 @@ from veriscene.english.clauses import HAS, HAVE, Content, free_kind, several_box
 from veriscene.english.contents import content, short_content
 from veriscene.english.domains import BOXES, another, at, short, this_box, two_boxes
 from veriscene.english.speaker import NO, Kind, Quantity, Sentence, Speaker
-from veriscene.english.tables import Table, wordings
+from veriscene.english.tables import tables
 
-_ONLY = wordings("""
-    only {here} ~{has} {things} / only {here} ~{has} {things} / just {here} ~{has} {things} / {here} alone ~has {things}
-    {here} ~is the only (one|{box}) {with_it} / the only (one|{box}) {with_it} ~is {one} / (only|just) {one}: {things}
-    the only {box} {with_it}: {one} / the {box} {with_it} ~is {one}
-""")
-_NO_OTHER = wordings("""
-    {here} ~has {things}, [but|and] (the others don't|the other {boxes} do not|no other {box} does)
-    no {box} (except|other than|but) {one} ~{has} {things} / {in_here} and nowhere else, {there}
-    none of the other {boxes} have {things}, (only|just) {one}
-""")
+_TABLES = tables(__name__)
 
 
 @several_boxes
@@ -31,54 +22,15 @@ def only_this(say: Speaker) -> Sentence:
     words = {"here": where.subject, "in_here": where.where, "one": short(say, where), "has": HAS, "box": say.box}
     words |= {"things": found.things, "there": found.there, "boxes": say.boxes}
     words["with_it"] = f"(with|that has|that contains|containing) {found.things}"
-    text = say.rng.choice(_ONLY if found.is_negative else (*_ONLY, *_NO_OTHER))
+    texts = [*_TABLES["only"].wordings, *_TABLES["no_other"].wordings * (not found.is_negative)]
     meaning = mean.both(found.of(where.box), mean.none(BOXES, another(where.box, found.test), "#"))
-    return Sentence(text.format(**words), meaning)
-
-
-_PARTICULAR = Table("""
-0.6 ; {x_here} and {y_here}
-    {x} and {y} ~(are|are both|are together|can be found|appear) {in_here} / {x} ~shares {here} with {y}
-    {x} and {y} ~share {here} / there ~is {x} {in_here}, and {y} too / {x} {in_here} and also {y}
-    in addition to {x}, {here} ~{has} {y} / {here} has {x}, and it has {y} too
-0.8 ; not {x_here} and {others_have}
-    the only (one|{box}) {without} ~is {here} / {here} ~is the only (one|{box}) {without} / only {here} ~has no {Xs}
-    only {here} ~(lacks|is without) {x} / only {here} (~does not|doesn't) (have|contain) (any {Xs}|{x})
-    (apart from|except for) {here}, (every {box} ~has|all {boxes} ~have) {x} / the {box} {without} ~is {one}
-    (every {box}|all {boxes}) (except|but|except for) {one}: {x}
-    {here} ~has no {Xs}, ^but all the (others|other {boxes}) do
-0.8 ; {x_here} and not {x_there}
-    {here} ~has {x}[,] (but|and) {there} (does not|doesn't) / there ~is {x} {in_here}[,] but (not|none) {in_there}
-    unlike {there}, {here} ~{has} {x} / {here} ~{has} {x}[,] (while|whereas|but) {there} has (none|no {Xs})
-    {here} ~{has} {x}, {there} has none / {there} has no {X}, but {here} does / {x} {in_here}, none {in_there}
-    {here} with {x}, {there} without [one] / there ~are no {Xs} {in_there}[,] but there is {x} {in_here}
-    {see} {x} {in_here} but not {in_there} / {x} ~is {in_here} but not {in_there}
-0.3 ; {x_here} and {x_there}
-    {here} ~has {x}[,] and so does {there} / not only {here} but also {there} ~{has} {x}
-    like {there}, {here} ~{has} {x}
-    there ~is {x} {in_here} and (one|another|another one) {in_there} / {here} as well as {there} ~{has} {x}
-    {x} ~can be (found|seen) [both] {in_here} and {in_there} / {here} and {there} each have {x}
-    {x} {in_here}, another {in_there}
-0.3 ; not {x_here} and not {x_there}
-    {here} has no {Xs}[,] and neither does {there} / there ~is no {X} {in_here} or {in_there}
-    {here} doesn't have {x}(,| and) {there} doesn't either / {Xs} ~are missing from both {here} and {there}
-    no {Xs} {in_here}, none {in_there} either / {here} and {there} are both (without|free of) {Xs}
-0.2 ; {x_here} != {x_there}
-    [either] {here} or {there} ~{has} {x}, but not both
-0.8 ; not {outside}
-    no {X} ~is outside [of] {here} / there ~are no {Xs} outside [of] {here}
-    {here} ~(has|contains|holds) all [of] the {Xs}
-    {Xs} only ~(occur|appear) {in_here} / {Xs} ~are (confined|limited) to {here} / you ~can find {Xs} only {in_here}
-    (no|none of the) {Xs} ~are in any {box} (but|except|other than) {one}
-0.2 ; {outside}
-    (at least one|some) {X} ~is outside [of] {here}
-""")
+    return Sentence(say.rng.choice(texts).format(**words), meaning)
 
 
 @several_boxes
 def particular(say: Speaker) -> Sentence:
     """ "The left box has a circle but the right one doesn't"; "no circle is outside the left box"."""
-    row, (here, there), (first, second) = _PARTICULAR.draw(say), two_boxes(say), two_kinds(say)
+    row, (here, there), (first, second) = _TABLES["particular"].draw(say), two_boxes(say), two_kinds(say)
     if "y_" not in row.columns[0]:
         first = free_kind(say, generic=0)
     x, y = f"exist({first.among('#')})", f"exist({second.among('#')})"
