@@ -16,7 +16,7 @@ from veriscene.errors import InputError
 from veriscene.language.bulk import random_scenes
 from veriscene.language.bulk.arrays import Array, SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
-from veriscene.language.bulk.near_misses import EditScenes, find_pairs
+from veriscene.language.bulk.random_scenes import EditScenes, find_pairs
 from veriscene.world.examples import Example
 from veriscene.world.schema import World
 
