@@ -7,7 +7,7 @@ from veriscene.english import meaning as mean
 from veriscene.english.clauses import Content, fill
 from veriscene.english.speaker import Domain, Speaker
 from veriscene.english.tables import tables
-from veriscene.english.words import plural_of
+from veriscene.world.world_file import plural_of
 
 _TABLES = tables(__name__)
 

@@ -114,7 +114,7 @@ def all_of_it(say: Speaker) -> Sentence | None:
 
 @several_boxes
 def boxes_with_have(say: Speaker) -> Sentence | None:
-    """ "Two of the boxes with a circle also have a square"; "the box with the most …" is in between.py."""
+    """ "Two of the boxes with a circle also have a square"."""
     premise, conclusion = short_content(say), short_content(say)
     if premise.test == conclusion.test:
         return None

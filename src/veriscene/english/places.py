@@ -23,61 +23,24 @@ class Relation:
     others: str  # program text
     words: str  # after "is", before the other
     back: str  # after the other, in "has a circle … it"
-    verbs: tuple[str, str, str] | None = None
-    rest: str = ""  # between verb and other
+    verbs: tuple[str, str, str] | None
+    rest: str  # between verb and other
 
 
 _TOUCHES = ("touches", "touch", "touching")
-_VERTICAL = (
-    Relation(
-        "get_box_all_below(@)",
-        "(above|above|above|over|higher than|higher up than|further up than|somewhere above)",
-        "(below|under|underneath|beneath|somewhere below|somewhere under) <it>",
-    ),
-    Relation(
-        "get_box_all_above(@)",
-        "(below|below|under|underneath|beneath|lower than|lower down than|further down than|somewhere below)",
-        "(above|over|above|somewhere above) <it>",
-    ),
-    Relation(
-        "get_directly_below(@)",
-        "(directly above|directly on top of|right on top of|on top of|directly on|resting on|sitting directly on"
-        "|right on|stacked on|immediately above|resting directly on|sitting on top of)",
-        "(directly|right|immediately) (below|under|beneath|underneath) <it>",
-        ("(rests|sits|lies|stands)", "(rest|sit|lie|stand)", "(resting|sitting|lying|standing)"),
-        "(directly|right|immediately|) (on|on top of)",
-    ),
-    Relation(
-        "get_directly_above(@)",
-        "(directly|right|immediately) (below|under|underneath|beneath)",
-        "(on top of|directly on top of|right on top of|resting on|sitting on|directly above|right above) <it>",
-        ("(carries|supports)", "(carry|support)", "(carrying|supporting)"),
-    ),
-)
-_SIDEWAYS = (
-    Relation(
-        "get_box_all_right(@)",
-        "(left of|to the left of|to the left of|on the left of|further left than|more to the left than"
-        "|on the left side of|further to the left than)",
-        "(to <its> right|on <its> right|to the right of <it>|somewhere to <its> right|on the right of <it>)",
-    ),
-    Relation(
-        "get_box_all_left(@)",
-        "(right of|to the right of|to the right of|on the right of|further right than|more to the right than"
-        "|on the right side of|further to the right than)",
-        "(to <its> left|on <its> left|to the left of <it>|somewhere to <its> left|on the left of <it>)",
-    ),
-)
-_CONTACT = Relation(
-    "get_touching(@)",
-    "(in contact with|up against|right up against|touching|touching)",
-    "(touching|in contact with|right up against) <it>",
-    _TOUCHES,
-)
-_DEPTH = (  # where items may overlap
-    Relation("get_behind(@)", "(in front of|in front of|partly covering)", "(behind|partly behind) <it>"),
-    Relation("get_in_front(@)", "(behind|behind|partly hidden by|partly behind)", "in front of <it>"),
-)
+
+
+def _relations(name: str) -> list[Relation]:
+    """The relations of a table; after "+" are the three forms of a verb, and what stands between it and the other."""
+    found = []
+    for _, row in _TABLES[name].rows:
+        (words, back), (does, do, participle, rest, *_) = row.wordings, (*row.clauses, *[""] * 4)
+        verbs = (does, do, participle) if does else None
+        found.append(Relation(row.columns[0], words, back, verbs, rest))
+    return found
+
+
+_VERTICAL, _SIDEWAYS, _CONTACT, _DEPTH = map(_relations, ("vertical", "sideways", "contact", "depth"))
 
 
 @dataclass(frozen=True)
@@ -129,7 +92,7 @@ def objects(say: Speaker, where: Domain, kind: Kind, sort: str, *, after_has: bo
 def relation(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate:
     """ "Is above a circle"; "has two circles to its left"."""
     other = other_kind(say, kind)
-    options = [*_VERTICAL, *(() if say.is_tower else _SIDEWAYS), _CONTACT, *(_DEPTH if say.world.overlap else ())]
+    options = [*_VERTICAL, *_SIDEWAYS * (not say.is_tower), *_CONTACT, *_DEPTH * say.world.overlap]
     how = say.rng.choice(options)
     form = say.weighted((3, "is"), (1.5, "has"), (2.0 * (how.verbs is not None), "verb"))
     if "directly" in how.others and sort in ("some", "every", "the"):
