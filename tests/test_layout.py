@@ -82,7 +82,9 @@ def test_nothing_outside_worlds_names_a_colour_a_shape_or_a_corpus() -> None:
 
 
 def test_wordings_of_the_english_grammar_name_no_colour_and_no_shape() -> None:
-    files = [path for path in (SOURCE / "english").glob("*.txt") if path.name != "outside.txt"]  # which has other topics
+    files = [
+        path for path in (SOURCE / "english").glob("*.txt") if path.name != "outside.txt"
+    ]  # which has other topics
     assert files
     for path in files:
         said = re.sub("^#.*", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)

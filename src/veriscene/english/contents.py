@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from veriscene.english import attributes, counts, places, shares
+from veriscene.english import counts, places, shares
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import EACH_BOX, Content, tell
 from veriscene.english.speaker import Domain, Sentence, Speaker
@@ -113,7 +113,7 @@ def group(say: Speaker) -> Domain:
 
 # ---------------------------------------------------------------- contents
 
-_CONTENTS = (*counts.CONTENTS, *shares.CONTENTS, *attributes.CONTENTS, *places.CONTENTS)
+_CONTENTS = (*counts.CONTENTS, *shares.CONTENTS, *places.CONTENTS)
 
 
 def content(say: Speaker, where: Domain = EACH_BOX, *, things: bool = False) -> Content:

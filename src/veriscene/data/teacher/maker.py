@@ -54,11 +54,6 @@ class Made:
 Draw = Callable[[np.random.Generator, str | None, int], SceneArrays]
 
 
-def pools_of(scenes: SceneArrays) -> dict[str | None, SceneArrays]:
-    """Returns the scenes of each kind that statements can be about; worlds without kinds have a single one, None."""
-    return (worlds.ability(scenes.world, "scenes_by_kind") or random_scenes.by_kind)(scenes)
-
-
 def draw_scenes(world: World, rng: np.random.Generator, kind: str | None, count: int) -> SceneArrays:
     """Returns random scenes of a kind."""
     draw: Draw | None = worlds.ability(world, "draw_scenes")
@@ -219,7 +214,7 @@ class Maker:
 def label(world: World, statements: Sequence[Taught], *, seed: int) -> list[Example]:
     """Returns each statement with its number of random scenes, of about half of which it is true, as in a corpus."""
     settings, none = TeacherConfig(), SceneArrays.of(world, ())
-    maker = Maker(world, statements, pools_of(none), None, seed, settings.near_misses, settings.generated)
+    maker = Maker(world, statements, random_scenes.by_kind(none), None, seed, settings.near_misses, settings.generated)
     made = Made.joined([maker.make(0, block) for block in range(maker.blocks)])
     count: Counter[int] = Counter()
     examples = []

@@ -28,7 +28,6 @@ ABILITIES = {  # as `worlds.ability` finds them
     # statements and scenes
     "draw_statement": "grammar.draw",
     "draw_scenes": "scenes.draw_scenes",
-    "scenes_by_kind": "scenes.by_kind",
     "edit_scenes": "scenes.edit_scenes",
     "draw_example": "synthetic.draw_example",
     "make_corpus": "synthetic.make_corpus",
