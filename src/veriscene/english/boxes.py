@@ -52,16 +52,12 @@ def there_are_boxes(say: Speaker) -> Sentence:
     found, box = content(say), Kind(say.box, say.boxes)
     quantity = A if say.chance(0.45) else number_of_boxes(say)
     boxes = f"{quantity.of(box)} {those_with(say, found, plural=quantity.plural)}"
-    texts = [f"there ~{'are' if quantity.plural else 'is'} {boxes}"] * 5 + [f"{SEE} {boxes}", boxes]
+    words = {"are": "are" if quantity.plural else "is", "see": SEE, "found": boxes, "boxes": say.boxes, "box": say.box}
+    texts = [*_TABLES["there_are"].wordings]
     if quantity.test == SOME:
-        one = those_with(say, found, plural=False)
-        texts += [
-            f"(among|of) the {say.boxes}, there ~is [at least] one {one}",
-            f"somewhere there ~is a {say.box} {one}",
-            f"at least one of the {say.boxes} ~is a {say.box} {one}",
-            f"the (picture|image|scene) ~(has|includes|shows|contains) a {say.box} {one}",
-        ]
-    return Sentence(say.pick(*texts), quantity.holds(mean.those(BOXES, found.test, "#")))
+        texts += _TABLES["there_is"].wordings
+        words["one"] = those_with(say, found, plural=False)
+    return Sentence(say.rng.choice(texts).format(**words), quantity.holds(mean.those(BOXES, found.test, "#")))
 
 
 @several_boxes
@@ -79,17 +75,8 @@ def count_boxes(say: Speaker) -> Sentence:
 def whichever(say: Speaker) -> Sentence:
     """ "Whichever box you look in, it has a circle"; "two circles per box"."""
     found, box = content(say, things=True), say.box
-    things = found.things
-    texts = [
-        f"(whichever|whatever|no matter which) {box} you (look in|pick|look at|choose), it ~has {things}",
-        f"look in any {box} and you('ll| will) (find|see) {things}",
-        f"(any|any given|each and every) {box} ~{HAS} {things}",
-        f"{things} per {box}",
-        f"(all|all of) the {say.boxes}, without exception, ~{HAVE} {things}",
-        f"every (one of the {say.boxes}|{box}): {things}",
-        f"for every {box}, {found.there}",
-    ]
-    return Sentence(say.pick(*texts), mean.every(BOXES, found.test, "#"))
+    words = {"box": box, "boxes": say.boxes, "things": found.things, "there": found.there, "has": HAS, "have": HAVE}
+    return Sentence(_TABLES["whichever"].say(say, **words), mean.every(BOXES, found.test, "#"))
 
 
 @several_boxes

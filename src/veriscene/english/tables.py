@@ -12,8 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from typing import TYPE_CHECKING
 
-from veriscene.english.speaker import Speaker
+if TYPE_CHECKING:
+    from veriscene.english.speaker import Speaker
 
 
 @dataclass
