@@ -97,7 +97,13 @@ def within(where: Domain, clause: str) -> str | None:
 def _presence(where: Domain, found: Content) -> list[str]:
     """Wordings that say that things are there."""
     are, s = ("are", "") if found.plural else ("is", "s")
-    words = {"that": where.subject, "things": found.things, "there": found.there, "at": where.where, "front": where.front}
+    words = {
+        "that": where.subject,
+        "things": found.things,
+        "there": found.there,
+        "at": where.where,
+        "front": where.front,
+    }
     words |= {"are": are, "s": s, "at_or_here": where.where or "here", "see": SEE}
     words |= {"HAS": HAVE if where.plural else HAS, "at_or_picture": where.where or "in the picture"}
     words |= {"have": "have", "it": "them"} if where.plural else {"have": "has", "it": "it"}
