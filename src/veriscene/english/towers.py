@@ -252,15 +252,14 @@ def particular(say: Speaker) -> Sentence:
     """ "The left tower is three blocks high"; "the tallest tower has a black block on top"."""
     where, found = _tower(say), _any_predicate(say)
     does = found.many.does if where.plural else found.one.does
-    texts = [f"{where.subject} {does}"] * 3
+    texts = [*_TABLES["particular"].wordings]
     if where.subject.startswith("the ") and not where.plural:
-        texts += [f"(look at|take) {where.subject}: it {does}", f"{where.subject}, it {does}"]
+        texts += _TABLES["look_at"].wordings
     if where.subject.startswith(("all ", "every ", "each ")):
-        texts += [
-            f"the {say.boxes} all {found.many.does}",
-            f"whichever {say.box} you (look at|pick), it {found.one.does}",
-        ]
-    return Sentence(say.pick(*texts), _said_of(where, found.condition))
+        texts += _TABLES["whichever"].wordings
+    words = {"here": where.subject, "does": does, "box": say.box, "boxes": say.boxes}
+    text = say.rng.choice(texts).format(all_do=found.many.does, it_does=found.one.does, **words)
+    return Sentence(text, _said_of(where, found.condition))
 
 
 @about_towers
@@ -284,12 +283,9 @@ def only_tower(say: Speaker) -> Sentence | None:
     where, found = say.which(), _any_predicate(say)
     box, boxes, one, here = say.box, say.boxes, the_one(say, where), found.condition.replace("#", where.box)
     if say.chance(0.7):
-        texts = (
-            f"{where.subject} ~is the only (one|{box}) {found.one.that}",
-            f"the only (one|{box}) {found.one.that} ~is {where.subject}",
-            f"only {where.subject} {found.one.does}",
-        )
-        return Sentence(say.pick(*texts), mean.both(here, f"{mean.count(BOXES, found.condition, '#')} == 1"))
+        words = {"here": where.subject, "box": box, "that": found.one.that, "does": found.one.does}
+        meaning = mean.both(here, f"{mean.count(BOXES, found.condition, '#')} == 1")
+        return Sentence(_TABLES["only_tower"].say(say, **words), meaning)
     if say.chance(0.5):
         text = f"(all the other {boxes}|the other {boxes}|the others) {found.many.does}, but not {one}"
         others = f"{mean.count(BOXES, mean.negation(found.condition), '#')} == 1"
@@ -304,20 +300,20 @@ def block_at(say: Speaker) -> Sentence:
     """ "The top block of every tower is black"; "a black block sits on top of the left tower"."""
     where, spot, kind, (word, value) = _tower(say), _spot(say), _kind(say), _value(say)
     towers, a = where.subject, kind.a
-    texts = [f"the {spot.block} (of|in) {towers} ~is (WORD|{a})", f"in {towers}, the {spot.block}( ~is|:) WORD"]
+    texts = [*_TABLES["block_at"].wordings]
+    words = {"towers": towers, "a": a, "block": spot.block, "end": spot.end, "spot": spot.at}
     if spot.end:
-        texts += [f"the {spot.end} of {towers} ~is (WORD|{a})"] * 2
+        texts += _TABLES["end_of"].wordings
     if spot.condition in (TOP, BOTTOM):
-        at, formed = ("(on top|at the very top)", "(crowns|tops|forms the top of)")
+        texts += _TABLES["at_end"].wordings
+        words |= {"at": "(on top|at the very top)", "forms": "(crowns|tops|forms the top of)"}
         if spot.condition == BOTTOM:
-            at, formed = "at the [very] (bottom|base|foot)", "forms the (base|bottom|foundation) of"
-        texts += [f"{a} ~(sits|is|lies) {at} of {towers}", f"there ~is {a} {at} of {towers}", f"{a} ~{formed} {towers}"]
-        texts += [f"{at} of {towers} (there ~is|(you|we|I) ~can see) {a}"]
+            words |= {"at": "at the [very] (bottom|base|foot)", "forms": "forms the (base|bottom|foundation) of"}
     if not where.is_quantified:
-        texts += [f"{towers}'s {spot.block} ~is WORD", f"{towers}: {a} {spot.at}"]
+        texts += _TABLES["of_one_tower"].wordings
     if where.is_negative:
         texts = [f"{towers} ~{'have' if where.plural else 'has'} {a} {spot.at}"]
-    text = say.expand(say.pick(*texts))
+    text = say.expand(say.rng.choice(texts).format(**words))
     condition = value if "WORD" in text else kind.condition
     return Sentence(text.replace("WORD", word), _said_of(where, mean.some("#", mean.both(condition, spot.condition))))
 
