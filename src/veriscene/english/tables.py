@@ -1,9 +1,9 @@
 """Tables of wordings. Those of `counts.py` are in `counts.txt`, and so on.
 
 A table begins with its name, `[totals]`. Its lines are wordings, indented and separated by ` / `; lines that are
-indented further continue the line before. A table with several meanings has rows: a line of columns, `weight ;
-meaning`, followed by the wordings. Where some wordings are phrases and some are whole clauses, the lines of the clauses
-begin with `+`. Lines that begin with `#` are comments.
+indented further continue the line before, and `3* ` stands before a wording that is as frequent as three. A table with
+several meanings has rows: a line of columns, `weight ; meaning`, followed by the wordings. Where some wordings are
+phrases and some are whole clauses, the lines of the clauses begin with `+`. Lines that begin with `#` are comments.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def tables(module: str) -> dict[str, Table]:
         if line.startswith("["):
             row = found[said[1:-1]] = Table()
         elif line.startswith(" "):
-            (row.clauses if said.startswith("+") else row.wordings).extend(said.removeprefix("+ ").split(" / "))
+            texts = row.clauses if said.startswith("+") else row.wordings
+            for times, text in re.findall(r"(?:(\d)\* )?(.+?)(?: / |$)", said.removeprefix("+ ")):
+                texts.extend([text] * int(times or 1))
         elif said and not line.startswith("#"):
             weight, *columns = (each.strip() for each in line.split(";"))
             row = Row(columns)
