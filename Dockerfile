@@ -1,9 +1,11 @@
 # docker build -t veriscene .  &&  docker run --rm -p 127.0.0.1:8000:8000 veriscene
 FROM python:3.12-slim
 
+# train,maxent,plot: an image that trains (examples/kubernetes/table.yaml)
+ARG EXTRAS=serve
 COPY constraints.txt pyproject.toml README.md LICENSE /build/
 COPY src /build/src
-RUN pip install --no-cache-dir --constraint /build/constraints.txt "/build[serve]" && rm -rf /build
+RUN pip install --no-cache-dir --constraint /build/constraints.txt "/build[$EXTRAS]" && rm -rf /build
 
 RUN useradd --create-home --uid 10001 veriscene
 USER veriscene
