@@ -39,6 +39,9 @@ def train(
         ),
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
+    train_share: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Learn from this share of the train statements only.")
+    ] = None,
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
     or_resume: Annotated[
@@ -56,7 +59,7 @@ def train(
     from veriscene.training.train import train as train_spec
 
     if resume is not None:
-        given = (preset, data, changes, out, teacher, initial, world)
+        given = (preset, data, changes, out, teacher, initial, world, train_share)
         if any(given) or or_resume or seed is not None or seeds is not None:
             raise typer.BadParameter("--resume uses the run's own settings; give no other argument")
         record, machine = Record.read(resume), output.make_machine()
@@ -70,6 +73,7 @@ def train(
     if or_resume and out is None:
         raise typer.BadParameter("--resume-if-present needs --out")
     all_changes = output.all_changes(changes, seed)
+    all_changes += [] if train_share is None else [f"data.train_share={train_share}"]
     spec = Spec.of(preset, data=data, changes=all_changes, programs=teacher or [], initial=initial, world=world)
     check_files(spec.programs, spec.world)
     machine = output.make_machine()
