@@ -78,19 +78,42 @@ def stats(files: Files, as_json: AsJson = False) -> None:
 
 @data.command()
 def synth(
-    out: Annotated[Path, typer.Argument(readable=False, help="New folder for train, dev and test in NLVR's layout.")],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            readable=False, help="New folder for train, dev and test in NLVR's layout; with --programs a new file."
+        ),
+    ],
     statements: Annotated[int, typer.Option(help="Number of statements, each with four scenes.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 1,
     level: Annotated[
         str, typer.Option(help="simple: a few kinds of statements about towers; full: all kinds.")
     ] = "full",
+    programs: Annotated[
+        bool, typer.Option("--programs", help="Write statements and programs without scenes, as JSON lines.")
+    ] = False,
+    world: Annotated[
+        str | None, typer.Option(metavar="NAME|FILE.toml", help="Of --programs. Default: nlvr, in its writers' words.")
+    ] = None,
+    plain: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Of --programs: share of plain English in worlds with words of their own."),
+    ] = None,
 ) -> None:
     """Generate a corpus of statements with known meaning: for each, two scenes where it is true and two near misses.
 
-    Example: veriscene data synth corpus --statements 1000 --level simple
+    With --programs: a file of statements with programs about any world, for `train --teacher` and for readers.
+
+    Examples: veriscene data synth corpus --statements 1000 --level simple, or
+    veriscene data synth shelf.jsonl --programs --world shelf.toml --statements 1000000
     """
     from veriscene.worlds.nlvr import synthetic
 
+    if programs:
+        _write_programs(out, statements, seed=seed, level=level, world=world, plain=plain or 0.0)
+        return
+    if world is not None or plain is not None:
+        raise typer.BadParameter("--world and --plain go together with --programs")
     with filled(out, hint=NEW_FOLDER) as partial:
         with progress_bar("statements") as progress:
             corpus = synthetic.build(statements, seed=seed, level=level, progress=progress)
@@ -98,6 +121,26 @@ def synth(
     for split, examples in corpus.items():
         print(f"{split_file(out, split)}: {len(examples):,} examples")
         print(f"{synthetic.program_file(out, split)}: {len(corpus.statements[split]):,} programs")
+
+
+def _write_programs(out: Path, count: int, *, seed: int, level: str, world: str | None, plain: float) -> None:
+    from veriscene import worlds
+    from veriscene.config import LEVELS
+    from veriscene.data.teacher.statements import program_lines
+    from veriscene.data.teacher.workers import usable_cores
+
+    if level not in LEVELS:
+        raise InputError(f"unknown level {level!r}", allowed=f"choose from {', '.join(LEVELS)}")
+    if count < 1:
+        raise InputError(f"cannot draw {count} statements", allowed="give a number from 1 on")
+    check_absent(out)
+    known = worlds.get(world)
+    with progress_bar("statements") as progress:
+        lines = program_lines(
+            known, count, level=level, plain=plain, seed=seed, workers=usable_cores(), progress=progress
+        )
+        write_bytes(out, lines)
+    print(f"{out}: {count:,} statements with programs")
 
 
 @data.command()
