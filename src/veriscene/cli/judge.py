@@ -166,7 +166,8 @@ def score(
             f"difference   {100 * found.mean:+.2f} points  (95 % interval {low:+.2f} to {high:+.2f}, over statements)"
         )
         print(
-            f"only one is right: {predictions} {test.only_first:,}, {other} {test.only_second:,}; McNemar p {test.p:.2g}"
+            f"only one is right: {predictions} {test.only_first:,}, {other} {test.only_second:,};"
+            f" McNemar's p {test.p:.2g}"
         )
 
 
