@@ -235,40 +235,67 @@ def decode(
 @data.command("import")
 def import_(
     table: Annotated[
-        Path, typer.Argument(metavar="STATEMENTS.csv", readable=False, help="Columns: statement, scene, label.")
+        Path,
+        typer.Argument(
+            metavar="TABLE",
+            readable=False,
+            help="A .csv file with the columns statement, scene, label; or what `data export` wrote.",
+        ),
     ],
-    scenes: Annotated[Path, typer.Argument(readable=False, help="Folder of the files that the column scene names.")],
-    out: Annotated[Path, typer.Argument(readable=False, help="New corpus folder.")],
-    dev_share: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the statements kept for dev.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="Of the choice of dev statements.")] = 1,
+    scenes: Annotated[
+        Path,
+        typer.Argument(metavar="[SCENES]", readable=False, help="Of a .csv: folder of the files in the column scene."),
+    ],
+    out: Annotated[Path | None, typer.Argument(metavar="OUT", readable=False, help="New corpus folder.")] = None,
+    dev_share: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=0.9, help="Of a .csv: share of the statements kept for dev. Default: 0.1."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of a .csv: of the choice of dev statements. Default: 1.")] = None,
     world: Annotated[
         str | None, typer.Option(metavar="FILE.toml", help="The world of the scenes: a file or a name. Default: nlvr.")
     ] = None,
     eyes: Annotated[
         bool, typer.Option("--eyes", help="Recognise items in scaled or recompressed pictures; else pixels are exact.")
     ] = False,
+    supervision: Annotated[
+        str | None, typer.Option(help="Of an exported table: labels (default), synthetic or programs.")
+    ] = None,
 ) -> None:
     """Make a corpus folder of own statements and scenes, for `veriscene train --data`.
 
     A scene is a JSON file (the boxes, or an object with `scene`), in NLVR's world also a picture. All scenes of a
-    statement go to the same split.
+    statement go to the same split. A table that `data export` wrote (.jsonl, .parquet) has scenes and splits.
 
-    Example: veriscene data import statements.csv scenes corpus --dev-share 0.2
+    Examples: veriscene data import statements.csv scenes corpus --dev-share 0.2, or
+    veriscene data import nlvr.parquet corpus
     """
     from veriscene import worlds
-    from veriscene.data import own
+    from veriscene.data import own, tables
+    from veriscene.world.corpus import SUPERVISION
 
-    known = worlds.get(world)
-    see = _with_eyes() if eyes else worlds.ability(known, "decode_file")
-    with filled(out, hint=NEW_FOLDER) as partial:
-        try:
-            examples = own.split(own.read_table(table, scenes, known, see), dev_share=dev_share, seed=seed)
-        except InputError as error:
-            raise error if error.where else error.at(table) from None
-        own.write(partial, examples, known, dev_share=dev_share, seed=seed)
+    known, is_exported = worlds.get(world), table.suffix.removeprefix(".") in tables.FORMATS
+    if is_exported == (out is not None):
+        raise typer.BadParameter("name TABLE.csv SCENES OUT, or TABLE.jsonl OUT, or TABLE.parquet OUT")
+    if (is_exported and (dev_share is not None or seed is not None or eyes)) or (supervision and not is_exported):
+        raise typer.BadParameter("--dev-share, --seed and --eyes are for a .csv, --supervision for an exported table")
+    if supervision not in (None, *SUPERVISION):
+        raise InputError(f"supervision {supervision!r:.60}", allowed=f"choose from {', '.join(SUPERVISION)}")
+    target, share, chance = out or scenes, 0.1 if dev_share is None else dev_share, 1 if seed is None else seed
+    with filled(target, hint=NEW_FOLDER) as partial:
+        if is_exported:
+            examples = tables.read_table(table, known)
+            own.write(partial, examples, known, supervision=supervision or "labels")
+        else:
+            see = _with_eyes() if eyes else worlds.ability(known, "decode_file")
+            try:
+                examples = own.split(own.read_table(table, scenes, known, see), dev_share=share, seed=chance)
+            except InputError as error:
+                raise error if error.where else error.at(table) from None
+            own.write(partial, examples, known, dev_share=share, seed=chance)
     for split, found in examples.items():
         statements = len({example.presentation for example in found})
-        print(f"{split_file(out, split)}: {len(found):,} examples of {statements:,} statements")
+        print(f"{split_file(target, split)}: {len(found):,} examples of {statements:,} statements")
 
 
 def _with_eyes() -> Callable[[Path], Scene]:
