@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -141,6 +140,7 @@ def pretrain(
     """
     import torch
 
+    from veriscene.data.teacher.workers import usable_cores
     from veriscene.lab.pretrain import RENDERED_BACKBONE, Pretrainer, Settings, make_task
     from veriscene.models.vision.backbone import weights_path
 
@@ -157,7 +157,7 @@ def pretrain(
         steps=steps or Settings.steps,
         scenes=batch or task.scenes,
         seed=seed,
-        workers=len(os.sched_getaffinity(0)) if workers is None else workers,
+        workers=usable_cores() if workers is None else workers,
         held_out=HELD_OUT[device.type],
     )
     outcome = Pretrainer(task, out, settings, device=device, say=output.say).run()
