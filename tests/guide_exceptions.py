@@ -65,8 +65,6 @@ LEFT_OUT = {
     'pip install "veriscene[serve] @ git+$REPOSITORY"': _INSTALLS,
     'pip install "veriscene[train] @ git+$REPOSITORY"': _INSTALLS,
     'uv tool install "veriscene @ git+$REPOSITORY"': _INSTALLS,
-    "pip install --constraint constraints.txt torch": _INSTALLS,
-    "pip install --constraint constraints.txt '.[train,serve]'": _INSTALLS,
     "veriscene data get nlvr": _NETWORK,
     "git clone https://github.com/lil-lab/nlvr": "downloads the pictures",
     "git clone … && cd veriscene": "the repository is here",

@@ -63,7 +63,7 @@ def export(path: Path, out: Path, *, kind: str, images: bool, progress: Progress
     return total
 
 
-def row(example: Example, split: str, world: World, *, images: bool) -> Row:
+def row(example: Example, split: str, world: World, *, images: bool = False) -> Row:
     """Returns the columns of an example; its picture as the bytes of a PNG file."""
     columns: Row = {name: getattr(example, name) for name in ("identifier", "statement", "label")}
     columns |= {"split": split, "directory": example.directory, "scene": world.to_json_scene(example.scene)}
