@@ -52,6 +52,9 @@ LEFT_OUT = {
     "veriscene train spatial-synthetic --data nlvr": _LIKE_BEYOND,
     "veriscene reproduce spatial --data nlvr --teacher nlvr/programs/train.jsonl": _LIKE_BEYOND,
     "veriscene reproduce orders --data nlvr": _LIKE_BEYOND,
+    "veriscene train-reader shelf.safetensors --world shelf.toml --dim 192 --layers 3 --epochs 6 --steps 1200"
+    " --statements 60000 --seed 1": "takes long; tests/lab/test_train_reader.py",
+    "veriscene serve shelf.safetensors": "needs that reader; docs/own-world.md serves a model below",
     "veriscene site public": "downloads; tests/service/page/test_site.py runs what it runs",
     "python -m http.server --directory public": "a server; tests/service/page/test_site.py has one like it",
     "make run": "installs packages; tests/lab/test_quickstart.py runs what it runs",

@@ -207,7 +207,9 @@ def test_a_400_pixel_screen_needs_no_horizontal_scrolling(count: int, tmp_path: 
     assert width_on_a_phone(html, tmp_path) <= 400
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.5, 1), (0.443, 1), (0, 0.7), (0, 0.6931), (0, 3), (0, 184_000), (0, 1e-3)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.5, 1), (0.443, 1), (0, 0.7), (0, 0.6931), (0, 3), (0, 184_000), (0, 1e-3)]
+)
 def test_ticks_are_round_evenly_spaced_and_few(low: float, high: float) -> None:
     found = ticks(low, high)
     steps = {round(b - a, 9) for a, b in pairwise(found)}
