@@ -1,4 +1,4 @@
-"""Writes the result tables of the README and the results pages from docs/results.json, between their markers.
+"""Writes the tables of the results pages from docs/results.json, between their markers.
 
 python benchmarks/results_table.py            updates the tables
 python benchmarks/results_table.py --check    exits 1 if a table differs from results.json
@@ -21,7 +21,6 @@ from veriscene.lab.plans import ABLATIONS, BEYOND, SPATIAL, TABLE1, TAUGHT_ORDER
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
-    "README.md": ("summary",),
     "docs/results.md": ("table1", "beyond"),
     "docs/results/spatial-parts.md": ("spatial",),
     "docs/results/order.md": ("orders",),
@@ -30,17 +29,6 @@ PAGES = {
 END = "<!-- end of results -->"
 Record = dict[str, Any]  # one object of results.json
 TABLE1_NAMES = {row.folder: row.name for row in TABLE1.rows}
-
-
-def summary(records: list[Record]) -> str:
-    """The measured rows of Table 1 in few columns, without variants that the paper does not have, and those beyond."""
-    lines = ["| row | published, dev / Test-P | here, dev / Test-P | supervision |", "| --- " * 4 + "|"]
-    rows = [found for found in _rows(TABLE1, records) if found[0].published]
-    for row, record in (*rows, *_rows(BEYOND, records)):
-        if record is not None:
-            scores = f"{_figure(record, 'dev')}{_spread(record)} / {_figure(record, 'test')}"
-            lines.append(f"| {row.name} | {_published(row)} | {scores} | {record['supervision']} |")
-    return "\n".join(lines)
 
 
 def table(plan: Plan, records: list[Record]) -> str:
@@ -83,7 +71,6 @@ def _spread(record: Record) -> str:
 
 def with_tables(page: str, names: tuple[str, ...], records: list[Record]) -> str:
     tables = {
-        "summary": summary(records),
         "table1": table(TABLE1, records),
         "beyond": table(BEYOND, records),
         "spatial": table(SPATIAL, records),

@@ -131,29 +131,62 @@ def score(
     predictions: Annotated[
         Path, typer.Argument(readable=False, help="Lines `identifier,true|false` or `file.png,true|false`.")
     ],
+    other: Annotated[
+        Path | None,
+        typer.Argument(readable=False, metavar="OTHER", help="Predictions of another system, to compare with."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score the predictions of any system, as the official scripts do. Predictions by file name have one line for each
     picture of an example.
 
-    Example: veriscene score nlvr/dev/dev.json dev.csv
+    With OTHER, add the difference in accuracy, its 95 % interval (bootstrap over statements) and McNemar's exact test.
+
+    Examples: veriscene score nlvr/dev/dev.json dev.csv, or veriscene score nlvr/dev/dev.json mine.csv theirs.csv
     """
     from veriscene import worlds
-    from veriscene.metrics import accuracy as metrics
+    from veriscene.metrics.comparison import difference, mcnemar
+
+    given = worlds.read(file)
+    examples, verdicts, counts = _read_predictions(given, predictions)
+    if other is None:
+        _print_scores(examples, verdicts, counts, as_json=as_json)
+        return
+    also, others, _ = _read_predictions(given, other)
+    if {each.identifier for each in also} != {each.identifier for each in examples}:
+        raise InputError(f"does not predict the same pictures as {predictions}", where=other)
+    found, test = difference(examples, [verdicts], [others]), mcnemar(examples, verdicts, others)
+    accuracy = (test.both + test.only_second) / len(examples)
+    compared = {"difference": found.mean, "interval": found.interval, "mcnemar": {**asdict(test), "p": test.p}}
+    _print_scores(examples, verdicts, {**counts, "other": {"accuracy": accuracy, **compared}}, as_json=as_json)
+    if not as_json:
+        low, high = (100 * bound for bound in found.interval)
+        print(f"{other}: accuracy {accuracy:.2%}")
+        print(
+            f"difference   {100 * found.mean:+.2f} points  (95 % interval {low:+.2f} to {high:+.2f}, over statements)"
+        )
+        print(
+            f"only one is right: {predictions} {test.only_first:,}, {other} {test.only_second:,};"
+            f" McNemar's p {test.p:.2g}"
+        )
+
+
+def _read_predictions(examples: list[Example], file: Path) -> tuple[list[Example], dict[str, bool], dict[str, object]]:
+    """Returns what is scored: examples, or pictures of them, their verdicts, and for pictures how many there are."""
+    from veriscene.metrics.accuracy import check_complete
     from veriscene.world.examples import read_predictions
     from veriscene.worlds.nlvr.pictures import per_picture
 
-    examples, verdicts = worlds.read(file), read_predictions(predictions)
-    counts = {}
+    verdicts, counts = read_predictions(file), dict[str, object]()
     if any(name.endswith(".png") for name in verdicts):
         counts["examples"] = len(examples)
         try:
             examples, verdicts = per_picture(examples, verdicts)
         except InputError as error:
-            raise error.at(predictions) from None
+            raise error.at(file) from None
         counts["pictures"] = len(examples)
-    metrics.check_complete(examples, verdicts, file=predictions)
-    _print_scores(examples, verdicts, counts, as_json=as_json)
+    check_complete(examples, verdicts, file=file)
+    return examples, verdicts, counts
 
 
 def predict(

@@ -325,7 +325,7 @@ class Reproduction:
             if kind in ("order", "attention"):  # which would take much memory for all examples
                 shown = [(each,) for each in judged(judges[0], [verdicts[0].example for verdicts in shown])]
             target.with_suffix(".pdf").unlink(missing_ok=True)
-            made = draw(kind, shown, list(rows)) if shown else {"svg": b""}
+            made = draw(kind, shown, list(rows))[0] if shown else {"svg": b""}
             for suffix, content in made.items():
                 files.write_bytes(target.with_suffix(f".{suffix}"), content)
 
