@@ -211,6 +211,7 @@ def _about(written: dict[str, Any], segments: list[int | list[int]], *, loaded: 
         "models": [{"name": MODEL, **described, "default": True}],
         "world": {**to_tree(world), "abilities": {"pictures": True}},
         "vocabulary": judge.encoder.vocabulary.words,
+        "offers": judge.offers,
         "reader": {
             "config": {name: getattr(reader.config, name) for name in names},
             "words": reader.words,
