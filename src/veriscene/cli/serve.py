@@ -63,7 +63,7 @@ def site(
         typer.Option(help="A folder with the files of onnxruntime-web; otherwise npm downloads them."),
     ] = None,
     code: Annotated[str | None, typer.Option(metavar="URL", help="The repository that the page links to.")] = None,
-    url: Annotated[str | None, typer.Option(metavar="URL", help="The page's own address, for previews of links.")] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="The page's own address: previews need it.")] = None,
 ) -> None:
     """Write the page as static files: the model `best` runs in the browser, without a server.
 

@@ -224,7 +224,8 @@ def real_words(world: World) -> frozenset[str]:
     said = [word for choice, _ in choices for word in (*choice.words, *choice.plural)]
     said += [plural_of(word) for choice, is_noun in choices if is_noun for word in choice.words]
     own = (world.box.singular, world.box.plural, world.item.singular, world.item.plural)
-    compared = (word for each in world.attributes for word in (*each.words, each.more, each.less, each.most, each.least))
+    compared = (word for each in world.attributes for word in (each.more, each.less, each.most, each.least))
+    said += [word for each in world.attributes for word in each.words]
     phrases = (*_COMMON, *NUMBERS, *ORDINALS, *(word for pair in nouns for word in pair), *said, *own, *compared)
     return frozenset(word for phrase in phrases for word in phrase.lower().split())
 

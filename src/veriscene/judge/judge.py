@@ -160,7 +160,7 @@ class Judge(HubMixin, ABC):
 
     @cached_property
     def offers(self) -> tuple[str, ...]:
-        """The known words that are offered in place of unknown ones: without misspellings, which corpora are full of."""
+        """The known words that are offered in place of unknown ones: none of the misspellings of a corpus."""
         real, words = real_words(self.world), self.encoder.vocabulary.words[len(SPECIAL) :]
         if self.reader is not None:
             return tuple(word for word in dict.fromkeys((*words, *self.reader.words)) if word in real)
@@ -276,15 +276,17 @@ class NetworkJudge(Judge):
         verdicts = self._by_network(questions)
         if self.reader is None:
             return verdicts
-        readings = self.reader.read([question.statement for question in questions])
+        vocabulary, readings = self.encoder.vocabulary, self.reader.read([asked.statement for asked in questions])
         return [
-            with_reading(verdict, question, reading, is_new=UNKNOWN in self.encoder.vocabulary.encode(question.statement))
+            with_reading(verdict, question, reading, is_new=UNKNOWN in vocabulary.encode(question.statement))
             for verdict, question, reading in zip(verdicts, questions, readings, strict=True)
         ]
 
 
 class ReaderJudge(Judge):
     """Judges by a reader alone, which executes what it understood: for worlds that no network knows."""
+
+    reader: ProgramReader
 
     def __init__(self, reader: ProgramReader) -> None:
         self.reader, self.order = reader, Order.NONE

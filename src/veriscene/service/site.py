@@ -62,8 +62,8 @@ def write_site(
     """Writes the static page and returns the bytes of the files that a first visit loads.
 
     `runtime` is a folder with onnxruntime-web's files; without it, npm downloads the pinned version. `code` is the
-    address of the repository that the page links to, `url` that of the page, which previews of links need. Raises InputError if the folder is not empty or the runtime cannot
-    be had.
+    address of the repository that the page links to, `url` that of the page itself, which previews of links need.
+    Raises InputError if the folder is not empty or the runtime cannot be had.
     """
     with files.filled(folder, hint=HINT) as new, tempfile.TemporaryDirectory() as temporary:
         if runtime is None:

@@ -92,9 +92,7 @@ def test_a_narrow_touch_screen(open_page: Callable[..., Desk]) -> None:
     boxes = [box.bounding_box() for box in desk.page.locator("figure > svg").all()]
     assert all(box and box["y"] + box["height"] <= 800 for box in boxes), "the scene is on the first screen"
     desk.page.touchscreen.tap(*desk.point(1, 20, 20))
-    picture, palette = (
-        desk.page.locator(place).bounding_box() for place in ("figure:nth-of-type(2) > svg", "#look")
-    )
+    picture, palette = (desk.page.locator(place).bounding_box() for place in ("figure:nth-of-type(2) > svg", "#look"))
     assert picture and palette and picture["width"] > 250, "a tapped box is enlarged"
     assert 0 <= palette["y"] - picture["y"] - picture["height"] < 50, "the palette is next to it"
     desk.items(1).first.scroll_into_view_if_needed()

@@ -48,6 +48,7 @@ ASK = """async (questions) => {
   for (const question of questions) found.push(await answers.judge(question));
   return found;
 }"""
+WEIGHTS = "items => items.map((item) => Number(item.style.getPropertyValue('--weight')))"
 PICTURE = """async () => {
   const [copied] = await navigator.clipboard.read();
   return [...new Uint8Array(await (await copied.getType("image/png")).arrayBuffer())];
@@ -137,7 +138,7 @@ def test_typing_editing_links_and_changes(open_site: Callable[..., Desk]) -> Non
     expect(desk.verdict).to_have_text("False")
     expect(desk.page.locator(".answer").first).to_have_class(re.compile("is-false"))
     desk.page.locator(".word", has_text="black").hover()
-    weights = desk.items().evaluate_all("items => items.map((item) => Number(item.style.getPropertyValue('--weight')))")
+    weights = desk.items().evaluate_all(WEIGHTS)
     assert max(weights) == 1
     desk.statement.fill("My neighbour likes music.")
     expect(desk.verdict).to_have_text("Not about this scene")
@@ -268,7 +269,7 @@ def test_a_lone_item_does_not_glow(open_site: Callable[..., Desk]) -> None:
     expect(desk.verdict).to_have_text("False")
     for word in desk.page.locator(".word").all():
         word.hover()
-        glow = desk.items().evaluate_all("items => items.map((item) => Number(item.style.getPropertyValue('--weight')))")
+        glow = desk.items().evaluate_all(WEIGHTS)
         assert glow[:2] == [0, 0] and max(glow) == 1
 
 

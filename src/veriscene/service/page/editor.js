@@ -42,6 +42,7 @@ export class Editor {
   render(doc, selected, lens) {
     const focused = this.#idOf(document.activeElement);
     this.#removeOthers(doc.world === this.doc?.world ? doc.scene.flat() : []);
+    if (!this.#elements.size) this.#open = null; // another scene is seen as a whole first
     this.#fitBoxes(doc);
     this.doc = doc;
     const { world } = doc;

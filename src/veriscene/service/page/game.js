@@ -6,8 +6,8 @@ const byId = (id) => document.getElementById(id);
 const say = (truth) => (truth ? "True" : "False");
 const mark = (isRight) => (isRight ? "right" : "wrong");
 
-/** Calls back: `ask()` resolves to {statement, scene, label} or rejects with an AnswerError; `show(question)` makes it the
- *  document and returns that; `render()`; `say(text)`. */
+/** Calls back: `ask()` resolves to {statement, scene, label} or rejects with an AnswerError; `show(question, prepare)`
+ *  makes it the document, after `prepare(document)`; `render()`; `say(text)`. */
 export class Game {
   #round = null; // {doc, truth, guess, verdict}: a question, and what was answered, or null
   #score = { you: 0, model: 0, rounds: 0 };
@@ -84,10 +84,10 @@ export class Game {
     try {
       const question = await this.calls.ask();
       if (question.label === null) throw new AnswerError("There are no questions with known answers here.");
-      const doc = this.calls.show(question, (shown) => {
-        this.#round = { doc: shown, truth: question.label, guess: null, verdict: null };
+      this.calls.show(question, (doc) => {
+        this.#round = { doc, truth: question.label, guess: null, verdict: null };
       });
-      if (doc) byId("guess-true").focus();
+      byId("guess-true").focus();
     } catch (error) {
       if (!(error instanceof AnswerError)) throw error;
       this.calls.say(error.message);
