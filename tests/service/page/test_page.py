@@ -154,7 +154,7 @@ def test_the_link_restores_what_is_seen(open_page: Callable[..., Desk], origin: 
     desk.page.get_by_role("button", name="Random scatter").click()
     expect(desk.statement).not_to_have_value("There is a yellow circle.")
     desk.statement.fill("Übergröße & 100 %: #tower + “wall”?")
-    desk.list_of_models("Compare with").select_option("best")
+    desk.list_of_models("other-model").select_option("best")
     desk.page.get_by_role("button", name="Copy link").click()
     copy = open_page(desk.page.url.removeprefix(f"{origin}/"))
     assert copy.scene() == desk.scene()
@@ -199,13 +199,19 @@ def test_words_and_items_highlight_each_other_and_unknown_words_get_an_offer(ope
     assert desk.items().evaluate_all(strongest) == 1
     desk.items(0).first.focus()
     assert words.evaluate_all(strongest) == 1
-    desk.statement.fill("Isn't there a yelow circle?")
+    desk.statement.fill("Is there a yelow circle?")
     expect(desk.page.locator(".unknown")).to_have_text("yelow")
-    expect(words).to_have_text(["Isn't", "there", "a", "yelow", "circle"])
+    expect(words).to_have_text(["Is", "there", "a", "yelow", "circle"])
     desk.statement.fill("There is a yelow circle.")
     desk.page.get_by_role("button", name="Use yellow in place of yelow").click()
     expect(desk.statement).to_have_value("There is a yellow circle.")
     expect(desk.page.locator(".unknown")).to_have_count(0)
+
+
+def test_a_picture_of_what_is_seen_can_be_copied(open_page: Callable[..., Desk]) -> None:
+    desk = open_page(SCATTER, permissions=["clipboard-read", "clipboard-write"])  # under the service's security policy
+    desk.page.get_by_role("button", name="Copy as picture").click()
+    expect(desk.message).to_have_text("The picture is copied.")
 
 
 def test_two_models_answer_side_by_side_and_either_is_drawn(open_page: Callable[..., Desk]) -> None:
@@ -294,15 +300,15 @@ def test_the_page_follows_the_world(open_page: Callable[..., Desk]) -> None:
 
 def test_a_model_of_another_world_brings_an_example_of_it(open_page: Callable[..., Desk]) -> None:
     desk = open_page(SCATTER, service=lambda page: ShelfService(page, is_default=False))
-    desk.list_of_models("Compare with").select_option("best")
+    desk.list_of_models("other-model").select_option("best")
     assert desk.page.get_by_label("Compare with").locator("option").count() == 3, "none, and the models of this world"
-    desk.list_of_models("Model").select_option("products")
+    desk.list_of_models("model").select_option("products")
     expect(desk.statement).to_have_value(STATEMENT)
     assert desk.counts() == [3, 2, 0]
     expect(desk.page.get_by_role("button", name="Undo")).to_be_disabled()
     assert desk.page.get_by_label("Compare with").locator("option").count() == 2, "none, and the model itself"
     expect(desk.verdict).to_have_text("True")
-    desk.list_of_models("Model").select_option("biatt-pointer")
+    desk.list_of_models("model").select_option("biatt-pointer")
     expect(desk.page.get_by_label("Towers")).to_be_attached()
     assert len(desk.counts()) == 3
     expect(desk.verdict).to_have_text(re.compile("True|False"))

@@ -264,13 +264,17 @@ def test_title_python_and_picture_say_what_is_seen(open_site: Callable[..., Desk
     assert colors >= {(255, 255, 0), (0, 153, 255), (0, 0, 0)}, "items of all three colours"
 
 
-def test_a_lone_item_does_not_glow(open_site: Callable[..., Desk]) -> None:
+def test_a_lone_item_does_not_glow_and_signs_are_no_words(open_site: Callable[..., Desk]) -> None:
     desk = open_site("#s=There+is+a+yellow+circle.&b=1.1.0.10.10_1.0.2.40.40_0.0.1.50.50-2.0.2.10.10")
-    expect(desk.verdict).to_have_text("False")
-    for word in desk.page.locator(".word").all():
+    expect(desk.verdict).to_have_text("True")
+    words = desk.page.locator(".word")
+    for word in words.all():
         word.hover()
         glow = desk.items().evaluate_all(WEIGHTS)
         assert glow[:2] == [0, 0] and max(glow) == 1
+    desk.statement.fill("Isn't there a yelow circle?")
+    expect(desk.page.locator(".unknown")).to_have_text("yelow")
+    expect(words).to_have_text(["Isn't", "there", "a", "yelow", "circle"])
 
 
 def test_a_phone_shows_the_scene_on_the_first_screen(open_site: Callable[..., Desk]) -> None:

@@ -1,12 +1,11 @@
 // What is seen, for use elsewhere: as a picture, and as a few lines of Python.
 
-import { body, svg } from "./drawing.js";
+import { at, body, svg } from "./drawing.js";
 import { toWire } from "./scene.js";
 
 const [WIDTH, HEIGHT] = [1200, 630]; // as links are previewed
 const MARGIN = 60;
 const FONT = "system-ui, sans-serif";
-const STYLE = `text { font-family: ${FONT}; } .plain { stroke: #333; stroke-width: 0.8; } .label { text-anchor: middle; }`;
 const COLORS = { true: "#0b6b4c", false: "#9c2f10" };
 
 /** Statement, scene and verdict (null: none) as a PNG. */
@@ -18,8 +17,7 @@ export async function asPicture({ world, statement, scene }, verdict) {
   const said = verdict === null ? "" : verdict.verdict ? "✓ True" : "✕ False";
   const drawn = svg(
     "svg",
-    { xmlns: "http://www.w3.org/2000/svg", width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}` },
-    svg("style", {}, STYLE),
+    { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "font-family": FONT },
     svg("rect", { width: WIDTH, height: HEIGHT, fill: "#faf9f7" }),
     ...lines.map((line, row) => text(MARGIN, MARGIN + 36 + 56 * row, 44, "#1d1c1f", line, 600)),
     boxes(world, scene, top, HEIGHT - MARGIN - 70 - top),
@@ -43,11 +41,17 @@ function boxes(world, scene, top, room) {
     (WIDTH - 2 * MARGIN - gap * (columns - 1)) / columns / width,
     (room - gap * (rows - 1)) / rows / height,
   );
-  const drawn = scene.map((items, at) => {
-    const [x, y] = world.isWide ? [0, at * (height * scale + gap)] : [at * (width * scale + gap), 0];
-    const shown = items.map((item) =>
-      svg("g", { transform: `translate(${item.x} ${item.y})` }, ...body(world.look(item), item)),
-    );
+  const drawn = scene.map((items, box) => {
+    const [x, y] = world.isWide ? [0, box * (height * scale + gap)] : [box * (width * scale + gap), 0];
+    const shown = items.map((item) => {
+      // The page's style sheet does not reach into a picture.
+      const look = world.look(item);
+      const [shape, label] = body(look, item);
+      if (!look.outline) shape.setAttribute("stroke", "#333");
+      if (!look.outline) shape.setAttribute("stroke-width", 0.8 * world.unit);
+      label?.setAttribute("text-anchor", "middle");
+      return svg("g", { transform: at(item) }, shape, label ?? "");
+    });
     const floor = svg("rect", { width, height, fill: "#d9d9dc" });
     return svg("svg", { x, y, width: width * scale, height: height * scale, viewBox: `0 0 ${width} ${height}` }, floor, ...shown);
   });
