@@ -272,9 +272,9 @@ def test_a_lone_item_does_not_glow_and_signs_are_no_words(open_site: Callable[..
         word.hover()
         glow = desk.items().evaluate_all(WEIGHTS)
         assert glow[:2] == [0, 0] and max(glow) == 1
-    desk.statement.fill("Isn't there a yelow circle?")
-    expect(desk.page.locator(".unknown")).to_have_text("yelow")
-    expect(words).to_have_text(["Isn't", "there", "a", "yelow", "circle"])
+    desk.statement.fill("Isn't there a yellow squre?")
+    expect(desk.page.locator(".unknown")).to_have_text("squre")
+    expect(words).to_have_text(["Isn't", "there", "a", "yellow", "squre"])
 
 
 def test_a_phone_shows_the_scene_on_the_first_screen(open_site: Callable[..., Desk]) -> None:

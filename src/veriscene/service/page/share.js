@@ -96,7 +96,7 @@ export async function copy(content, name) {
   } catch {
     const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(data), download: name });
     link.click();
-    URL.revokeObjectURL(link.href);
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // when the file is written
     return "saved as a file";
   }
 }
