@@ -115,6 +115,7 @@ def test_towers_stay_towers(open_page: Callable[..., Desk]) -> None:
         desk.page.get_by_label("Towers", exact=True).click(force=True)
         desk.page.get_by_role("button", name=answer).click()
         expect(desk.page.get_by_label(kind, exact=True)).to_be_checked()
+    expect(desk.items(0).first).to_have_attribute("aria-label", re.compile("medium black square"))
     assert [item.look for item in desk.scene()[0]] == ["medium black square", "medium yellow square"], "lowest first"
     desk.drag(desk.point(0, 50, 90), desk.point(1, 50, 5))
     desk.page.get_by_role("button", name="Add an item to box 2").click()
