@@ -1,8 +1,8 @@
 """Tries to break what this project promises: `make torture`, described in docs/reliability.md.
 
-faults: every call that changes a file fails once. kills: random kills of a training. fuzz: hostile inputs. Each part
-is a module with `run(seed, minutes) -> (counts, failures)`. The last line on standard output is one JSON
-object. Example: python benchmarks/torture --minutes 10 --parts faults kills
+faults: every call that changes a file fails once. kills: random kills of a training. fuzz: hostile inputs. service:
+overload, slow clients, SIGTERM and flat memory. Each part is a module with `run(seed, minutes) -> (counts, failures)`.
+The last line on standard output is one JSON object. Example: python benchmarks/torture --minutes 10 --parts faults
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-PARTS = ("faults", "kills", "fuzz")
+PARTS = ("faults", "kills", "fuzz", "service")
 
 
 def main() -> None:
