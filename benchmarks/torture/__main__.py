@@ -26,10 +26,12 @@ def main() -> None:
     given = parser.parse_args()
     report: dict[str, object] = {"seed": given.seed, "minutes": given.minutes}
     failures: list[str] = []
-    for part in given.parts:
+    begin = time.monotonic()
+    for number, part in enumerate(given.parts):
         started = time.monotonic()
+        left = max(0.05, given.minutes - (started - begin) / 60) / (len(given.parts) - number)
         options = {} if part == "faults" else {"record": given.records / f"{part}.json"}
-        counts, found = importlib.import_module(part).run(given.seed, given.minutes / len(given.parts), **options)
+        counts, found = importlib.import_module(part).run(given.seed, left, **options)
         failures += [f"{part}: {failure}" for failure in found]
         report[part] = {**counts, "seconds": round(time.monotonic() - started)}
         print(f"{part}: {report[part]}, {len(found)} failures", file=sys.stderr, flush=True)

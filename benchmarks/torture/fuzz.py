@@ -21,6 +21,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -281,6 +282,8 @@ def run(
         share = (1.0 if source == "atheris" else SHARES["atheris"]) if guided else 0.0
         if guided:
             _by_atheris(list(readers), record.with_suffix("").absolute(), seed + calls, share * left, count)
+        if share < 1 and (not only or "links" in only) and shutil.which("node"):
+            count("links", *_links(Path(folder), seed + calls, left / (len(readers) + 1)))
         for number, (name, target) in enumerate(readers.items() if share < 1 else ()):
             mixed = 1000 * (seed + calls * 1_000_003) + number
             count(name, *_in_process(name, target, mixed, (1 - share) * left / len(readers)))
@@ -337,6 +340,21 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         os.dup2(saved, 2)
+
+
+def _links(folder: Path, seed: int, seconds: float) -> tuple[Mapping[str, int], list[Failure]]:
+    """The page's links, which a module in JavaScript reads."""
+    from veriscene.service.app import STATIC
+    from veriscene.world.world_file import to_tree
+    from veriscene.worlds.nlvr.looks import WORLD
+
+    modules = shutil.copytree(STATIC, folder / "page")
+    (modules / "package.json").write_text('{"type": "module"}')
+    script, tree = Path(__file__).with_name("links.mjs"), json.dumps(to_tree(WORLD))
+    command = ["node", str(script), str(modules), tree, str(seed), str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + GRACE_SECONDS, check=True)
+    inputs, failures = json.loads(done.stdout)
+    return {"changed": inputs}, failures
 
 
 def _by_atheris(

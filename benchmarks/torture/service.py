@@ -100,7 +100,8 @@ class Load:
             while time.monotonic() < started + seconds / 2:
                 asked = time.monotonic()
                 statuses[await connection.ask(self.requests[number % len(self.requests)])] += 1
-                latencies[:] = [*latencies[-9999:], time.monotonic() - asked] if number % 100 == 0 else latencies
+                if number % 100 == 0:
+                    latencies.append(time.monotonic() - asked)
                 number += 1
             connection.close()
 
@@ -119,26 +120,24 @@ class Load:
         self.check(max(megabytes) < megabytes[0] + MEGABYTES, f"memory grows: {megabytes}")
 
     async def overloaded(self, seconds: float) -> None:
-        statuses, details, end = Counter[int](), Counter[str](), time.monotonic() + min(60.0, seconds / 10)
+        statuses, end = Counter[int](), time.monotonic() + min(60.0, seconds / 10)
         before = await self.answered()
 
         async def client(number: int) -> None:
             while time.monotonic() < end:
                 connection = Connection(self.port)
-                status = await connection.ask(self.requests[number % len(self.requests)])
-                statuses[status] += 1
-                details[f"{status} {connection.body[:60] if status > 200 else ''}"] += 1
+                statuses[await connection.ask(self.requests[number % len(self.requests)])] += 1
                 connection.close()
 
         await asyncio.gather(*map(client, range(OVERLOAD * MAX_REQUESTS)))
-        print(details, file=sys.stderr)
         recovery = await self.recovery()
         lost = await self.answered() - before - statuses[200] - 1
         self.counts |= {"overload clients": OVERLOAD * MAX_REQUESTS, "overload answered": statuses[200]}
-        self.counts |= {"overload refused": statuses[503], "overload closed": statuses[CLOSED], "lost": lost}
+        refused = statuses[503] + statuses[408]  # 408: it had no time to read the header
+        self.counts |= {"overload refused": refused, "overload closed": statuses[CLOSED], "lost": lost}
         self.counts["overload recovery seconds"] = recovery
         self.check(lost == 0, f"{lost} verdicts did not arrive")
-        self.check(set(statuses) <= {200, 503, CLOSED} and statuses[200] > 0, f"statuses {dict(statuses)}")
+        self.check(set(statuses) <= {200, 408, 503, CLOSED} and statuses[200] > 0, f"statuses {dict(statuses)}")
 
     async def dripping(self, seconds: float) -> None:
         slow = [Connection(self.port) for _ in range(MAX_CONNECTIONS + 100)]
