@@ -42,7 +42,7 @@ LARGE = 24  # questions of a large request; those of all clients fit into the qu
 SECONDS = 60.0  # until an answer counts as lost
 RECOVERY_SECONDS = 1.0
 MEGABYTES = 20  # of growth
-CLOSED = 0  # the status of a connection that was closed before any answer
+CLOSED, WAITED = 0, -1  # instead of a status: the connection was closed before any answer, or waited for SECONDS
 
 
 def run(seed: int, minutes: float, record: Path = RECORD) -> tuple[dict[str, object], list[str]]:
@@ -135,9 +135,10 @@ class Load:
         self.counts |= {"overload clients": OVERLOAD * MAX_REQUESTS, "overload answered": statuses[200]}
         refused = statuses[503] + statuses[408]  # 408: it had no time to read the header
         self.counts |= {"overload refused": refused, "overload closed": statuses[CLOSED], "lost": lost}
+        self.counts["overload not let in"] = statuses[WAITED]  # what it accepts has an answer, if only 503, in time
         self.counts["overload recovery seconds"] = recovery
         self.check(lost == 0, f"{lost} verdicts did not arrive")
-        self.check(set(statuses) <= {200, 408, 503, CLOSED} and statuses[200] > 0, f"statuses {dict(statuses)}")
+        self.check(set(statuses) <= {200, 408, 503, CLOSED, WAITED} and statuses[200] > 0, f"statuses {dict(statuses)}")
 
     async def dripping(self, seconds: float) -> None:
         slow = [Connection(self.port) for _ in range(MAX_CONNECTIONS + 100)]
@@ -244,7 +245,7 @@ class Connection:
         return self.streams
 
     async def ask(self, request: bytes, *, half_closes: bool = False) -> int:
-        """Returns the status of the answer, or CLOSED; raises TimeoutError for none."""
+        """Returns the status of the answer, CLOSED or WAITED."""
         try:
             async with asyncio.timeout(SECONDS):
                 reader, writer = await self.send(request)
@@ -256,6 +257,8 @@ class Connection:
                 return int(head[9:12])
         except asyncio.IncompleteReadError as error:
             assert not error.partial, "half an answer"
+        except TimeoutError:
+            return WAITED
         except ConnectionError:
             pass
         return CLOSED
