@@ -19,6 +19,10 @@ ADDED = {
     ),
     "veriscene train biatt --data nlvr --init runs/taught": SMALL,
     "veriscene train biatt --data nlvr --seeds 3": SMALL,
+    "veriscene train biatt-pointer --data nlvr --out runs/first --resume-if-present": SMALL,
+    "veriscene train biatt --data nlvr --seeds 4 --out runs/seeds --shard 0/2": SMALL,
+    "veriscene train biatt --data nlvr --seeds 4 --out runs/seeds --shard 1/2": SMALL,
+    "veriscene reproduce table1 --data nlvr --out runs --shard 0/8": "--row MaxEnt",
     "veriscene train deep-sets --set training.epochs=5": "--set data.statements=20",
     "python make_corpus.py shelf": "60",
     "veriscene train quick --data shelf --out runs/shelf": SMALL,
@@ -41,6 +45,7 @@ _REPOSITORY = "needs the repository; tests/benchmarks and tests/cli run it"
 _NETWORK = "downloads; tests/worlds/nlvr/test_download.py runs it against a server of its own"
 
 _TRACKED = "needs the corpus or a tracker; tests/training/test_train.py checks the events"
+_CLUSTER = "needs a cluster; tests/test_clusters.py runs or checks what it starts"
 
 # Commands, and Python blocks by their first line, that are not run.
 LEFT_OUT = {
@@ -57,6 +62,18 @@ LEFT_OUT = {
     "make demo": "installs packages; docs/serving.md has a command like it",
     "make test": "these tests",
     "make docs": "installs packages; tests/test_docs.py builds them",
+    "torchrun --standalone --nproc-per-node=gpu --max-restarts=3 -m veriscene train biatt-pointer --data "
+    "nlvr --out runs/first --resume-if-present": _CLUSTER,
+    "export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1": _CLUSTER,
+    "torchrun --nnodes=2 --nproc-per-node=gpu --max-restarts=3 --rdzv-backend=c10d --rdzv-id=first "
+    "--rdzv-endpoint=machine0:29500 --rdzv-conf=is_host=$((NODE == 0)) -m veriscene train biatt-pointer "
+    "--data nlvr --out runs/first --resume-if-present": _CLUSTER,
+    "sbatch examples/slurm/train.sh biatt-pointer --data nlvr --out runs/first": _CLUSTER,
+    "sbatch examples/slurm/table.sh reproduce table1 --data nlvr --out runs": _CLUSTER,
+    "kubectl apply -f examples/kubernetes/table.yaml": _CLUSTER,
+    "kubectl apply -f examples/kubernetes/serve.yaml": _CLUSTER,
+    "helm install prometheus-adapter prometheus-community/prometheus-adapter -f "
+    "examples/kubernetes/adapter.yaml": _CLUSTER,
     "pip install 'veriscene[serve]'": _INSTALLS,
     "pip install 'veriscene[plot]'": _INSTALLS,
     "pip install 'veriscene[tune]'": _INSTALLS,

@@ -8,10 +8,12 @@ import hashlib
 import json
 import math
 import os
+import platform
 import re
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -214,7 +216,7 @@ def cached(
     """
     with suppress(*DAMAGED):
         return read(file)
-    partial = file.with_name(f"{file.stem}.{os.getpid()}.partial{file.suffix}")
+    partial = file.with_name(f"{file.stem}.{_writer()}.partial{file.suffix}")
     with ExitStack() as lock:
         with suppress(OSError, InputError):
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -403,7 +405,12 @@ def _writing(folder: Path) -> Iterator[Path]:
 
 
 def _partial_name(path: Path) -> Path:
-    return path.with_name(f"{path.name}.{os.getpid()}.partial")
+    return path.with_name(f"{path.name}.{_writer()}.partial")
+
+
+def _writer() -> str:
+    """Digits that tell this process from those of other machines: containers that share a folder repeat numbers."""
+    return f"{os.getpid()}{zlib.crc32(platform.node().encode())}"
 
 
 def _sync_all(folder: Path) -> None:

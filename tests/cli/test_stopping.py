@@ -142,3 +142,38 @@ def test_a_damaged_log_is_read_up_to_the_damage(tmp_path: Path) -> None:
     for bad in [*damaged, "[" * 100_000, ""]:
         (tmp_path / LOG).write_text("\n".join([*good, bad.replace("True", "true"), line % (4, 1)]))
         assert [(read.step, read.loss) for read in read_log(tmp_path)] == [(1, 0.5), (2, 0.25)]
+
+
+def test_a_shard_that_was_killed_is_finished_by_the_same_command_and_nothing_is_done_twice(
+    place: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "seeds"
+    small = settings("model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=5", "training.epochs=3")
+    command = [*VERISCENE, "train", "bienc", "--data", str(place / "corpus"), "--out", str(folder), *small]
+
+    def start(shard: str, **variables: str) -> subprocess.Popen[str]:
+        arguments = [*command, "--seeds", "4", "--shard", shard]
+        environment = {**os.environ, **variables}
+        return subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def written() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+    both = [start("0/2"), start("1/2")]  # at once: one of them makes the folder
+    try:
+        wait_for(lambda: (folder / "seed2" / "spec.json").exists(), both[1])
+        both[1].kill()
+        assert both[0].wait(timeout=90) == 0
+    finally:
+        for shard in both:
+            shard.kill()
+            shard.communicate()
+    assert not (folder / "summary.json").exists() and not (folder / "seed4").exists()
+    before = written()
+    again = start("1/2")
+    output, errors = again.communicate(timeout=90)
+    assert again.returncode == 0 and output == f"{folder}\n", errors
+    assert len(json.loads((folder / "summary.json").read_text())["dev"]["scores"]) == 4
+    after = written()
+    for seed in ("seed1", "seed3"):
+        assert all(after[path] == time for path, time in before.items() if path.parent.name == seed)

@@ -100,7 +100,7 @@ def run() -> None:
     except RuntimeError as error:
         if not output.is_lost_connection(error):
             raise
-        output.fail("another process of this run has ended; its own message says why")
+        output.fail(output.lost_connection())
     except KeyboardInterrupt:
         sys.exit(output.INTERRUPTED)
     finally:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Teacher
+from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Shard, Teacher
 from veriscene.errors import InputError
+
+if TYPE_CHECKING:
+    from veriscene.lab.plans import Row
+    from veriscene.lab.reproduce import Reproduction
 
 
 def reproduce(
@@ -31,14 +36,19 @@ def reproduce(
     seeds: Annotated[int, typer.Option(min=3, help="Seeds per row; rows trained with fewer get the missing ones.")] = 3,
     teacher: Teacher = None,
     changes: Changes = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the rows to train, as commands.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only print the rows to train, as commands, and how long each takes here."),
+    ] = False,
+    shard: Shard = None,
     as_json: AsJson = False,
 ) -> None:
     """Train and score the rows of a plan with several seeds each, and print them next to the published figures.
 
     Repeating the command continues where it stopped. The test split is scored once per row, when its seeds are trained;
     not in the plan spatial, which is for choices. After every row the table is written as PLAN.md and PLAN.json, the
-    figures to figures/, and all of it to one page, PLAN.html: the paper's tables and figures next to ours.
+    figures to figures/, and all of it to one page, PLAN.html: the paper's tables and figures next to ours. With --shard
+    the parts are seeds of rows; the shard that finishes last writes the table.
 
     Examples: veriscene reproduce table1 --data nlvr --row BiATT-Pointer, or veriscene reproduce paper --data nlvr
     """
@@ -57,18 +67,38 @@ def reproduce(
     unfinished = {work.own(row): row for row in todo if not work.is_done(row)}  # rows may share their runs
     for row in unfinished.values():
         output.say(f"{row.name}: {work.command(row)}")
-    output.say(f"{len(unfinished)} rows to train in {out}; the page: {out / f'{plan}.html'}")
+    what = f"{len(unfinished)} rows to train, {work.seeds_left(todo)} seeds"
+    output.say(f"{what}, in {out}; the page: {out / f'{plan}.html'}")
     if dry_run:
+        _say_times(work, list(unfinished.values()))
         return
-    command, is_finished = shlex.join(["veriscene", *sys.argv[1:]]), False
+    command, left = shlex.join(["veriscene", *sys.argv[1:]]), None
     with suppress(KeyboardInterrupt):  # while nothing is trained
-        is_finished = work.run(todo, plan, command=command)
-    if not is_finished:
+        if shard is None:
+            left = 0 if work.run(todo, plan, command=command) else None
+        else:
+            left = work.run_shard(todo, plan, output.parse_shard(shard), command=command)
+    if left is None:
         output.say(f"interrupted and saved; to continue: {command}")
         raise typer.Exit(INTERRUPTED)
+    if left:
+        output.say(f"shard {shard} is done; {left} seeds are left to other shards, the last of which writes the table")
+        output.result(str(out))
+        return
     table = work.table()
     made = {"page": str(out / f"{plan}.html"), "figures": [str(path) for path in work.figure_files()]}
     output.result(json.dumps({**table.to_json(), **made}) if as_json else table.markdown().rstrip("\n"))
+
+
+def _say_times(work: Reproduction, rows: Sequence[Row]) -> None:
+    """Says how long a seed of each row takes, as far as the user waits for it."""
+    from veriscene.lab.estimate import time_of_a_seed
+
+    if rows:
+        output.say("expected times, estimated by a few steps of each row; Ctrl-C leaves them out:")
+    with suppress(KeyboardInterrupt):
+        for row in rows:
+            output.say(f"{row.name}: {time_of_a_seed(work.spec(row), work.own(row), work.machine)}")
 
 
 def tune(

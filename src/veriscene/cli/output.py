@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SECONDS_FOR_MAIN_PROCESS = 10.0
 WORDS_SHOWN = 10
+OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
 _DATA_HELP = "Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated."
@@ -43,10 +44,27 @@ Out = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, example order, dropout and sampling.")]
 
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Do only the I-th of N parts, I from 0 to N-1; other commands, perhaps on other machines, do the others.",
+    ),
+]
+
 
 def all_changes(changes: list[str] | None, seed: int | None) -> list[str]:
     """What --set and --seed ask for."""
     return [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])]
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Returns (I, N) of I/N; raises InputError unless 0 <= I < N."""
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and int(number) < int(count)):
+        raise InputError(f"--shard {text}", allowed="give I/N with I from 0 to N-1, as in 0/8")
+    return int(number), int(count)
 
 
 # Of several processes (started by torchrun) only the main one prints.
@@ -180,6 +198,14 @@ def is_lost_connection(error: RuntimeError) -> bool:
 
     # gloo raises plain RuntimeErrors that name its source file.
     return isinstance(error, distributed.DistError) or "gloo" in str(error).lower()
+
+
+def lost_connection() -> str:
+    """What a process says that cannot reach another one of its group."""
+    # torchrun of PyTorch 2.13 otherwise gives restarted processes the addresses of those that have ended.
+    if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0" and os.environ.get(OWN_STORE) != "1":
+        return f"restarted processes do not find each other; start torchrun with {OWN_STORE}=1"
+    return "another process of this run has ended; its own message says why"
 
 
 def leave_process_group() -> None:

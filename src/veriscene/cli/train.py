@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Teacher
+from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Shard, Teacher
 from veriscene.errors import InputError
 
 if TYPE_CHECKING:
     from veriscene.metrics.accuracy import Summary
+    from veriscene.training.distributed import Machine
+    from veriscene.training.spec import Spec
     from veriscene.training.train import Result
 
 HELD_OUT = {"cuda": 512, "cpu": 32}  # scenes judged for each progress line of `pretrain`; a CPU takes seconds for more
@@ -39,6 +41,7 @@ def train(
         ),
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
+    shard: Shard = None,
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
     or_resume: Annotated[
@@ -57,7 +60,7 @@ def train(
 
     if resume is not None:
         given = (preset, data, changes, out, teacher, initial, world)
-        if any(given) or or_resume or seed is not None or seeds is not None:
+        if any(given) or or_resume or any(option is not None for option in (seed, seeds, shard)):
             raise typer.BadParameter("--resume uses the run's own settings; give no other argument")
         record, machine = Record.read(resume), output.make_machine()
         if record.seeds:
@@ -65,6 +68,8 @@ def train(
         else:
             _report(train_spec(record.spec, resume, resume=True, machine=machine))
         return
+    if shard is not None and (seeds is None or out is None):
+        raise typer.BadParameter("--shard needs --seeds, whose parts it trains, and --out, which all shards name")
     if preset is None:
         raise typer.BadParameter("name a PRESET (see `veriscene models`) or a TOML file, or --resume RUN")
     if or_resume and out is None:
@@ -73,6 +78,9 @@ def train(
     spec = Spec.of(preset, data=data, changes=all_changes, programs=teacher or [], initial=initial, world=world)
     check_files(spec.programs, spec.world)
     machine = output.make_machine()
+    if shard is not None and seeds is not None and out is not None:
+        _train_shard(spec, out, seeds, shard, machine)
+        return
     # Rank 0 decides: another rank may look later, and find what rank 0 has begun meanwhile.
     (is_begun,) = machine.any(machine.is_main and or_resume and out is not None and (out / SPEC).exists())
     if seeds is None:
@@ -99,6 +107,21 @@ def _report(result: Result) -> None:
     else:
         output.say(f"best dev accuracy {position.best_accuracy:.1%} at step {position.best_step}")
     output.result(str(result.folder))
+
+
+def _train_shard(spec: Spec, folder: Path, count: int, shard: str, machine: Machine) -> None:
+    """Trains a shard of the seeds, and summarises all of them if none are left to other shards."""
+    from veriscene.lab import seeds as several
+
+    if not several.train_shard(spec, folder, count, output.parse_shard(shard), machine=machine):
+        output.say(f"interrupted and saved; continue with the same command, --shard {shard}")
+        raise typer.Exit(INTERRUPTED)
+    # One process looks: another shard may finish a seed meanwhile.
+    if left := int(machine.from_main(str(several.left(folder, count)))):
+        output.say(f"shard {shard} is done; {left} seeds are left to other shards")
+        output.result(str(folder))
+        return
+    _report_seeds(folder, several.resume(folder, machine=machine, count=count, wait=True))
 
 
 def _report_seeds(folder: Path, summary: Summary | None) -> None:

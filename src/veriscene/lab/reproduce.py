@@ -191,6 +191,31 @@ class Reproduction:
         self.write(name, command=command)
         return all(map(self.is_done, rows))
 
+    def run_shard(self, rows: Sequence[Row], name: str, shard: seeds.Shard, *, command: str) -> int | None:
+        """Trains a shard of the rows' seeds, and returns how many are left to other shards. If none are, it does as
+        `run` does, after others that do so now. Returns None if it was interrupted.
+
+        A seed that starts from another row's model is trained by the shard that trains this model.
+        """
+        _ = self._examples  # as above
+        cells: dict[tuple[Path, int], list[tuple[Path, int, Record]]] = {}
+        for own, row in {self.own(row): row for row in rows}.items():  # rows may share their runs
+            record = seeds.prepare(self.spec(row), own, row.seeds, machine=self.machine)
+            for seed in record.seeds:
+                cells.setdefault((self.own(self._initial(row) or row), seed), []).append((own, seed, record))
+        for own, seed, record in (cell for chain in seeds.part(list(cells.values()), shard) for cell in chain):
+            if not seeds.train_seed(own, seed, record, self.machine):
+                return None
+        # One process looks: another shard may finish a seed meanwhile.
+        if left := int(self.machine.from_main(str(self.seeds_left(rows)))):
+            return left
+        with self.machine.locked(self.folder, wait=True):
+            return 0 if self.run(rows, name, command=command) else None
+
+    def seeds_left(self, rows: Sequence[Row]) -> int:
+        """Returns how many seeds of the rows are not trained yet."""
+        return sum(seeds.left(own, count) for own, count in {self.own(row): row.seeds for row in rows}.items())
+
     def run_row(self, row: Row) -> Result | None:
         """Returns the row's result, trained now or earlier; None if it was interrupted."""
         own, machine = self.own(row), self.machine

@@ -1,6 +1,7 @@
 """The protocol: one spec, several seeds, each at its best on dev; reported as mean, spread and best.
 
-A folder of seeds holds spec.json, a run for each seed with its verdicts, and summary.json.
+A folder of seeds holds spec.json, a run for each seed with its verdicts, and summary.json. Several commands may train
+its seeds, also on several machines, if each takes a shard: who trains what follows from numbers, not from locks.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from veriscene import files, models, worlds
 from veriscene.data.teacher.statements import check_files
@@ -26,6 +28,9 @@ from veriscene.training.train import train
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example, read_predictions, write_predictions
 
+T = TypeVar("T")
+Shard = tuple[int, int]  # its number, from 0, and how many there are
+
 MAX_SEEDS = 1_000  # more is a typing error
 
 
@@ -37,34 +42,82 @@ def start(spec: Spec, folder: Path, count: int, *, machine: Machine, on_event: O
 
     A failure before anything was saved leaves no folder.
     """
-    check_count(count)
-    first = spec.config.training.seed
-    seeds = range(first, first + count)
-    models.read_config(spec.for_seed(seeds[-1]).config.to_json(), where=f"--seeds {count}")  # raises InputError
     check_files(spec.programs, spec.world)
+    record = _new_record(spec, count, machine)
     with machine.created(folder, fill=[SPEC], hint=new_folder_hint(folder)):
-        record = Record.new(spec, machine, seeds=seeds)
         machine.on_main(lambda: record.write(folder))
         return _train(folder, record, machine, on_event)
 
 
-def resume(folder: Path, *, machine: Machine, count: int = 0, on_event: OnEvent | None = None) -> Summary | None:
-    """Trains the seeds that remain, and more until there are `count`; None if it was interrupted."""
-    with machine.locked(folder):
+def resume(
+    folder: Path, *, machine: Machine, count: int = 0, wait: bool = False, on_event: OnEvent | None = None
+) -> Summary | None:
+    """Trains the seeds that remain, and more until there are `count`; None if it was interrupted. With `wait` it begins
+    when other commands have left the folder, and does only what they have not done."""
+    with machine.locked(folder, wait=wait):
         record = read(folder)
         record.check_unchanged(folder)
-        if (missing := count - len(record.seeds)) > 0:
-            following = max(record.seeds) + 1
-            record = replace(record, seeds=(*record.seeds, *range(following, following + missing)))
-            machine.on_main(lambda: record.write(folder))
-        return _train(folder, record, machine, on_event)
+        if (more := _with_seeds(record, count)) != record:
+            machine.on_main(lambda: more.write(folder))
+        return _train(folder, more, machine, on_event)
+
+
+def prepare(spec: Spec, folder: Path, count: int, *, machine: Machine) -> Record:
+    """Returns the record of a folder of `count` seeds, which other commands may be training as well: the first of them
+    makes it, or adds the seeds that it lacks."""
+
+    def write_record() -> None:
+        record = _new_record(spec, count, machine)
+        if is_folder_of_seeds(folder) and len(read(folder).seeds) >= count:
+            check_same(folder, spec)
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        with files.locked(folder, on_wait=machine.waits_for(folder)):
+            if is_folder_of_seeds(folder):
+                check_same(folder, spec)
+                _with_seeds(read(folder), count).write(folder)
+            else:
+                files.check_empty(folder, hint=new_folder_hint(folder))
+                record.write(folder)
+
+    machine.on_main(write_record)
+    return read(folder)
+
+
+def train_shard(spec: Spec, folder: Path, count: int, shard: Shard, *, machine: Machine) -> bool:
+    """Trains those of `count` seeds that are the shard's, unless that was done before; False if it was interrupted."""
+    record = prepare(spec, folder, count, machine=machine)
+    try:
+        return all(train_seed(folder, seed, record, machine) for seed in part(record.seeds, shard))
+    except KeyboardInterrupt:  # while no seed is trained, which would save first
+        return False
+
+
+def part(cells: Sequence[T], shard: Shard) -> Sequence[T]:
+    """Returns a shard's share of the cells: shards are disjoint, and together they are all cells."""
+    number, count = shard
+    return cells[number::count]
+
+
+def _new_record(spec: Spec, count: int, machine: Machine) -> Record:
+    check_count(count)
+    first = spec.config.training.seed
+    seeds = range(first, first + count)
+    models.read_config(spec.for_seed(seeds[-1]).config.to_json(), where=f"--seeds {count}")  # raises InputError
+    return Record.new(spec, machine, seeds=seeds)
+
+
+def _with_seeds(record: Record, count: int) -> Record:
+    """Returns the record with more seeds, if it has fewer than `count`."""
+    following = max(record.seeds) + 1
+    return replace(record, seeds=(*record.seeds, *range(following, following + max(0, count - len(record.seeds)))))
 
 
 def _train(folder: Path, record: Record, machine: Machine, on_event: OnEvent | None) -> Summary | None:
     """Trains the seeds that remain, scores each on dev, and writes the summary."""
     try:
         for seed in record.seeds:
-            if not _train_seed(folder / f"seed{seed}", seed, record, machine, on_event):
+            if not train_seed(folder, seed, record, machine, on_event):
                 return None
         summary = judge(folder, "dev", machine=machine)
     except KeyboardInterrupt:  # while no seed is trained, which would save first
@@ -75,13 +128,14 @@ def _train(folder: Path, record: Record, machine: Machine, on_event: OnEvent | N
     return summary
 
 
-def _train_seed(own: Path, seed: int, record: Record, machine: Machine, on_event: OnEvent | None) -> bool:
+def train_seed(folder: Path, seed: int, record: Record, machine: Machine, on_event: OnEvent | None = None) -> bool:
     """Trains one seed to its end and scores it, unless that was done before; False if it was interrupted."""
+    own = folder / f"seed{seed}"
     # Rank 0 decides: another rank may look later, and find what rank 0 has begun meanwhile.
-    is_begun, is_done = machine.any(machine.is_main and (own / SPEC).exists(), machine.is_main and _is_done(own))
+    is_begun, is_done = machine.any(machine.is_main and (own / SPEC).exists(), machine.is_main and is_trained(own))
     if is_done:
         return True
-    record.check_unchanged(own.parent)  # files may change while another seed is trained
+    record.check_unchanged(folder)  # files may change while another seed is trained
     if machine.is_main:
         for split in ("dev", "test"):  # verdicts of earlier weights would seem to belong to the new ones
             (own / f"{split}.csv").unlink(missing_ok=True)
@@ -130,7 +184,7 @@ def left(folder: Path, count: int) -> int:
     if not is_folder_of_seeds(folder):
         return count
     seeds = read(folder).seeds
-    return max(count, len(seeds)) - sum(_is_done(folder / f"seed{seed}") for seed in seeds)
+    return max(count, len(seeds)) - sum(is_trained(folder / f"seed{seed}") for seed in seeds)
 
 
 def is_summarised(folder: Path, count: int) -> bool:
@@ -177,6 +231,6 @@ def _judge(own: Path, split: str, machine: Machine, examples: Sequence[Example] 
     return metrics.score(examples, read_predictions(kept))
 
 
-def _is_done(own: Path) -> bool:
+def is_trained(own: Path) -> bool:
     """A seed's verdicts on dev are written last; with its weights they are all that is needed later."""
     return (own / "dev.csv").exists() and files.present(own / checkpoints.BEST) is not None

@@ -104,9 +104,13 @@ class Machine:
 
     # ------------------------------------------------------------ folders
 
-    def locked(self, folder: Path) -> AbstractContextManager[None]:
-        """Keeps the folder locked by rank 0 on behalf of all processes."""
-        return self._on_main_during(files.locked(folder))
+    def locked(self, folder: Path, *, wait: bool = False) -> AbstractContextManager[None]:
+        """Keeps the folder locked by rank 0 on behalf of all processes; with `wait`, as soon as nobody uses it."""
+        return self._on_main_during(files.locked(folder, on_wait=self.waits_for(folder) if wait else None))
+
+    def waits_for(self, folder: Path) -> Callable[[], None]:
+        """Returns a function that says that a folder is in use, and waited for."""
+        return lambda: self.output.say(f"{folder}: waiting for another command, which uses it")
 
     def created(self, folder: Path, *, fill: Collection[str], hint: str) -> AbstractContextManager[None]:
         """Makes a new folder, locked by rank 0. On failure the names in `fill` are removed, unless there is more."""
