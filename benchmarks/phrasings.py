@@ -2,7 +2,7 @@
 
 python benchmarks/phrasings.py READER PHRASINGS [--styles everyday nonnative] [--fillings 2] [--worst 10] [--json FILE]
 
-READER is the file that `veriscene pretrain reader` wrote; PHRASINGS the folder with STYLE.jsonl (`id`, `text`). A
+READER is the file that `veriscene train-reader` wrote; PHRASINGS the folder with STYLE.jsonl (`id`, `text`). A
 phrasing counts as read where the reading has the truth of the meaning on all of 100 scenes, towers for those about
 towers. A filling whose meaning is always true or always false there is drawn again, so that a match says something.
 """

@@ -1,9 +1,10 @@
-"""Writes the result tables of the README and the results pages from docs/results.json, between their markers.
+"""Writes the tables of the results pages from docs/results.json, between their markers.
 
 python benchmarks/results_table.py            updates the tables
 python benchmarks/results_table.py --check    exits 1 if a table differs from results.json
 python benchmarks/results_table.py --take runs/table1.json --commit ID --machine TEXT
-                                              first imports the rows written by `veriscene reproduce`
+                                              first imports the rows written by `veriscene reproduce`,
+                                              and keeps their verdicts in docs/results/predictions
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,52 +23,66 @@ from veriscene.lab.plans import ABLATIONS, BEYOND, SPATIAL, TABLE1, TAUGHT_ORDER
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
-    "README.md": ("summary",),
-    "docs/results.md": ("table1", "beyond"),
+    "docs/results.md": ("table1", "beyond", "shipped"),
     "docs/results/spatial-parts.md": ("spatial",),
     "docs/results/order.md": ("orders",),
     "docs/results/ablations.md": ("ablations",),
 }
 END = "<!-- end of results -->"
 Record = dict[str, Any]  # one object of results.json
+PREDICTIONS = "docs/results/predictions"
+# Rows that are no row of a plan: what ships, or was measured on other sets.
+SHIPPED = ("best", "best, network alone", "biatt-pointer, as it ships", "shapeworld")
 TABLE1_NAMES = {row.folder: row.name for row in TABLE1.rows}
-
-
-def summary(records: list[Record]) -> str:
-    """The measured rows of Table 1 in few columns, without variants that the paper does not have, and those beyond."""
-    lines = ["| row | published, dev / Test-P | here, dev / Test-P | supervision |", "| --- " * 4 + "|"]
-    rows = [found for found in _rows(TABLE1, records) if found[0].published]
-    for row, record in (*rows, *_rows(BEYOND, records)):
-        if record is not None:
-            scores = f"{_figure(record, 'dev')}{_spread(record)} / {_figure(record, 'test')}"
-            lines.append(f"| {row.name} | {_published(row)} | {scores} | {record['supervision']} |")
-    return "\n".join(lines)
 
 
 def table(plan: Plan, records: list[Record]) -> str:
     """Every row of a plan with all its scores."""
-    lines = [
-        "| input | row | published, dev / Test-P | dev | Test-P | consistency, dev / Test-P | seeds | supervision |",
-        "| --- " * 8 + "|",
-    ]
+    has_unseen = plan in (TABLE1, BEYOND)  # no verdicts of the other plans' rows were kept so far
+    scores = ["dev", "Test-P", *(["not in train, dev / Test-P"] if has_unseen else []), "consistency, dev / Test-P"]
+    heads = ["input", "row", "published, dev / Test-P", *scores, "seeds", "supervision"]
+    lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for row, record in _rows(plan, records):
+        cells = [row.input, row.name, _published(row)]
         if record is None:
-            figures = f"{row.unmeasured} | - | - | - | -"
+            cells += [row.unmeasured, *["-"] * (len(heads) - 4)]
         else:
-            consistency = f"{_figure(record, 'dev_consistency')} / {_figure(record, 'test_consistency')}"
-            figures = (
-                f"{_figure(record, 'dev')}{_spread(record)} | {_figure(record, 'test')} | {consistency}"
-                f" | {record['seeds']} | {record['supervision']}"
-            )
-        lines.append(f"| {row.input} | {row.name} | {_published(row)} | {figures} |")
+            cells += [f"{_figure(record, 'dev')}{_spread(record)}", _figure(record, "test")]
+            cells += [_both(record, "unseen")] if has_unseen else []
+            cells += [_both(record, "consistency"), str(record["seeds"]), record["supervision"]]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
+def shipped(records: list[Record]) -> str:
+    """What ships, on NLVR and other sets."""
+    lines = [
+        "| checkpoint | set | dev | Test-P | not in train, dev / Test-P | seeds | supervision |",
+        "| --- " * 7 + "|",
+    ]
+    for record in records:
+        if record["row"] in SHIPPED:
+            measured_on = ": ".join(filter(None, (record.get("world", "nlvr"), record.get("set"))))
+            cells = [f"{_figure(record, 'dev')}{_spread(record)}", _figure(record, "test"), _both(record, "unseen")]
+            told = [str(record["seeds"]), record["supervision"]]
+            lines.append(f"| {' | '.join([record['row'], measured_on, *cells, *told])} |")
+    return "\n".join(lines)
+
+
+def _both(record: Record, kind: str) -> str:
+    figures = [_figure(record, f"{split}_{kind}") for split in ("dev", "test")]
+    return "-" if figures == ["-", "-"] else " / ".join(figures)
+
+
 def _rows(plan: Plan, records: list[Record]) -> Iterator[tuple[Row, Record | None]]:
-    measured = {(record["input"], record["row"]): record for record in records}
+    measured = {_key(record): record for record in records}
     for row in plan.rows:
         # Some ablations are rows of Table 1, under whose name they are recorded.
-        yield row, measured.get((row.input, TABLE1_NAMES.get(row.folder, row.name)))
+        yield row, measured.get((row.input, TABLE1_NAMES.get(row.folder, row.name), None, None))
+
+
+def _key(record: Record) -> tuple[str, str, str | None, str | None]:
+    return record["input"], record["row"], record.get("world"), record.get("set")
 
 
 def _published(row: Row) -> str:
@@ -83,9 +99,9 @@ def _spread(record: Record) -> str:
 
 def with_tables(page: str, names: tuple[str, ...], records: list[Record]) -> str:
     tables = {
-        "summary": summary(records),
         "table1": table(TABLE1, records),
         "beyond": table(BEYOND, records),
+        "shipped": shipped(records),
         "spatial": table(SPATIAL, records),
         "orders": table(TAUGHT_ORDERS, records),
         "ablations": table(ABLATIONS, records),
@@ -99,10 +115,10 @@ def with_tables(page: str, names: tuple[str, ...], records: list[Record]) -> str
 
 def with_reproduced(records: list[Record], reproduced: Record, commit: str, machine: str) -> list[Record]:
     """The records, with the rows of a table written by `veriscene reproduce` added or replaced."""
-    new = {(row["input"], row["row"]): _record(row, commit, machine) for row in reproduced["rows"]}
-    merged = {(record["input"], record["row"]): record for record in records} | new
+    new = {_key(row): _record(row, commit, machine) for row in reproduced["rows"]}
+    merged = {_key(record): record for record in records} | new
     plans = (TABLE1, BEYOND, SPATIAL, TAUGHT_ORDERS, ABLATIONS)
-    planned = [(row.input, row.name) for plan in plans for row in plan.rows]
+    planned = [(row.input, row.name, None, None) for plan in plans for row in plan.rows]
     others = [key for key in merged if key not in planned]
     return [merged[key] for key in (*planned, *others) if key in merged]
 
@@ -111,25 +127,28 @@ def _record(row: Record, commit: str, machine: str) -> Record:
     dev, test = row["dev"], row["test"]
     # Such a backbone has learned from rendered scenes with annotations, which the corpus does not know of.
     is_rendered = 'backbone = "resnet50-rendered"' in presets().get("".join(shlex.split(row["command"])[2:3]), "")
-    return {
+    record = {
         "row": row["row"],
         "input": row["input"],
         "supervision": "labels+rendered" if is_rendered else row["supervision"],
         "dev": _percent(dev["accuracy"]),
         "test": None if test is None else _percent(test["accuracy"]),
+        "dev_unseen": _percent(dev.get("unseen")),
+        "test_unseen": None if test is None else _percent(test.get("unseen")),
         "dev_consistency": _percent(dev["consistency"]),
         "test_consistency": None if test is None else _percent(test["consistency"]),
-        "spread": None if dev["spread"] is None else _percent(dev["spread"]),
+        "spread": _percent(dev["spread"]),
         "seeds": len(dev["scores"]),
         "command": row["command"],
         "commit": commit,
         "machine": machine,
     }
+    return record | ({"predictions": f"{PREDICTIONS}/{Path(row['predictions']).name}"} if "predictions" in row else {})
 
 
-def _percent(share: float) -> float:
+def _percent(share: float | None) -> float | None:
     """Keeps more digits than a table shows: rounding twice can change the last digit."""
-    return round(100 * share, 4)
+    return None if share is None else round(100 * share, 4)
 
 
 def main() -> int:
@@ -146,6 +165,11 @@ def main() -> int:
             parser.error("--take needs --commit and --machine: every figure states its provenance")
         reproduced = json.loads(options.take.read_text(encoding="utf-8"))
         records = with_reproduced(records, reproduced, options.commit, options.machine)
+        for row in reproduced["rows"]:
+            if "predictions" in row:
+                target = ROOT / PREDICTIONS / Path(row["predictions"]).name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(options.take.parent / row["predictions"], target)
         source.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     outdated = False
     for name, tables in PAGES.items():

@@ -76,6 +76,10 @@ ORDER = (
 COUNTING = (
     "Where words are counted: in distinct statements, or in all examples, where a statement counts once for each scene."
 )
+TRAIN_SHARE = (
+    "Share of the train statements that are learned from, in whole directories, which training.seed chooses. A smaller "
+    "share is part of a larger one."
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ class DataConfig:
     counting: str = choice("statements", ("statements", "examples"), COUNTING)
     word_dropout: float = share(0.0, "Share of words that become UNK, redrawn in every epoch.")
     typing_noise: float = share(0.0, "Share of words that get a typing error, redrawn in every epoch.")
+    train_share: float = number(1.0, 0.001, 1.0, TRAIN_SHARE)
     statements: int = number(4000, 10, 10**6, "Statements of the synthetic corpus that is made when none is given.")
     level: str = choice("full", LEVELS, "Grammar of the synthetic corpus.")
     corpus_seed: int = number(1, 0, 2**31, "Seed of the synthetic corpus.")

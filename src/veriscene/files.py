@@ -152,23 +152,24 @@ def write_text(path: Path, text: str, *, follow: bool = True) -> None:
     write_bytes(path, text.encode("utf-8"), follow=follow)
 
 
-def write_bytes(path: Path, content: bytes, *, follow: bool = True) -> None:
+def write_bytes(path: Path, content: bytes | Iterable[bytes], *, follow: bool = True) -> None:
     """Replaces the file atomically: a reader never sees half of it, also after a crash or a loss of power, and a failed
-    write leaves the old content.
+    write leaves the old content. Content in parts is written part by part, as it is made.
 
     Symbolic links are followed; pipes and devices are written to directly. Without `follow`, as in a folder that may be
     a stranger's, whatever has this name is replaced itself.
     """
     file = Path(os.path.realpath(path)) if follow else path
     partial = _partial_name(file)
+    parts = (content,) if isinstance(content, bytes) else content
     try:
         # Tested on `path`: /dev/stdout may resolve to a name that is no file.
         if follow and path.exists() and not path.is_file():
-            path.write_bytes(content)
+            _write(path, parts)
             return
         file.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)  # a killed process left it, or a stranger's link has this name
-        partial.write_bytes(content)
+        _write(partial, parts)
         _sync(partial)
         partial.replace(file)
         _sync(file.parent)
@@ -177,6 +178,11 @@ def write_bytes(path: Path, content: bytes, *, follow: bool = True) -> None:
     finally:
         with suppress(OSError):
             partial.unlink()
+
+
+def _write(file: Path, parts: Iterable[bytes]) -> None:
+    with file.open("wb") as stream:
+        stream.writelines(parts)
 
 
 def check_absent(file: Path) -> None:

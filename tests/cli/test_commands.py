@@ -13,7 +13,7 @@ import pytest
 from shell import settings, veriscene
 
 from veriscene import worlds
-from veriscene.world.examples import read_predictions, write
+from veriscene.world.examples import read_predictions, write, write_predictions
 from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.pictures import permuted
 
@@ -29,6 +29,24 @@ def test_evaluate_prints_one_json_object_and_writes_the_official_csv(place: Path
     assert scores["interval"][0] <= scores["accuracy"] <= scores["interval"][1]
     again = veriscene("score", "corpus/dev/dev.json", str(out), "--json", cwd=place)
     assert json.loads(again.stdout) == scores
+
+
+def test_a_second_file_of_predictions_is_compared_on_the_same_examples(place: Path, tmp_path: Path) -> None:
+    dev = "corpus/dev/dev.json"
+    labels = {each.identifier: each.label is True for each in worlds.read(place / dev)}
+    few = {name: not label if number < 3 else label for number, (name, label) in enumerate(labels.items())}
+    for name, verdicts in {"all.csv": labels, "few.csv": few, "short.csv": dict([*few.items()][1:])}.items():
+        write_predictions(tmp_path / name, verdicts)
+    first, second = str(tmp_path / "all.csv"), str(tmp_path / "few.csv")
+    compared = json.loads(veriscene("score", dev, first, second, "--json", cwd=place).stdout)
+    alone = json.loads(veriscene("score", dev, first, "--json", cwd=place).stdout)
+    other = compared.pop("other")
+    assert compared == alone and compared["accuracy"] == 1 and other["accuracy"] == pytest.approx(0.7)
+    assert other["difference"] == pytest.approx(0.3) and other["interval"][0] <= 0.3 <= other["interval"][1]
+    assert other["mcnemar"] == {"both": 7, "only_first": 3, "only_second": 0, "neither": 0, "p": 0.25}
+    assert veriscene("score", dev, first, second, cwd=place).returncode == 0
+    refused = veriscene("score", dev, first, str(tmp_path / "short.csv"), cwd=place)
+    assert refused.returncode == 1 and "short.csv" in refused.stderr and refused.stderr.count("\n") == 1
 
 
 def test_without_labels_the_json_object_has_the_same_keys_and_no_scores(place: Path, tmp_path: Path) -> None:
@@ -69,9 +87,8 @@ def test_unknown_words_are_reported_with_the_nearest_known_ones(place: Path, tmp
 
 
 def test_of_a_corpus_folder_the_dev_split_is_evaluated(place: Path) -> None:
-    folder, file = (
-        veriscene("evaluate", "model", path, "--json", cwd=place) for path in ("corpus", "corpus/dev/dev.json")
-    )
+    of_file = ("corpus/dev/dev.json", "--train", "corpus/train/train.json")
+    folder, file = (veriscene("evaluate", "model", *path, "--json", cwd=place) for path in (("corpus",), of_file))
     assert folder.returncode == 0 and folder.stdout == file.stdout and "corpus/dev/dev.json" in folder.stderr
 
 

@@ -25,6 +25,7 @@ BAD_INPUT = {
     f"figures contrast model {DEV} --baseline model --out out": f"{DEV}: has no example that model gets right",
     f"figures contrast model {DEV} --baseline model --identifiers 0-0 --out out": "'0-0' is not an example",
     f"figures order model {DEV} --count 1 --out good.csv": "good.csv",
+    f"figures order model {DEV} --font Nothing --out out": "there is no font 'Nothing'",
 }
 
 
@@ -38,6 +39,14 @@ def test_a_figure_is_written_as_pdf_and_svg_and_replaces_an_earlier_one(kind: st
         assert files == [tmp_path / "new" / f"{kind}.pdf", tmp_path / "new" / f"{kind}.svg"]
         contents.append([file.read_bytes() for file in files])
     assert contents[0] == contents[1] and contents[0][0].startswith(b"%PDF")
+
+
+def test_pages_are_numbered(place: Path, tmp_path: Path) -> None:
+    options = ("--count", "3", "--width", "3", "--height", "2.5", "--font", "DejaVu Serif", "--out", str(tmp_path))
+    done = veriscene("figures", "order", "model", DEV, *options, cwd=place)
+    names = [Path(line).name for line in done.stdout.splitlines()]
+    assert names == [f"order-{number}.{kind}" for number in range(1, len(names) // 2 + 1) for kind in ("pdf", "svg")]
+    assert len(names) >= 4 and {path.name for path in tmp_path.iterdir()} == set(names)
 
 
 def test_examples_asked_for_are_those_shown(place: Path, tmp_path: Path) -> None:

@@ -8,11 +8,20 @@ import resource
 import subprocess
 import sys
 import time
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from samples import random_scene
+from some_worlds import NLVR, SHELF
+from veriscene import worlds
+from veriscene.data.teacher.statements import STATEMENTS_PER_BLOCK, program_lines
+from veriscene.errors import InputError
+from veriscene.files import write_bytes
+from veriscene.language.program import read_programs
+from veriscene.output import silent
 from veriscene.world.examples import Example, write
 from veriscene.worlds.nlvr.looks import WORLD
 
@@ -77,3 +86,37 @@ def test_a_folder_is_checked_and_described_by_its_splits(tmp_path: Path) -> None
     described = json.loads(data("stats", "--json", tmp_path).stdout)
     assert [facts["examples"] for facts in described.values()] == [3, 3]
     assert data("stats", tmp_path).stdout.count("different statements") == 2
+
+
+@pytest.mark.parametrize(("world", "plain"), [("nlvr", 0.0), ("nlvr", 1.0), ("shelf", 0.0)])
+def test_drawn_programs_are_read_back_and_do_not_depend_on_number_or_processes(
+    world: str, plain: float, tmp_path: Path
+) -> None:
+    chosen = {"nlvr": NLVR, "shelf": SHELF}[world]
+
+    def drawn(count: int, workers: int) -> list[bytes]:
+        options = {"level": "full", "plain": plain, "seed": 5, "progress": silent}
+        return list(program_lines(chosen, count, workers=workers, **options))
+
+    many = drawn(STATEMENTS_PER_BLOCK * 2 + 3, 2)
+    assert len(many) == STATEMENTS_PER_BLOCK * 2 + 3 and drawn(40, 1) == many[:40]
+    (tmp_path / "p.jsonl").write_bytes(b"".join(many[:40]))
+    statements = read_programs(tmp_path / "p.jsonl", worlds.language(chosen), worlds.scene_kinds(chosen))
+    assert [each.to_line().encode() for each in statements] == many[:40]
+    assert len({each.text for each in statements}) > 35
+
+
+def test_lines_are_written_in_bounded_memory_and_a_failure_leaves_no_file(tmp_path: Path) -> None:
+    def lines(fail: bool) -> Iterator[bytes]:
+        for _ in range(200):
+            yield b"x" * (1 << 20)
+        if fail:
+            raise InputError("no more")
+
+    tracemalloc.start()
+    write_bytes(tmp_path / "large", lines(False))
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+    with pytest.raises(InputError):
+        write_bytes(tmp_path / "failed", lines(True))
+    assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("large", 200 << 20)]

@@ -96,6 +96,21 @@ def test_promising_edits_are_combined_first() -> None:
     )
 
 
+def test_what_was_read_tells_which_edits_to_combine() -> None:
+    """Of a judge whose probability leads nowhere, a flip with two edits is found among the first that are judged."""
+    program, singles = parse(TWO_YELLOW), len(list(edits(WORLD, SINGLES)))
+
+    class ReadingJudge(StubJudge):
+        def program(self, statement: str) -> Program:
+            return program
+
+    question, most = Question(STATEMENT, SINGLES), singles + 1 + 64
+    found = find_flip(ReadingJudge.of(program), question, most_judgements=most)
+    assert found.flip is not None and len(found.flip.edits) == 2 and program.holds(found.flip.scene)
+    blind = ReadingJudge(lambda scene: 0.9)  # its verdict is against what was read, which is then of no use
+    assert find_flip(blind, question, most_judgements=most).flip is None
+
+
 @pytest.mark.parametrize("most", [1, 2, 10, 100, 700])
 def test_no_more_judgements_than_allowed_and_the_search_says_when_it_gives_up(most: int) -> None:
     judge = StubJudge.of(parse(NEVER))

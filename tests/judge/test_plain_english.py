@@ -56,6 +56,17 @@ def test_a_statement_in_plain_english_is_judged_by_what_it_says(
     assert all(verdict.reading and 0.005 < verdict.probability < 0.995 for verdict in verdicts)
 
 
+def test_real_words_are_offered_for_unknown_ones(best: Judge) -> None:
+    unknown = best.unknown_words("There isnt a yellow squre, isn't that so? The towwer has a blok and no itm.")
+    assert list(unknown) == ["isnt", "squre", "towwer", "blok", "itm"], "signs and contractions are no unknown words"
+    assert [offers[0] for offers in unknown.values()] == ["isn't", "square", "tower", "block", "item"]
+    assert "is" not in unknown["isnt"]
+    typed = {"sqaure", "bloxk", "trianlges", "yelloe", "ciircles", "exacrly", "bow"}
+    assert typed & {*best.encoder.vocabulary.words}, "the corpus has misspellings"
+    for judge in (best, veriscene.load("biatt-pointer")):
+        assert typed.isdisjoint(judge.offers) and len(judge.offers) > 100
+
+
 @pytest.mark.parametrize("text", NOT_ABOUT_A_SCENE)
 def test_what_is_not_about_a_scene_has_no_verdict(text: str, best: Judge, scenes: list[Scene]) -> None:
     for scene in scenes[:3]:

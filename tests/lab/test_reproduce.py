@@ -91,6 +91,11 @@ def test_every_row_is_trained_and_judged_once(corpus: Path, tmp_path: Path, monk
     assert f"| MaxEnt | 68.0 / 67.7 | {100 * first[0].dev.accuracy:.1f} |" in table
     record = json.loads((tmp_path / "table" / "table1.json").read_text(encoding="utf-8"))
     assert [(row["row"], row["supervision"]) for row in record["rows"]] == [(name, "labels") for name in NAMES]
+    for row, result in zip(record["rows"], first, strict=True):
+        kept = seeds.read_kept((tmp_path / "table" / row["predictions"]).read_bytes())
+        own = tmp_path / "table" / result.row.folder
+        assert kept == {split: seeds.verdicts(own, split) for split in ("dev", "test")}
+        assert row["dev"]["unseen"] == result.dev.unseen
     with pytest.raises(InputError):
         replace(work, changes=["training.batch=8"]).run_row(planned(plan, NAMES)[1])
     with pytest.raises(InputError):
@@ -288,12 +293,12 @@ def test_the_ablations_cover_every_pooling_and_every_order() -> None:
 
 
 def test_the_table_marks_differences_whose_interval_excludes_zero() -> None:
-    row, scores = plans.TABLE1.rows[0], Summary((Score(1, 0.5, 0.25),))
+    row, scores = plans.TABLE1.rows[0], Summary((Score(1, 0.5, 0.25, 0.125),))
     gaps = {"dev": Difference(0.02, (-0.003, 0.043)), "test": Difference(-0.03, (-0.05, -0.01))}
     compared = [Compared("A", "B", gaps)]
     results = [Result(row, scores, None, "labels", "veriscene train maxent")]
     lines = Table(plans.TABLE1, results, compared).markdown().splitlines()
-    assert "| MaxEnt | 68.0 / 67.7 | 50.0 | - | 25.0 / - | 1 | 50.0 |" in lines
+    assert "| MaxEnt | 68.0 / 67.7 | 50.0 | - | 12.5 / - | 25.0 / - | 1 | 50.0 |" in lines
     assert "| first row minus second | dev | Test-P |" in lines
     assert "| A minus B | +2.0 (-0.3 to +4.3) | **-3.0 (-5.0 to -1.0)** |" in lines
     record = Table(plans.TABLE1, results, compared).to_json()

@@ -171,6 +171,23 @@ def test_scores_and_slices_cluster_by_statement_also_across_presentations() -> N
     assert metrics.breakdown(repeated, verdicts)[0].scores == wide
 
 
+def test_statements_of_train_are_told_apart_whatever_their_writing(tmp_path: Path) -> None:
+    scene, said = EXAMPLES[0].scene, ["There are two dots.", "there are 2  DOTS", "A dot is black!", "No dot"]
+    examples = [Example(f"{n}-0", text, scene, True) for n, text in enumerate(said)]
+    (tmp_path / "train").mkdir()
+    write(tmp_path / "train" / "train.json", [examples[0]], WORLD)
+    seen = metrics.train_statements(tmp_path)
+    assert seen == metrics.train_statements(split_file(tmp_path, "train"))
+    verdicts = {"0-0": True, "1-0": False, "2-0": True, "3-0": None}
+    assert metrics.unseen_accuracy(examples, verdicts, seen) == 1 / 2
+    assert metrics.unseen_accuracy(examples[:2], verdicts, seen) is None
+    assert metrics.unseen_accuracy(examples, verdicts, None) is None
+    parts = [each.scores for each in metrics.breakdown(examples, verdicts, seen) if each.group == "statement"]
+    assert [(part.examples, part.accuracy) for part in parts] == [(2, 1 / 2), (2, 1 / 2)]
+    (tmp_path / "none").mkdir()
+    assert metrics.train_statements(tmp_path / "none") is None
+
+
 def test_the_slices_of_a_group_that_divides_the_corpus_add_up() -> None:
     verdicts = {example.identifier: True for example in EXAMPLES}
     slices = metrics.breakdown(EXAMPLES, verdicts)

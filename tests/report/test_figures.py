@@ -16,9 +16,10 @@ from matplotlib.patches import PathPatch, Polygon, Rectangle
 
 from samples import random_scene, yellow_circle_examples
 from veriscene.data.vocabulary import tokenize
+from veriscene.errors import InputError
 from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, spread, typical
 from veriscene.report import figures
-from veriscene.report.figures import FORMATS, SIZE, Sheet, draw, text_width, wrapped
+from veriscene.report.figures import FORMATS, SIZE, Page, Sheet, draw, text_width, wrapped
 from veriscene.world.drawing import look
 from veriscene.world.examples import Example
 from veriscene.worlds.nlvr.looks import WORLD
@@ -108,8 +109,8 @@ def test_a_model_with_one_direction_of_attention_and_no_order_gets_one_map(sheet
 
 def test_files_are_of_print_size_with_embedded_fonts_and_the_same_each_time() -> None:
     pairs = [(judged(seed), judged(seed, probability=0.1)) for seed in range(3)]
-    files = draw("contrast", pairs, ["m", "b"])
-    assert files == draw("contrast", pairs, ["m", "b"]) and files.keys() == set(FORMATS)
+    (files,) = draw("contrast", pairs, ["m", "b"])
+    assert [files] == draw("contrast", pairs, ["m", "b"]) and files.keys() == set(FORMATS)
     (width,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ", files["pdf"])
     assert float(width) == pytest.approx(72 * figures.COLUMN)
     assert b"/FontFile2" in files["pdf"] and b"/Type3" not in files["pdf"]  # TrueType
@@ -118,6 +119,32 @@ def test_files_are_of_print_size_with_embedded_fonts_and_the_same_each_time() ->
     assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # outlines need no font
     said = "".join(root.itertext())
     assert all(f"{seed}-0: {STATEMENT}" in said for seed in range(3))
+
+
+@pytest.mark.parametrize("kind", ["order", "attention"])
+def test_pages_are_no_higher_than_asked_and_have_every_example_once(kind: str, sheets: list[Sheet]) -> None:
+    shown = [(judged(seed, f"Statement {seed} about a circle."),) for seed in range(9)]
+    whole = draw(kind, shown, ["m"])
+    pages = draw(kind, shown, ["m"], Page(width=6, height=7, font="DejaVu Serif"))
+    assert len(whole) == 1 and len(pages) > 1 and len(sheets) == 1 + len(pages)
+    for page in pages:
+        (width, height) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+)", page["pdf"])[0]
+        assert float(width) == 6 * 72 and float(height) <= 7 * 72
+        assert b"DejaVuSerif" in page["pdf"] and b"DejaVuSans" not in page["pdf"]
+    assert [len(items_drawn(sheet)) > 0 for sheet in sheets] == [True] * len(sheets)
+    said = ["".join(ElementTree.fromstring(page["svg"]).itertext()) for page in pages]
+    for (each,) in shown:
+        assert sum(each.example.statement in text for text in said) == 1
+    numbers = [word for sheet in sheets[1:] for word in shown_words(sheet) if word in map(str, range(9))]
+    if kind == "order":  # where no other numbers are drawn
+        assert numbers == [str(seed) for seed in range(9)]
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    with pytest.raises(InputError, match="inches"):
+        draw("attention", [(judged(),)], ["m"], Page(width=1.0))
+    with pytest.raises(InputError, match="no font"):
+        Page(font="No Such Font").check()
 
 
 def test_no_line_is_wider_than_the_column(sheets: list[Sheet]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from itertools import pairwise
 from math import hypot
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ from veriscene.language.program import Statement
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.comparison import difference, mcnemar
 from veriscene.metrics.judged import Judged, by_sentence, expected_calibration_error, mistakes, reliability
-from veriscene.report.page import STYLE, ReportedRun, majority, page
+from veriscene.report.page import STYLE, ReportedRun, majority, page, ticks
 from veriscene.training.log import LogLine
 from veriscene.world.drawing import HEAD, svg
 from veriscene.world.examples import Example
@@ -204,3 +205,25 @@ def test_the_report_shares_the_colours_of_the_served_page() -> None:
 def test_a_400_pixel_screen_needs_no_horizontal_scrolling(count: int, tmp_path: Path) -> None:
     html = page("t", "s", [run(), run("another-run-" * 8, seed=2)][:count], {})
     assert width_on_a_phone(html, tmp_path) <= 400
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.5, 1), (0.443, 1), (0, 0.7), (0, 0.6931), (0, 3), (0, 184_000), (0, 1e-3)]
+)
+def test_ticks_are_round_evenly_spaced_and_few(low: float, high: float) -> None:
+    found = ticks(low, high)
+    steps = {round(b - a, 9) for a, b in pairwise(found)}
+    assert 3 <= len(found) <= 7 and len(steps) == 1 and low <= found[0] and found[-1] <= high
+    (step,) = steps
+    assert f"{step:e}".startswith(("1.0", "2.0", "2.5", "5.0")) and found[0] - low < step > high - found[-1]
+
+
+def test_the_charts_of_one_run_have_labelled_ticks_inside_the_picture() -> None:
+    document = ElementTree.fromstring(page("t", "s", [run(steps=5)]))
+    charts = document.findall(".//svg[@role='img']")[:2]
+    for chart in charts:
+        width, height = map(float, chart.get("viewBox").split()[2:])
+        labels = [(each.text, float(each.get("x")), float(each.get("y"))) for each in chart.findall("text")]
+        assert sum("%" in text for text, _, _ in labels) >= 4
+        for text, x, y in labels:
+            assert 0 < y < height and 7 * len(text) < width and 0 < x < width, text

@@ -22,6 +22,7 @@ from veriscene.models import load_preset
 from veriscene.training.source import CorpusSource, Epoch, Source, batches
 from veriscene.training.spec import Record, Spec
 from veriscene.training.train import train
+from veriscene.world.corpus import share_of
 from veriscene.world.examples import Example
 from veriscene.worlds.nlvr import pictures as picture
 from veriscene.worlds.nlvr import synthetic
@@ -86,6 +87,37 @@ def test_the_fingerprint_changes_with_any_split_and_is_not_zero_for_equal_ones()
     found = [source(train, dev, minimum_count=1).fingerprint for train, dev in pairs]
     assert 0 not in found and len(set(found)) == len(pairs)
     assert source(examples, examples, minimum_count=1).fingerprint == found[0]
+
+
+@given(st.floats(0.001, 1), st.floats(0.001, 1), st.integers(0, 5), st.booleans())
+def test_a_share_of_the_train_statements_has_whole_directories_and_grows_with_the_share(
+    one: float, other: float, seed: int, has_directories: bool
+) -> None:
+    examples = [
+        replace(
+            each,
+            identifier=f"{number % 60}-{number // 60}",
+            directory=str(number % 20) if has_directories else None,
+            statement=f"circle {number % 60}",
+        )
+        for number, each in enumerate(yellow_circle_examples(120))
+    ]
+    few, many = (share_of(examples, share, seed=seed) for share in sorted((one, other)))
+    kept = {each.directory if has_directories else each.statement for each in many}
+    assert many == [each for each in examples if (each.directory if has_directories else each.statement) in kept]
+    assert 0 <= len({each.statement for each in many}) - 60 * max(one, other) < (3 if has_directories else 1)
+    assert {each.identifier for each in few} <= {each.identifier for each in many}
+    assert share_of(examples, 1.0, seed=seed) == examples
+
+
+def test_a_run_records_the_share_that_it_learns_from_and_scores_all_of_dev(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus", yellow_circle_examples(40), yellow_circle_examples(6, seed=1))
+    made = CorpusSource.open(Config(small_config("biatt"), DataConfig(train_share=0.25, minimum_count=1)), corpus)
+    assert len(made.train) < 20 and len(made.dev) == 6 and "data.train_share" in made.remark
+    changes = ["data.train_share=0.5"]
+    assert Spec.from_json(Spec.of("quick", changes=changes).to_json(), where="").config.data.train_share == 0.5
+    with pytest.raises(InputError, match=r"data\.train_share has no effect"):
+        Spec.of("spatial-synthetic", changes=changes)
 
 
 def test_a_vocabulary_without_words_is_refused() -> None:

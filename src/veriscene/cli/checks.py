@@ -29,7 +29,8 @@ COMMANDS = {
     "plot": "figures",
     "maxent": "train maxent",
     "tune": "tune",
-    "export": "data export FILE.parquet",
+    "export": "data export and import of .parquet",
+    "gym": "veriscene.lab.environment in Python",
 }
 
 

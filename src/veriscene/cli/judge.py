@@ -75,24 +75,29 @@ def evaluate(
     ] = None,
     eyes: Eyes = False,
     predictions: Annotated[Path | None, typer.Option(readable=False, help="Write them as the official CSV.")] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option(readable=False, help="Train split or corpus folder: score statements that it lacks apart."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled file.
 
-    Of a corpus folder the dev split is evaluated. With --images, every picture of an example counts, as in the official
-    scripts.
+    Of a corpus folder the dev split is evaluated, and statements that its train split lacks are scored apart. With
+    --images, every picture of an example counts, as in the official scripts.
 
     Example: veriscene evaluate best nlvr/dev/dev.json --predictions dev.csv
     """
     from veriscene import worlds
     from veriscene.judge import ONNX, load
     from veriscene.judge.evaluate import probabilities, verdict_of
+    from veriscene.metrics.accuracy import train_statements
     from veriscene.world.corpus import split_file
     from veriscene.world.examples import write_predictions
     from veriscene.worlds.nlvr.pictures import each_picture, written_name
 
     if file.is_dir():
-        file = split_file(file, "dev")
+        train, file = train or file, split_file(file, "dev")
         output.say(f"evaluating the dev split, {file}")
     if predictions is not None and predictions.exists() and file.exists() and predictions.samefile(file):
         raise InputError("is the file that is evaluated", where=predictions, allowed="name another file")
@@ -100,6 +105,7 @@ def evaluate(
     device = "cpu" if accelerator is None or model.endswith(ONNX) else str(accelerator.device)
     judge = load(model, device=device, eyes=eyes)
     examples = worlds.read(file, judge.world)
+    seen = None if train is None else train_statements(train, judge.world)
     has_labels = any(example.label is not None for example in examples)
     if not has_labels and predictions is None:
         raise InputError("has no labels to score", where=file, allowed="use --predictions to write the predictions")
@@ -123,7 +129,7 @@ def evaluate(
         output.say(f"{file}: has no labels to score; the predictions are in {predictions}")
     not_understood = sum(verdict is None for verdict in verdicts.values()) / max(1, len(verdicts))
     also = {"unknown_words": unknown, "not_understood": not_understood, **counts}
-    _print_scores(examples, verdicts if has_labels else None, also, as_json=as_json)
+    _print_scores(examples, verdicts if has_labels else None, also, seen, as_json=as_json)
 
 
 def score(
@@ -131,29 +137,62 @@ def score(
     predictions: Annotated[
         Path, typer.Argument(readable=False, help="Lines `identifier,true|false` or `file.png,true|false`.")
     ],
+    other: Annotated[
+        Path | None,
+        typer.Argument(readable=False, metavar="OTHER", help="Predictions of another system, to compare with."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score the predictions of any system, as the official scripts do. Predictions by file name have one line for each
     picture of an example.
 
-    Example: veriscene score nlvr/dev/dev.json dev.csv
+    With OTHER, add the difference in accuracy, its 95 % interval (bootstrap over statements) and McNemar's exact test.
+
+    Examples: veriscene score nlvr/dev/dev.json dev.csv, or veriscene score nlvr/dev/dev.json mine.csv theirs.csv
     """
     from veriscene import worlds
-    from veriscene.metrics import accuracy as metrics
+    from veriscene.metrics.comparison import difference, mcnemar
+
+    given = worlds.read(file)
+    examples, verdicts, counts = _read_predictions(given, predictions)
+    if other is None:
+        _print_scores(examples, verdicts, counts, as_json=as_json)
+        return
+    also, others, _ = _read_predictions(given, other)
+    if {each.identifier for each in also} != {each.identifier for each in examples}:
+        raise InputError(f"does not predict the same pictures as {predictions}", where=other)
+    found, test = difference(examples, [verdicts], [others]), mcnemar(examples, verdicts, others)
+    accuracy = (test.both + test.only_second) / len(examples)
+    compared = {"difference": found.mean, "interval": found.interval, "mcnemar": {**asdict(test), "p": test.p}}
+    _print_scores(examples, verdicts, {**counts, "other": {"accuracy": accuracy, **compared}}, as_json=as_json)
+    if not as_json:
+        low, high = (100 * bound for bound in found.interval)
+        print(f"{other}: accuracy {accuracy:.2%}")
+        print(
+            f"difference   {100 * found.mean:+.2f} points  (95 % interval {low:+.2f} to {high:+.2f}, over statements)"
+        )
+        print(
+            f"only one is right: {predictions} {test.only_first:,}, {other} {test.only_second:,};"
+            f" McNemar's p {test.p:.2g}"
+        )
+
+
+def _read_predictions(examples: list[Example], file: Path) -> tuple[list[Example], dict[str, bool], dict[str, object]]:
+    """Returns what is scored: examples, or pictures of them, their verdicts, and for pictures how many there are."""
+    from veriscene.metrics.accuracy import check_complete
     from veriscene.world.examples import read_predictions
     from veriscene.worlds.nlvr.pictures import per_picture
 
-    examples, verdicts = worlds.read(file), read_predictions(predictions)
-    counts = {}
+    verdicts, counts = read_predictions(file), dict[str, object]()
     if any(name.endswith(".png") for name in verdicts):
         counts["examples"] = len(examples)
         try:
             examples, verdicts = per_picture(examples, verdicts)
         except InputError as error:
-            raise error.at(predictions) from None
+            raise error.at(file) from None
         counts["pictures"] = len(examples)
-    metrics.check_complete(examples, verdicts, file=predictions)
-    _print_scores(examples, verdicts, counts, as_json=as_json)
+    check_complete(examples, verdicts, file=file)
+    return examples, verdicts, counts
 
 
 def predict(
@@ -337,22 +376,25 @@ def _print_scores(
     examples: Sequence[Example],
     verdicts: Mapping[str, bool | None] | None,
     also: Mapping[str, object],
+    seen: frozenset[str] | None = None,
     *,
     as_json: bool,
 ) -> None:
     """Without verdicts (the examples have no labels) the JSON object has the same keys, and null for the scores.
 
-    `also` are more keys of that object; with `pictures`, the examples are one for each picture.
+    `also` are more keys of that object; with `pictures`, the examples are one for each picture. `seen` are the
+    `train_statements`, if they are known.
     """
     from veriscene.metrics import accuracy as metrics
 
     scores = None if verdicts is None else metrics.score(examples, verdicts)
-    slices = [] if verdicts is None else metrics.breakdown(examples, verdicts)
+    slices = [] if verdicts is None else metrics.breakdown(examples, verdicts, seen)
     if as_json:
         record = {
             "accuracy": scores and scores.accuracy,
             "interval": scores and scores.interval,
             "consistency": scores and scores.consistency,
+            "unseen": None if verdicts is None else metrics.unseen_accuracy(examples, verdicts, seen),
             "examples": len(examples),
             "presentations": len({example.presentation for example in examples}),
             "breakdown": [

@@ -63,6 +63,7 @@ def site(
         typer.Option(help="A folder with the files of onnxruntime-web; otherwise npm downloads them."),
     ] = None,
     code: Annotated[str | None, typer.Option(metavar="URL", help="The repository that the page links to.")] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="The page's own address: previews need it.")] = None,
 ) -> None:
     """Write the page as static files: the model `best` runs in the browser, without a server.
 
@@ -71,5 +72,5 @@ def site(
     output.require_one_process("site")
     from veriscene.service.site import write_site
 
-    size = write_site(folder, runtime=runtime, code=code, say=output.say)
+    size = write_site(folder, runtime=runtime, code=code, url=url, say=output.say)
     print(f"wrote {folder}; a first visit loads {size / 1e6:.1f} MB")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,6 +41,9 @@ def train(
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
     shard: Shard = None,
+    train_share: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Learn from this share of the train statements only.")
+    ] = None,
     out: Out = None,
     resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
     or_resume: Annotated[
@@ -60,7 +62,7 @@ def train(
 
     if resume is not None:
         given = (preset, data, changes, out, teacher, initial, world)
-        if any(given) or or_resume or any(option is not None for option in (seed, seeds, shard)):
+        if any(given) or or_resume or any(option is not None for option in (seed, seeds, shard, train_share)):
             raise typer.BadParameter("--resume uses the run's own settings; give no other argument")
         record, machine = Record.read(resume), output.make_machine()
         if record.seeds:
@@ -75,6 +77,7 @@ def train(
     if or_resume and out is None:
         raise typer.BadParameter("--resume-if-present needs --out")
     all_changes = output.all_changes(changes, seed)
+    all_changes += [] if train_share is None else [f"data.train_share={train_share}"]
     spec = Spec.of(preset, data=data, changes=all_changes, programs=teacher or [], initial=initial, world=world)
     check_files(spec.programs, spec.world)
     machine = output.make_machine()
@@ -161,6 +164,7 @@ def pretrain(
     """
     import torch
 
+    from veriscene.data.teacher.workers import usable_cores
     from veriscene.lab.pretrain import RENDERED_BACKBONE, Pretrainer, Settings, make_task
     from veriscene.models.vision.backbone import weights_path
 
@@ -177,7 +181,7 @@ def pretrain(
         steps=steps or Settings.steps,
         scenes=batch or task.scenes,
         seed=seed,
-        workers=len(os.sched_getaffinity(0)) if workers is None else workers,
+        workers=usable_cores() if workers is None else workers,
         held_out=HELD_OUT[device.type],
     )
     outcome = Pretrainer(task, out, settings, device=device, say=output.say, resume=resume).run()

@@ -92,9 +92,9 @@ def split(rows: list[Row], *, dev_share: float, seed: int) -> dict[str, list[Exa
     return splits
 
 
-def write(folder: Path, splits: Mapping[str, list[Example]], world: World, *, dev_share: float, seed: int) -> None:
+def write(folder: Path, splits: Mapping[str, list[Example]], world: World, **facts: object) -> None:
     """Writes a corpus folder: the splits, corpus.json, which says how they were made, and the world's file."""
-    description = {"supervision": "labels", "imported": True, "dev_share": dev_share, "seed": seed}
+    description = {"supervision": "labels", "imported": True, **facts}
     write_text(folder / corpus.DESCRIPTION, json.dumps(description) + "\n")
     if world != worlds.get():
         write_text(folder / worlds.FILE, to_toml(world))

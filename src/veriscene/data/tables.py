@@ -16,16 +16,17 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from veriscene import worlds
 from veriscene.errors import InputError, missing_package
-from veriscene.files import check_absent, write_bytes
+from veriscene.files import check_absent, opened, parse_json, read_lines, write_bytes
 from veriscene.world.corpus import split_files
-from veriscene.world.examples import Example
+from veriscene.world.examples import Example, of_record
 from veriscene.world.schema import World
 
 FORMATS = ("jsonl", "parquet")
@@ -62,11 +63,80 @@ def export(path: Path, out: Path, *, kind: str, images: bool, progress: Progress
     return total
 
 
-def row(example: Example, split: str, world: World, *, images: bool) -> Row:
+def row(example: Example, split: str, world: World, *, images: bool = False) -> Row:
     """Returns the columns of an example; its picture as the bytes of a PNG file."""
     columns: Row = {name: getattr(example, name) for name in ("identifier", "statement", "label")}
     columns |= {"split": split, "directory": example.directory, "scene": world.to_json_scene(example.scene)}
     return columns | ({"image": _png(example, world)} if images else {})
+
+
+def examples_of(rows: Iterable[Mapping[str, Any]], world: World) -> dict[str, list[Example]]:
+    """Returns the examples of which `row` made these rows, by split, also after pandas or `datasets` had them; raises
+    InputError with the number of the first row that is wrong. Pictures are left out: the scene is complete."""
+    splits: dict[str, dict[str, Example]] = {}
+    for number, found in enumerate(rows, 1):
+        columns = _plain({name: value for name, value in found.items() if name != "image"})
+        try:
+            split = columns.pop("split", None)
+            if not isinstance(split, str) or not split.isidentifier():
+                raise InputError(f"split {split!r:.60}", allowed="it must be a name, as train or dev")
+            example = of_record({world.scene_field: columns.pop("scene", None), **columns}, world)
+            if example.identifier in splits.setdefault(split, {}):
+                raise InputError(f"identifier {example.identifier!r} occurs twice in {split}")
+        except InputError as error:
+            raise error.at(f"row {number}") from None
+        splits[split][example.identifier] = example
+    return {split: list(members.values()) for split, members in splits.items()}
+
+
+def read_table(path: Path, world: World) -> dict[str, list[Example]]:
+    """Returns the examples of a file that `export` wrote, by split."""
+    try:
+        found = examples_of(_parquet_rows(path) if path.suffix == ".parquet" else _json_rows(path), world)
+    except InputError as error:
+        raise error if str(error.where or "").startswith(str(path)) else error.at(path) from None
+    if not found:
+        raise InputError("has no rows", where=path)
+    return found
+
+
+def _json_rows(path: Path) -> Iterator[Row]:
+    with opened(path) as stream:
+        for _, line in read_lines(stream):
+            if isinstance(line, InputError):
+                raise line
+            record = parse_json(line)
+            if not isinstance(record, dict):
+                raise InputError("a line is no JSON object")
+            yield record
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    pa = _pyarrow()
+    import pyarrow.parquet
+
+    with opened(path) as stream:
+        try:
+            file = pyarrow.parquet.ParquetFile(stream)
+            names = [name for name in file.schema_arrow.names if name != "image"]
+            for batch in file.iter_batches(ROWS_PER_GROUP, columns=names):
+                yield from batch.to_pylist()
+        except pa.ArrowException as error:
+            raise InputError(f"not parquet ({str(error).partition(chr(10))[0]:.100})", where=path) from None
+
+
+def _plain(value: Any) -> Any:
+    """A value of a row as JSON has it: pandas and `datasets` may return arrays, floats for whole numbers, and nulls
+    where a field is absent."""
+    if type(value).__module__.partition(".")[0] in ("numpy", "pandas"):
+        value = value.tolist() if hasattr(value, "tolist") else None  # pandas.NA
+    if isinstance(value, Mapping):
+        return {name: member for name, each in value.items() if (member := _plain(each)) is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, float):
+        return None if math.isnan(value) else int(value) if value.is_integer() else value
+    return value
 
 
 def _read(file: Path, world: World, images: bool) -> list[Example]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
@@ -73,11 +72,9 @@ class Vocabulary:
     def encode(self, statement: str) -> list[int]:
         return [self._number_of.get(word, UNKNOWN) for word in tokenize(statement)]
 
-    def unknown_words(self, statement: str) -> dict[str, list[str]]:
-        """Returns the words of a statement that become UNK, each with the nearest known ones."""
-        known = self.words[len(SPECIAL) :]
-        unknown = dict.fromkeys(word for word in tokenize(statement) if word not in self._number_of)
-        return {word: get_close_matches(word, known, n=3, cutoff=0.6) for word in unknown}
+    def knows(self, text: str) -> bool:
+        """Returns whether no word of a text becomes UNK. Signs are no words."""
+        return all(word in self._number_of for word in tokenize(text) if word.isalnum())
 
     def coverage(self, statements: Iterable[str]) -> float:
         """Returns the share of the statements' words that the vocabulary contains."""

@@ -86,11 +86,15 @@ def _any(say: Speaker, words: str) -> str:
     return re.sub(r"^(does|is) (some|at least one) (?!of\b)", r"\1 any ", words)
 
 
+_DEFINITE = re.compile(r"the [^~]*~(is|are)\b")
+
+
 def _note(say: Speaker, text: str) -> str:
     """ "Two circles in left box"; "left box: two circles"."""
     having = say.pick("with", "with", ":") if text.startswith("the ") else "with"
     words = pattern.note(text, having)
-    if say.chance(0.6):
+    definite = _DEFINITE.match(text)  # "the jar on offer" says that the jar is; "jar on offer", that there is one
+    if say.chance(0.6) and (definite is None or say.box in definite[0]):
         words = _without_articles(say, words)
     return words + say.weighted((75, ""), (25, "."))
 

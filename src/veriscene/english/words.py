@@ -35,6 +35,21 @@ _ITEMS = noun_list("item object thing thing element piece figure one")
 _SHAPES = noun_list("shape shape form")
 _TOWERS = noun_list("tower tower stack pile column")
 _BLOCKS = noun_list("block block brick cube piece")
+# Other words that statements about scenes are made of.
+_COMMON = word_list("""
+a about above across adjacent all almost alone also always among amount an and another any anything apart are aren't as
+at away base be before below beneath beside between big bigger biggest border both bottom but by can can't centre center
+ceiling close closer column color colors colour colours colored coloured contain containing contains corner corners
+directly do does doesn't don't different each edge edges either else empty equal equally even every everything exactly
+except false far few fewer fewest floor for from furthest greater ground half has have height here higher highest if in
+inside is isn't it its just kind kinds large larger largest last least left leftmost less lie lies line located lower
+lowest made many maximum middle minimum more most much near nearly neither next no none nor not nothing number of odd on
+once only opposite or other others out outside over pair picture placed position row same scene seen several short
+shorter shortest shown side sides single size sizes small smaller smallest some spread stacked still tall taller tallest
+than that the their them then there there's these they they're those to together too top topmost total touch touches
+touching true twice under underneath up upper using very wall walls when where which while whole whose with within
+without zero rightmost right
+""")
 
 # Other words for those that worlds compare with, and verbs for some attributes.
 COMPARED = {
@@ -192,6 +207,19 @@ class Lexicon:
             by_side = {place.box: place for place in self.places if place.is_side or place.is_middle}
             return list(by_side.values())
         return [place for place in self.places if place.number is not None]
+
+
+def real_words(world: World) -> frozenset[str]:
+    """Returns the words, without misspellings, that most statements about scenes of a world are made of."""
+    nouns = (pair for pairs in (_BOXES, _ITEMS, _SHAPES, _TOWERS, _BLOCKS) for pair in pairs)
+    choices = [(choice, each.is_noun) for each in world.attributes for choice in each.choices]
+    said = [word for choice, _ in choices for word in (*choice.words, *choice.plural)]
+    said += [plural_of(word) for choice, is_noun in choices if is_noun for word in choice.words]
+    own = (world.box.singular, world.box.plural, world.item.singular, world.item.plural)
+    compared = (word for each in world.attributes for word in (each.more, each.less, each.most, each.least))
+    said += [word for each in world.attributes for word in each.words]
+    phrases = (*_COMMON, *NUMBERS, *ORDINALS, *(word for pair in nouns for word in pair), *said, *own, *compared)
+    return frozenset(word for phrase in phrases for word in phrase.lower().split())
 
 
 @lru_cache(maxsize=16)

@@ -24,7 +24,9 @@ from veriscene.world.schema import World
 WORDS_SHOWN = 3  # per box: those that attend most to one item
 BETWEEN = 10  # pixels between two scenes
 CLEAR = 0.1  # A flip whose probability is this far from 0.5 is preferred to smaller but closer ones.
-CANDIDATES_PER_JUDGEMENT = 16  # scenes with several edits that are compared by what is expected of them, per judgement
+# Scenes with several edits that are compared by what is expected of them, per judgement: by their edits' gains; if a
+# program was read, also by its truth, which tells exactly what flips it.
+CANDIDATES_PER_JUDGEMENT, READ_PER_JUDGEMENT = 16, 64
 _Shown = tuple[frozenset[Item], ...]  # what a scene shows, whatever the order of its items
 
 
@@ -174,8 +176,9 @@ def find_flip(
 ) -> Search:
     """Searches breadth first: scenes with n + 1 edits are judged only if all those with n edits leave the verdict.
 
-    Single edits are judged from the smallest change to the largest, several edits from the most promising on. The
-    search ends with the first group that has a clear flip. The result is the same each time.
+    Single edits are judged from the smallest change to the largest, several edits from the most promising on: those
+    that change the truth of the program that was read, then those with the largest gains. The search ends with the
+    first group that has a clear flip. The result is the same each time.
     """
     if question.scene is None:
         raise InputError("has no scene to edit", where="question", allowed="give a scene, not a picture")
@@ -186,16 +189,25 @@ def find_flip(
     if not verdict.understood:
         return Search(None, judged, True, verdict)
     towards_flip = -1 if verdict.verdict else 1
+    program = judge.program(question.statement)
+    if program is not None and program.holds(question.scene) != verdict.verdict:
+        program = None  # the verdict does not follow what was read
+
+    def rank(candidate: _Candidate) -> tuple[bool, float, int]:
+        is_kept = program is None or program.holds(candidate.scene) == verdict.verdict
+        return is_kept, -candidate.gain, _cost(candidate)
+
     seen, gains = {_key(question.scene)}, dict[Edit, float]()
     parents = [_Candidate(question.scene, (), 0.0)]
     for size in range(1, most_edits + 1):
-        candidates, are_all = _expand(judge.world, parents, gains, seen, most=most_judgements - judged)
+        most = (CANDIDATES_PER_JUDGEMENT if program is None else READ_PER_JUDGEMENT) * (most_judgements - judged)
+        candidates, are_all = _expand(judge.world, parents, gains, seen, most=most)
         parents, flips = [], list[Flip]()
         if size == 1:
             candidates.sort(key=_cost)
             groups = [list(group) for _, group in groupby(candidates, _cost)]
         else:
-            candidates.sort(key=lambda candidate: (-candidate.gain, _cost(candidate)))
+            candidates.sort(key=rank)
             groups = [candidates[n : n + STREAM_BATCH] for n in range(0, len(candidates), STREAM_BATCH)]
         for group in groups:
             asked = group[: most_judgements - judged]
@@ -226,7 +238,7 @@ def _expand(
     left out when there are many more candidates than the judgements that can be afforded."""
     found: list[_Candidate] = []
     for parent in parents:
-        if len(found) >= CANDIDATES_PER_JUDGEMENT * most:
+        if len(found) >= most:
             return found, False
         for edit, scene in edits(world, parent.scene):
             key = _key(scene)

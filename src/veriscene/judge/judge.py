@@ -11,6 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
+from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard, TypeVar, cast, overload
@@ -21,12 +23,14 @@ from numpy.typing import NDArray
 from veriscene import worlds
 from veriscene.data.encoder import Encoded, Encoder, Input, Order
 from veriscene.data.eyes import PictureReader, resized
-from veriscene.data.reader import ProgramReader
-from veriscene.data.vocabulary import SPECIAL, Vocabulary, tokenize
+from veriscene.data.reader import ProgramReader, split_words
+from veriscene.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary, tokenize
+from veriscene.english.words import real_words
 from veriscene.errors import InputError
 from veriscene.judge.hub import HubMixin
 from veriscene.judge.question import Attention, Pixels, Question, Verdict
 from veriscene.judge.reading import with_reading
+from veriscene.language.program import Program
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene
 from veriscene.world.schema import World
@@ -48,6 +52,7 @@ FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what 
 Array = NDArray[Any]
 T = TypeVar("T")
 MATCH_DISTANCE = 10  # pixels that a recognised item may be away from the scene's, which are at least as large
+MIN_LIKENESS = 0.75  # of a word that is offered in place of an unknown one
 PIXELS = "-pixels"  # NAME-pixels is the model NAME with eyes
 
 Shown = Scene | list[Any] | Pixels  # a scene, its boxes as in the world's files, or a picture (height, width, RGB)
@@ -71,6 +76,7 @@ class Judge(HubMixin, ABC):
 
     encoder: Encoder
     order: Order  # of the model
+    reader: ProgramReader | None = None
 
     @property
     def world(self) -> World:
@@ -144,7 +150,25 @@ class Judge(HubMixin, ABC):
 
     def unknown_words(self, statement: str) -> dict[str, list[str]]:
         """Returns the words of a statement that the judge does not know, each with the nearest that it knows."""
-        return self.encoder.vocabulary.unknown_words(statement)
+        vocabulary, reader = self.encoder.vocabulary, self.reader
+        unknown = [
+            word
+            for word in dict.fromkeys(split_words(statement))
+            if not (vocabulary.knows(word) or (reader is not None and reader.knows(word)))
+        ]
+        return {word: list(_nearest(word, self.offers)) for word in unknown}
+
+    @cached_property
+    def offers(self) -> tuple[str, ...]:
+        """The known words that are offered in place of unknown ones: none of the misspellings of a corpus."""
+        real, words = real_words(self.world), self.encoder.vocabulary.words[len(SPECIAL) :]
+        if self.reader is not None:
+            return tuple(word for word in dict.fromkeys((*words, *self.reader.words)) if word in real)
+        return tuple(word for word in words if word in real or not get_close_matches(word, real, n=1))
+
+    def program(self, statement: str) -> Program | None:
+        """Returns what the judge reads a statement as, if it has a reader and finds anything."""
+        return None if self.reader is None else self.reader.read([statement])[0].program
 
     def describe(self) -> dict[str, str | float | None]:
         """Returns the kind of model behind the judge, its dev accuracy and supervision, as far as they are known."""
@@ -205,12 +229,17 @@ class Judge(HubMixin, ABC):
                 per_box=None if per_box is None else per_box[number][:boxes],
                 order=order,
                 attention=attention,
-                unknown_words=self.encoder.vocabulary.unknown_words(question.statement),
+                unknown_words=self.unknown_words(question.statement),
                 order_is_chosen=self.order is Order.CHOSEN,
                 world=self.world,
             )
             verdicts.append(verdict)
         return verdicts
+
+
+@lru_cache(maxsize=4096)
+def _nearest(word: str, offers: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(get_close_matches(word, offers, n=3, cutoff=MIN_LIKENESS))
 
 
 def _decode(
@@ -239,8 +268,6 @@ def _decode(
 class NetworkJudge(Judge):
     """A network judges; with a reader, statements in plain English are judged by what they say."""
 
-    reader: ProgramReader | None = None
-
     @abstractmethod
     def _by_network(self, questions: list[Question]) -> list[Verdict]:
         """Returns the network's own verdicts."""
@@ -249,26 +276,17 @@ class NetworkJudge(Judge):
         verdicts = self._by_network(questions)
         if self.reader is None:
             return verdicts
-        readings = self.reader.read([question.statement for question in questions])
+        vocabulary, readings = self.encoder.vocabulary, self.reader.read([asked.statement for asked in questions])
         return [
-            replace(
-                with_reading(verdict, question, reading, is_new=bool(verdict.unknown_words)),
-                unknown_words=self.unknown_words(question.statement),
-            )
+            with_reading(verdict, question, reading, is_new=UNKNOWN in vocabulary.encode(question.statement))
             for verdict, question, reading in zip(verdicts, questions, readings, strict=True)
         ]
-
-    def unknown_words(self, statement: str) -> dict[str, list[str]]:
-        found = super().unknown_words(statement)
-        return (
-            found
-            if self.reader is None
-            else {word: near for word, near in found.items() if not self.reader.knows(word)}
-        )
 
 
 class ReaderJudge(Judge):
     """Judges by a reader alone, which executes what it understood: for worlds that no network knows."""
+
+    reader: ProgramReader
 
     def __init__(self, reader: ProgramReader) -> None:
         self.reader, self.order = reader, Order.NONE

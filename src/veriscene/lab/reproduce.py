@@ -28,8 +28,9 @@ from veriscene.judge.checkpoint import SUMMARY
 from veriscene.judge.evaluate import judged, probabilities
 from veriscene.lab import seeds
 from veriscene.lab.plans import Plan, Row
-from veriscene.lab.table import Compared, Result, Table, page
+from veriscene.lab.table import Compared, Result, Table, page, predictions_file
 from veriscene.metrics import require_matplotlib
+from veriscene.metrics.accuracy import train_statements
 from veriscene.metrics.comparison import difference
 from veriscene.metrics.judged import Judged
 from veriscene.models.settings import key_of
@@ -228,8 +229,11 @@ class Reproduction:
         return self._result(row) if is_done else None
 
     def _result(self, row: Row) -> Result:
-        own = self.own(row)
-        scores = {s: seeds.judge(own, s, machine=self.machine, examples=e) for s, e in self._examples.items()}
+        own, seen = self.own(row), self._seen
+        scores = {
+            split: seeds.judge(own, split, machine=self.machine, examples=examples, seen=seen)
+            for split, examples in self._examples.items()
+        }
         return Result(row, scores["dev"], scores.get("test"), seeds.supervision(own), self.command(row))
 
     def table(self) -> Table:
@@ -264,10 +268,14 @@ class Reproduction:
                 paths["test"] = split_file(self.data, "test")
         return {split: labelled(worlds.read(path), split) for split, path in paths.items()}
 
+    @cached_property
+    def _seen(self) -> frozenset[str] | None:
+        return train_statements(self.data)
+
     # ---------------------------------------------------------------- table, figures and page
 
     def write(self, name: str, *, command: str) -> None:
-        """Writes NAME.md, NAME.json, NAME.html, and the figures whose models are new."""
+        """Writes NAME.md, NAME.json, NAME.html, every row's verdicts, and the figures whose models are new."""
         self.machine.wait()  # all processes must find the same rows done
         table, undrawn = self.table(), self._draw()
 
@@ -278,6 +286,9 @@ class Reproduction:
             files.write_text(self.folder / f"{name}.md", table.markdown())
             files.write_text(self.folder / f"{name}.json", json.dumps(table.to_json(), indent=1) + "\n")
             files.write_text(self.folder / f"{name}.html", text)
+            for result in table.results:
+                kept = seeds.predictions(self.own(result.row), list(self._examples))
+                files.write_bytes(self.folder / predictions_file(result.row), kept)
 
         self.machine.on_main(write_files)
 
@@ -325,7 +336,7 @@ class Reproduction:
             if kind in ("order", "attention"):  # which would take much memory for all examples
                 shown = [(each,) for each in judged(judges[0], [verdicts[0].example for verdicts in shown])]
             target.with_suffix(".pdf").unlink(missing_ok=True)
-            made = draw(kind, shown, list(rows)) if shown else {"svg": b""}
+            made = draw(kind, shown, list(rows))[0] if shown else {"svg": b""}
             for suffix, content in made.items():
                 files.write_bytes(target.with_suffix(f".{suffix}"), content)
 

@@ -6,8 +6,11 @@ its seeds, also on several machines, if each takes a shard: who trains what foll
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +23,7 @@ from veriscene.judge import load
 from veriscene.judge.checkpoint import SUMMARY
 from veriscene.judge.evaluate import probabilities
 from veriscene.metrics import accuracy as metrics
-from veriscene.metrics.accuracy import Score, Summary
+from veriscene.metrics.accuracy import Score, Summary, train_statements, unseen_accuracy
 from veriscene.training.distributed import Machine
 from veriscene.training.log import OnEvent
 from veriscene.training.spec import SPEC, Record, Spec, corpus_of, new_folder_hint
@@ -119,7 +122,9 @@ def _train(folder: Path, record: Record, machine: Machine, on_event: OnEvent | N
         for seed in record.seeds:
             if not train_seed(folder, seed, record, machine, on_event):
                 return None
-        summary = judge(folder, "dev", machine=machine)
+        corpus = record.spec.corpus  # without one, each seed has its own dev, and no train split
+        seen = None if corpus is None else train_statements(corpus, record.spec.world)
+        summary = judge(folder, "dev", machine=machine, seen=seen)
     except KeyboardInterrupt:  # while no seed is trained, which would save first
         return None
     if machine.is_main:
@@ -144,7 +149,7 @@ def train_seed(folder: Path, seed: int, record: Record, machine: Machine, on_eve
     result = train(spec, own, resume=is_begun, machine=machine, on_event=on_event)
     if result.interrupted:
         return False
-    _judge(own, "dev", machine)
+    _judge(own, "dev", machine, _examples(own, "dev"))
     return not result.asked_to_stop
 
 
@@ -204,13 +209,26 @@ def supervision(folder: Path) -> str:
 # ---------------------------------------------------------------- scoring
 
 
-def judge(folder: Path, split: str, *, machine: Machine, examples: Sequence[Example] | None = None) -> Summary:
+def judge(
+    folder: Path,
+    split: str,
+    *,
+    machine: Machine,
+    examples: Sequence[Example] | None = None,
+    seen: frozenset[str] | None = None,
+) -> Summary:
     """Every seed's scores on a split of its corpus. Verdicts are kept next to the weights and not computed again.
 
-    `examples` are those of the split, if the caller has read them.
+    `examples` are those of the split, if the caller has read them; `seen` are its `train_statements`.
     """
-    scored = ((seed, _judge(folder / f"seed{seed}", split, machine, examples)) for seed in read(folder).seeds)
-    return Summary(tuple(Score(seed, of_it.accuracy, of_it.consistency) for seed, of_it in scored))
+    scores = []
+    for seed in read(folder).seeds:
+        own = folder / f"seed{seed}"
+        of_seed = examples or _examples(own, split)
+        found = _judge(own, split, machine, of_seed)
+        scored = metrics.score(of_seed, found)
+        scores.append(Score(seed, scored.accuracy, scored.consistency, unseen_accuracy(of_seed, found, seen)))
+    return Summary(tuple(scores))
 
 
 def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
@@ -218,9 +236,33 @@ def verdicts(folder: Path, split: str) -> list[dict[str, bool]]:
     return [read_predictions(folder / f"seed{seed}" / f"{split}.csv") for seed in read(folder).seeds]
 
 
-def _judge(own: Path, split: str, machine: Machine, examples: Sequence[Example] | None = None) -> metrics.Scores:
-    if examples is None:
-        examples = worlds.read(split_file(corpus_of(own), split), Record.read(own).spec.world)
+def predictions(folder: Path, splits: Sequence[str]) -> bytes:
+    """Returns what `judge` kept of all seeds as a compressed CSV file: split, identifier, and 1 (true) or 0 for each
+    seed. Later questions about a row then need no training."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["split", "identifier", *(f"seed{seed}" for seed in read(folder).seeds)])
+    for split in splits:
+        by_seed = verdicts(folder, split)
+        table.writerows([split, name, *(int(each[name]) for each in by_seed)] for name in by_seed[0])
+    return gzip.compress(text.getvalue().encode(), mtime=0)  # the same bytes for the same verdicts
+
+
+def read_kept(content: bytes) -> dict[str, list[dict[str, bool]]]:
+    """Returns the verdicts of `predictions` by split, seed by seed."""
+    _, *lines = csv.reader(io.StringIO(gzip.decompress(content).decode()))
+    found: dict[str, list[dict[str, bool]]] = {}
+    for split, name, *of_seeds in lines:
+        for own, verdict in zip(found.setdefault(split, [{} for _ in of_seeds]), of_seeds, strict=True):
+            own[name] = verdict == "1"
+    return found
+
+
+def _examples(own: Path, split: str) -> list[Example]:
+    return worlds.read(split_file(corpus_of(own), split), Record.read(own).spec.world)
+
+
+def _judge(own: Path, split: str, machine: Machine, examples: Sequence[Example]) -> Mapping[str, bool]:
     kept = own / f"{split}.csv"
     if not kept.exists():
         judged = probabilities(load(own, device=str(machine.device)), examples, machine.accelerator)
@@ -228,7 +270,7 @@ def _judge(own: Path, split: str, machine: Machine, examples: Sequence[Example] 
             kept.unlink(missing_ok=True)  # a link that leads nowhere
             write_predictions(kept, {identifier: p > 0.5 for identifier, p in judged.items()})
         machine.wait()
-    return metrics.score(examples, read_predictions(kept))
+    return read_predictions(kept)
 
 
 def is_trained(own: Path) -> bool:

@@ -29,6 +29,11 @@ class Result:
     command: str
 
 
+def predictions_file(row: Row) -> str:
+    """Returns where a row's verdicts are kept, beside the table."""
+    return f"predictions/{row.folder}.csv.gz"
+
+
 @dataclass(frozen=True)
 class Compared:
     """Two rows, and how they differ on each split, and over all statements of both."""
@@ -51,8 +56,9 @@ class Table:
         lines = [
             f"# {self.plan.title}",
             "",
-            "| row | published, dev / Test-P | dev | Test-P | consistency, dev / Test-P | seeds | best dev |",
-            "| --- | --- | --- | --- | --- | --- | --- |",
+            "| row | published, dev / Test-P | dev | Test-P | not in train, dev / Test-P | consistency, dev / Test-P"
+            " | seeds | best dev |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- |",
             *(_line(result) for result in self.results),
         ]
         if self.compared:
@@ -82,6 +88,7 @@ class Table:
                     "dev": result.dev.to_json(),
                     "test": None if result.test is None else result.test.to_json(),
                     "command": result.command,
+                    "predictions": predictions_file(result.row),
                 }
                 for result in self.results
             ],
@@ -106,8 +113,10 @@ def _line(result: Result) -> str:
         return f"{100 * summary.accuracy:.1f}" + ("" if summary.spread is None else f" ± {100 * summary.spread:.1f}")
 
     published = " / ".join(f"{figure:.1f}" for figure in result.row.published or ()) or "-"
-    consistency = ["-" if each is None else f"{100 * each.consistency:.1f}" for each in (result.dev, result.test)]
-    cells = [result.row.name, published, mean(result.dev), mean(result.test), " / ".join(consistency)]
+    both = (result.dev, result.test)
+    unseen = ["-" if each is None or each.unseen is None else f"{100 * each.unseen:.1f}" for each in both]
+    consistency = ["-" if each is None else f"{100 * each.consistency:.1f}" for each in both]
+    cells = [result.row.name, published, mean(result.dev), mean(result.test), *map(" / ".join, (unseen, consistency))]
     return f"| {' | '.join(cells)} | {len(result.dev.scores)} | {100 * result.dev.best.accuracy:.1f} |"
 
 
@@ -140,7 +149,8 @@ def page(
     content = f"""<h1>{escape(plan.title)}: the paper and this reproduction</h1>
 <p class="quiet">{len(table.results)} of {len(plan.rows)} rows measured here{figures}.</p>
 <p class="quiet">Accuracy in %. Here: the mean over seeds, ± their standard deviation; the weights of each seed are
-those with the best dev accuracy; the test split was judged once per row. Consistency: the share of presentations of
+those with the best dev accuracy; the test split was judged once per row. Not in train: the accuracy on statements that
+train does not have. Consistency: the share of presentations of
 which every example is right.</p>
 {body}"""
     return document(plan.title, content)
@@ -150,9 +160,10 @@ def _rows(table: Table) -> str:
     """Writes all rows of the plan, those without a result included."""
     results = {result.row.name: result for result in table.results}
     groups = {"dev": ("paper", "here"), "Test-P": ("paper", "here"), "Test-U": ("paper",)}
-    lines = _head("row", {**groups, "consistency, here": ("dev", "Test-P")})
+    here = dict.fromkeys(("not in train, here", "consistency, here"), ("dev", "Test-P"))
+    lines = _head("row", {**groups, **here})
     for heading, rows in groupby(table.plan.rows, key=lambda row: row.heading):
-        lines += f'<tr class="group"><th scope="colgroup" colspan="8">{heading}</th></tr>'
+        lines += f'<tr class="group"><th scope="colgroup" colspan="10">{heading}</th></tr>'
         lines += "".join(_row(row, results.get(row.name)) for row in rows)
     return _scrollable(table.plan.title, lines)
 
@@ -168,13 +179,14 @@ def _row(row: Row, result: Result | None) -> str:
     theirs = [
         "–" if figure is None else f"{figure:.1f}" for figure in (*(row.published or (None,) * 2), row.unreleased)
     ]
+    unseen = ["–" if each is None or each.unseen is None else f"{100 * each.unseen:.1f}" for each in (dev, test)]
     consistency = ["–" if each is None else f"{100 * each.consistency:.1f}" for each in (dev, test)]
     told = "not measured here"
     if result is not None:
         count = len(result.dev.scores)
         told = f"{count} seed{'s' if count > 1 else ''}, {result.supervision}"
     name = f"{escape(row.name)}<small>{escape(told)}</small>"
-    return _cells(name, [theirs[0], here(dev), theirs[1], here(test), theirs[2], *consistency])
+    return _cells(name, [theirs[0], here(dev), theirs[1], here(test), theirs[2], *unseen, *consistency])
 
 
 def _differences(table: Table) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,6 +73,10 @@ class Statement:
     text: str
     kind: str | None
     program: Program
+
+    def to_line(self) -> str:
+        """Returns the line from which `read_programs` makes an equal statement."""
+        return json.dumps({"sentence": self.text, "kind": self.kind, "program": self.program.text}) + "\n"
 
 
 def read_programs(path: str | Path, language: Language, kinds: Collection[str] | None = None) -> list[Statement]:

@@ -15,7 +15,9 @@ import numpy as np
 
 from veriscene import worlds
 from veriscene.errors import InputError
-from veriscene.world.examples import Example
+from veriscene.world.corpus import split_file
+from veriscene.world.examples import Example, normalized
+from veriscene.world.schema import World
 
 Z95 = 1.959963984540054
 
@@ -47,6 +49,7 @@ class Score:
     seed: int
     accuracy: float
     consistency: float
+    unseen: float | None = None  # the accuracy on statements that train does not have; None if that is not known
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,11 @@ class Summary:
         return mean(score.consistency for score in self.scores)
 
     @property
+    def unseen(self) -> float | None:
+        known = [score.unseen for score in self.scores if score.unseen is not None]
+        return mean(known) if len(known) == len(self.scores) else None
+
+    @property
     def spread(self) -> float | None:
         """The standard deviation of the accuracy over seeds; None for a single seed."""
         return stdev(score.accuracy for score in self.scores) if len(self.scores) > 1 else None
@@ -74,7 +82,7 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         figures = {"accuracy": self.accuracy, "spread": self.spread, "consistency": self.consistency}
-        return {**figures, "scores": [asdict(score) for score in self.scores]}
+        return {**figures, "unseen": self.unseen, "scores": [asdict(score) for score in self.scores]}
 
     def __str__(self) -> str:
         spread = f" ± {self.spread:.1%}" if self.spread is not None else ""
@@ -89,10 +97,36 @@ def score(examples: Sequence[Example], verdicts: Mapping[str, bool | None]) -> S
     return _scores(examples, correct(examples, verdicts))
 
 
-def breakdown(examples: Sequence[Example], verdicts: Mapping[str, bool | None]) -> list[Slice]:
-    """Returns the scores by scene type, statement length and keyword; empty slices are omitted."""
+def train_statements(train: Path, world: World | None = None) -> frozenset[str] | None:
+    """Returns the statements of a train split, `normalized`; None for a corpus folder without one."""
+    if train.is_dir():
+        try:
+            train = split_file(train, "train")
+        except InputError:
+            return None
+    return frozenset(normalized(example.statement) for example in worlds.read(train, world))
+
+
+def unseen_accuracy(
+    examples: Sequence[Example], verdicts: Mapping[str, bool | None], seen: frozenset[str] | None
+) -> float | None:
+    """Returns the accuracy on statements that are not among `train_statements`; None if these are not known, or if
+    there are no others."""
+    others = [] if seen is None else [example for example in examples if normalized(example.statement) not in seen]
+    return sum(verdicts[each.identifier] == each.label for each in others) / len(others) if others else None
+
+
+def breakdown(
+    examples: Sequence[Example], verdicts: Mapping[str, bool | None], seen: frozenset[str] | None = None
+) -> list[Slice]:
+    """Returns the scores by scene type, statement length and keyword and, given `train_statements`, by whether these
+    have the statement; empty slices are omitted."""
     is_correct, slices = correct(examples, verdicts), []
-    for (group, name), includes in _SLICES.items():
+    by_train: dict[tuple[str, str], Callable[[Example], bool]] = {}
+    if seen is not None:
+        by_train["statement", "in train"] = lambda example: normalized(example.statement) in seen
+        by_train["statement", "not in train"] = lambda example: normalized(example.statement) not in seen
+    for (group, name), includes in {**by_train, **_SLICES}.items():
         members = [index for index, example in enumerate(examples) if includes(example)]
         if members:
             slices.append(Slice(group, name, _scores([examples[index] for index in members], is_correct[members])))

@@ -35,6 +35,8 @@ def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool
         return True
     if key in SYNTHETIC:
         return not corpus_given and not taught
+    if key == "data.train_share":
+        return not taught
     if section == "teacher":
         return (taught and (corpus_given or key not in OF_CORPUS)) or name == "statements"
     if section == "model":
@@ -54,7 +56,9 @@ def check_changes(changes: Changes, model: ModelConfig, *, corpus_given: bool, t
                 allowed = "set teacher.statements, or train with --teacher FILE"
                 raise InputError(f"{key} has no effect without a teacher", where=f"--set {key}", allowed=allowed)
             on = "a corpus given with --data" if key in SYNTHETIC else model.name
-            if taught and not corpus_given and key in (*SYNTHETIC, *OF_CORPUS):
+            if taught and key == "data.train_share":
+                on = "a teacher, which makes its own examples"
+            elif taught and not corpus_given and key in (*SYNTHETIC, *OF_CORPUS):
                 on = "a teacher that has no corpus"
             raise InputError(f"{key} has no effect on {on}", where=f"--set {key}")
 

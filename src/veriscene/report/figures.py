@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib import colormaps
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
+from matplotlib.font_manager import FontProperties, findfont
 from matplotlib.patches import Circle, Ellipse, Patch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path as Curve
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
 from veriscene import worlds
+from veriscene.errors import InputError
 from veriscene.metrics.judged import Judged, contrasts, first_per_statement, mistakes, typical
 from veriscene.world.drawing import BOX_FILL, SHAPES, Point, arrange, arrow, center, corners, look
 from veriscene.world.scene import Item, Scene
@@ -36,14 +38,15 @@ LEADING = 1.3
 MARGIN = 0.08  # around the figure; arrows reach beyond a box
 ARROW = "#d55e00"  # vermilion of Okabe and Ito's palette, on a white outline
 FONT = "DejaVu Sans"  # comes with matplotlib
-_STYLE: dict[Any, Any] = {"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "veriscene", "font.family": FONT}
-COLUMN, TEXT_WIDTH = 3.3, 7.0
+_STYLE: dict[Any, Any] = {"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "veriscene"}
+COLUMN, TEXT_WIDTH, PAGE_HEIGHT = 3.3, 7.0, 9.5
 GAP = 0.15  # between examples
 QUIET, RULE = "#555555", "#b5b5b5"
 HEAT = colormaps["Blues"]
 ROW = SMALL * LEADING * POINT  # the height of a heat map's row
+LEGEND = ROW + 0.08  # the height of the legend, with the space above it
 LONGEST_WORD = 20  # characters beside a heat map
-WIDEST_CELL, BOX_GAP, MAP_GAP = 0.24, 0.08, 0.3
+NARROWEST_CELL, WIDEST_CELL, BOX_GAP, MAP_GAP = 0.01, 0.24, 0.08, 0.3
 ALPHA, BETA = "words to items (each row sums to 1)", "items to words (each column sums to 1)"
 
 
@@ -54,6 +57,28 @@ TITLES = {
     "errors": "Errors of {}",
 }
 KINDS = tuple(TITLES)
+
+
+@dataclass(frozen=True)
+class Page:
+    """The space for a figure, in inches; examples that do not fit go to further pages."""
+
+    width: float | None = None  # None: a column; for attention, the text
+    height: float = float("inf")
+    font: str = FONT
+
+    def check(self) -> None:
+        """Raises InputError if the font is not on this machine."""
+        try:
+            findfont(self.font, fallback_to_default=False)
+        except ValueError:
+            allowed = "name a font of this machine, as DejaVu Serif, which comes with matplotlib"
+            raise InputError(f"there is no font {self.font!r:.60}", allowed=allowed) from None
+
+    @property
+    def style(self) -> dict[Any, Any]:
+        """Returns matplotlib's settings; characters that the font lacks are taken from the usual one."""
+        return _STYLE | {"font.family": list(dict.fromkeys((self.font, FONT)))}
 
 
 def candidates(kind: str, judged: Sequence[Sequence[Judged]]) -> list[tuple[Judged, ...]]:
@@ -73,26 +98,43 @@ def choose(kind: str, judged: Sequence[Sequence[Judged]], count: int) -> list[tu
     return first_per_statement(candidates(kind, judged), lambda verdicts: verdicts[0].example.statement)[:count]
 
 
-def draw(kind: str, shown: Sequence[tuple[Judged, ...]], models: Sequence[str]) -> dict[str, bytes]:
-    """Draws a figure as PDF and SVG; `models` are the names of those whose verdicts are shown.
+def draw(
+    kind: str, shown: Sequence[tuple[Judged, ...]], models: Sequence[str], page: Page | None = None
+) -> list[dict[str, bytes]]:
+    """Draws a figure, each of its pages as PDF and SVG; `models` are the names of those whose verdicts are shown.
 
     order (Figure 4 of the paper): arrows from each item to the one that the model read next, a dot on the first.
     attention: heat maps of words x items, per box and direction; items are numbered in the order that the model chose,
     or as listed. contrast (Figure 1) and errors (Figure 3): examples with the verdicts.
     """
-    sheet = Sheet(TEXT_WIDTH if kind == "attention" else COLUMN)
-    for number, verdicts in enumerate(shown):
-        sheet.y += GAP if number else 0
-        said = _said(verdicts, models)
+    page = page or Page()
+    width = page.width or (TEXT_WIDTH if kind == "attention" else COLUMN)
+    room = page.height - MARGIN - (LEGEND if kind == "attention" else 0)
+    sheets, told = [Sheet(width)], list[list[str]]([[]])
+
+    def add(verdicts: tuple[Judged, ...]) -> None:
+        sheet, said = sheets[-1], _said(verdicts, models)
+        sheet.y += GAP if told[-1] else 0
         if kind == "attention":
             _attention(sheet, verdicts[0], said)
         else:
             _example(sheet, verdicts[0], said, order=verdicts[0].order if kind == "order" else None)
-    if kind == "attention":
-        _legend(sheet)
-    examples = [verdicts[0].example for verdicts in shown]
-    description = "\n".join(f"{example.identifier}: {example.statement.strip()}" for example in examples)
-    return sheet.save(title=TITLES[kind].format(*models), description=description)
+
+    with mpl.rc_context(page.style):
+        for verdicts in shown:
+            parts, y = sheets[-1].parts, sheets[-1].y
+            add(verdicts)
+            if sheets[-1].y > room and told[-1]:
+                sheets[-1].keep(parts, y)
+                sheets.append(Sheet(width))
+                told.append([])
+                add(verdicts)
+            example = verdicts[0].example
+            told[-1].append(f"{example.identifier}: {example.statement.strip()}")
+        for sheet in sheets if kind == "attention" else ():
+            _legend(sheet)
+        title = TITLES[kind].format(*models)
+        return [sheet.save(title=title, description="\n".join(said)) for sheet, said in zip(sheets, told, strict=True)]
 
 
 # ---------------------------------------------------------------- parts
@@ -159,6 +201,8 @@ def _maps(sheet: Sheet, judged: Judged, read: Sequence[Sequence[int]]) -> None:
     columns = max(1, sum(map(len, read)))
     gaps = len(maps) * 2 * BOX_GAP + (len(maps) - 1) * MAP_GAP
     cell = min(WIDEST_CELL, (sheet.width - 2 * MARGIN - label - gaps) / (columns * len(maps)))
+    if cell < NARROWEST_CELL:
+        raise InputError(f"the maps do not fit into {sheet.width:g} inches", allowed="ask for a wider figure")
     top, x = sheet.y + ROW, MARGIN + label
     for row, word in enumerate(words):
         sheet.text(x - 0.04, top + (row + 0.5) * ROW, word, size=SMALL, align="right")
@@ -190,7 +234,7 @@ def _icon(sheet: Sheet, world: World, item: Item, number: int, *, at: Point, wid
 
 
 def _legend(sheet: Sheet) -> None:
-    sheet.y += 0.08
+    sheet.y += LEGEND - ROW
     x, steps, width = MARGIN, 20, 0.05
     sheet.text(x, sheet.y + ROW / 2, "weight 0", size=SMALL, color=QUIET)
     x += text_width("weight 0", SMALL) + 0.06
@@ -213,6 +257,18 @@ class Sheet:
         self.axes: Axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set_axis_off()
 
+    @property
+    def parts(self) -> list[Artist]:
+        """What was added so far."""
+        return [*self.axes.patches, *self.axes.texts]
+
+    def keep(self, parts: Sequence[Artist], y: float) -> None:
+        """Removes what was added since there were only these parts, and goes back to where that began."""
+        known, self.y = set(parts), y
+        for part in self.parts:
+            if part not in known:
+                part.remove()
+
     def patch(self, patch: Patch, *, x: float = 0, y: float = 0, scale: float = 1) -> None:
         """Adds a shape that is given in units of `scale` from (x, y) on."""
         patch.set_transform(Affine2D().scale(scale).translate(x, y) + self.axes.transData)
@@ -222,7 +278,7 @@ class Sheet:
         self, x: float, y: float, text: str, *, size: float = SIZE, color: str = "black", align: str = "left"
     ) -> None:
         """Adds one line of text; `y` is its middle."""
-        style = FontProperties(family=FONT, size=size)
+        style = FontProperties(size=size)
         # "$" is a character like any other.
         self.axes.text(x, y, text, fontproperties=style, color=color, ha=align, va="center_baseline", parse_math=False)
 
@@ -284,8 +340,7 @@ class Sheet:
         files = {}
         for kind in FORMATS:
             stream = io.BytesIO()
-            with mpl.rc_context(_STYLE):
-                self.figure.savefig(stream, format=kind, metadata=metadata[kind])
+            self.figure.savefig(stream, format=kind, metadata=metadata[kind])
             files[kind] = stream.getvalue()
         return files
 
@@ -304,7 +359,7 @@ def shape(world: World, item: Item) -> Patch:
 
 def text_width(text: str, size: float) -> float:
     """Returns the inches that a line takes."""
-    return float(TextPath((0, 0), text, size=size, prop=FontProperties(family=FONT)).get_extents().width) * POINT
+    return float(TextPath((0, 0), text, size=size, prop=FontProperties()).get_extents().width) * POINT
 
 
 def wrapped(text: str, width: float, size: float) -> list[str]:

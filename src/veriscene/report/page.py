@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import sqrt
 from pathlib import Path
 
 from veriscene import worlds
@@ -47,6 +47,7 @@ class ReportedRun:
     judged: Sequence[Judged]  # all scored examples
     mistakes: Sequence[Judged]  # the most confident ones, with order and box scores
     typical: Sequence[Judged]  # some that are right, with order and box scores
+    seen: frozenset[str] | None = None  # `train_statements`, where the corpus has a train split
     box_caption: str | None = None  # how the verdict follows from the box scores
 
     @property
@@ -64,8 +65,7 @@ def page(title: str, subtitle: str, runs: Sequence[ReportedRun], programs: Progr
     wrong = wrong_statements([run.judged for run in runs], programs or {})
     sections = [
         ("Comparison", _comparison(examples, runs) if len(runs) == 2 else ""),
-        ("Learning curve", _each(runs, lambda run: learning_curve(run.log, majority(examples)))),
-        ("Calibration", _calibration(runs)),
+        *_charts(runs, majority(examples)),
         ("Scores by kind of example", _breakdown(examples, runs)),
         *((f"Most confident mistakes{_of(run, runs)}", _cards(run.mistakes, run.box_caption)) for run in runs),
         ("Every mistake", _faults(wrong, runs, programs) + _every_mistake(wrong, [run.name for run in runs])),
@@ -132,30 +132,39 @@ def _p_value(p: float) -> str:
     return f"{p:.2g}" if p >= 0.0001 else f"{p:.1e}"
 
 
-def _calibration(runs: Sequence[ReportedRun]) -> str:
-    parts = []
-    for run in runs:
-        bins = reliability(run.judged)
-        error = f"<p>Expected calibration error: <strong>{expected_calibration_error(bins):.1%}</strong></p>"
-        parts.append((run, reliability_diagram(bins) + error))
+def _charts(runs: Sequence[ReportedRun], majority: float) -> list[tuple[str, str]]:
+    """Learning curve and calibration: of one run side by side, of two runs in two sections."""
+    curves = [learning_curve(run.log, majority) for run in runs]
+    every = [reliability(run.judged) for run in runs]
+    floor = min(0.5, *(math.floor(10 * each.interval[0]) / 10 for bins in every for each in bins))
+    diagrams = [
+        f"{reliability_diagram(bins, floor)}"
+        f"<p>Expected calibration error: <strong>{expected_calibration_error(bins):.1%}</strong></p>"
+        for bins in every
+    ]
     note = f"""<p class="quiet">A dot is one of {BINS} ranges of confidence; its area grows with its examples, and its
 whisker is the 95 % interval of its accuracy. The error is the distance from the dotted diagonal, averaged over
 examples.</p>"""
-    return _side_by_side(parts) + note
+    if len(runs) == 1:
+        both = f'<div class="card">{curves[0]}</div><div class="card">{diagrams[0]}{note}</div>'
+        return [("Learning curve and calibration", f'<div class="grid">{both}</div>')]
+    calibration = _side_by_side([*zip(runs, diagrams, strict=True)]) + note
+    return [("Learning curve", _side_by_side([*zip(runs, curves, strict=True)])), ("Calibration", calibration)]
 
 
 def _breakdown(examples: Sequence[Example], runs: Sequence[ReportedRun]) -> str:
-    slices = zip(*(metrics.breakdown(examples, run.verdicts) for run in runs), strict=True)
+    slices = zip(*(metrics.breakdown(examples, run.verdicts, run.seen) for run in runs), strict=True)
     heads = "".join(f'<th class="n">{"accuracy" if len(runs) == 1 else escape(run.name)}</th>' for run in runs)
-    rows = f'<tr><th></th><th class="n">examples</th>{heads}</tr>'
+    tables = ""
     for group, members in groupby(slices, key=lambda each: each[0].group):
-        rows += f'<tr class="group"><th colspan="{2 + len(runs)}">by {escape(group)}</th></tr>'
+        rows = f'<tr><th>by {escape(group)}</th><th class="n">examples</th>{heads}</tr>'
         for each in members:
             rows += f'<tr><td>{escape(each[0].name)}</td><td class="n">{each[0].scores.examples:,}</td>'
             for low, high, accuracy in ((*part.scores.interval, part.scores.accuracy) for part in each):
                 rows += f'<td class="n">{accuracy:.1%}<small>{100 * low:.1f} – {100 * high:.1f}</small></td>'
             rows += "</tr>"
-    return f'<div class="wide"><table>{rows}</table></div><p class="quiet">Small: 95 % intervals.</p>'
+        tables += f'<div class="wide"><table>{rows}</table></div>'
+    return f'<div class="columns">{tables}</div><p class="quiet">Small: 95 % intervals.</p>'
 
 
 def _faults(wrong: Sequence[WrongStatement], runs: Sequence[ReportedRun], programs: Programs | None) -> str:
@@ -295,7 +304,7 @@ def learning_curve(log: Sequence[LogLine], majority: float) -> str:
     if not log:
         return "<p>The training log is empty.</p>"
     # Drawn at the size of a phone's screen, so that the text stays legible there; larger screens scale it up.
-    left, right, top, bottom = 38, 370, 8, 176
+    left, right, top, bottom = 42, 368, 10, 176
     last_step = max(line.step for line in log)
     floor = min(0.5, *(line.dev_accuracy for line in log))
     ceiling = max(0.7, *(line.loss for line in log))
@@ -303,48 +312,79 @@ def learning_curve(log: Sequence[LogLine], majority: float) -> str:
     def y(value: float, low: float, high: float) -> float:
         return bottom - (bottom - top) * (value - low) / (high - low)
 
-    steps = [left + (right - left) * line.step / last_step for line in log]
+    def x(step: float) -> float:
+        return left + (right - left) * step / last_step
+
+    steps = [x(line.step) for line in log]
     accuracies = [y(line.dev_accuracy, floor, 1.0) for line in log]
     losses = [y(line.loss, 0.0, ceiling) for line in log]
-    return f"""<svg class="chart curve" viewBox="0 0 400 200" role="img" aria-label="Learning curve">
-<path d="M{left} {top}V{bottom}H{right}V{top}" fill="none" stroke="currentColor" opacity=".4"/>
+    marks = _ticks_left(left, [(y(tick, floor, 1.0), f"{100 * tick:.0f} %") for tick in ticks(floor, 1.0)])
+    marks += "".join(
+        f'<path d="M{right} {y(tick, 0.0, ceiling):.1f}h4" stroke="currentColor" opacity=".6"/>'
+        f"{_label(right + 7, round(y(tick, 0.0, ceiling) + 4, 1), 'start', f'{tick:g}')}"
+        for tick in ticks(0.0, ceiling)
+    )
+    marks += _ticks_below(bottom, [(x(tick), f"{tick:,.0f}") for tick in ticks(0, last_step, 4)])
+    return f"""<svg class="chart curve" viewBox="0 0 400 214" role="img" aria-label="Learning curve">
+<path d="M{left} {top}V{bottom}H{right}V{top}" fill="none" stroke="currentColor" opacity=".4"/>{marks}
 <path d="M{left} {y(majority, floor, 1.0):.1f}H{right}" stroke="currentColor" stroke-dasharray="1 3"/>
 {_line(steps, accuracies, "first", "none")}{_line(steps, losses, "second", "5 4")}
-{_label(left - 4, top + 8, "end", "100 %")}{_label(left - 4, bottom, "end", f"{100 * floor:.0f} %")}
-{_label(right + 6, top + 8, "start", f"{ceiling:.1f}")}{_label(right + 6, bottom, "start", "0")}
-{_label(left, bottom + 16, "start", "step 0")}{_label(right, bottom + 16, "end", f"step {last_step:,}")}
+{_label((left + right) / 2, bottom + 32, "middle", "step")}
 </svg><p class="quiet"><span class="first">Solid: dev accuracy, last {log[-1].dev_accuracy:.1%} (left axis)</span>;
 <span class="second">dashed: training loss, last {log[-1].loss:.3f} (right axis)</span>; dotted: majority
 baseline.</p>"""
 
 
-def reliability_diagram(bins: Sequence[Bin]) -> str:
-    """Draws accuracy over confidence, a dot per bin: its area grows with the number of examples, its whisker is the
-    95 % interval. Perfect calibration is the dotted diagonal."""
-    left, right, top, bottom = 42, 290, 10, 258
+def reliability_diagram(bins: Sequence[Bin], floor: float = 0.0) -> str:
+    """Draws accuracy, from `floor` up, over confidence, a dot per bin: its area grows with the number of examples, its
+    whisker is the 95 % interval. Perfect calibration is the dotted diagonal."""
+    left, right, top, bottom = 42, 380, 10, 176
     most = max(each.examples for each in bins)
 
     def x(confidence: float) -> float:
         return left + (right - left) * (2 * confidence - 1)
 
     def y(accuracy: float) -> float:
-        return bottom - (bottom - top) * accuracy
+        return bottom - (bottom - top) * (accuracy - floor) / (1 - floor)
 
     marks = "".join(
         f'<path d="M{x(each.confidence):.1f} {y(each.interval[0]):.1f}V{y(each.interval[1]):.1f}" stroke="currentColor"'
         f' opacity=".6"/><circle cx="{x(each.confidence):.1f}" cy="{y(each.accuracy):.1f}"'
-        f' r="{2 + 6 * sqrt(each.examples / most):.1f}" fill="currentColor"/>'
+        f' r="{2 + 6 * math.sqrt(each.examples / most):.1f}" fill="currentColor"/>'
         for each in bins
     )
-    return f"""<svg class="square" viewBox="0 0 300 300" role="img" aria-label="Reliability diagram">
-<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="currentColor" opacity=".4"/>
+    axes = _ticks_left(left, [(y(tick), f"{100 * tick:.0f} %") for tick in ticks(floor, 1.0)])
+    axes += _ticks_below(bottom, [(x(tick), f"{100 * tick:.0f} %") for tick in ticks(0.5, 1.0)])
+    return f"""<svg class="chart" viewBox="0 0 400 214" role="img" aria-label="Reliability diagram">
+<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="currentColor" opacity=".4"/>{axes}
 <path d="M{x(0.5):.1f} {y(0.5):.1f}L{x(1):.1f} {y(1):.1f}" stroke="currentColor" stroke-dasharray="1 3"/>
 <g class="first">{marks}</g>
-{_label(left - 4, top + 8, "end", "100 %")}{_label(left - 4, y(0.5) + 4, "end", "50 %")}
-{_label(left - 4, bottom, "end", "0 %")}
-{_label(left, bottom + 16, "start", "50 %")}{_label(right, bottom + 16, "end", "100 %")}
 {_label((left + right) / 2, bottom + 32, "middle", "confidence in the verdict")}
-{_label(left + 6, top + 8, "start", "accuracy")}</svg>"""
+{_label(left + 8, top + 8, "start", "accuracy")}</svg>"""
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Returns round numbers from `low` to `high`, evenly spaced, at most `most` steps apart and as many as possible."""
+    unit = 10.0 ** math.floor(math.log10((high - low) / most))
+    step = next(unit * factor for factor in (1, 2, 2.5, 5, 10, 20) if (high - low) / (unit * factor) <= most + 1e-9)
+    first = math.ceil(low / step - 1e-9)
+    return [round(number * step, 10) for number in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _ticks_left(left: float, marks: Sequence[tuple[float, str]]) -> str:
+    return "".join(
+        f'<path d="M{left - 4:g} {y:.1f}h4" stroke="currentColor" opacity=".6"/>'
+        f"{_label(left - 7, round(y + 4, 1), 'end', text)}"
+        for y, text in marks
+    )
+
+
+def _ticks_below(bottom: float, marks: Sequence[tuple[float, str]]) -> str:
+    return "".join(
+        f'<path d="M{x:.1f} {bottom}v4" stroke="currentColor" opacity=".6"/>'
+        f"{_label(round(x, 1), bottom + 17, 'middle', text)}"
+        for x, text in marks
+    )
 
 
 def _line(xs: Sequence[float], ys: Sequence[float], kind: str, dash: str) -> str:

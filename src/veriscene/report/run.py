@@ -20,7 +20,7 @@ from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.judged import Judged, by_sentence, first_per_statement, mistakes, typical
 from veriscene.report.page import ReportedRun, majority, page
 from veriscene.training.log import read_log
-from veriscene.training.spec import Record, scored_split
+from veriscene.training.spec import Record, corpus_of, scored_split
 from veriscene.world.examples import Example
 
 REPORT, COMPARISON = "report.html", "comparison.html"
@@ -66,7 +66,8 @@ def report_run(
     names = [folder.name for folder in folders]
     if len(set(names)) < len(names):
         names = [str(folder) for folder in folders]
-    shown = [_reported(folder, name, examples, accelerator) for folder, name in zip(folders, names, strict=True)]
+    seen = metrics.train_statements(corpus_of(folders[0]), world)
+    shown = [_reported(folder, name, examples, seen, accelerator) for folder, name in zip(folders, names, strict=True)]
     split, path = splits[0]
     text = page(f"veriscene: {' and '.join(names)}", f"{split} split, {path.name}", shown, meanings)
     files.write_text(target, text, follow=out is not None)  # the run may be a stranger's
@@ -79,7 +80,9 @@ def _is_page(file: Path) -> bool:
         return stream.read(len(PAGE)) in (b"", PAGE)
 
 
-def _reported(run: Path, name: str, examples: list[Example], accelerator: Accelerator) -> ReportedRun:
+def _reported(
+    run: Path, name: str, examples: list[Example], seen: frozenset[str] | None, accelerator: Accelerator
+) -> ReportedRun:
     checkpoint = checkpoints.load(run, device=accelerator.device)
     record, settings, judge = Record.read(run), flat(checkpoint.config), TorchJudge(checkpoint)
     probability = probabilities(judge, examples, accelerator)
@@ -98,6 +101,5 @@ def _reported(run: Path, name: str, examples: list[Example], accelerator: Accele
         ("machine", record.machine),
         ("report made with", f"veriscene {__version__}, torch {torch.__version__}, Python {platform.python_version()}"),
     ]
-    return ReportedRun(
-        name, facts, settings, read_log(run), every, wrong, right, _CAPTIONS.get(settings.get("model.pooling", ""))
-    )
+    caption = _CAPTIONS.get(settings.get("model.pooling", ""))
+    return ReportedRun(name, facts, settings, read_log(run), every, wrong, right, seen, caption)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import html
 import json
 import random
 import shutil
@@ -36,6 +37,7 @@ PACKAGE, VERSION = "onnxruntime-web", "1.30.0"
 INTEGRITY = "sha512-q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ=="
 SCRIPT, WASM = "ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm"  # the smallest that runs without a GPU
 PAGE = Path(__file__).parent / "page"
+PREVIEW = "static/preview.png"  # what others show with a link to the page
 LEVELS = 72  # largest whole number of a weight; fewer levels compress better, and 63 change verdicts
 MIN_PACKED = 4096  # numbers of a matrix that is stored in whole numbers
 EXAMPLES = 60  # scenes of each kind
@@ -54,13 +56,14 @@ def write_site(
     *,
     runtime: Path | None = None,
     code: str | None = None,
+    url: str | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> int:
     """Writes the static page and returns the bytes of the files that a first visit loads.
 
     `runtime` is a folder with onnxruntime-web's files; without it, npm downloads the pinned version. `code` is the
-    address of the repository that the page links to. Raises InputError if the folder is not empty or the runtime cannot
-    be had.
+    address of the repository that the page links to, `url` that of the page itself, which previews of links need.
+    Raises InputError if the folder is not empty or the runtime cannot be had.
     """
     with files.filled(folder, hint=HINT) as new, tempfile.TemporaryDirectory() as temporary:
         if runtime is None:
@@ -68,13 +71,13 @@ def write_site(
             runtime = download_runtime(Path(temporary))
         script, wasm = (_find(runtime, name) for name in (SCRIPT, WASM))
         say("compressing the runtime and the model")
-        _write_page(new, {} if code is None else {"Code": code, "Documentation": f"{code}/tree/main/docs"})
+        _write_page(new, {} if code is None else {"Code": code, "Docs": f"{code}/tree/main/docs"}, url)
         written = {"runtime": _compress(new, "runtime", WASM, wasm.read_bytes()), **_write_model(new)}
         shutil.copyfile(script, new / "runtime" / SCRIPT)
         segments, eyes = written["network"].pop("segments"), sum(_sizes(written["eyes"]))  # loaded with a picture only
         about = _about(written, segments, loaded=sum(_sizes(written)) - eyes)
         _compress(new, "model", "site.json", json.dumps(about).encode())
-        return sum(path.stat().st_size for path in new.rglob("*") if path.is_file()) - eyes
+        return sum(path.stat().st_size for path in new.rglob("*") if path.is_file() and path != new / PREVIEW) - eyes
 
 
 def download_runtime(folder: Path) -> Path:
@@ -108,8 +111,11 @@ def _find(runtime: Path, name: str) -> Path:
     raise InputError(f"{name} is missing", where=runtime, allowed=allowed)
 
 
-def _write_page(folder: Path, links: dict[str, str]) -> None:
-    shutil.copyfile(PAGE / "index.html", folder / "index.html")
+def _write_page(folder: Path, links: dict[str, str], url: str | None) -> None:
+    text = (PAGE / "index.html").read_text(encoding="utf-8")
+    if url is not None:  # whoever previews a link does not look for a relative address
+        text = text.replace(f'"{PREVIEW}"', f'"{html.escape(url.rstrip("/"))}/{PREVIEW}"')
+    (folder / "index.html").write_text(text, encoding="utf-8")
     skipped = shutil.ignore_patterns("index.html", "source.js", "docs.css", "__pycache__")
     shutil.copytree(PAGE, folder / "static", ignore=skipped)
     (folder / "static" / "source.js").write_text(_SOURCE.replace("LINKS", json.dumps(links)), encoding="utf-8")
@@ -211,6 +217,7 @@ def _about(written: dict[str, Any], segments: list[int | list[int]], *, loaded: 
         "models": [{"name": MODEL, **described, "default": True}],
         "world": {**to_tree(world), "abilities": {"pictures": True}},
         "vocabulary": judge.encoder.vocabulary.words,
+        "offers": judge.offers,
         "reader": {
             "config": {name: getattr(reader.config, name) for name in names},
             "words": reader.words,

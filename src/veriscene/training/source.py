@@ -137,10 +137,14 @@ class CorpusSource(Source):
                 examples = worlds.require(world, "with_pictures", "picture files")(examples, images, split)
             splits.append(examples)
         train, dev = splits
+        part = corpus.share_of(train, config.data.train_share, seed=config.training.seed)
         supervision = corpus.supervision(folder)
-        return cls(
-            config, world, train=train, dev=dev, supervision=supervision, vocabulary=vocabulary, progress=progress
+        source = cls(
+            config, world, train=part, dev=dev, supervision=supervision, vocabulary=vocabulary, progress=progress
         )
+        if len(part) < len(train):
+            source.remark = f"trains on {len(part):,} of {len(train):,} train examples (data.train_share)"
+        return source
 
     @cached_property
     def fingerprint(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -58,6 +59,25 @@ def supervision(folder: str | Path) -> str:
     if found not in SUPERVISION:
         raise InputError(f"supervision is {found!r:.60}", where=path, allowed=f"allowed: {', '.join(SUPERVISION)}")
     return str(found)
+
+
+def share_of(examples: Sequence[Example], share: float, *, seed: int) -> list[Example]:
+    """Returns the examples, in their order, of whole directories with at least that share of the presentations;
+    examples without a directory are grouped by statement.
+
+    Deterministic given the arguments. With the same seed, a smaller share is part of a larger one.
+    """
+    presentations: dict[str, set[str]] = {}  # of each group
+    groups = [example.directory or f"statement {normalized(example.statement)}" for example in examples]
+    for group, example in zip(groups, examples, strict=True):
+        presentations.setdefault(group, set()).add(example.presentation)
+    kept, wanted = set[str](), share * sum(map(len, presentations.values()))
+    for group in random.Random(seed).sample(list(presentations), len(presentations)):
+        if wanted <= 0:
+            break
+        kept.add(group)
+        wanted -= len(presentations[group])
+    return [example for group, example in zip(groups, examples, strict=True) if group in kept]
 
 
 def describe(examples: Sequence[Example], world: World) -> dict[str, object]:

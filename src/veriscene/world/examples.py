@@ -168,6 +168,15 @@ def _parse_record(
     return Example(name, statement, scene, label, directory)
 
 
+def of_record(record: Mapping[str, Any], world: World) -> Example:
+    """Returns the example that a line's object describes; raises InputError with the first problem."""
+    problems: list[InputError] = []
+    found = _parse_record(record, "", world, problems)
+    if found is None:
+        raise problems[0]
+    return replace(found, world=world)
+
+
 def _attempt(parse: Callable[[object], Parsed], value: object, where: str, problems: list[InputError]) -> Parsed | None:
     """Returns what `parse` returns; if it raises InputError, adds the error to `problems` and returns None."""
     try:

@@ -60,6 +60,12 @@ class Desk:
         """The part of the address that restores what is seen."""
         return f"#{self.page.url.partition('#')[2]}"
 
+    def list_of_models(self, name: str) -> Locator:
+        """Opens the menu of models; returns one of its lists: model or other-model."""
+        if not self.page.locator("#models").evaluate("menu => menu.open"):
+            self.page.locator("#models summary").click()
+        return self.page.locator(f"#{name}")
+
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)

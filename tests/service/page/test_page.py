@@ -89,6 +89,12 @@ def test_a_narrow_touch_screen(open_page: Callable[..., Desk]) -> None:
     desk = open_page(SCATTER, **PHONE)
     assert desk.page.evaluate("document.documentElement.scrollWidth") <= 400
     desk.expect_explained()
+    boxes = [box.bounding_box() for box in desk.page.locator("figure > svg").all()]
+    assert all(box and box["y"] + box["height"] <= 800 for box in boxes), "the scene is on the first screen"
+    desk.page.touchscreen.tap(*desk.point(1, 20, 20))
+    picture, palette = (desk.page.locator(place).bounding_box() for place in ("figure:nth-of-type(2) > svg", "#look"))
+    assert picture and palette and picture["width"] > 250, "a tapped box is enlarged"
+    assert 0 <= palette["y"] - picture["y"] - picture["height"] < 50, "the palette is next to it"
     desk.items(1).first.scroll_into_view_if_needed()
     start = desk.page.evaluate("scrollY")
     desk.touch_drag(desk.point(1, 50, 50), desk.point(1, 90, 10))
@@ -103,7 +109,13 @@ def test_a_narrow_touch_screen(open_page: Callable[..., Desk]) -> None:
 
 def test_towers_stay_towers(open_page: Callable[..., Desk]) -> None:
     desk = open_page(SCATTER)
-    desk.page.get_by_label("Towers").check(force=True)
+    scene = desk.scene()
+    for answer, kind in (("Keep the scene", "Scatter"), ("Build towers", "Towers")):
+        assert desk.scene() == scene, "nothing is discarded unasked"
+        desk.page.get_by_label("Towers", exact=True).click(force=True)
+        desk.page.get_by_role("button", name=answer).click()
+        expect(desk.page.get_by_label(kind, exact=True)).to_be_checked()
+    expect(desk.items(0).first).to_have_attribute("aria-label", re.compile("medium black square"))
     assert [item.look for item in desk.scene()[0]] == ["medium black square", "medium yellow square"], "lowest first"
     desk.drag(desk.point(0, 50, 90), desk.point(1, 50, 5))
     desk.page.get_by_role("button", name="Add an item to box 2").click()
@@ -112,6 +124,9 @@ def test_towers_stay_towers(open_page: Callable[..., Desk]) -> None:
         assert sorted((item.x, -item.y) for item in box) == [(40, -y) for y in (80, 59, 38, 17)[: len(box)]]
         assert all(re.fullmatch("medium .* square", item.look) for item in box)
     assert desk.counts() == [1, 4, 2]
+    for kind in ("Scatter", "Towers"):
+        desk.page.get_by_label(kind, exact=True).click(force=True)  # which loses nothing
+        expect(desk.page.get_by_label(kind, exact=True)).to_be_checked()
     expect(desk.page.get_by_role("button", name="Add an item to box 2")).to_be_disabled()
 
 
@@ -140,7 +155,7 @@ def test_the_link_restores_what_is_seen(open_page: Callable[..., Desk], origin: 
     desk.page.get_by_role("button", name="Random scatter").click()
     expect(desk.statement).not_to_have_value("There is a yellow circle.")
     desk.statement.fill("Übergröße & 100 %: #tower + “wall”?")
-    desk.page.get_by_label("Compare with").select_option("best")
+    desk.list_of_models("other-model").select_option("best")
     desk.page.get_by_role("button", name="Copy link").click()
     copy = open_page(desk.page.url.removeprefix(f"{origin}/"))
     assert copy.scene() == desk.scene()
@@ -185,11 +200,19 @@ def test_words_and_items_highlight_each_other_and_unknown_words_get_an_offer(ope
     assert desk.items().evaluate_all(strongest) == 1
     desk.items(0).first.focus()
     assert words.evaluate_all(strongest) == 1
-    desk.statement.fill("There is a yelow circle.")
+    desk.statement.fill("Is there a yelow circle?")
     expect(desk.page.locator(".unknown")).to_have_text("yelow")
+    expect(words).to_have_text(["Is", "there", "a", "yelow", "circle"])
+    desk.statement.fill("There is a yelow circle.")
     desk.page.get_by_role("button", name="Use yellow in place of yelow").click()
     expect(desk.statement).to_have_value("There is a yellow circle.")
     expect(desk.page.locator(".unknown")).to_have_count(0)
+
+
+def test_a_picture_of_what_is_seen_can_be_copied(open_page: Callable[..., Desk]) -> None:
+    desk = open_page(SCATTER, permissions=["clipboard-read", "clipboard-write"])  # under the service's security policy
+    desk.page.get_by_role("button", name="Copy as picture").click()
+    expect(desk.message).to_have_text("The picture is copied.")
 
 
 def test_two_models_answer_side_by_side_and_either_is_drawn(open_page: Callable[..., Desk]) -> None:
@@ -278,15 +301,15 @@ def test_the_page_follows_the_world(open_page: Callable[..., Desk]) -> None:
 
 def test_a_model_of_another_world_brings_an_example_of_it(open_page: Callable[..., Desk]) -> None:
     desk = open_page(SCATTER, service=lambda page: ShelfService(page, is_default=False))
-    desk.page.get_by_label("Compare with").select_option("best")
+    desk.list_of_models("other-model").select_option("best")
     assert desk.page.get_by_label("Compare with").locator("option").count() == 3, "none, and the models of this world"
-    desk.page.locator("#model").select_option("products")
+    desk.list_of_models("model").select_option("products")
     expect(desk.statement).to_have_value(STATEMENT)
     assert desk.counts() == [3, 2, 0]
     expect(desk.page.get_by_role("button", name="Undo")).to_be_disabled()
     assert desk.page.get_by_label("Compare with").locator("option").count() == 2, "none, and the model itself"
     expect(desk.verdict).to_have_text("True")
-    desk.page.locator("#model").select_option("biatt-pointer")
+    desk.list_of_models("model").select_option("biatt-pointer")
     expect(desk.page.get_by_label("Towers")).to_be_attached()
     assert len(desk.counts()) == 3
     expect(desk.verdict).to_have_text(re.compile("True|False"))

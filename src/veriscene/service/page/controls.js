@@ -127,12 +127,41 @@ export function describeKeys(world) {
   );
 }
 
+/** Closes a menu on Escape, and when something else is pressed or focused. */
+function closeOutside(menu) {
+  const close = () => {
+    menu.open = false;
+  };
+  menu.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    close();
+    menu.querySelector("summary").focus();
+  });
+  for (const event of ["pointerdown", "focusin"])
+    document.addEventListener(event, ({ target }) => menu.contains(target) || close());
+}
+
+/** Asks whether what towers do not keep may be discarded. */
+export function askToRestack({ tower, attributes, itemWords }) {
+  const fixed = attributes.filter(({ name }) => name in tower.values).map(({ word }) => word);
+  const lost = fixed.join(", ").replace(/, (?=[^,]*$)/, " and ");
+  byId("restack-text").textContent =
+    `In towers, ${itemWords} are stacked${lost && ` and have the same ${lost}`}. What they have now is discarded.`;
+  const dialog = byId("restack");
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+  });
+}
+
 /** The two lists of models. Calls back: `choose(names)` with one or two names. */
 export class Models {
   #models = [];
 
   constructor(choose) {
     this.lists = [byId("model"), byId("other-model")];
+    closeOutside(byId("models"));
     for (const list of this.lists)
       list.addEventListener("change", () => choose(this.sameWorld(this.lists.map(({ value }) => value))));
   }
@@ -141,7 +170,7 @@ export class Models {
     this.#models = models;
     this.standard = models.find((model) => model.default)?.name ?? "";
     this.lists[0].replaceChildren(...models.map(option));
-    document.querySelector(".models").hidden = models.length < 2;
+    byId("models").hidden = models.length < 2;
   }
 
   isKnown(name) {
@@ -164,6 +193,7 @@ export class Models {
       this.world = world;
     }
     this.lists[1].value = other;
+    byId("model-shown").textContent = other ? `${one}, ${other}` : one;
   }
 
   #worldOf(name) {

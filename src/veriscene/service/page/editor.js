@@ -7,22 +7,28 @@ import { capitalize, withArticle } from "./world.js";
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** Calls back: `edit(change, step)` with a function from document to document; `select(id or null)`; `add(box)`;
+const narrow = matchMedia("(max-width: 46rem)"); // as in style.css
+
+/** On a narrow screen boxes are small, except the one being edited, after which `palette` is placed.
+ *
+ *  Calls back: `edit(change, step)` with a function from document to document; `select(id or null)`; `add(box)`;
  *  `hover(id or null)`; `removeBox(box)`. */
 export class Editor {
   #boxes = [];
   #elements = new Map(); // of items, by id
   #drag = null;
+  #open = null; // number of the box being edited
 
-  constructor(stage, calls) {
+  constructor(stage, palette, calls) {
     this.stage = stage;
+    this.palette = palette;
     this.calls = calls;
+    narrow.addEventListener("change", () => this.#openBox(this.#open));
+    stage.addEventListener("click", (event) => this.#tap(event));
     stage.addEventListener("pointerdown", (event) => this.#grab(event));
     stage.addEventListener("pointermove", (event) => this.#pull(event));
     // A finger on an item does not scroll the page. (Chromium ignores CSS's touch-action inside an SVG.)
-    stage.addEventListener("touchstart", (event) => this.#idOf(event.target) !== null && event.preventDefault(), {
-      passive: false,
-    });
+    stage.addEventListener("touchstart", (event) => this.#isHeld(event.target) && event.preventDefault(), { passive: false });
     for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, () => this.#drop());
     stage.addEventListener("keydown", (event) => this.#press(event));
     stage.addEventListener("focusin", (event) => this.#over(event, calls.select));
@@ -36,6 +42,7 @@ export class Editor {
   render(doc, selected, lens) {
     const focused = this.#idOf(document.activeElement);
     this.#removeOthers(doc.world === this.doc?.world ? doc.scene.flat() : []);
+    if (!this.#elements.size) this.#open = null; // another scene is seen as a whole first
     this.#fitBoxes(doc);
     this.doc = doc;
     const { world } = doc;
@@ -62,6 +69,9 @@ export class Editor {
       box.remove.hidden = !world.hasRange;
       box.remove.disabled = doc.scene.length <= world.boxes[0];
     });
+    const chosen = selected === null ? null : find(doc.scene, selected).box;
+    const kept = this.#open < doc.scene.length ? this.#open : null;
+    this.#openBox(this.#drag ? kept : (chosen ?? kept)); // nothing moves under the finger
     // An element that moved to another place of the document has lost the focus.
     if (focused !== null && document.activeElement === document.body) this.focus(focused);
   }
@@ -162,6 +172,37 @@ export class Editor {
     element.drawn = item;
   }
 
+  #openBox(number) {
+    this.#open = number;
+    this.#boxes.forEach(({ figure }, at) => figure.classList.toggle("open", at === number));
+    const before = narrow.matches && number !== null ? this.#boxes[number].figure : this.stage;
+    if (this.palette.previousElementSibling === before) return;
+    const focused = this.palette.contains(document.activeElement) ? document.activeElement : null;
+    before.after(this.palette);
+    focused?.focus();
+  }
+
+  /** The number of the box of an element; -1: none. */
+  #boxOf(element) {
+    return this.#boxes.findIndex(({ picture }) => picture.contains(element));
+  }
+
+  #isSmall(box) {
+    return narrow.matches && !this.doc.world.isWide && box !== this.#open;
+  }
+
+  /** Whether the element belongs to an item that can be dragged. */
+  #isHeld(element) {
+    return this.#idOf(element) !== null && !this.#isSmall(this.#boxOf(element));
+  }
+
+  #tap({ target }) {
+    const box = this.#boxOf(target);
+    if (box < 0 || !this.#isSmall(box)) return;
+    this.#openBox(box);
+    this.focus(this.#idOf(target));
+  }
+
   #removeOthers(items) {
     const kept = new Set(items.map(({ id }) => id));
     for (const [id, element] of this.#elements) {
@@ -185,9 +226,14 @@ export class Editor {
 
   #grab(event) {
     const id = this.#idOf(event.target);
-    if (event.button !== 0 || !event.isPrimary) return;
+    const number = this.#boxOf(event.target);
+    if (event.button !== 0 || !event.isPrimary || number < 0) return;
+    if (this.#isSmall(number)) {
+      event.preventDefault(); // the tap enlarges the box; the focus would do so under the finger
+      return;
+    }
     if (id === null) {
-      if (event.target.closest("svg")) this.calls.select(null);
+      this.calls.select(null);
       return;
     }
     const { box, item } = find(this.doc.scene, id);
@@ -212,8 +258,11 @@ export class Editor {
   }
 
   #drop() {
-    if (this.#drag) this.focus(this.#drag.id);
+    if (!this.#drag) return;
+    const { id } = this.#drag;
     this.#drag = null;
+    this.#openBox(find(this.doc.scene, id)?.box ?? this.#open);
+    this.focus(id);
   }
 
   /** Where a pointer is, in units of the canvas. */

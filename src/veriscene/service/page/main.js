@@ -4,11 +4,13 @@ import * as attention from "./attention.js";
 import * as edits from "./edits.js";
 import { AnswerError } from "./answers.js";
 import { firstChip, showChips } from "./chips.js";
-import { Models, Palette, describeKeys, takePictures } from "./controls.js";
+import { Models, Palette, askToRestack, describeKeys, takePictures } from "./controls.js";
 import { Editor } from "./editor.js";
+import { Game } from "./game.js";
 import { Inquiry } from "./inquiry.js";
 import { Panels, spoken } from "./panels.js";
-import { decode, find, fromWire } from "./scene.js";
+import { decode, encode, find, fromWire } from "./scene.js";
+import { asPicture, asPython, copy } from "./share.js";
 import { answers, links } from "./source.js";
 import { Store, fromLink, newDoc, toLink } from "./store.js";
 import { Words } from "./words.js";
@@ -21,10 +23,10 @@ const worlds = new Map(); // of models, by name
 let models = []; // one or two names; none: the service's own choice
 let shown = 0; // which answer is drawn on the picture
 let selected = null; // id of an item
-let attended = null; // {word: number} or {item: id}: what is pointed at
+let attended = null; // {word: places of its tokens} or {item: id}: what is pointed at
 let look = null; // of the next item: {values, width, height}
 
-const editor = new Editor(byId("boxes"), {
+const editor = new Editor(byId("boxes"), byId("look"), {
   edit,
   select,
   add,
@@ -45,6 +47,7 @@ const panels = new Panels(byId("answers"), {
 });
 const palette = new Palette(chooseLook);
 const modelLists = new Models((names) => open({ models: names }));
+const game = new Game({ ask: drawQuestion, show: showQuestion, render, say });
 const inquiry = new Inquiry(() => ({ doc: store.doc, models }), answered);
 
 // ---------------------------------------------------------------- worlds
@@ -172,7 +175,7 @@ function add(box) {
 }
 
 function addBox() {
-  if (edit((doc) => edits.addBox(doc, look))) byId("boxes").lastElementChild.scrollIntoView({ block: "nearest" });
+  if (edit((doc) => edits.addBox(doc, look))) document.querySelector("figure:last-of-type").scrollIntoView({ block: "nearest" });
 }
 
 function chooseLook(part) {
@@ -182,7 +185,7 @@ function chooseLook(part) {
 }
 
 function replaceWord(word, by) {
-  const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace("'", "['’]");
   const statement = store.doc.statement.replace(new RegExp(`(?<!\\p{L})${escaped}(?!\\p{L})`, "giu"), by);
   store.change({ ...store.doc, statement });
   byId("statement").focus();
@@ -208,6 +211,30 @@ async function load(request) {
   }
 }
 
+/** Turns the scene into towers or back; asks first if that discards anything but the order of the items. */
+async function changeKind(kind) {
+  const { doc } = store;
+  const { world } = doc;
+  const isLoss = encode(world, edits.changeKind(doc, kind).scene) !== encode(world, doc.scene);
+  if (!isLoss || (await askToRestack(world))) edit((now) => edits.changeKind(now, kind));
+  else render();
+}
+
+/** A question whose answer is known, if there are any: {statement, scene, label}. */
+async function drawQuestion() {
+  const kind = store.doc.world.tower && (Math.random() < 0.5 ? "tower" : "scatter");
+  const drawn = await answers.random(firstModel(), kind);
+  return drawn.label === null ? answers.example(firstModel()) : drawn;
+}
+
+/** Shows a question; `prepare(doc)` is called before anything of it is seen. */
+function showQuestion({ statement, scene }, prepare) {
+  const { world } = store.doc;
+  const doc = newDoc(world, statement, fromWire(world, scene));
+  prepare(doc);
+  store.change(doc);
+}
+
 let chipsOf = null; // the world and the model whose examples are shown
 function showExamples(world) {
   const key = `${world.name} ${firstModel()}`;
@@ -219,9 +246,9 @@ function showExamples(world) {
   });
 }
 
-const say = (text) => {
+function say(text) {
   byId("message").textContent = text;
-};
+}
 
 // ---------------------------------------------------------------- what is seen
 
@@ -237,7 +264,13 @@ function render() {
   const { doc } = store;
   const field = byId("statement");
   if (field.value !== doc.statement) field.value = doc.statement;
-  const answer = shownAnswer();
+  document.title = doc.statement.trim() ? `${doc.statement} – veriscene` : "veriscene";
+  const first = inquiry.answers[0];
+  game.render(doc, firstModel(), first?.doc === doc ? first.verdict : null);
+  const isHidden = game.isHiding(doc);
+  byId("answers").hidden = isHidden;
+  if (isHidden) byId("spoken").textContent = "";
+  const answer = isHidden ? null : shownAnswer();
   byId("show-order").disabled = answer !== null && answer.verdict.order === null;
   editor.render(doc, selected, {
     order: byId("show-order").checked ? answer?.verdict.order : null,
@@ -245,7 +278,7 @@ function render() {
     edits: answer?.doc === doc && byId("show-ghost").checked ? answer.explanation?.counterfactual?.edits : null,
   });
   const read = answer?.doc.statement === doc.statement ? answer.verdict : null;
-  words.render(doc.statement, read?.attention?.words, read?.unknown_words ?? {});
+  words.render(doc.statement, read?.attention?.words ?? null, read?.unknown_words ?? {});
   panels.render(
     (models.length ? models : [null]).map((model, number) => {
       const one = doc.statement.trim() ? inquiry.answers[number] : null;
@@ -273,6 +306,7 @@ function render() {
 /** For screen readers: the verdicts, once each. */
 function speak() {
   const name = (number) => (models.length > 1 ? `${models[number]}: ` : "");
+  if (game.isHiding(store.doc)) return;
   const text = inquiry.answers
     .map(({ doc, verdict, explanation }, number) =>
       doc === store.doc && verdict ? name(number) + spoken(verdict, explanation) : "",
@@ -285,7 +319,7 @@ function speak() {
 /** Highlights what a word or an item, or nothing (null), attends to. */
 function attend(to) {
   attended = to;
-  const maps = shownAnswer()?.verdict.attention;
+  const maps = game.isHiding(store.doc) ? null : shownAnswer()?.verdict.attention;
   const { scene } = store.doc;
   editor.highlight(to?.word === undefined ? null : attention.ofItems(maps, scene, to.word));
   words.highlight(to?.item === undefined ? null : attention.ofWords(maps, scene, to.item));
@@ -304,7 +338,7 @@ byId("statement").addEventListener("input", ({ target }) => {
   store.change({ ...store.doc, statement: target.value.replace(/\n/g, " ") }, "statement");
 });
 byId("statement").addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
-byId("kind").addEventListener("change", ({ target }) => edit((doc) => edits.changeKind(doc, target.value)));
+byId("kind").addEventListener("change", ({ target }) => changeKind(target.value));
 byId("undo").addEventListener("click", () => store.undo());
 byId("redo").addEventListener("click", () => store.redo());
 byId("delete").addEventListener("click", () => edit((doc) => edits.remove(doc, selected)));
@@ -331,6 +365,13 @@ byId("copy-link").addEventListener("click", async () => {
     () => false,
   );
   say(isCopied ? "The link is copied." : "The link is in the address bar.");
+});
+byId("copy-picture").addEventListener("click", async () => {
+  const { verdict = null } = game.isHiding(store.doc) ? {} : (shownAnswer() ?? {});
+  say(`The picture is ${await copy(await asPicture(store.doc, verdict), "veriscene.png")}.`);
+});
+byId("copy-python").addEventListener("click", async () => {
+  say(`The Python is ${await copy(asPython(store.doc, firstModel()), "question.py")}.`);
 });
 addEventListener("keydown", (event) => {
   const key = event.key.toLowerCase();

@@ -107,6 +107,6 @@ function change(explanation) {
   if (problem) return problem;
   if (counterfactual) return `${capitalize(counterfactual.text)}.`;
   return searched.complete
-    ? "No single edit changes the verdict."
+    ? "No change of up to two edits changes the verdict."
     : `No edit found that changes the verdict; ${searched.judgements.toLocaleString("en")} were tried.`;
 }

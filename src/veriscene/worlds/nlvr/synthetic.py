@@ -98,10 +98,7 @@ def write(folder: str | Path, corpus: Corpus) -> None:
     files.write_text(folder / DESCRIPTION, json.dumps(description) + "\n")
     for split in SPLITS:
         examples.write(folder / split / f"{split}.json", corpus[split], WORLD)
-        lines = (
-            json.dumps({"sentence": statement.text, "kind": statement.kind, "program": statement.program.text}) + "\n"
-            for statement in corpus.statements[split]
-        )
+        lines = (statement.to_line() for statement in corpus.statements[split])
         files.write_text(program_file(folder, split), "".join(lines))
 
 

@@ -1,12 +1,11 @@
 // Statements and scenes as the arrays that the network reads: a port of the package's data/encoder.py and
 // data/vocabulary.py, with equal numbers.
 
-const UNKNOWN = 1;
+export const UNKNOWN = 1;
 const MOST_LETTERS = 16;
 const FOREIGN = 127; // the code of every character beyond ASCII
-const SPECIAL = 2; // words of the vocabulary that stand for padding and unknown ones
 const NEAREST = 3; // known words that are offered for an unknown one
-const MIN_LIKENESS = 0.6;
+const MIN_LIKENESS = 0.75;
 
 export const LETTER = "[\\p{L}\\p{Nl}\\p{No}]"; // as Python's [^\W\d_]
 export const SPACES = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"; // Python's \s
@@ -35,11 +34,9 @@ export class Vocabulary {
     return tokenize(statement).map((word) => this.numbers.get(word) ?? UNKNOWN);
   }
 
-  /** The unknown words of a statement, each with the nearest known ones. */
-  unknownWords(statement) {
-    const known = this.words.slice(SPECIAL);
-    const unknown = new Set(tokenize(statement).filter((word) => !this.numbers.has(word)));
-    return Object.fromEntries([...unknown].map((word) => [word, closeMatches(word, known)]));
+  /** Whether each word of a text has a number. Signs are no words. */
+  knows(text) {
+    return tokenize(text).every((word) => this.numbers.has(word) || !/[\p{L}\p{N}]/u.test(word));
   }
 }
 

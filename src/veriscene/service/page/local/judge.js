@@ -1,9 +1,9 @@
 // The judge: a network and a reader, put together as in the package's judge/judge.py and judge/reading.py.
 
 import { readingOf } from "./describe.js";
-import { Encoder, Vocabulary, tokenize } from "./encoding.js";
+import { Encoder, UNKNOWN, Vocabulary, closeMatches, tokenize } from "./encoding.js";
 import { Language } from "./program.js";
-import { Reader } from "./reader.js";
+import { Reader, splitWords } from "./reader.js";
 
 const MAX_OUTSIDE = 0.3; // probability of being about something else up to which a statement counts as understood
 const MIN_CERTAINTY = 0.3; // of a reading in plain English
@@ -14,11 +14,12 @@ const NETWORK_IN_PLAIN = 0.1;
 const GROUP = 16; // questions per run of the network
 
 export class Judge {
-  /** `about`: {vocabulary, reader}; `run(graph, inputs)` runs the "network", "encoder" or "decoder" on arrays
+  /** `about`: {vocabulary, reader, offers}; `run(graph, inputs)` runs the "network", "encoder" or "decoder" on arrays
    *  [type, data, shape], by name, and returns such arrays. */
   constructor(about, world, run) {
     this.world = world;
     this.run = run;
+    this.offers = about.offers;
     this.vocabulary = new Vocabulary(about.vocabulary);
     this.encoder = new Encoder(this.vocabulary, world);
     this.reader = new Reader(about.reader, new Language(world), run);
@@ -33,9 +34,8 @@ export class Judge {
   /** The verdicts on one statement about several scenes. `pause()` is called before each run of the network. */
   async judgeMany(statement, scenes, { attention = false, pause = async () => {} } = {}) {
     const reading = await this.reader.read(statement);
-    const unknown = this.vocabulary.unknownWords(statement);
-    const isNew = Object.keys(unknown).length > 0;
-    const unknownWords = Object.fromEntries(Object.entries(unknown).filter(([word]) => !this.reader.knows(word)));
+    const isNew = this.vocabulary.encode(statement).includes(UNKNOWN);
+    const unknownWords = this.unknownWords(statement);
     const verdicts = [];
     for (let start = 0; start < scenes.length; start += GROUP) {
       const group = scenes.slice(start, start + GROUP);
@@ -52,6 +52,13 @@ export class Judge {
       );
     }
     return verdicts;
+  }
+
+  /** The words that neither network nor reader knows, each with the nearest of those that are offered. */
+  unknownWords(statement) {
+    const isKnown = (word) => this.vocabulary.knows(word) || this.reader.knows(word);
+    const unknown = new Set(splitWords(statement).filter((word) => !isKnown(word)));
+    return Object.fromEntries([...unknown].map((word) => [word, closeMatches(word, this.offers)]));
   }
 
   async #byNetwork(statement, scenes) {

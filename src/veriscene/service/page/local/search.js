@@ -4,24 +4,28 @@ import { boxKey, codeOf, edits } from "./changes.js";
 
 const CLEAR = 0.1; // a flip whose probability is this far from 0.5 is preferred to smaller but closer ones
 const CANDIDATES_PER_JUDGEMENT = 16;
+const READ_PER_JUDGEMENT = 64;
 const BATCH = 64;
 
 /** {flip, judgements, isComplete, verdict}; flip is {scene, edits, verdict} or null. `judge(scenes)` returns a promise
- *  of verdicts {probability, verdict, understood}. */
-export async function findFlip(world, scene, judge, { mostEdits = 2, mostJudgements = 1000 } = {}) {
+ *  of verdicts {probability, verdict, understood}; `program` is what the judge reads the statement as, or null. */
+export async function findFlip(world, scene, judge, { program = null, mostEdits = 2, mostJudgements = 1000 } = {}) {
   const [verdict] = await judge([scene]);
   let judged = 1;
   const result = (flip, isComplete) => ({ flip, judgements: judged, isComplete, verdict });
   if (!verdict.understood) return result(null, true);
   const towardsFlip = verdict.verdict ? -1 : 1;
+  const isRead = program !== null && program.holds(scene) === verdict.verdict;
+  const perJudgement = isRead ? READ_PER_JUDGEMENT : CANDIDATES_PER_JUDGEMENT;
+  const isKept = (candidate) => !isRead || program.holds(candidate.scene) === verdict.verdict;
   const seen = new Set([keyOf(scene)]);
   let gains = new Map();
   let parents = [{ scene, edits: [], gain: 0 }];
   for (let size = 1; size <= mostEdits; size++) {
-    const [candidates, areAll] = expand(world, parents, gains, seen, mostJudgements - judged);
+    const [candidates, areAll] = expand(world, parents, gains, seen, perJudgement * (mostJudgements - judged));
     const flips = [];
     parents = [];
-    for (const group of size === 1 ? byCost(candidates) : byGain(candidates)) {
+    for (const group of size === 1 ? byCost(candidates) : byPromise(candidates, isKept)) {
       const asked = group.slice(0, mostJudgements - judged);
       const found = asked.length ? await judge(asked.map((each) => each.scene)) : [];
       asked.forEach((candidate, at) => {
@@ -43,7 +47,7 @@ export async function findFlip(world, scene, judge, { mostEdits = 2, mostJudgeme
 function expand(world, parents, gains, seen, most) {
   const found = [];
   for (const parent of parents) {
-    if (found.length >= CANDIDATES_PER_JUDGEMENT * most) return [found, false];
+    if (found.length >= most) return [found, false];
     for (const [edit, scene] of edits(world, parent.scene)) {
       const key = keyOf(scene);
       if (seen.has(key)) continue;
@@ -70,8 +74,10 @@ function byCost(candidates) {
   return [...groups.keys()].sort((one, other) => one - other).map((cost) => groups.get(cost));
 }
 
-function byGain(candidates) {
-  candidates.sort((one, other) => other.gain - one.gain || costOf(one) - costOf(other));
+/** Those that change the truth of what was read come first, then those with the largest gains. */
+function byPromise(candidates, isKept) {
+  for (const each of candidates) each.isKept = Number(isKept(each));
+  candidates.sort((one, other) => one.isKept - other.isKept || other.gain - one.gain || costOf(one) - costOf(other));
   const groups = [];
   for (let start = 0; start < candidates.length; start += BATCH) groups.push(candidates.slice(start, start + BATCH));
   return groups;

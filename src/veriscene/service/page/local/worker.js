@@ -89,12 +89,9 @@ const asks = {
       await new Promise((resolve) => setTimeout(resolve)); // lets newer questions come first
       if (cancelled.delete(id)) throw new Cancelled();
     };
-    const search = await findFlip(
-      world,
-      scene,
-      (scenes) => judge.judgeMany(statement, scenes, { pause }),
-      { mostJudgements: MOST_JUDGEMENTS }, // prettier-ignore
-    );
+    const { program } = await judge.reader.read(statement);
+    const limits = { program, mostJudgements: MOST_JUDGEMENTS };
+    const search = await findFlip(world, scene, (scenes) => judge.judgeMany(statement, scenes, { pause }), limits);
     const { flip, judgements, isComplete } = search;
     return {
       verdict: await judge.judge(statement, scene, { attention: true }),
