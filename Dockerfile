@@ -1,5 +1,6 @@
 # docker build -t veriscene .  &&  docker run --rm -p 127.0.0.1:8000:8000 veriscene
-FROM python:3.12-slim
+# The digest is that of 3.12.14 (docs/reliability.md says how to check it).
+FROM python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
 
 # train,maxent,plot: an image that trains (examples/kubernetes/table.yaml)
 ARG EXTRAS=serve

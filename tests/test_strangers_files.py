@@ -72,6 +72,7 @@ DAMAGED_RECORDS: dict[str, Callable[[dict[str, Any]], object]] = {
     "initial is a number": lambda tree: tree["spec"].update(initial=5),
     "corpus is a list": lambda tree: tree["spec"].update(corpus=["a"]),
     "corpus has a NUL": lambda tree: tree["spec"].update(corpus="a\0b"),
+    "corpus has a name of 300 letters": lambda tree: tree["spec"].update(corpus="a/" + "b" * 300),
     "programs hold a number": lambda tree: tree["spec"].update(programs=[7]),
     "preset is an object": lambda tree: tree["spec"].update(preset={}),
     "a seed is infinite": lambda tree: tree.update(seeds=[float("inf")]),

@@ -1,8 +1,8 @@
 """Tries to break what this project promises: `make torture`, described in docs/reliability.md.
 
-faults: every call that changes a file fails once. kills: random kills of a training. fuzz: hostile inputs. Each part
-is a module with `run(seed, minutes) -> (counts, failures)`. The last line on standard output is one JSON
-object. Example: python benchmarks/torture --minutes 10 --parts faults kills
+faults: every call that changes a file fails once. kills: random kills of a training. fuzz: hostile inputs. service:
+overload, slow clients, SIGTERM and flat memory. Each part is a module with `run(seed, minutes) -> (counts, failures)`.
+The last line on standard output is one JSON object. Example: python benchmarks/torture --minutes 10 --parts faults
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-PARTS = ("faults", "kills", "fuzz")
+PARTS = ("faults", "kills", "fuzz", "service")
 
 
 def main() -> None:
@@ -26,10 +26,12 @@ def main() -> None:
     given = parser.parse_args()
     report: dict[str, object] = {"seed": given.seed, "minutes": given.minutes}
     failures: list[str] = []
-    for part in given.parts:
+    begin = time.monotonic()
+    for number, part in enumerate(given.parts):
         started = time.monotonic()
+        left = max(0.05, given.minutes - (started - begin) / 60) / (len(given.parts) - number)
         options = {} if part == "faults" else {"record": given.records / f"{part}.json"}
-        counts, found = importlib.import_module(part).run(given.seed, given.minutes / len(given.parts), **options)
+        counts, found = importlib.import_module(part).run(given.seed, left, **options)
         failures += [f"{part}: {failure}" for failure in found]
         report[part] = {**counts, "seconds": round(time.monotonic() - started)}
         print(f"{part}: {report[part]}, {len(found)} failures", file=sys.stderr, flush=True)

@@ -2,9 +2,10 @@
 
     python benchmarks/torture/fuzz.py --minutes 10 --seed 1
 
-Inputs come from three sources: valid ones with a few random changes, hypothesis, and, where it is installed
-(`pip install atheris`), atheris, which looks for inputs that reach new code; it is used for readers that need no
-trained model. A record counts inputs by seed. The last line of the output is a JSON object with counts and failures.
+Inputs come from three sources: valid ones with a few random changes, hypothesis, and, where it is installed, atheris,
+which changes what has reached new code so far and keeps what reaches more. A record counts inputs by seed, and what
+atheris kept is where later calls begin, so that calls add up. The last line of the output is a JSON object with counts
+and failures.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,11 +29,11 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from veriscene.errors import InputError
 
@@ -161,11 +163,10 @@ def _peak() -> int:
 # ---------------------------------------------------------------- changes
 
 
-def changed(target: Target, rng: random.Random) -> bytes:
-    """A valid input with one to four random changes."""
-    content = rng.choice(target.inputs)
+def changed(content: bytes, is_json: bool, rng: random.Random) -> bytes:
+    """An input with one to four random changes."""
     for _ in range(rng.choice((1, 1, 2, 4))):
-        is_structural = target.is_json and rng.random() < 0.7
+        is_structural = is_json and rng.random() < 0.7
         content = (is_structural and _json_changed(content, rng)) or _bytes_changed(content, rng)
     return content[:MAX_BYTES]
 
@@ -259,39 +260,40 @@ def run(
     The record counts inputs by seed. A later call with the same seed tries other inputs. `source`: where all inputs
     come from; None for all sources.
     """
-    from readers import plain_targets, targets
+    from readers import targets
 
     counts, failures, started = Counter[str](), list[Failure](), time.monotonic()
-    has_atheris = importlib.util.find_spec("atheris") is not None and source != "changed"
     calls = tally.of_seed(record, seed).get("calls", 0)
     tally.add(record, seed, {"calls": 1})
+
+    def count(name: str, new: Mapping[str, int], found: Sequence[Failure]) -> None:
+        inputs = sum(new.values()) - new.get("refused", 0)
+        counts.update(new)
+        failures.extend(found)
+        tally.add(record, seed, {"inputs": inputs, **new, f"of {name}": inputs, "failures": len(found)})
+        print(f"{name}: {dict(new)}, {len(failures)} failures", file=sys.stderr, flush=True)
+        print("".join(f"  {each}\n" for each in found), end="", file=sys.stderr)
+
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
-        plain = plain_targets(Path(folder))
-        readers = {**plain, **(targets(Path(folder)) if source != "atheris" else {})}
+        readers = targets(Path(folder))
         readers = {name: target for name, target in readers.items() if not only or name in only}
         left = max(5.0, 60 * minutes - (time.monotonic() - started))
-        seconds = left / len(readers)
-        for number, (name, target) in enumerate(readers.items()):
-            new, before = Counter[str](), len(failures)
-            if guided := has_atheris and name in plain:
-                share = 1.0 if source == "atheris" else SHARES["atheris"]
-                kept = record.with_suffix("") / re.sub(r"\W", "-", name)
-                new["atheris"] = _by_atheris(name, target, seed + calls, share * seconds, failures, kept)
-            if source != "atheris":
-                own, mixed = seconds * (1 - SHARES["atheris"] * guided), 1000 * (seed + calls * 1_000_003) + number
-                new.update(_in_process(name, target, mixed, own, failures))
-            found, inputs = len(failures) - before, sum(new.values()) - new["refused"]
-            counts.update(new)
-            tally.add(record, seed, {"inputs": inputs, **new, f"of {name}": inputs, "failures": found})
-            print(f"{name}: {dict(new)}, {len(failures)} failures", file=sys.stderr, flush=True)
-            print("".join(f"  {each}\n" for each in failures[before:]), end="", file=sys.stderr)
-        tally.add(record, seed, {"seconds": round(time.monotonic() - started)})
+        guided = importlib.util.find_spec("atheris") is not None and source != "changed"
+        share = (1.0 if source == "atheris" else SHARES["atheris"]) if guided else 0.0
+        if guided:
+            _by_atheris(list(readers), record.with_suffix("").absolute(), seed + calls, share * left, count)
+        if share < 1 and (not only or "links" in only) and shutil.which("node"):
+            count("links", *_links(Path(folder), seed + calls, left / (len(readers) + 1)))
+        for number, (name, target) in enumerate(readers.items() if share < 1 else ()):
+            mixed = 1000 * (seed + calls * 1_000_003) + number
+            count(name, *_in_process(name, target, mixed, (1 - share) * left / len(readers)))
+    tally.add(record, seed, {"seconds": round(time.monotonic() - started)})
     so_far = tally.total(record, "inputs")
     inputs = sum(counts.values()) - counts["refused"]
     return {"inputs": inputs, **counts, "readers": len(readers), "inputs so far": so_far}, failures
 
 
-def _in_process(name: str, target: Target, seed: int, seconds: float, failures: list[Failure]) -> Mapping[str, int]:
+def _in_process(name: str, target: Target, seed: int, seconds: float) -> tuple[Mapping[str, int], list[Failure]]:
     """A process of its own, so that its memory can be measured and one that hangs can be ended."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
@@ -299,11 +301,10 @@ def _in_process(name: str, target: Target, seed: int, seconds: float, failures: 
     process = context.Process(target=_fuzz, args=(name, target, seed, seconds, sender, current))
     process.start()
     sender.close()
-    counts: dict[str, int] = {}
+    counts, failures = dict[str, int](), list[Failure]()
     with suppress(EOFError):
         if receiver.poll(seconds + GRACE_SECONDS):
-            counts, found = receiver.recv()
-            failures += found
+            counts, failures = receiver.recv()
     if not counts:
         content = current[8 : 8 + int.from_bytes(current[:8], "little")]
         process.kill()
@@ -312,7 +313,7 @@ def _in_process(name: str, target: Target, seed: int, seconds: float, failures: 
         shown = base64.b64encode(content).decode()
         failures.append({"reader": name, "place": "process", "what": what, "input": shown})
     process.join()
-    return counts
+    return counts, failures
 
 
 def _fuzz(name: str, target: Target, seed: int, seconds: float, answers: Connection, current: mmap.mmap) -> None:
@@ -322,7 +323,7 @@ def _fuzz(name: str, target: Target, seed: int, seconds: float, answers: Connect
         _by_hypothesis(check, seed, share * seconds)
         by_hypothesis, end = check.count, time.monotonic() + (1 - share) * seconds
         while time.monotonic() < end:
-            content = changed(target, rng)
+            content = changed(rng.choice(target.inputs), target.is_json, rng)
             current[:8] = len(content).to_bytes(8, "little")
             current[8 : 8 + len(content)] = content
             check(content)
@@ -341,46 +342,107 @@ def _quiet() -> Iterator[None]:
         os.dup2(saved, 2)
 
 
-def _by_atheris(name: str, target: Target, seed: int, seconds: float, failures: list[Failure], kept: Path) -> int:
-    """Starts this file in a process whose code is instrumented; returns the number of inputs. Those that reached new
-    code stay in the folder `kept`, where a later call starts from them."""
-    kept.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        inputs, found = Path(folder, "inputs"), Path(folder, "failures.json")
-        inputs.mkdir()
-        for number, content in enumerate(target.inputs):
-            (inputs / str(number)).write_bytes(content)
-        command = [sys.executable, __file__, "--atheris", name, "--folder", folder, "--corpus", str(kept)]
-        command += ["--seed", str(seed), "--minutes", str(max(1, round(seconds)) / 60)]
-        done = subprocess.run(command, capture_output=True, timeout=seconds + 10 * GRACE_SECONDS, check=False)
-        output = done.stderr.decode("utf-8", "replace")
-        failures += json.loads(found.read_text()) if found.exists() else []
-        executed = re.search(r"stat::number_of_executed_units: *(\d+)", output)
-        if executed is None:
-            what = f"atheris ended with status {done.returncode}: {output[-300:]}"
-            failures.append({"reader": name, "place": "atheris", "what": what, "input": ""})
-        return int(executed[1]) if executed else 0
+def _links(folder: Path, seed: int, seconds: float) -> tuple[Mapping[str, int], list[Failure]]:
+    """The page's links, which a module in JavaScript reads."""
+    from veriscene.service.app import STATIC
+    from veriscene.world.world_file import to_tree
+    from veriscene.worlds.nlvr.looks import WORLD
+
+    modules = shutil.copytree(STATIC, folder / "page")
+    (modules / "package.json").write_text('{"type": "module"}')
+    script, tree = Path(__file__).with_name("links.mjs"), json.dumps(to_tree(WORLD))
+    command = ["node", str(script), str(modules), tree, str(seed), str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + GRACE_SECONDS, check=True)
+    inputs, failures = json.loads(done.stdout)
+    return {"changed": inputs}, failures
 
 
-def _atheris_process(given: argparse.Namespace) -> None:
-    """Never returns: the library ends the process."""
+def _by_atheris(
+    names: Sequence[str],
+    kept: Path,
+    seed: int,
+    seconds: float,
+    count: Callable[[str, Mapping[str, int], Sequence[Failure]], None],
+) -> None:
+    """Starts this file in a process whose code is instrumented, which tells of one reader after the other."""
+    command = [sys.executable, __file__, "--seed", str(seed), "--minutes", str(seconds / 60)]
+    command += ["--atheris", str(kept), "--only", *names]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            count(*json.loads(line))
+    if process.returncode:
+        what = f"ended with status {process.returncode}"
+        count("atheris", {}, [{"reader": "all", "place": "atheris", "what": what, "input": ""}])
+
+
+def _guided(names: Sequence[str], kept: Path, seed: int, minutes: float) -> None:
+    """Prints a JSON list for each reader: its name, counts and failures. The library ends the process that it works
+    in, so each reader gets one, forked from this, where everything is imported and made."""
     import atheris
 
-    folder = Path(given.folder)
+    started = time.monotonic()
     with atheris.instrument_imports(include=["veriscene"]):
-        from readers import plain_targets
-    check = Check(given.atheris, plain_targets(folder / "files")[given.atheris])
+        from readers import targets
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
+        folder = Path(name)
+        readers = targets(folder / "files")
+        seconds = max(1, round((60 * minutes - (time.monotonic() - started)) / len(names)))
+        for name in names:
+            corpus, output, found = kept / re.sub(r"\W", "-", name), folder / "output", folder / "failures.json"
+            for each in (corpus, folder / name.replace("/", "-") / "inputs"):
+                each.mkdir(parents=True, exist_ok=True)
+            for number, content in enumerate(readers[name].inputs):
+                (each / str(number)).write_bytes(content)
+            found.unlink(missing_ok=True)
+            options = [f"-seed={seed}", f"-max_len={MAX_BYTES >> 4}", "-verbosity=0", "-rss_limit_mb=0", "-timeout=600"]
+            child = os.fork()
+            if not child:
+                _guided_reader(name, readers[name], [*options, str(corpus), str(each)], seconds, output, found)
+            ended, end = 0, time.monotonic() + seconds + GRACE_SECONDS
+            while not ended and time.monotonic() < end:
+                time.sleep(0.05)
+                ended, status = os.waitpid(child, os.WNOHANG)
+            if not ended:
+                os.kill(child, signal.SIGKILL)
+                _, status = os.waitpid(child, 0)
+            executed, failures = json.loads(found.read_text()) if found.exists() else (0, [])
+            if status:
+                what = f"atheris ended with status {status}: {output.read_text('utf-8', 'replace')[-300:]}"
+                failures.append({"reader": name, "place": "atheris", "what": what, "input": ""})
+            print(json.dumps([name, {"atheris": executed}, failures]), flush=True)
+
+
+def _guided_reader(
+    name: str, target: Target, options: Sequence[str], seconds: float, output: Path, found: Path
+) -> NoReturn:
+    """Ends the process when the time is over: the library's own end waits for threads that a fork does not have."""
+    import atheris
+
+    descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    check, end, told = Check(name, target), time.monotonic() + seconds, 0
 
     def read(content: bytes) -> None:
-        before = len(check.failures)
+        nonlocal told
         check(content)
-        if len(check.failures) > before:
-            (folder / "failures.json").write_text(json.dumps(list(check.failures.values())))
+        is_over = time.monotonic() > end
+        if is_over or len(check.failures) > told:
+            told = len(check.failures)
+            found.write_text(json.dumps([check.count, list(check.failures.values())]))
+        if is_over:
+            os._exit(0)
 
-    options = [f"-max_total_time={round(60 * given.minutes)}", f"-seed={given.seed}", f"-max_len={MAX_BYTES >> 4}"]
-    options += ["-print_final_stats=1", "-rss_limit_mb=0", "-timeout=600", "-verbosity=0"]
-    atheris.Setup([sys.argv[0], *options, given.corpus, str(folder / "inputs")], read)
+    def mutate(content: bytes, most: int, seed: int) -> bytes:
+        rng = random.Random(seed)
+        if rng.random() < 0.5:
+            return bytes(atheris.Mutate(content, most))
+        return changed(bytes(content), target.is_json, rng)[:most]
+
+    atheris.Setup([sys.argv[0], *options], read, custom_mutator=mutate)
     atheris.Fuzz()
+    os._exit(1)
 
 
 def main() -> None:
@@ -390,12 +452,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=(), help="Names of readers.")
     parser.add_argument("--source", choices=("changed", "atheris"), help="Where all inputs come from.")
     parser.add_argument("--record", type=Path, default=RECORD)
-    parser.add_argument("--atheris", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", help=argparse.SUPPRESS)
-    parser.add_argument("--corpus", help=argparse.SUPPRESS)
+    parser.add_argument("--atheris", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.atheris:
-        _atheris_process(given)
+        _guided(given.only, given.atheris, given.seed, given.minutes)
+        return
     counts, failures = run(given.seed, given.minutes, given.only, given.record, given.source)
     print(json.dumps({**counts, "failures": failures}))
     sys.exit(bool(failures))

@@ -62,9 +62,10 @@ def fork(work: Callable[[], object], log: Path) -> int:
         os._exit(status)
 
 
-def ended(child: int) -> int:
-    """Waits for a process; returns its exit status, negative for the signal that killed it."""
-    end = time.monotonic() + 2 * SECONDS
+def ended(child: int, seconds: float = 2 * SECONDS) -> int:
+    """Waits for a process, and kills it when the time is over; returns its exit status, negative for the signal that
+    killed it."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:

@@ -27,6 +27,7 @@ FINDINGS = {
     "name of 5,000 letters": ("summary.json", lambda valid: valid.replace(b"seed1", b"seed" + b"0" * 5000)),
     "deep nesting": ("summary.json", lambda valid: valid.replace(b"[1, 2]", b"[" * 100_000)),
     "half a character in a path": ("spec.json", lambda valid: valid.replace(b'"corpus": "', b'"corpus": "\\ud800')),
+    "path with a long name": ("spec.json", lambda valid: valid.replace(b'"corpus": "', b'"corpus": "' + b"a" * 300)),
     "initial model is a number": ("spec.json", lambda valid: valid.replace(b'"initial": null', b'"initial": 5')),
     "endless seed": ("spec.json", lambda valid: valid.replace(b'"seeds": []', b'"seeds": [Infinity]')),
     "loss of 400 digits": ("log.jsonl", lambda valid: valid.replace(b'"loss": ', b'"loss": 1' + b"0" * 400)),

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,8 +15,11 @@ from pathlib import Path
 import pytest
 from shell import VERISCENE, settings
 
+from samples import yellow_circle_examples
 from veriscene.training.interruption import interruptible
 from veriscene.training.log import LOG, read_log
+from veriscene.world.examples import to_record
+from veriscene.worlds.nlvr.looks import WORLD
 
 ENDLESS = settings(
     *("model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=5", "training.evaluate_every=2"),
@@ -67,13 +71,37 @@ except KeyboardInterrupt as error:
 """
 
 
-def test_control_c_during_export_ends_it_silently(place: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("library", "command", "lines"),
+    [("onnxruntime", ["export", "model", "model.onnx"], 1), ("uvicorn", ["serve", "model", "--port", "0"], 0)],
+)
+def test_control_c_while_libraries_are_loaded_is_silent(
+    library: str, command: list[str], lines: int, place: Path, tmp_path: Path
+) -> None:
     pytest.importorskip("onnx")
-    (tmp_path / "onnxruntime.py").write_text(INTERRUPTED_IMPORT)
-    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [*VERISCENE, "export", "model", str(tmp_path / "model.onnx")]
-    done = subprocess.run(command, cwd=place, env={**os.environ, "PYTHONPATH": path}, capture_output=True, timeout=120)
-    assert done.returncode == 130 and done.stderr.count(b"\n") == 1 and not (tmp_path / "model.onnx").exists()
+    pytest.importorskip("uvicorn")
+    (tmp_path / f"{library}.py").write_text(INTERRUPTED_IMPORT)
+    (tmp_path / "model").symlink_to(place / "model")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run([*VERISCENE, *command], cwd=tmp_path, env=environment, capture_output=True, timeout=120)
+    assert done.returncode == 130 and done.stderr.count(b"\n") == lines and not (tmp_path / "model.onnx").exists()
+
+
+def test_sigterm_leaves_no_half_filled_folder(tmp_path: Path) -> None:
+    lines = [json.dumps(to_record(each, WORLD)) for each in yellow_circle_examples(2000)]
+    (tmp_path / "many.json").write_text("\n".join(lines))
+    command = [*VERISCENE, "data", "render", "many.json", "images", "--permutations", "6"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as running:
+        wait_for(lambda: len(list(tmp_path.rglob("*.png"))) > 20, running)
+        running.terminate()
+    assert running.returncode == 143 and [path.name for path in tmp_path.iterdir()] == ["many.json"]
+
+
+@pytest.mark.parametrize(("value", "status"), [("", 0), ("abc", 1), ("-1", 1)])
+def test_variables_of_torchrun_are_read_with_care(value: str, status: int, tmp_path: Path) -> None:
+    environment = {**os.environ, "WORLD_SIZE": value}
+    done = subprocess.run([*VERISCENE, "world", "show", "nlvr"], env=environment, capture_output=True, timeout=120)
+    assert done.returncode == status and done.stderr.count(b"\n") == status and b"Traceback" not in done.stderr
 
 
 def test_nohup_is_respected_and_only_a_second_control_c_interrupts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

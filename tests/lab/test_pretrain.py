@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from veriscene.errors import InputError
 from veriscene.lab import pretrain as rendered
 from veriscene.lab.pretrain import (
     RENDERED_BACKBONE,
+    Outcome,
     Pretrainer,
     Rendered,
     Settings,
@@ -61,8 +63,11 @@ def tiny_task() -> Task:
     return Task(16, 3e-2, network, draw, save, {"clean": draw}, network.loss, network.exact)
 
 
-def pretrainer(task: Task, out: Path, say: Callable[[str], None] = print, **settings: float) -> Pretrainer:
-    return Pretrainer(task, out, replace(Settings(scenes=16, held_out=4), **settings), device=CPU, say=say)  # type: ignore[arg-type]
+def pretrainer(
+    task: Task, out: Path, say: Callable[[str], None] = print, resume: bool = False, **settings: float
+) -> Pretrainer:
+    chosen = replace(Settings(scenes=16, held_out=4), **settings)  # type: ignore[arg-type]
+    return Pretrainer(task, out, chosen, device=CPU, say=say, resume=resume)
 
 
 def test_random_scenes_are_valid_and_some_boxes_are_full() -> None:
@@ -138,6 +143,35 @@ def test_ctrl_c_ends_early_and_keeps_what_was_trained(tmp_path: Path, steps: int
     outcome = pretrainer(replace(tiny_task(), draw=draw), out, steps=1000).run()
     assert outcome.interrupted and outcome.steps == steps
     assert out.is_file() == (steps > 0)
+
+
+def test_an_interrupted_training_ends_with_the_same_weights(tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
+    assert pretrainer(tiny_task(), whole, steps=5).run() == Outcome(5, interrupted=False)
+
+    numbers = itertools.count()
+
+    def draw(scene: Scene, rng: np.random.Generator) -> np.ndarray:
+        if next(numbers) == 16 * 3:
+            signal.raise_signal(signal.SIGTERM)
+        return rendered.clean_boxes(scene, rng)
+
+    assert pretrainer(replace(tiny_task(), draw=draw), parts, steps=5).run() == Outcome(3, interrupted=True)
+    with pytest.raises(InputError):
+        pretrainer(tiny_task(), parts, steps=6, resume=True)
+    assert pretrainer(tiny_task(), parts, steps=5, resume=True, workers=2).run() == Outcome(5, interrupted=False)
+    one, other = load_file(whole), load_file(parts)
+    assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    assert sorted(tmp_path.iterdir()) == [parts, whole]
+    with pytest.raises(InputError):
+        pretrainer(tiny_task(), parts, steps=5, resume=True)
+
+
+def test_a_damaged_state_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "weights.state.pt").write_bytes(b"no archive")
+    with pytest.raises(InputError) as refused:
+        pretrainer(tiny_task(), tmp_path / "weights.safetensors", resume=True)
+    assert refused.value.where == tmp_path / "weights.state.pt"
 
 
 def test_unknown_networks_are_refused() -> None:

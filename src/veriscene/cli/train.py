@@ -154,10 +154,11 @@ def pretrain(
     workers: Annotated[
         int | None, typer.Option(min=0, max=256, help="Processes that draw scenes. Default: one per core.")
     ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
 ) -> None:
     """Train a network to see what is where, on rendered scenes without end. No corpus is needed.
 
-    Writes the weights every minute and at the end; Ctrl-C ends the training early.
+    Writes the weights every minute and at the end; Ctrl-C ends the training early, and --resume continues it.
 
     Example: veriscene pretrain eyes --minutes 30 --out eyes.safetensors
     """
@@ -183,9 +184,9 @@ def pretrain(
         workers=usable_cores() if workers is None else workers,
         held_out=HELD_OUT[device.type],
     )
-    outcome = Pretrainer(task, out, settings, device=device, say=output.say).run()
+    outcome = Pretrainer(task, out, settings, device=device, say=output.say, resume=resume).run()
     if outcome.interrupted:
-        kept = f"the weights so far are in {out}" if outcome.steps else "nothing was written"
+        kept = f"the weights so far are in {out}; continue with --resume" if outcome.steps else "nothing was written"
         output.say(f"interrupted after step {outcome.steps}; {kept}")
         raise typer.Exit(output.INTERRUPTED)
     output.result(str(out))

@@ -8,12 +8,13 @@ the walls.
 
 from __future__ import annotations
 
+import itertools
 import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ from veriscene.models.vision.eyes import Eyes, resized
 from veriscene.output import clock
 from veriscene.training.interruption import interruptible
 from veriscene.training.optimization import EMA
+from veriscene.training.state import restore_progress, save_progress
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr import raster
 from veriscene.worlds.nlvr.distort import DISTORTIONS, random_distortion
@@ -44,7 +46,7 @@ WEIGHT_DECAY = 0.02
 EMA_DECAY = 0.998
 CLIP_NORM = 1.0
 HELD_OUT_BATCH = 64  # scenes
-HELD_OUT_SEED = 0x5EE  # of scenes that no seed of training draws: those have a pair (seed, worker)
+HELD_OUT_SEED = 0x5EE  # of scenes that no seed of training draws: those have a pair (seed, batch)
 SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_SAVES = 10.0, 60.0
 CROWDED, TOWERS = 0.3, 0.3  # shares of scenes; the others are scattered items
 # Indices of sizes; eight items rarely fit otherwise.
@@ -124,27 +126,40 @@ def learning_rate_share(step: int, done: float) -> float:
 
 class Pretrainer:
     """Trains until the end of the schedule or Ctrl-C; writes the averaged weights to `out` then and every minute,
-    but never weights without any training."""
+    but never weights without any training. Until the end there is also what is needed to resume, beside them."""
 
     def __init__(
-        self, task: Task, out: Path, settings: Settings, *, device: torch.device, say: Callable[[str], None]
+        self,
+        task: Task,
+        out: Path,
+        settings: Settings,
+        *,
+        device: torch.device,
+        say: Callable[[str], None],
+        resume: bool = False,
     ) -> None:
+        """With `resume`, continues exactly where an earlier training with these settings was interrupted."""
         self.task, self.out, self.settings, self.device, self.say = task, out, settings, device, say
         self.network = task.network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=WEIGHT_DECAY)
         self.ema = EMA(self.network, decay=EMA_DECAY)
+        self.state_file = out.with_suffix(".state.pt")
+        self.parts = (self.state_file, self.network, self.optimizer, self.ema)
+        self.same = {**asdict(settings), "workers": 0, "held_out": 0}  # these change nothing
+        self.begin = restore_progress(*self.parts, settings=self.same) if resume else {"step": 0, "seconds": 0.0}
         rng = np.random.default_rng(HELD_OUT_SEED)
         self.held_out = {name: sample(draw, settings.held_out, rng) for name, draw in task.held_out.items()}
 
     def run(self) -> Outcome:
         settings = self.settings
-        step, done, losses = 0, 0.0, torch.zeros((), device=self.device)
+        step, losses = int(self.begin["step"]), torch.zeros((), device=self.device)
+        done = max(self.begin["seconds"] / settings.seconds, step / settings.steps)
         # Batches have one size, so that searching for the fastest convolutions pays.
         with interruptible() as interrupted, torch.backends.cudnn.flags(enabled=True, benchmark=True):
-            stream = iter(loader(Rendered(self.task.draw, settings.scenes, settings.seed), settings.workers))
+            stream = iter(loader(Rendered(self.task.draw, settings.scenes, settings.seed, step), settings.workers))
             batch = self._move(next(stream))  # before the clock starts: workers take a while to fill their queues
-            start = last_line = last_save = time.monotonic()
-            line_step = 0
+            last_line = last_save = time.monotonic()
+            start, line_step = last_line - self.begin["seconds"], step
             while done < 1 and not interrupted.is_set():
                 losses += self._step(batch, self.task.learning_rate * learning_rate_share(step, done))
                 self.ema.update(step)
@@ -163,11 +178,13 @@ class Pretrainer:
                     losses.zero_()
                     last_line, line_step = time.monotonic(), step
                 if now - last_save > SECONDS_BETWEEN_SAVES:
-                    self._save()
+                    self._save(step, now - start)
                     last_save = now
         if step:
-            self._save()
-        return Outcome(step, interrupted.is_set())
+            self._save(step, time.monotonic() - start)
+        if done >= 1:
+            self.state_file.unlink(missing_ok=True)
+        return Outcome(step, done < 1)
 
     def _step(self, batch: Sample, learning_rate: float) -> Tensor:
         """One update; the loss before it, still on the device."""
@@ -195,7 +212,8 @@ class Pretrainer:
         pixels, classes = batch
         return pixels.to(self.device, non_blocking=True), classes.to(self.device, non_blocking=True)
 
-    def _save(self) -> None:
+    def _save(self, step: int, seconds: float) -> None:
+        save_progress(*self.parts, settings=self.same, step=step, seconds=seconds)
         with self._averaged():
             self.task.save(self.out)
 
@@ -236,17 +254,18 @@ def _picture(scene: Scene) -> Pixels:
 
 @dataclass(frozen=True)
 class Rendered(IterableDataset[Sample]):
-    """Batches of `scenes` new scenes without end; each worker's follow from the seed and its number."""
+    """Batches of `scenes` new scenes without end; each follows from the seed and its number, whoever draws it."""
 
     draw: Draw
     scenes: int
     seed: int
+    begin: int = 0  # the number of the first batch
 
     def __iter__(self) -> Iterator[Sample]:
         worker = get_worker_info()
-        rng = np.random.default_rng((self.seed, 0 if worker is None else worker.id))
-        while True:
-            yield sample(self.draw, self.scenes, rng)
+        first, stride = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        for number in itertools.count(self.begin + first, stride):
+            yield sample(self.draw, self.scenes, np.random.default_rng((self.seed, number)))
 
 
 def sample(draw: Draw, count: int, rng: np.random.Generator) -> Sample:

@@ -7,7 +7,6 @@ batch is padding, and on a GPU the steps of each shape are captured as a CUDA gr
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections import Counter
@@ -27,7 +26,6 @@ from veriscene import worlds
 from veriscene.data.teacher.workers import Workers
 from veriscene.english.grammar import draw_alike
 from veriscene.english.outside import outside
-from veriscene.errors import InputError
 from veriscene.language.program import read_programs
 from veriscene.language.tokens import VALUE, tokens_of
 from veriscene.models.reader import (
@@ -47,6 +45,7 @@ from veriscene.models.reader import (
     split_words,
 )
 from veriscene.training.optimization import EMA, Muon, matrices_apart
+from veriscene.training.state import restore_progress, save_progress
 from veriscene.world.schema import World
 
 MIN_COUNT, MAX_VOCABULARY = 4, 8000
@@ -322,29 +321,16 @@ class _Training:
     def save(self, out: Path, state_file: Path, epoch: int) -> None:
         with self.ema.applied():
             self.reader.save(out)
-        state = {
-            "epoch": epoch,
-            "settings": json.dumps(asdict(self.settings)),
-            "network": self.network.state_dict(),
-            "ema": self.ema.weights,
-            "optimizer": self.optimizer.state_dict(),
-        }
-        partial = state_file.with_suffix(".partial")
-        torch.save(state, partial)
-        partial.replace(state_file)
+        save_progress(state_file, self.network, self.optimizer, self.ema, settings=self._settings, epoch=epoch)
 
     def restore(self, state_file: Path) -> int:
         """Continues where `save` was called last; returns the number of the next epoch."""
-        if not state_file.exists():
-            raise InputError("there is nothing to resume", where=state_file, allowed="leave out --resume")
-        state = torch.load(state_file, map_location=self.device, weights_only=True)
-        ours = json.dumps({**asdict(self.settings), "workers": 0})
-        if json.dumps({**json.loads(state["settings"]), "workers": 0}) != ours:
-            raise InputError("was made with other settings", where=state_file, allowed="give the same options")
-        self.network.load_state_dict(state["network"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.ema.weights = state["ema"]
-        return int(state["epoch"])
+        position = restore_progress(state_file, self.network, self.optimizer, self.ema, settings=self._settings)
+        return int(position["epoch"])
+
+    @property
+    def _settings(self) -> dict[str, object]:
+        return {**asdict(self.settings), "workers": 0}  # their number changes nothing
 
 
 def _joined(blocks: Sequence[Sequence[Lesson]]) -> list[Lesson]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from veriscene.world.world_file import to_tree, world_of
 
 SPEC = "spec.json"
 FORMAT = 3
+MAX_NAME = 255  # bytes of a file's name; systems fail at longer ones
 CORPUS, DEV = "corpus", "dev.json"  # in a run's folder, where none was given: the latter where a teacher needs none
 
 
@@ -178,7 +180,7 @@ class Record:
 
 def _text(value: object) -> str:
     """Returns the value; raises ValueError unless it is text that may be a path."""
-    if not isinstance(value, str) or "\0" in value:
+    if not isinstance(value, str) or "\0" in value or max(map(len, map(os.fsencode, value.split("/")))) > MAX_NAME:
         raise ValueError("no text")
     return value
 

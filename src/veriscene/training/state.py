@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
+from veriscene import files
 from veriscene.config import TrainingConfig
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
@@ -97,6 +102,37 @@ class TrainingState:
             what = f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
             raise InputError(f"{what}; it cannot be resumed", where=path) from None
         self.position = position
+
+
+def save_progress(
+    path: Path, network: nn.Module, optimizer: Optimizer, ema: EMA, *, settings: Mapping[str, object], **position: float
+) -> None:
+    """Writes, completely or not at all, what `restore_progress` needs to continue from this position."""
+    stream = io.BytesIO()
+    state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "ema": ema.weights}
+    torch.save({**state, "settings": json.dumps(settings), "position": position}, stream)
+    files.write_bytes(path, stream.getvalue())
+
+
+def restore_progress(
+    path: Path, network: nn.Module, optimizer: Optimizer, ema: EMA, *, settings: Mapping[str, object]
+) -> dict[str, float]:
+    """Returns the position; raises InputError if what was saved is absent, damaged or of other settings."""
+    if not path.exists():
+        raise InputError("there is nothing to resume", where=path, allowed="leave out --resume")
+    try:
+        state = torch.load(path, map_location=next(network.parameters()).device, weights_only=True)
+        position: dict[str, float] = state["position"]
+        is_same = state["settings"] == json.dumps(settings)
+        if is_same:
+            network.load_state_dict(state["network"])
+            optimizer.load_state_dict(state["optimizer"])
+            ema.weights = state["ema"]
+    except Exception as error:  # unpickling has no common class of errors
+        raise InputError(f"damaged ({type(error).__name__}); it cannot be resumed", where=path) from None
+    if not is_same:
+        raise InputError("was made with other settings", where=path, allowed="give the same options")
+    return position
 
 
 def _check_position(position: Position, total_steps: int) -> None:
