@@ -43,10 +43,27 @@ Out = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, example order, dropout and sampling.")]
 
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Do only the I-th of N parts, I from 0 to N-1; other commands, perhaps on other machines, do the others.",
+    ),
+]
+
 
 def all_changes(changes: list[str] | None, seed: int | None) -> list[str]:
     """What --set and --seed ask for."""
     return [*(changes or []), *([] if seed is None else [f"training.seed={seed}"])]
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Returns (I, N) of I/N; raises InputError unless 0 <= I < N."""
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and int(number) < int(count)):
+        raise InputError(f"--shard {text}", allowed="give I/N with I from 0 to N-1, as in 0/8")
+    return int(number), int(count)
 
 
 # Of several processes (started by torchrun) only the main one prints.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,11 @@ def spell(words: Sequence[str]) -> NDArray[np.uint8]:
 def tokenize(statement: str) -> list[str]:
     """Returns lower-case words, numbers and punctuation marks, in order; at least one unless the text is blank."""
     return WORD.findall(statement.lower())
+
+
+@lru_cache(maxsize=4096)  # a comparison with all words takes milliseconds
+def _nearest(word: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(get_close_matches(word, words[len(SPECIAL) :], n=3, cutoff=0.6))
 
 
 @dataclass(frozen=True)
@@ -75,9 +80,8 @@ class Vocabulary:
 
     def unknown_words(self, statement: str) -> dict[str, list[str]]:
         """Returns the words of a statement that become UNK, each with the nearest known ones."""
-        known = self.words[len(SPECIAL) :]
         unknown = dict.fromkeys(word for word in tokenize(statement) if word not in self._number_of)
-        return {word: get_close_matches(word, known, n=3, cutoff=0.6) for word in unknown}
+        return {word: list(_nearest(word, self.words)) for word in unknown}
 
     def coverage(self, statements: Iterable[str]) -> float:
         """Returns the share of the statements' words that the vocabulary contains."""

@@ -153,11 +153,13 @@ class Verdict:
 
 
 def parse_image(value: object, world: World) -> Pixels:
-    """Returns the picture in the base64 text of a PNG or JPEG file; raises InputError if there is none."""
+    """Returns the picture in a PNG or JPEG file, given as base64 text or as its bytes; raises InputError if there is
+    none."""
     try:
-        if not isinstance(value, str):
+        if not isinstance(value, str | bytes):
             raise not_allowed(value, "it must be the base64 text of a PNG or JPEG file")
-        pixels: Pixels = worlds.require(world, "picture_from_bytes", "pictures")(base64.b64decode(value, validate=True))
+        content = value if isinstance(value, bytes) else base64.b64decode(value, validate=True)
+        pixels: Pixels = worlds.require(world, "picture_from_bytes", "pictures")(content)
         return pixels
     except ValueError:
         raise InputError("not base64", where="image") from None

@@ -176,7 +176,7 @@ class ProgramJudge(Judge):
     def __init__(self, judge: OnnxJudge, program: Program) -> None:
         self.encoder, self.order, self.program = judge.encoder, judge.order, program
 
-    def _judge(self, questions: list[Question]) -> list[Verdict]:
+    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
         found = []
         for question in questions:
             assert question.scene is not None
