@@ -45,6 +45,7 @@ EXTRAS = {
     "maxent": ("sklearn", "scipy"),
     "tune": ("optuna", "sqlalchemy"),
     "export": ("pyarrow",),
+    "ray": ("ray",),
 }
 
 

@@ -142,7 +142,9 @@ def test_a_killed_command_is_finished_by_a_rerun(judge: Judge, tmp_path: Path) -
     before = state(out)
     count = len(Bulk("best", tmp_path / "in.json", out, part=8).parts)
     assert 3 <= len(before) - 1 < count
-    (out / "part-000099.jsonl.123.partial").write_text('{"ident')  # of a process that was killed while it wrote
+    (out / f"part-{count - 1:06}.jsonl.123.partial").write_text(
+        '{"ident'
+    )  # of a process that was killed while it wrote
     done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     judged = json.loads(done.stdout)

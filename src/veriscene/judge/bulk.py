@@ -41,7 +41,7 @@ JOB = "job.json"  # in the folder of answers: what they are answers to
 POLL_SECONDS = 0.5
 _SUFFIXES = {".jsonl": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 _TEXTS = ("statement", "sentence", "identifier")
-_DONE = re.compile(r"part-(\d+)\.(?:jsonl|parquet)")
+_PART = re.compile(r"part-(\d+)\.(?:jsonl|parquet)(.*\.partial)?")
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Bulk:
         """
         if self.out.resolve() in (self.source.resolve(), self.source.resolve().parent):
             raise InputError("holds the questions", where=self.out, allowed=files.NEW_FOLDER)
-        job, path = self._job(), self.out / JOB
+        parts, job, path = self.parts[shard[0] :: shard[1]], self._job(), self.out / JOB
         if not path.exists():
             try:
                 files.check_empty(self.out, hint=files.NEW_FOLDER)
@@ -126,8 +126,16 @@ class Bulk:
             differs = [key for key in job if not isinstance(before, Mapping) or before.get(key) != job[key]]
             what = f"holds answers of another job (other {', '.join(differs)})"
             raise InputError(what, where=self.out, allowed=files.NEW_FOLDER)
-        done = {int(match[1]) for file in self.out.iterdir() if (match := _DONE.fullmatch(file.name))}
-        return [part for part in self.parts[shard[0] :: shard[1]] if part.number not in done]
+        found = [
+            (int(match[1]), match[2], file) for file in self.out.iterdir() if (match := _PART.fullmatch(file.name))
+        ]
+        done = {number for number, leftover, _ in found if not leftover}
+        missing = [part for part in parts if part.number not in done]
+        own = {part.number for part in missing}
+        for number, leftover, file in found:
+            if leftover and number in own:  # a killed process was writing it
+                file.unlink(missing_ok=True)
+        return missing
 
     def _job(self) -> Row:
         return {
