@@ -90,5 +90,6 @@ ONLY_MENTIONED = {
     "data backbone": "needs a download; tests/models/vision/test_convert.py",
     "bench train": _REPOSITORY,
     "bench predict": _REPOSITORY,
+    "bench judge": _REPOSITORY,
     "bench serve": _REPOSITORY,
 }

@@ -261,6 +261,7 @@ def judge(
     ] = "",
     readings: Annotated[bool, typer.Option("--readings", help="Add each statement as it was understood.")] = False,
     eyes: Eyes = False,
+    device: Annotated[str, typer.Option(help="cpu, or cuda for a GPU, which needs the extra `train`.")] = "cpu",
     part: Annotated[
         int, typer.Option(min=1, help="Questions for each file of answers; of JSON lines, their KiB.")
     ] = 8192,
@@ -277,7 +278,6 @@ def judge(
     from veriscene.judge.bulk import Bulk, judge_missing
 
     output.require_one_process("judge")
-    device = "cpu" if model.endswith((".onnx", ".safetensors")) or not output.has_torch() else _device()
     bulk = Bulk(model, questions, out, form, readings, eyes, device, part)
     has_plugins = context.parent is not None and bool(context.parent.params.get("plugins"))
     count = 1 if has_plugins else workers or (usable_cores() if device == "cpu" else min(8, usable_cores()))
@@ -290,13 +290,6 @@ def judge(
     shares = ", ".join(f"{done[name]:,} {name.replace('_', ' ')}" for name in ("true", "not_understood", "malformed"))
     print(f"judged {done['questions']:,} questions in {done['seconds']:.1f} s: {shares}")
     print(f"{done['parts']:,} files of answers in {out}, of which {done['judged_parts']:,} are new")
-
-
-def _device() -> str:
-    """Returns the GPU if there is one."""
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _print_verdict(verdict: Verdict, world: World) -> None:

@@ -92,7 +92,8 @@ class Question:
         statement = record.get("statement", record.get("sentence"))
         scene = record.get("scene", record.get(world.scene_field))
         if "image" not in record:
-            return cls.of(statement, scene, world)
+            _check_statement(statement)  # so that errors come in the order of the arguments
+            return cls(statement, world.parse(scene))
         if scene is not None:
             raise InputError("a question has a scene and an image", allowed="give one of them")
         return cls(statement, picture=parse_image(record["image"], world))
