@@ -1,26 +1,35 @@
-"""A program in plain words: what a reader understood, as "some box: exactly two yellow items"."""
+"""A program in plain words: what a reader understood, as "some box: exactly two yellow items".
+
+The page without a server has the same in JavaScript (service/page/local/describe.js), which tests compare.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from veriscene.english.pattern import with_articles
 from veriscene.english.words import NUMBERS, ORDINALS
 from veriscene.language.expression import (
+    GLOBALS,
+    AttributeType,
     Call,
     Comparison,
     Constant,
     Display,
     Expression,
+    Function,
     Kind,
     Lambda,
     Logic,
     Many,
     Number,
+    Type,
     Variable,
 )
 from veriscene.language.program import Program
 from veriscene.language.text import unparse
+from veriscene.language.tokens import program_of, tokens_of
 from veriscene.world.schema import Attribute, World
 
 _AMOUNTS = {"==": "exactly {}", ">=": "at least {}", ">": "more than {}", "<=": "at most {}", "<": "fewer than {}"}
@@ -31,22 +40,30 @@ _MORE = {
     "<": "fewer {} than {}",
     ">=": "at least as many {} as {}",
     "<=": "at most as many {} as {}",
+    "==": "as many {} as {}",
+    "!=": "not as many {} as {}",
 }
-_MORE |= {"==": "as many {} as {}", "!=": "not as many {} as {}"}
+_IS = {"==": "is", "!=": "is not", "in": "is among", "not in": "is not among"}
+_IS |= {">": "is more than", "<": "is less than", ">=": "is at least", "<=": "is at most"}
+# What is said of an item if there is such another one, and of the other one.
 _RELATIONS = {
-    "get_touching": "touching {}",
-    "get_closely_touching": "close to {}",
-    "get_above": "below {}",
-    "get_below": "above {}",
-    "get_box_all_above": "below {}",
-    "get_box_all_below": "above {}",
-    "get_directly_above": "directly below {}",
-    "get_directly_below": "directly on {}",
-    "get_box_all_left": "to the right of {}",
-    "get_box_all_right": "to the left of {}",
-    "get_behind": "in front of {}",
-    "get_in_front": "behind {}",
+    "get_touching": ("touching", "touching"),
+    "get_closely_touching": ("close to", "close to"),
+    "get_above": ("below", "above"),
+    "get_below": ("above", "below"),
+    "get_box_all_above": ("below", "above"),
+    "get_box_all_below": ("above", "below"),
+    "get_img_all_above": ("below", "above"),
+    "get_img_all_below": ("above", "below"),
+    "get_directly_above": ("directly below", "directly on"),
+    "get_directly_below": ("directly on", "directly below"),
+    "get_box_all_left": ("to the right of", "to the left of"),
+    "get_box_all_right": ("to the left of", "to the right of"),
+    "get_behind": ("in front of", "behind"),
+    "get_in_front": ("behind", "in front of"),
 }
+_OTHERS = {"get_box_inclusive": ("", "in its {}"), "get_box_exclusive": ("other", "in its {}")}
+_OTHERS |= {"get_img_exclusive": ("other", "")}
 _MEASURES = {"area": "size", "center_x": "place from the left", "center_y": "place from the top"}
 _EXTREMES = {"min": "least", "max": "greatest"}
 _PLACES = {
@@ -64,11 +81,14 @@ _WALLS = {
     "is_touching_corner": "in {} corner",
     "is_closely_touching_corner": "close to {} corner",
 }
+_ALL_ITEMS = Variable("all_items", GLOBALS["all_items"])
+_NAMED, _LETTERS = (Kind.ITEM, Kind.BOX), "XYZUVW"  # items and boxes are told apart by letters
 
 
 def reading_of(program: Program) -> str:
-    """Returns a program in plain words."""
-    return with_articles(_Describer(program.language.world).truth(program.expression))
+    """Returns a program in plain words; those that differ in notation alone have the same."""
+    plain = program_of(tokens_of(program), program.language)
+    return with_articles(_Describer(program.language.world).truth(plain.expression))
 
 
 @dataclass(frozen=True)
@@ -95,210 +115,306 @@ class _Things:
 class _Describer:
     def __init__(self, world: World) -> None:
         self.world = world
+        self.attributes: dict[str, Attribute] = {attribute.name: attribute for attribute in world.attributes}
+        self.letters: dict[str, str] = {}  # of the parameters around a node; "" if a pronoun is clear enough
 
     # ------------------------------------------------------------ truths
 
     def truth(self, node: Expression) -> str:
+        """What holds, as a clause."""
+        if found := self.said(node):
+            return f"{self.term(found[0])} is {found[1]}"
         match node:
-            case Call(function, (inner,)) if function.name in ("not", "NOT"):
+            case Call(function, (inner,)) if function.name == "not":
                 return self.negated(inner)
-            case Call(function, (members,)) if function.name == "exist":
-                return self._quantified("some", "at least one", members)
-            case Call(function, (Display((item,), _), Lambda(_, body))) if function.name == "Any":
-                return f"{self.term(item)}: {self.condition(body)}"
+            case Call(function, (members,)) if function.name in ("exist", "count", "len"):
+                return self.existing(members)
+            case Call(function, (Display(members), Lambda() as test)) if function.name in ("All", "Any"):
+                of = "" if len(members) == 1 else "each of " if function.name == "All" else "one of "
+                self.enter(test)
+                return f"{of}{self.listed(members)}: {self.truth(test.body)}"
             case Call(function, (members, Lambda() as test)) if function.name in ("All", "Any"):
-                noun = self.things(members)
-                return f"{'every' if function.name == 'All' else 'some'} {noun.one}: {self.condition(test.body)}"
+                noun = self.noun(members, test, [])
+                return f"{'every' if function.name == 'All' else 'some'} {noun.one}: {self.truth(test.body)}"
+            case Comparison(operands, signs) if len(signs) > 1:
+                if signs == ("<=", "<=") and isinstance(operands[0], Number) and isinstance(operands[2], Number):
+                    return f"{self.term(operands[0])} to {self.term(operands[2])} {self.counted(operands[1])}"
+                steps = zip(operands, signs, operands[1:], strict=False)
+                return ", and ".join(self.compared(*step) for step in steps)
             case Comparison((left, right), (sign,)):
-                return self._compared(left, sign, right)
-            case Comparison((Number(low), counted, Number(high)), ("<=", "<=")):
-                return f"{low} to {high} {self._counted(counted)}"
+                return self.compared(left, sign, right)
             case Logic(word, operands):
-                parts = [f"({self.truth(each)})" if isinstance(each, Logic) else self.truth(each) for each in operands]
-                return f" {word} ".join(parts) if word == "or" else ", and ".join(parts)
-            case Call(function, (first, second)) if function.name in ("AND", "OR"):
-                return f"{self.truth(first)}{', and ' if function.name == 'AND' else ' or '}{self.truth(second)}"
-            case Call(function, _) if function.name == "is_tower":
-                return "it is a tower"
+                return self.joined(word, operands)
+            case Call(function, (members,)) if function.name == "all_same":
+                return f"{self.term(members)} are alike"
             case Call(function, (members,)) if function.name.startswith("all_same_"):
                 return f"{self.things(members)} have the same {function.name.removeprefix('all_same_')}"
             case Call(function, (members, Lambda(_, Call(of, _)))) if function.name == "all_same_attribute":
                 return f"{self.things(members)} have the same {of.name}"
-        return self.condition(node)
+            case Call(function, (left, right)) if function.name == "contained":
+                return f"{self.term(left)} are among {self.term(right)}"
+            case Call(function, (left, right)) if function.name == "member_of":
+                return f"{self.term(left)} is among {self.term(right)}"
+            case Call(function, (left, right)) if function.name.partition("_")[0] == "equal":
+                return self.equal(left, right)
+        return self.existing(node) if isinstance(node.type, Many) else unparse(node)
+
+    def joined(self, word: str, parts: Sequence[Expression]) -> str:
+        said = [
+            f"({self.truth(each)})" if len(parts) > 1 and isinstance(each, Logic) else self.truth(each)
+            for each in parts
+        ]
+        return (" or " if word == "or" else ", and ").join(said)
 
     def negated(self, node: Expression) -> str:
         match node:
             case Call(function, (members,)) if function.name == "exist":
-                return self._none(members)
+                return self.none(members)
             case Comparison((left, right), (sign,)) if sign in _NEGATED and sign != "==":
-                return self._compared(left, _NEGATED[sign], right)
-            case Call(function, (inner,)) if function.name in ("not", "NOT"):
+                return self.compared(left, _NEGATED[sign], right)
+            case Call(function, (inner,)) if function.name == "not":
                 return self.truth(inner)
         return f"not: {self.truth(node)}"
 
-    def _quantified(self, of_boxes: str, of_items: str, members: Expression) -> str:
+    def none(self, members: Expression) -> str:
         match members:
-            case Call(function, (within, Lambda(_, body))) if function.name == "filter_obj" and _is_boxes(within):
-                return f"{of_boxes} {self.things(within).one}: {self.truth(body)}"
-        return f"{of_items} {self.things(members).one}"
+            case Call(function, (within, Lambda() as test)) if function.name == "filter_obj":
+                *conditions, last = _conjuncts(test.body)
+                denied = _inside_not(last)
+                if denied is not None and (not _has_parts(within) or all(map(_is_unlike, conditions))):
+                    noun = self.noun(within, test, conditions)
+                    phrase = None if _has_parts(within) else self.phrase(denied, test.parameter.name)
+                    return f"every {noun.one}{f': {self.truth(denied)}' if phrase is None else f' is {phrase}'}"
+        return self.amount("no", members, singular=_has_parts(members))
 
-    def _none(self, members: Expression) -> str:
+    def amount(self, amount: str, members: Expression, *, singular: bool) -> str:
+        """So many items, or so many boxes and what is said of them."""
         match members:
-            case Call(function, (within, Lambda(_, body))) if function.name == "filter_obj":
-                if _is_boxes(within):
-                    negative, box = _inside_not(body), self.things(within).one
-                    return f"every {box}: {self.truth(negative)}" if negative else f"no {box}: {self.truth(body)}"
-                parts = list(body.operands) if isinstance(body, Logic) and body.operator == "and" else [body]
-                if (said := _inside_not(parts[-1])) is not None:
-                    noun = self._restricted(self.things(within), parts[:-1])
-                    return f"every {noun.one} is {self.predicate(said)}"
-        return f"no {self.things(members)}"
-
-    def _compared(self, left: Expression, sign: str, right: Expression) -> str:
-        if isinstance(left, Number) and not isinstance(right, Number):
-            left, sign, right = right, _FLIPPED[sign], left
-        if isinstance(right, Number) and _is_count(left) and sign in _AMOUNTS:
-            amount = _AMOUNTS[sign].format(_number(right.value))
-            return self._amount(amount, left, singular=right.value == 1)
-        if isinstance(right, Number) and _is_count(left) and sign == "!=":
-            return f"not exactly {_number(right.value)} {self._counted(left)}"
-        if _is_count(left) and _is_count(right) and sign in _MORE:
-            return _MORE[sign].format(self._counted(left), self._counted(right))
-        words = {"==": "is", "!=": "is not", "in": "is among", "not in": "is not among"}
-        words |= {">": "is more than", "<": "is less than", ">=": "is at least", "<=": "is at most"}
-        return f"{self.term(left)} {words.get(sign, sign)} {self.term(right)}"
-
-    def _amount(self, amount: str, counted: Expression, *, singular: bool) -> str:
-        assert isinstance(counted, Call)
-        match counted.arguments[0]:
-            case Call(function, (within, Lambda(_, body))) if function.name == "filter_obj" and _is_boxes(within):
-                noun = self.things(within)
-                return f"{amount} {noun.one if singular else noun}: {self.truth(body)}"
-        noun = self.things(counted.arguments[0])
+            case Call(function, (within, Lambda() as test)) if function.name == "filter_obj" and _has_parts(within):
+                parts = _conjuncts(test.body)
+                noun = self.noun(within, test, [each for each in parts if _is_unlike(each)])
+                rest = [each for each in parts if not _is_unlike(each)]
+                said = f": {self.joined('and', rest)}" if rest else ""
+                return f"{amount} {noun.one if singular else noun}{said}"
+        noun = self.things(members)
         return f"{amount} {noun.one if singular else noun}"
 
-    def _counted(self, counted: Expression) -> str:
-        return str(self.things(counted.arguments[0])) if isinstance(counted, Call) else self.term(counted)
+    def existing(self, members: Expression) -> str:
+        is_tested = isinstance(members, Call) and members.function.name == "filter_obj"
+        some = is_tested and _has_parts(members)
+        return self.amount("some" if some else "at least one", members, singular=True)
+
+    def compared(self, left: Expression, sign: str, right: Expression) -> str:
+        if isinstance(left, Number) and not isinstance(right, Number):
+            left, sign, right = right, _FLIPPED[sign], left
+        match left, right:
+            case Call(function, (counted,)), Number(value) if function.name in ("count", "len"):
+                number = _number(value)
+                if sign == "!=":
+                    return f"not exactly {number} {self.counted(left)}"
+                if sign == "==" and value == 0:
+                    return self.none(counted)
+                amount = _AMOUNTS[sign].format(number)
+                return self.amount(amount, counted, singular=value == 1)
+            case Call(function, (divided, Number(2))), Number(0 | 1 as rest) if function.name == "%" and sign == "==":
+                return f"{self.term(divided)} is {'odd' if rest else 'even'}"
+        if _is_count(left) and _is_count(right):
+            return _MORE[sign].format(self.counted(left), self.counted(right))
+        if left.type is right.type is Kind.TRUTH:
+            both = self.truth(left), self.truth(right)
+            return " exactly if ".join(both) if sign == "==" else f"either {' or '.join(both)}, but not both"
+        if sign in ("==", "!=") and (same := self.in_common(left, right)):
+            return same if sign == "==" else f"not: {same}"
+        return f"{self.term(left)} {_IS[sign]} {self.term(right)}"
+
+    def equal(self, left: Expression, right: Expression) -> str:
+        if left.type is Kind.NUMBER:
+            return self.compared(left, "==", right)
+        return self.in_common(left, right) or f"{self.term(left)} are exactly {self.term(right)}"
+
+    def in_common(self, left: Expression, right: Expression) -> str:
+        """That two items have the same value of an attribute; "" if something else is compared."""
+        match left, right:
+            case Call(of, (one,)), Call(other, (another,)) if of == other and one.type is another.type is Kind.ITEM:
+                return f"{self.term(one)} and {self.term(another)} have the same {of.name.removeprefix('query_')}"
+        return ""
+
+    def counted(self, node: Expression) -> str:
+        return str(self.things(node.arguments[0])) if isinstance(node, Call) and _is_count(node) else self.term(node)
 
     # ------------------------------------------------------------ sets
 
     def things(self, node: Expression) -> _Things:
         """A set as a noun."""
         item, box = self.world.item, self.world.box
+        items = _Things(item.singular, item.plural)
         match node:
-            case Variable(name, type):
-                noun = box if name == "all_boxes" else item
-                return _Things(noun.singular, noun.plural, after="" if type is not Kind.ITEM else "like it")
-            case Call(function, (within, Lambda(_, body))) if function.name == "filter_obj":
-                parts = list(body.operands) if isinstance(body, Logic) and body.operator == "and" else [body]
-                return self._restricted(self.things(within), parts)
-            case Call(function, (within, Constant() as value)) if function.name.startswith("filter_"):
-                return self.things(within).with_(before=value.name.rpartition(".")[2].lower())
-            case Call(function, (_, _)) if function.name == "[]":
-                return _Things(item.singular, item.plural, after=f"in {self.term(node)}")
-            case Call(function, (within,)) if function.name == "last":
-                return _Things(item.singular, item.plural, after=f"in {self.term(node)}")
-            case Call(function, (_,)) if function.name in _RELATIONS:
-                return _Things(
-                    item.singular, item.plural, after=f"such that it is {self._related(function.name, 'it')}"
-                )
+            case Variable("all_boxes"):
+                return _Things(box.singular, box.plural)
+            case Variable("all_items"):
+                return items
+            case Variable(name, Kind.BOX):
+                return items.with_(after=f"in {self.letters[name]}" if self.letters.get(name) else "")
+            case Call() if node.type is Kind.BOX:
+                return items.with_(after=f"in {self.term(node)}")
+            case Call(function, (within, Lambda() as test)) if function.name == "filter_obj":
+                return self.noun(within, test, _conjuncts(test.body))
+            case Call(function, (within, value)) if function.name.startswith("filter_"):
+                noun = self.things(within)
+                if not isinstance(value, Constant):
+                    return noun.with_(after=f"of {self.term(value)}")
+                return _valued(noun, self.attributes[function.name.removeprefix("filter_")], value)
+            case Call(function, (one,)) if function.name in _RELATIONS:
+                return items.with_(after=f"{_RELATIONS[function.name][1]} {self.term(one)}")
+            case Call(function, (_,)) if function.name in _OTHERS:
+                before, after = _OTHERS[function.name]
+                return items.with_(before, after.format(box.singular))
             case Call(function, (within,)) if function.name == "all_items_in_box":
                 return self.things(within)
-            case Call(function, (within,)) if node.type == Many(Kind.ITEM) or isinstance(node.type, Many):
-                return _Things(f"{function.name} of {self.things(within)}", f"{function.name} of {self.things(within)}")
+            case Call(function, (Call(of, (within,)),)) if function.name == "set" and of.name in self.attributes:
+                return self.values(of.name, within, different=True)
+            case Call(function, (within,)) if function.name == "set":
+                return self.things(within)
+            case Call(function, (within,)) if function.name.startswith("get_set_"):
+                return self.values(function.name.removeprefix("get_set_").removesuffix("s"), within, different=True)
+            case Call(function, (within,)) if (name := function.name.removeprefix("query_")) in self.attributes:
+                return self.values(name, within, different=False)
+            case Call(function, (one, other)) if function.name == "union":
+                first, second = self.things(one), self.things(other)
+                return _Things(f"{first.one} or {second.one}", f"{first} or {second}")
+            case Call(function, (one, other)) if function.name == "intersect":
+                return self.things(one).with_(after=f"that is also one of {self.things(other)}")
+            case Call(function, (within, Number(size))) if function.name == "combinations":
+                group = "pair{} of" if size == 2 else f"group{{}} of {_number(size)}"
+                return _Things(
+                    f"{group.format('')} {self.things(within)}", f"{group.format('s')} {self.things(within)}"
+                )
+            case Display(members):
+                return _Things(self.listed(members), self.listed(members))
+            case Variable(_, Many()):
+                return _Things("one of them", "of them")
         return _Things(unparse(node), unparse(node))
 
-    def _restricted(self, noun: _Things, parts: list[Expression]) -> _Things:
-        for part in parts:
-            match part:
-                case Comparison((Call(function, (Variable(),)), Constant() as value), ("==",)) if (
-                    function.name in self._attributes
+    def values(self, attribute: str, within: Expression, *, different: bool) -> _Things:
+        of = self.term(within)
+        return _Things(f"{attribute} of {of}", f"{'different ' if different else ''}{attribute}s of {of}")
+
+    def noun(self, within: Expression, test: Lambda, conditions: Sequence[Expression]) -> _Things:
+        """The members that meet the conditions; from here on its parameter has a name."""
+        noun, own = self.things(within), test.parameter.name
+        letter = self.enter(test)
+        for each in conditions:
+            match each:
+                case Comparison((Call(of, (Variable(name),)), Constant() as value), ("==",)) if (
+                    name == own and of.name in self.attributes
                 ):
-                    attribute = self._attributes[function.name]
-                    choice = attribute.choices[value.value]
-                    if attribute.is_noun:
-                        plural = choice.plural[0] if choice.plural else f"{choice.word}s"
-                        noun = noun.with_(noun=(choice.word, plural))
-                    elif " " in choice.word:
-                        noun = noun.with_(after=choice.word)
-                    else:
-                        noun = noun.with_(before=choice.word)
+                    noun = _valued(noun, self.attributes[of.name], value)
                 case _:
-                    noun = noun.with_(after=self.predicate(part))
-        return noun
+                    phrase = self.phrase(each, own)
+                    noun = noun.with_(after=f"where {self.truth(each)}" if phrase is None else phrase)
+        if not letter or noun.singular.endswith(f" {letter}"):
+            return noun
+        return noun.with_(noun=(f"{noun.singular} {letter}", f"{noun.plural} {letter}"))
 
-    @property
-    def _attributes(self) -> dict[str, Attribute]:
-        return {attribute.name: attribute for attribute in self.world.attributes}
+    def enter(self, test: Lambda) -> str:
+        """Gives a parameter a letter, if two of its kind are told apart within its lambda; returns it."""
+        own, kind, outside = test.parameter.name, test.parameter.type, _free(test)
+        taken = [self.letters[name] for name in outside if self.letters.get(name)]
+        is_told_apart = any(own in _free(each) for each in _lambdas(test.body) if each.parameter.type == kind)
+        is_told_apart |= any(outside[name] == kind for name in outside if self.letters.get(name))
+        next_letter = _LETTERS[1 + max(map(_LETTERS.index, taken), default=-1) :][:1]
+        self.letters[own] = next_letter if is_told_apart and kind in _NAMED else ""
+        return self.letters[own]
 
-    # ------------------------------------------------------------ conditions on an item
+    # ------------------------------------------------------------ what is said of one item or box
 
-    def predicate(self, node: Expression) -> str:
-        """What is said of an item after its noun, or after "is"."""
+    def said(self, node: Expression) -> tuple[Expression, str] | None:
+        """The item or box of which a condition speaks, and what follows "is"; None for other conditions."""
         match node:
-            case Comparison((Call(function, (Variable(),)), Constant() as value), (sign,)) if (
-                function.name in self._attributes and sign in ("==", "!=")
+            case Call(function, (inner,)) if function.name == "not" and not isinstance(inner, Logic):
+                found = self.said(inner)
+                return found and (found[0], f"not {found[1]}")
+            case Logic(word, parts):
+                clauses = [clause for each in parts if (clause := self.said(each))]
+                if len(clauses) < len(parts) or any(clause[0] != clauses[0][0] for clause in clauses):
+                    return None
+                said = [
+                    f"({said})" if isinstance(each, Logic) else said
+                    for each, (_, said) in zip(parts, clauses, strict=True)
+                ]
+                return clauses[0][0], f" {word} ".join(said)
+            case Comparison((Call(function, (one,)), Constant(_, _, rank)), ("==" | "!=" as sign,)) if (
+                function.name in self.attributes and one.type is Kind.ITEM
             ):
-                attribute = self._attributes[function.name]
-                word = attribute.choices[value.value].word
-                return f"{'not ' if sign == '!=' else ''}{f'a {word}' if attribute.is_noun else word}"
-            case Call(function, (inner,)) if function.name in ("not", "NOT"):
-                return f"not {self.predicate(inner)}"
-            case Call(function, (Variable(),)) if function.name in _PLACES:
-                return _PLACES[function.name]
-            case Call(function, (Variable(), *sides)) if function.name in _WALLS:
+                attribute = self.attributes[function.name]
+                word = attribute.choices[rank].word
+                return one, f"{'not ' if sign == '!=' else ''}{f'a {word}' if attribute.is_noun else word}"
+            case Comparison((Call(function, (one,)), right), ("==",)) if function.name == "box":
+                return one, f"in {self.term(right)}"
+            case Comparison((Variable(_, Kind.ITEM | Kind.BOX) as one, right), ("!=",)):
+                return one, f"other than {self.term(right)}"
+            case Call(function, (one,)) if function.name in _PLACES:
+                return one, _PLACES[function.name]
+            case Call(function, (one, *sides)) if function.name in _WALLS:
                 side = sides[0].value if sides and isinstance(sides[0], Constant) else None
-                return _WALLS[function.name].format("a" if side is None else f"the {side.name.lower()}")
-            case Call(function, (Call(inner, (set_, Lambda(_, body))),)) if (
-                function.name == "exist" and inner.name == "filter_obj"
+                return one, _WALLS[function.name].format("a" if side is None else f"the {side.name.lower()}")
+            case Call(function, (one, other)) if function.name == "is_closely_touching":
+                return one, f"close to {self.term(other)}"
+            case Call(function, (Call(of, (one,)),)) if function.name == "is_tower" and of.name == "box":
+                return one, "in a tower"
+            case Call(function, (one,)) if function.name == "is_tower":
+                return one, "a tower"
+            case Call(function, (Call(relation, (one,)),)) if function.name == "exist" and relation.name in _RELATIONS:
+                return one, f"{_RELATIONS[relation.name][0]} a {self.world.item.singular}"
+            case Call(function, (Call(_, (Call(relation, (one,)), Lambda() as test)),)) if (
+                function.name == "exist" and relation.name in _RELATIONS
             ):
-                if isinstance(set_, Call) and set_.function.name in _RELATIONS:
-                    parts = list(body.operands) if isinstance(body, Logic) and body.operator == "and" else [body]
-                    noun = self._restricted(_Things(self.world.item.singular, self.world.item.plural), parts)
-                    return self._related(set_.function.name, f"a {noun.one}")
-            case Call(function, (Call(inner, _),)) if function.name == "exist" and inner.name in _RELATIONS:
-                return self._related(inner.name, f"a {self.world.item.singular}")
-            case Comparison((Call(function, _), right), ("==",)) if function.name == "box":
-                return f"in {self.term(right)}"
-            case Logic(word, operands):
-                return f" {word} ".join(map(self.predicate, operands))
-        return f"where {self.truth(node)}"
+                noun = self.noun(_ALL_ITEMS, test, _conjuncts(test.body))
+                return one, f"{_RELATIONS[relation.name][0]} a {noun.one}"
+        return None
 
-    def condition(self, node: Expression) -> str:
-        match node:
-            case Call(function, (Variable(), *_)) if function.name in _PLACES or function.name in _WALLS:
-                return f"it is {self.predicate(node)}"
-            case Comparison((Call(function, (Variable(),)), Constant()), ("==" | "!=",)) if (
-                function.name in self._attributes
-            ):
-                return f"it is {self.predicate(node)}"
-            case Logic():
-                return self.truth(node)
-            case Call(function, (Call(),)) if function.name in ("exist", "not", "NOT"):
-                return self.truth(node)
-        return unparse(node)
-
-    def _related(self, name: str, other: str) -> str:
-        return _RELATIONS[name].format(other)
+    def phrase(self, node: Expression, own: str) -> str | None:
+        """What follows "is" in a condition on a parameter."""
+        found = self.said(node)
+        return found[1] if found and isinstance(found[0], Variable) and found[0].name == own else None
 
     # ------------------------------------------------------------ single values
 
     def term(self, node: Expression) -> str:
         match node:
+            case Variable(name, Kind.ITEM | Kind.BOX):
+                return self.letters.get(name) or "it"
+            case Variable(name, Many()):
+                return str(self.things(node)) if name in GLOBALS else "them"
+            case Variable(_, AttributeType(attribute)):
+                return f"that {attribute}"
             case Call(function, (Variable("all_boxes"), Number(at))) if function.name == "[]":
                 return f"the {self._which(int(at))} {self.world.box.singular}"
+            case Call(function, (Variable(_, Many()), Number(at))) if function.name == "[]":
+                return f"the {_ordinal(int(at))} of them"
             case Call(function, (Variable("all_boxes"),)) if function.name == "last":
                 return f"the last {self.world.box.singular}"
+            case Call(function, (inner,)) if function.name == "box":
+                named = not isinstance(inner, Variable) or self.letters.get(inner.name)
+                return (
+                    f"the {self.world.box.singular} of {self.term(inner)}"
+                    if named
+                    else f"its {self.world.box.singular}"
+                )
             case Call(function, (inner,)) if function.name == "unique":
                 return f"the only {self.things(inner).one}"
             case Call(function, (inner,)) if function.name in ("count", "len"):
                 return f"the number of {self.things(inner)}"
-            case Call(function, (inner,)) if function.name in self._attributes or function.name in _MEASURES:
-                return f"the {_MEASURES.get(function.name, function.name)} of {self.term(inner)}"
-            case Call(function, (Call(_, (_,)) as of,)) if function.name in _EXTREMES:
-                return f"the {_EXTREMES[function.name]} of {self.term(of)}"
-            case Call(function, (members, Lambda(_, Call() as key))) if function.name in _EXTREMES:
+            case Call(function, (Call(of, (members,)),)) if function.name in _EXTREMES:
+                return f"the {_EXTREMES[function.name]} {self._measure(of)} of {self.things(members)}"
+            case Call(function, (members, Lambda(_, Call() as key) as test)) if function.name in _EXTREMES:
+                self.enter(test)
                 return f"the {self.things(members).one} with the {_EXTREMES[function.name]} {self._key(key)}"
+            case Call(function, (members, Lambda(_, Call() as key) as test)) if function.name == "sum":
+                self.enter(test)
+                return f"the total {self._key(key)} of {self.things(members)}"
+            case Call(function, (inner,)) if inner.type is Kind.ITEM and not isinstance(node.type, Many):
+                return f"the {self._measure(function)} of {self.term(inner)}"
             case Call(function, (first, second)) if function.name == "distance":
                 return f"the distance of {self.term(first)} from {self.term(second)}"
             case Call(function, (left, right)) if function.name == "*":
@@ -309,26 +425,38 @@ class _Describer:
                 return name.rpartition(".")[2].lower()
             case Number(value):
                 return _number(value)
-            case Variable(_, Kind.ITEM):
-                return "it"
-            case Call(function, (Variable(),)) if function.name == "box":
-                return f"its {self.world.box.singular}"
         return str(self.things(node)) if isinstance(node.type, Many) else unparse(node)
+
+    def listed(self, members: Sequence[Expression]) -> str:
+        return " and ".join(map(self.term, members))
+
+    def _measure(self, function: Function) -> str:
+        return _MEASURES.get(function.name, function.name)
 
     def _key(self, key: Call) -> str:
         if key.function.name == "distance":
             return f"distance from {self.term(key.arguments[1])}"
-        return _MEASURES.get(key.function.name, key.function.name)
+        return self._measure(key.function)
 
     def _which(self, at: int) -> str:
-        low, high = self.world.boxes
-        if low == high == 3:
-            return ("left", "middle", "right")[at] if at < 3 else ORDINALS[at + 1]
-        return ORDINALS[at + 1] if at + 1 < len(ORDINALS) else f"{at + 1}th"
+        return ("left", "middle", "right")[at] if self.world.boxes == (3, 3) and at < 3 else _ordinal(at)
 
 
-def _is_boxes(node: Expression) -> bool:
-    return node.type == Many(Kind.BOX)
+def _ordinal(at: int) -> str:
+    return ORDINALS[at + 1] if at + 1 < len(ORDINALS) else f"{at + 1}th"
+
+
+def _conjuncts(body: Expression) -> tuple[Expression, ...]:
+    return body.operands if isinstance(body, Logic) and body.operator == "and" else (body,)
+
+
+def _has_parts(node: Expression) -> bool:
+    """Whether the members are boxes or sets, of which more can be said than fits into a noun."""
+    return isinstance(node.type, Many) and (node.type.of is Kind.BOX or isinstance(node.type.of, Many))
+
+
+def _is_unlike(node: Expression) -> bool:
+    return isinstance(node, Comparison) and node.operators == ("!=",) and node.operands[0].type is Kind.BOX
 
 
 def _is_count(node: Expression) -> bool:
@@ -336,7 +464,42 @@ def _is_count(node: Expression) -> bool:
 
 
 def _inside_not(node: Expression) -> Expression | None:
-    return node.arguments[0] if isinstance(node, Call) and node.function.name in ("not", "NOT") else None
+    return node.arguments[0] if isinstance(node, Call) and node.function.name == "not" else None
+
+
+def _valued(noun: _Things, attribute: Attribute, value: Constant) -> _Things:
+    """The noun for those with a value: "circles", "blue items", "items on offer"."""
+    choice = attribute.choices[value.value]
+    if attribute.is_noun:
+        return noun.with_(noun=(choice.word, choice.plural[0] if choice.plural else f"{choice.word}s"))
+    return noun.with_(after=choice.word) if " " in choice.word else noun.with_(before=choice.word)
+
+
+def _parts(node: Expression) -> Sequence[Expression]:
+    match node:
+        case Call(_, parts) | Comparison(parts) | Logic(_, parts) | Display(parts):
+            return parts
+        case Lambda(_, body):
+            return (body,)
+    return ()
+
+
+def _lambdas(node: Expression) -> Iterator[Lambda]:
+    """Yields the lambdas in a node, itself included."""
+    if isinstance(node, Lambda):
+        yield node
+    for each in _parts(node):
+        yield from _lambdas(each)
+
+
+def _free(node: Expression) -> dict[str, Type]:
+    """Returns the parameters that a node uses and does not bind, with their types."""
+    if isinstance(node, Variable):
+        return {} if node.name in GLOBALS else {node.name: node.type}
+    found = {name: type for each in _parts(node) for name, type in _free(each).items()}
+    if isinstance(node, Lambda):
+        found.pop(node.parameter.name, None)
+    return found
 
 
 def _number(value: float) -> str:

@@ -23,17 +23,25 @@ const IS = {
   ">=": "is at least",
   "<=": "is at most",
 };
+// What is said of an item if there is such another one, and of the other one.
 const RELATIONS = {
-  get_touching: "touching",
-  get_closely_touching: "close to",
-  get_above: "below",
-  get_below: "above",
-  get_box_all_above: "below",
-  get_box_all_below: "above",
-  get_directly_above: "directly below",
-  get_directly_below: "directly on",
-  get_box_all_left: "to the right of",
-  get_box_all_right: "to the left of",
+  get_touching: ["touching", "touching"],
+  get_closely_touching: ["close to", "close to"],
+  get_above: ["below", "above"],
+  get_below: ["above", "below"],
+  get_box_all_above: ["below", "above"],
+  get_box_all_below: ["above", "below"],
+  get_img_all_above: ["below", "above"],
+  get_img_all_below: ["above", "below"],
+  get_directly_above: ["directly below", "directly on"],
+  get_directly_below: ["directly on", "directly below"],
+  get_box_all_left: ["to the right of", "to the left of"],
+  get_box_all_right: ["to the left of", "to the right of"],
+};
+const OTHERS = {
+  get_box_inclusive: ["", "in its #"],
+  get_box_exclusive: ["other", "in its #"],
+  get_img_exclusive: ["other", ""],
 };
 const EXTREMES = { min: "least", max: "greatest" };
 const PLACES = {
@@ -61,14 +69,41 @@ export function readingOf({ language, tree }) {
   return text.replace(/\b([aA]) (?=[aei]|o(?!ne\b)|u(?!ni)|8|11\b)/g, "$1n ");
 }
 
-const isCall = (node, ...names) => node.kind === "call" && names.includes(node.function.name);
-const isBoxes = (node) => node.type === many("box");
+const isCall = (node, ...names) => node?.kind === "call" && names.includes(node.function.name);
+const isOf = (table, node) => node?.kind === "call" && Object.hasOwn(table, node.function.name);
 const isCount = (node) => isCall(node, "count", "len");
 const isFilter = (node) => isCall(node, "filter_obj") && node.parts[1].kind === "lambda";
-const isLast = (name) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+const isTested = (node) => isCall(node, "All", "Any") && node.parts[1].kind === "lambda";
+const isSet = (node) => String(node.type).startsWith("[]");
+/** Whether the members are boxes or sets, of which more can be said than fits into a noun. */
+const hasParts = (node) => /^\[\](box|\[\])/.test(node.type);
+const isUnlike = (node) => node.kind === "comparison" && node.words.join() === "!=" && node.parts[0].type === "box";
+const isGlobal = ({ name }) => name === "all_boxes" || name === "all_items";
+const lastWord = (name) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
 const numberWord = (value) => NUMBERS[value] ?? String(value);
+const ordinal = (at) => ORDINALS[at + 1] ?? `${at + 1}th`;
 const conjuncts = (body) => (body.kind === "logic" && body.word === "and" ? body.parts : [body]);
 const has = (table, name) => Object.hasOwn(table, name);
+const [NAMED, LETTERS] = [["item", "box"], "XYZUVW"]; // items and boxes are told apart by letters
+const ALL_ITEMS = { kind: "variable", name: "all_items", type: "[]item" };
+
+const inside = (node) => (node.kind === "lambda" ? [node.body] : (node.parts ?? []));
+/** The lambdas in a node, itself included. */
+const lambdas = (node) => [...(node.kind === "lambda" ? [node] : []), ...inside(node).flatMap(lambdas)];
+/** The parameters that a node uses and does not bind, with their types. */
+function free(node) {
+  if (node.kind === "variable") return new Map(isGlobal(node) ? [] : [[node.name, node.type]]);
+  const found = new Map(inside(node).flatMap((each) => [...free(each)]));
+  if (node.kind === "lambda") found.delete(node.name);
+  return found;
+}
+
+/** The noun for those with a value: "circles", "blue items", "items on offer". */
+function valued(noun, attribute, { value }) {
+  const choice = attribute.choices[value];
+  if (attribute.isNoun) return noun.with({ noun: [choice.word, choice.plural?.[0] ?? `${choice.word}s`] });
+  return noun.with({ [choice.word.includes(" ") ? "after" : "before"]: choice.word });
+}
 
 /** A noun with words before and after it. */
 class Things {
@@ -97,38 +132,55 @@ class Describer {
   constructor(world) {
     this.world = world;
     this.attributes = new Map(world.attributes.map((each) => [each.name, each]));
+    this.letters = {}; // of the parameters around a node; "" if a pronoun is clear enough
   }
 
   // ---------------------------------------------------------------- truths
 
+  /** What holds, as a clause. */
   truth(node) {
+    const found = this.said(node);
+    if (found) return `${this.term(found[0])} is ${found[1]}`;
     const { kind, parts = [] } = node;
-    if (isCall(node, "not")) return this.negated(parts[0]);
-    if (isCall(node, "exist")) return this.quantified("some", "at least one", parts[0]);
-    if (isCall(node, "All", "Any") && parts[1].kind === "lambda") {
-      const [members, test] = parts;
-      if (isCall(node, "Any") && members.kind === "display" && members.parts.length === 1)
-        return `${this.term(members.parts[0])}: ${this.condition(test.body)}`;
-      return `${isCall(node, "All") ? "every" : "some"} ${this.things(members).one}: ${this.condition(test.body)}`;
+    const [first, second] = parts;
+    if (isCall(node, "not")) return this.negated(first);
+    if (isCall(node, "exist", "count", "len")) return this.existing(first);
+    if (isTested(node)) {
+      const isEvery = isCall(node, "All");
+      if (first.kind === "display") {
+        const of = first.parts.length === 1 ? "" : isEvery ? "each of " : "one of ";
+        this.enter(second);
+        return `${of}${this.listed(first.parts)}: ${this.truth(second.body)}`;
+      }
+      const noun = this.noun(first, second, []);
+      return `${isEvery ? "every" : "some"} ${noun.one}: ${this.truth(second.body)}`;
     }
-    if (kind === "comparison" && parts.length === 2) return this.compared(parts[0], node.words[0], parts[1]);
-    if (kind === "comparison" && parts.length === 3 && node.words.join() === "<=,<=") {
-      const [low, counted, high] = parts;
-      if (low.kind === "number" && high.kind === "number") return `${low.value} to ${high.value} ${this.counted(counted)}`;
+    if (kind === "comparison" && node.words.length > 1) {
+      if (node.words.join() === "<=,<=" && first.kind === "number" && parts[2].kind === "number")
+        return `${this.term(first)} to ${this.term(parts[2])} ${this.counted(second)}`;
+      return node.words.map((word, at) => this.compared(parts[at], word, parts[at + 1])).join(", and ");
     }
-    if (kind === "logic") {
-      const said = parts.map((each) => (each.kind === "logic" ? `(${this.truth(each)})` : this.truth(each)));
-      return said.join(node.word === "or" ? " or " : ", and ");
-    }
-    if (isCall(node, "is_tower")) return "it is a tower";
-    if (kind === "call" && node.function.name.startsWith("all_same_")) {
+    if (kind === "comparison") return this.compared(first, node.words[0], second);
+    if (kind === "logic") return this.joined(node.word, parts);
+    if (kind === "call") {
       const { name } = node.function;
-      if (parts.length === 1) return `${this.things(parts[0]).all} have the same ${name.slice("all_same_".length)}`;
-      const [members, of] = parts;
-      if (name === "all_same_attribute" && of.kind === "lambda" && of.body.kind === "call")
-        return `${this.things(members).all} have the same ${of.body.function.name}`;
+      if (name === "all_same") return `${this.term(first)} are alike`;
+      if (name === "all_same_attribute" && second.kind === "lambda" && second.body.kind === "call")
+        return `${this.things(first).all} have the same ${second.body.function.name}`;
+      if (name.startsWith("all_same_") && parts.length === 1)
+        return `${this.things(first).all} have the same ${name.slice("all_same_".length)}`;
+      if (name === "contained") return `${this.term(first)} are among ${this.term(second)}`;
+      if (name === "member_of") return `${this.term(first)} is among ${this.term(second)}`;
+      if (name.split("_")[0] === "equal") return this.equal(first, second);
     }
-    return this.condition(node);
+    return isSet(node) ? this.existing(node) : unparse(node);
+  }
+
+  joined(word, parts) {
+    const said = parts.map((each) =>
+      parts.length > 1 && each.kind === "logic" ? `(${this.truth(each)})` : this.truth(each),
+    );
+    return said.join(word === "or" ? " or " : ", and ");
   }
 
   negated(node) {
@@ -138,50 +190,75 @@ class Describer {
     return isCall(node, "not") ? this.truth(node.parts[0]) : `not: ${this.truth(node)}`;
   }
 
-  quantified(ofBoxes, ofItems, members) {
-    if (isFilter(members) && isBoxes(members.parts[0]))
-      return `${ofBoxes} ${this.things(members.parts[0]).one}: ${this.truth(members.parts[1].body)}`;
-    return `${ofItems} ${this.things(members).one}`;
-  }
-
   none(members) {
     if (isFilter(members)) {
-      const [within, { body }] = members.parts;
-      if (isBoxes(within)) {
-        const box = this.things(within).one;
-        return isCall(body, "not") ? `every ${box}: ${this.truth(body.parts[0])}` : `no ${box}: ${this.truth(body)}`;
+      const [within, test] = members.parts;
+      const conditions = [...conjuncts(test.body)];
+      const last = conditions.pop();
+      if (isCall(last, "not") && (!hasParts(within) || conditions.every(isUnlike))) {
+        const noun = this.noun(within, test, conditions);
+        const phrase = hasParts(within) ? null : this.phrase(last.parts[0], test.name);
+        return `every ${noun.one}${phrase === null ? `: ${this.truth(last.parts[0])}` : ` is ${phrase}`}`;
       }
-      const parts = conjuncts(body);
-      const said = parts.at(-1);
-      if (isCall(said, "not"))
-        return `every ${this.restricted(this.things(within), parts.slice(0, -1)).one} is ${this.predicate(said.parts[0])}`;
     }
-    return `no ${this.things(members).all}`;
+    return this.amount("no", members, hasParts(members));
+  }
+
+  /** So many items, or so many boxes and what is said of them. */
+  amount(amount, members, isSingular) {
+    if (isFilter(members) && hasParts(members.parts[0])) {
+      const [within, test] = members.parts;
+      const parts = conjuncts(test.body);
+      const noun = this.noun(within, test, parts.filter(isUnlike));
+      const rest = parts.filter((each) => !isUnlike(each));
+      return `${amount} ${isSingular ? noun.one : noun.all}${rest.length ? `: ${this.joined("and", rest)}` : ""}`;
+    }
+    const noun = this.things(members);
+    return `${amount} ${isSingular ? noun.one : noun.all}`;
+  }
+
+  existing(members) {
+    return this.amount(isCall(members, "filter_obj") && hasParts(members) ? "some" : "at least one", members, true);
   }
 
   compared(left, sign, right) {
     if (left.kind === "number" && right.kind !== "number") return this.compared(right, FLIPPED[sign], left);
-    if (right.kind === "number" && isCount(left) && has(AMOUNTS, sign))
-      return this.amount(AMOUNTS[sign].replace("#", numberWord(right.value)), left, right.value === 1);
-    if (right.kind === "number" && isCount(left) && sign === "!=")
-      return `not exactly ${numberWord(right.value)} ${this.counted(left)}`;
-    if (isCount(left) && isCount(right) && has(MORE, sign)) {
+    if (right.kind === "number" && isCount(left)) {
+      const [members] = left.parts;
+      if (sign === "!=") return `not exactly ${numberWord(right.value)} ${this.counted(left)}`;
+      if (sign === "==" && right.value === 0) return this.none(members);
+      return this.amount(AMOUNTS[sign].replace("#", numberWord(right.value)), members, right.value === 1);
+    }
+    if (isCall(left, "%") && left.parts[1].value === 2 && sign === "==" && (right.value === 0 || right.value === 1))
+      return `${this.term(left.parts[0])} is ${right.value ? "odd" : "even"}`;
+    if (isCount(left) && isCount(right)) {
       const [before, between] = MORE[sign];
       return `${before} ${this.counted(left)} ${between} ${this.counted(right)}`;
     }
+    if (left.type === "truth" && right.type === "truth") {
+      const both = [this.truth(left), this.truth(right)];
+      return sign === "==" ? both.join(" exactly if ") : `either ${both.join(" or ")}, but not both`;
+    }
+    const same = sign === "==" || sign === "!=" ? this.inCommon(left, right) : "";
+    if (same) return sign === "==" ? same : `not: ${same}`;
     return `${this.term(left)} ${IS[sign]} ${this.term(right)}`;
   }
 
-  amount(amount, counted, isSingular) {
-    const [members] = counted.parts;
-    const isOfBoxes = isFilter(members) && isBoxes(members.parts[0]);
-    const noun = this.things(isOfBoxes ? members.parts[0] : members);
-    const said = `${amount} ${isSingular ? noun.one : noun.all}`;
-    return isOfBoxes ? `${said}: ${this.truth(members.parts[1].body)}` : said;
+  equal(left, right) {
+    if (left.type === "number") return this.compared(left, "==", right);
+    return this.inCommon(left, right) || `${this.term(left)} are exactly ${this.term(right)}`;
+  }
+
+  /** That two items have the same value of an attribute; "" if something else is compared. */
+  inCommon(left, right) {
+    const isOfItem = ({ kind, parts }) => kind === "call" && parts.length === 1 && parts[0].type === "item";
+    if (!isOfItem(left) || !isOfItem(right) || left.function.name !== right.function.name) return "";
+    const attribute = left.function.name.replace(/^query_/, "");
+    return `${this.term(left.parts[0])} and ${this.term(right.parts[0])} have the same ${attribute}`;
   }
 
   counted(node) {
-    return node.kind === "call" ? this.things(node.parts[0]).all : this.term(node);
+    return isCount(node) ? this.things(node.parts[0]).all : this.term(node);
   }
 
   // ---------------------------------------------------------------- sets
@@ -189,91 +266,140 @@ class Describer {
   /** A set as a noun. */
   things(node) {
     const { item, itemWords, box, boxWords } = this.world;
-    const { kind, parts = [] } = node;
-    if (kind === "variable") {
-      const noun = node.name === "all_boxes" ? [box, boxWords] : [item, itemWords];
-      return new Things(...noun, "", node.type === "item" ? "like it" : "");
+    const items = new Things(item, itemWords);
+    const { kind, type, parts = [] } = node;
+    const [first, second] = parts;
+    if (kind === "variable" && isGlobal(node)) return node.name === "all_boxes" ? new Things(box, boxWords) : items;
+    if (kind === "variable" && type === "box") {
+      const letter = this.letters[node.name];
+      return items.with({ after: letter ? `in ${letter}` : "" });
     }
-    if (isFilter(node)) return this.restricted(this.things(parts[0]), conjuncts(parts[1].body));
+    if (kind === "call" && type === "box") return items.with({ after: `in ${this.term(node)}` });
+    if (isFilter(node)) return this.noun(first, second, conjuncts(second.body));
     if (kind === "call") {
       const { name } = node.function;
-      if (parts.length === 2 && name.startsWith("filter_") && parts[1].kind === "constant")
-        return this.things(parts[0]).with({ before: isLast(parts[1].name) });
-      if ((parts.length === 2 && name === "[]") || (parts.length === 1 && name === "last"))
-        return new Things(item, itemWords, "", `in ${this.term(node)}`);
-      if (parts.length === 1 && has(RELATIONS, name))
-        return new Things(item, itemWords, "", `such that it is ${RELATIONS[name]} it`);
-      if (parts.length === 1 && name === "all_items_in_box") return this.things(parts[0]);
-      if (parts.length === 1 && String(node.type).startsWith("[]")) {
-        const said = `${name} of ${this.things(parts[0]).all}`;
-        return new Things(said, said);
+      if (name.startsWith("filter_") && parts.length === 2) {
+        const noun = this.things(first);
+        if (second.kind !== "constant") return noun.with({ after: `of ${this.term(second)}` });
+        return valued(noun, this.attributes.get(name.slice("filter_".length)), second);
+      }
+      if (has(RELATIONS, name)) return items.with({ after: `${RELATIONS[name][1]} ${this.term(first)}` });
+      if (has(OTHERS, name)) {
+        const [before, after] = OTHERS[name];
+        return items.with({ before, after: after.replace("#", box) });
+      }
+      if (name === "all_items_in_box") return this.things(first);
+      if (name === "set")
+        return first.kind === "call" && first.parts.length === 1 && this.attributes.has(first.function.name)
+          ? this.values(first.function.name, first.parts[0], true)
+          : this.things(first);
+      if (name.startsWith("get_set_")) return this.values(name.slice("get_set_".length).replace(/s$/, ""), first, true);
+      const attribute = name.replace(/^query_/, "");
+      if (this.attributes.has(attribute)) return this.values(attribute, first, false);
+      if (name === "union") {
+        const [one, other] = [this.things(first), this.things(second)];
+        return new Things(`${one.one} or ${other.one}`, `${one.all} or ${other.all}`);
+      }
+      if (name === "intersect")
+        return this.things(first).with({ after: `that is also one of ${this.things(second).all}` });
+      if (name === "combinations" && second.kind === "number") {
+        const [noun, of] = second.value === 2 ? ["pair", "of"] : ["group", `of ${numberWord(second.value)}`];
+        const members = this.things(first).all;
+        return new Things(`${noun} ${of} ${members}`, `${noun}s ${of} ${members}`);
       }
     }
+    if (kind === "display") return new Things(this.listed(parts), this.listed(parts));
+    if (kind === "variable" && isSet(node)) return new Things("one of them", "of them");
     return new Things(unparse(node), unparse(node));
   }
 
-  restricted(noun, parts) {
-    return parts.reduce((found, part) => {
-      const tested = this.tested(part, "==");
-      if (!tested) return found.with({ after: this.predicate(part) });
-      const { attribute, choice } = tested;
-      if (attribute.isNoun) return found.with({ noun: [choice.word, choice.plural?.[0] ?? `${choice.word}s`] });
-      return found.with({ [choice.word.includes(" ") ? "after" : "before"]: choice.word });
-    }, noun);
+  values(attribute, within, isDifferent) {
+    const of = this.term(within);
+    return new Things(`${attribute} of ${of}`, `${isDifferent ? "different " : ""}${attribute}s of ${of}`);
   }
 
-  /** The attribute and the choice that a comparison tests an item for; null for other conditions. */
-  tested(node, ...signs) {
-    if (node.kind !== "comparison" || node.words.length !== 1 || !signs.includes(node.words[0])) return null;
+  /** The members that meet the conditions; from here on its parameter has a name. */
+  noun(within, test, conditions) {
+    let noun = this.things(within);
+    const letter = this.enter(test);
+    for (const each of conditions) {
+      const tested = this.tested(each);
+      if (tested && each.words[0] === "==" && tested.item.kind === "variable" && tested.item.name === test.name)
+        noun = valued(noun, tested.attribute, each.parts[1]);
+      else noun = noun.with({ after: this.phrase(each, test.name) ?? `where ${this.truth(each)}` });
+    }
+    if (!letter || noun.singular.endsWith(` ${letter}`)) return noun;
+    return noun.with({ noun: [`${noun.singular} ${letter}`, `${noun.plural} ${letter}`] });
+  }
+
+  /** Gives a parameter a letter, if two of its kind are told apart within its lambda; returns it. */
+  enter(test) {
+    const lettered = [...free(test)].filter(([name]) => this.letters[name]);
+    const last = Math.max(-1, ...lettered.map(([name]) => LETTERS.indexOf(this.letters[name])));
+    const isToldApart =
+      lambdas(test.body).some((each) => each.takes === test.takes && free(each).has(test.name)) ||
+      lettered.some(([, type]) => type === test.takes);
+    this.letters[test.name] = isToldApart && NAMED.includes(test.takes) ? (LETTERS[last + 1] ?? "") : "";
+    return this.letters[test.name];
+  }
+
+  /** The item and the attribute whose value a comparison tests; null for other conditions. */
+  tested(node) {
+    if (node.kind !== "comparison" || !["==", "!="].includes(node.words.join())) return null;
     const [called, value] = node.parts;
-    const isTest =
-      called.kind === "call" &&
-      called.parts.length === 1 &&
-      called.parts[0].kind === "variable" &&
-      value.kind === "constant";
-    const attribute = isTest ? this.attributes.get(called.function.name) : null;
-    return attribute ? { attribute, choice: attribute.choices[value.value] } : null;
+    if (called.kind !== "call" || called.parts.length !== 1 || value.kind !== "constant") return null;
+    const attribute = this.attributes.get(called.function.name);
+    return attribute && called.parts[0].type === "item" ? { attribute, item: called.parts[0] } : null;
   }
 
-  // ---------------------------------------------------------------- conditions on an item
+  // ---------------------------------------------------------------- what is said of one item or box
 
-  /** What is said of an item after its noun, or after "is". */
-  predicate(node) {
+  /** The item or box of which a condition speaks, and what follows "is"; null for other conditions. */
+  said(node) {
     const { kind, parts = [] } = node;
-    const tested = this.tested(node, "==", "!=");
-    if (tested) {
-      const { attribute, choice } = tested;
-      return `${node.words[0] === "!=" ? "not " : ""}${attribute.isNoun ? `a ${choice.word}` : choice.word}`;
+    const [first, second] = parts;
+    if (isCall(node, "not") && first.kind !== "logic") {
+      const found = this.said(first);
+      return found && [found[0], `not ${found[1]}`];
     }
-    if (isCall(node, "not")) return `not ${this.predicate(parts[0])}`;
-    const isOfItem = kind === "call" && parts[0]?.kind === "variable";
-    if (isOfItem && parts.length === 1 && has(PLACES, node.function.name)) return PLACES[node.function.name];
-    if (isOfItem && has(WALLS, node.function.name)) {
-      const side = parts[1]?.kind === "constant" ? parts[1].value : null;
-      return WALLS[node.function.name].replace("#", side === null ? "a" : `the ${side.toLowerCase()}`);
+    if (kind === "logic") {
+      const clauses = parts.map((each) => this.said(each));
+      if (!clauses.every((each) => each && unparse(each[0]) === unparse(clauses[0][0]))) return null;
+      const said = clauses.map(([, phrase], at) => (parts[at].kind === "logic" ? `(${phrase})` : phrase));
+      return [clauses[0][0], said.join(` ${node.word} `)];
     }
-    if (isCall(node, "exist") && parts[0].kind === "call") {
-      const [inner] = parts;
-      const isRelation = (each) => each.kind === "call" && has(RELATIONS, each.function.name);
-      if (isFilter(inner) && isRelation(inner.parts[0])) {
-        const noun = this.restricted(new Things(this.world.item, this.world.itemWords), conjuncts(inner.parts[1].body));
-        return `${RELATIONS[inner.parts[0].function.name]} a ${noun.one}`;
+    if (kind === "comparison") {
+      const tested = this.tested(node);
+      if (tested) {
+        const { word } = tested.attribute.choices[second.value];
+        const noun = tested.attribute.isNoun ? `a ${word}` : word;
+        return [tested.item, `${node.words[0] === "!=" ? "not " : ""}${noun}`];
       }
-      if (isRelation(inner)) return `${RELATIONS[inner.function.name]} a ${this.world.item}`;
+      if (node.words.join() === "==" && isCall(first, "box")) return [first.parts[0], `in ${this.term(second)}`];
+      if (node.words.join() === "!=" && first.kind === "variable" && NAMED.includes(first.type))
+        return [first, `other than ${this.term(second)}`];
     }
-    if (kind === "comparison" && node.words.join() === "==" && isCall(parts[0], "box")) return `in ${this.term(parts[1])}`;
-    if (kind === "logic") return parts.map((each) => this.predicate(each)).join(` ${node.word} `);
-    return `where ${this.truth(node)}`;
+    if (isOf(PLACES, node)) return [first, PLACES[node.function.name]];
+    if (isOf(WALLS, node)) {
+      const side = second?.kind === "constant" ? second.value : null;
+      return [first, WALLS[node.function.name].replace("#", side === null ? "a" : `the ${side.toLowerCase()}`)];
+    }
+    if (isCall(node, "is_closely_touching")) return [first, `close to ${this.term(second)}`];
+    if (isCall(node, "is_tower")) return isCall(first, "box") ? [first.parts[0], "in a tower"] : [first, "a tower"];
+    if (isCall(node, "exist") && isOf(RELATIONS, first))
+      return [first.parts[0], `${RELATIONS[first.function.name][0]} a ${this.world.item}`];
+    if (isCall(node, "exist") && first.kind === "call" && isOf(RELATIONS, first.parts[0]) && first.parts[1]?.kind === "lambda") {
+      const [related, test] = first.parts;
+      const noun = this.noun(ALL_ITEMS, test, conjuncts(test.body));
+      return [related.parts[0], `${RELATIONS[related.function.name][0]} a ${noun.one}`];
+    }
+    return null;
   }
 
-  condition(node) {
-    const { kind, parts = [] } = node;
-    const isPlace = kind === "call" && (has(PLACES, node.function.name) || has(WALLS, node.function.name));
-    if ((isPlace && parts[0].kind === "variable") || this.tested(node, "==", "!="))
-      return `it is ${this.predicate(node)}`;
-    if (kind === "logic") return this.truth(node);
-    if (isCall(node, "exist", "not") && parts[0].kind === "call") return this.truth(node);
-    return unparse(node);
+  /** What follows "is" in a condition on a parameter. */
+  phrase(node, own) {
+    const found = this.said(node);
+    return found && found[0].kind === "variable" && found[0].name === own ? found[1] : null;
   }
 
   // ---------------------------------------------------------------- single values
@@ -281,32 +407,52 @@ class Describer {
   term(node) {
     const { kind, parts = [] } = node;
     const [first, second] = parts;
-    const isOfBoxes = first?.kind === "variable" && first.name === "all_boxes";
-    if (isCall(node, "[]") && isOfBoxes && second.kind === "number") return `the ${this.which(second.value)} ${this.world.box}`;
-    if (isCall(node, "last") && isOfBoxes) return `the last ${this.world.box}`;
+    if (kind === "variable") {
+      if (NAMED.includes(node.type)) return this.letters[node.name] || "it";
+      if (isSet(node)) return isGlobal(node) ? this.things(node).all : "them";
+      if (/^[@<]/.test(node.type)) return `that ${node.type.slice(1)}`;
+    }
+    if (isCall(node, "[]") && first.kind === "variable" && second.kind === "number" && isSet(first)) {
+      if (first.name === "all_boxes") return `the ${this.which(second.value)} ${this.world.box}`;
+      if (!isGlobal(first)) return `the ${ordinal(second.value)} of them`;
+    }
+    if (isCall(node, "last") && first.name === "all_boxes") return `the last ${this.world.box}`;
+    if (isCall(node, "box")) {
+      const isNamed = first.kind !== "variable" || this.letters[first.name];
+      return isNamed ? `the ${this.world.box} of ${this.term(first)}` : `its ${this.world.box}`;
+    }
     if (isCall(node, "unique")) return `the only ${this.things(first).one}`;
     if (isCount(node)) return `the number of ${this.things(first).all}`;
-    if (kind === "call" && parts.length === 1 && this.attributes.has(node.function.name))
-      return `the ${node.function.name} of ${this.term(first)}`;
-    if (isCall(node, "min", "max")) {
+    if (isOf(EXTREMES, node)) {
       const extreme = EXTREMES[node.function.name];
-      if (parts.length === 1 && first.kind === "call" && first.parts.length === 1) return `the ${extreme} of ${this.term(first)}`;
-      if (second?.kind === "lambda" && second.body.kind === "call")
+      if (parts.length === 1 && first.kind === "call" && first.parts.length === 1)
+        return `the ${extreme} ${first.function.name} of ${this.things(first.parts[0]).all}`;
+      if (second?.kind === "lambda" && second.body.kind === "call") {
+        this.enter(second);
         return `the ${this.things(first).one} with the ${extreme} ${second.body.function.name}`;
+      }
     }
+    if (isCall(node, "sum") && second?.kind === "lambda" && second.body.kind === "call") {
+      this.enter(second);
+      return `the total ${second.body.function.name} of ${this.things(first).all}`;
+    }
+    if (kind === "call" && parts.length === 1 && first.type === "item" && !isSet(node))
+      return `the ${node.function.name} of ${this.term(first)}`;
     if (isCall(node, "*")) return `${this.term(second)} times ${this.term(first)}`;
     if (isCall(node, "+")) return `${this.term(first)} plus ${this.term(second)}`;
-    if (kind === "constant") return isLast(node.name);
+    if (kind === "constant") return lastWord(node.name);
     if (kind === "number") return numberWord(node.value);
-    if (kind === "variable" && node.type === "item") return "it";
-    if (isCall(node, "box") && first.kind === "variable") return `its ${this.world.box}`;
-    return String(node.type).startsWith("[]") ? this.things(node).all : unparse(node);
+    return isSet(node) ? this.things(node).all : unparse(node);
+  }
+
+  listed(members) {
+    return members.map((each) => this.term(each)).join(" and ");
   }
 
   which(at) {
     const [low, high] = this.world.boxes;
     if (low === 3 && high === 3 && at < 3) return ["left", "middle", "right"][at];
-    return ORDINALS[at + 1] ?? `${at + 1}th`;
+    return ordinal(at);
   }
 }
 
