@@ -79,3 +79,13 @@ def test_nothing_outside_worlds_names_a_colour_a_shape_or_a_corpus() -> None:
             if isinstance(text, str) and OF_A_WORLD.search(text) and text != "square":  # a method of tensors
                 found.append(f"{path.relative_to(SOURCE)}: {text[:60]}")
     assert not found
+
+
+def test_wordings_of_the_english_grammar_name_no_colour_and_no_shape() -> None:
+    files = [
+        path for path in (SOURCE / "english").glob("*.txt") if path.name != "outside.txt"
+    ]  # which has other topics
+    assert files
+    for path in files:
+        said = re.sub("^#.*", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        assert not OF_A_WORLD.search(said), path

@@ -11,7 +11,7 @@ from small_corpora import CORPORA, QUICK, VOCABULARY, assert_same
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder, Input, ItemOrder
-from veriscene.data.struct import TensorStruct
+from veriscene.data.items import TensorStruct
 from veriscene.worlds.nlvr.looks import WORLD
 
 ENCODE = Encoder(VOCABULARY, WORLD, frozenset({Input.ITEMS, Input.CHARACTERS}), order=ItemOrder.FILE)

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from veriscene.data.encoder import Encoded
-from veriscene.data.items import Items
-from veriscene.data.struct import TensorStruct
+from veriscene.data.items import Items, TensorStruct
 
 Part = TypeVar("Part")
 

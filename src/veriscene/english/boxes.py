@@ -1,16 +1,29 @@
-"""Rules about boxes that have something, and about how items are distributed over the boxes.
-
-Statements about particular boxes are in which.py, what can be said of a box in contents.py.
-"""
+"""Rules about boxes: boxes that have something, how items are distributed over them, particular boxes, and boxes
+compared by how much they contain. What can be said of a box is in contents.py."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import HAS, HAVE, SEE, A, amount, free_kind, several_boxes, slots, those_with, two_kinds
-from veriscene.english.contents import content, short_content
-from veriscene.english.domains import BOXES
+from veriscene.english.clauses import (
+    HAS,
+    HAVE,
+    SEE,
+    A,
+    Content,
+    amount,
+    free_kind,
+    several_boxes,
+    slots,
+    those_with,
+    two_kinds,
+)
+from veriscene.english.contents import BOXES, another, at, content, short, short_content, this_box, two_boxes
 from veriscene.english.speaker import NO, SOME, Kind, Quantity, Sentence, Speaker
-from veriscene.english.tables import Table
+from veriscene.english.tables import tables
+
+_TABLES = tables(__name__)
 
 
 def _some(test: str) -> str:
@@ -39,16 +52,12 @@ def there_are_boxes(say: Speaker) -> Sentence:
     found, box = content(say), Kind(say.box, say.boxes)
     quantity = A if say.chance(0.45) else number_of_boxes(say)
     boxes = f"{quantity.of(box)} {those_with(say, found, plural=quantity.plural)}"
-    texts = [f"there ~{'are' if quantity.plural else 'is'} {boxes}"] * 5 + [f"{SEE} {boxes}", boxes]
+    words = {"are": "are" if quantity.plural else "is", "see": SEE, "found": boxes, "boxes": say.boxes, "box": say.box}
+    texts = [*_TABLES["there_are"].wordings]
     if quantity.test == SOME:
-        one = those_with(say, found, plural=False)
-        texts += [
-            f"(among|of) the {say.boxes}, there ~is [at least] one {one}",
-            f"somewhere there ~is a {say.box} {one}",
-            f"at least one of the {say.boxes} ~is a {say.box} {one}",
-            f"the (picture|image|scene) ~(has|includes|shows|contains) a {say.box} {one}",
-        ]
-    return Sentence(say.pick(*texts), quantity.holds(mean.those(BOXES, found.test, "#")))
+        texts += _TABLES["there_is"].wordings
+        words["one"] = those_with(say, found, plural=False)
+    return Sentence(say.rng.choice(texts).format(**words), quantity.holds(mean.those(BOXES, found.test, "#")))
 
 
 @several_boxes
@@ -66,17 +75,8 @@ def count_boxes(say: Speaker) -> Sentence:
 def whichever(say: Speaker) -> Sentence:
     """ "Whichever box you look in, it has a circle"; "two circles per box"."""
     found, box = content(say, things=True), say.box
-    things = found.things
-    texts = [
-        f"(whichever|whatever|no matter which) {box} you (look in|pick|look at|choose), it ~has {things}",
-        f"look in any {box} and you('ll| will) (find|see) {things}",
-        f"(any|any given|each and every) {box} ~{HAS} {things}",
-        f"{things} per {box}",
-        f"(all|all of) the {say.boxes}, without exception, ~{HAVE} {things}",
-        f"every (one of the {say.boxes}|{box}): {things}",
-        f"for every {box}, {found.there}",
-    ]
-    return Sentence(say.pick(*texts), mean.every(BOXES, found.test, "#"))
+    words = {"box": box, "boxes": say.boxes, "things": found.things, "there": found.there, "has": HAS, "have": HAVE}
+    return Sentence(_TABLES["whichever"].say(say, **words), mean.every(BOXES, found.test, "#"))
 
 
 @several_boxes
@@ -101,7 +101,7 @@ def all_of_it(say: Speaker) -> Sentence | None:
 
 @several_boxes
 def boxes_with_have(say: Speaker) -> Sentence | None:
-    """ "Two of the boxes with a circle also have a square"; "the box with the most …" is in between.py."""
+    """ "Two of the boxes with a circle also have a square"."""
     premise, conclusion = short_content(say), short_content(say)
     if premise.test == conclusion.test:
         return None
@@ -129,77 +129,11 @@ def boxes_with_have(say: Speaker) -> Sentence | None:
 
 # ---------------------------------------------------------------- how items are distributed
 
-_DISTRIBUTIONS = Table("""
-0.35 ; {with_x} > {without_x}
-    more {boxes} (have|contain) {x} than (don't|do not) / there ~are more {boxes} with {x} than without [one]
-    [the] {boxes} with {x} ~outnumber (those|the ones|the {boxes}) without [one]
-    (fewer|less) than half of the {boxes} ~(lack|are without) {x} / {Xs} ~(occur|appear) in most [of the] {boxes}
-0.35 ; {with_x} {sign} {with_y}
-    {more} {boxes} ~(have|contain) {Xs} {than} {Ys} / there ~are {more} {boxes} with {x} {than} [{boxes}] with {y}
-    {Xs} ~(occur|appear|are found) in {more} {boxes} {than} {Ys}
-1 ; not {x_without_y}
-    (every|each|any) {box} (with|that has|containing|that contains) {x} [also] ~{has} {y} [too|as well]
-    (wherever|whenever) there is {x}, there ~is [also] {y} in the same {box}
-    (if|when|whenever) (there is {x} in a {box}|a {box} has {x}), (it|that {box}) [also] has {y} [too]
-    no {box} ~(has|contains) {x} without [also] (having|containing) {y} / no {box} with {x} ~is without {y}
-    there ~is no {box} with {x} (but|and) (no {Ys}|without {y}) / {x} is never in a {box} without {y}
-    {Xs} only ~(occur|appear) in {boxes} (with|that also have) {y} / {x} always comes with {y} in its {box}
-    {Xs} are always accompanied by {y} in (the same|their) {box}
-0.6 ; {x_with_y}
-    {x} and {y} ~(are|can be found|appear) [together] in (the same|one|one and the same) {box}
-    {x} ~shares a {box} with {y} / {x} and {y} ~share a {box} / there ~is {x} in the same {box} as {y}
-    {x} ~is in the same {box} as {y}
-0.6 ; not {x_with_y}
-    {Xs} and {Ys} never ~(share a|appear in the same|occur in the same) {box}
-    {x} and {y} ~are never [together] in the same {box} / (no {box}|none of the {boxes}) ~has both {x} and {y}
-    no {X} ~(shares a {box} with|is in the same {box} as) {y} / if a {box} has {x}, it (has no {Ys}|doesn't have {y})
-    [all] {Xs} and {Ys} ~are [always] in (different|separate) {boxes} / every {box} with {x} ~(lacks|is free of) {Ys}
-    {x} and {y} together in (one|the same) {box}: never
-0.3 ; not {two_in_one}
-    no two {Xs} ~(are in|share|can be found in) the same {box} / [all] the {Xs} ~are all in different {boxes}
-    no {box} ~{has} (more than one {X}|two or more {Xs}) / (every|each) {box} ~{has} at most one {X}
-    there ~is no more than one {X} (per|in each) {box}
-0.7 ; {same_numbers}
-    (all|all the|all of the) {boxes} ~{have} (the same number of|equally many|an equal number of) {Xs}
-    (all|all the) {boxes} ~have the same amount of {Xs} / the {boxes} ~have equal numbers of {Xs}
-    (every|each) {box} ~{has} (the same number of|equally many) {Xs}
-    no {box} ~{has} more {Xs} than (another|any other)
-    the number of {Xs} ~is (the same|equal) in (all|every one of the|all of the) {boxes}
-    the {Xs} ~are (evenly|equally) (distributed|divided|spread) (among|over|across) the {boxes}
-    there ~are equally many {Xs} in (each|every) {box} / same number of {Xs} in (all {boxes}|every {box}|each {box})
-    no two {boxes} ~(differ in the number of {Xs}|have different numbers of {Xs})
-    (each|every) {box} ~has (as many|just as many|exactly as many) {Xs} as (the others|any other)
-    the {boxes} ~do not differ in [their] number of {Xs}
-0.1 ; {two_alike}
-    (at least two|two or more|at least two of the) {boxes} ~have the same number of {Xs}
-    there ~are at least two {boxes} with (the same number of|equally many) {Xs}
-0.4 ; not {two_alike}
-    no two {boxes} ~{have} (the same number of|equally many|an equal number of) {Xs}
-    (every|each) {box} ~{has} a different number of {Xs} / no {box} ~has as many {Xs} as another
-    the number of {Xs} ~is different in (every|each) {box} / different number of {Xs} in (every|each) {box}
-    (the {boxes} all|all {boxes}) {have} different numbers of {Xs} / (all|all the) {boxes} ~differ in number of {Xs}
-    there ~are no two {boxes} with the same number of {Xs}
-0.6 ; {with_x} <= 1
-    (all|all the|all of the) {Xs} ~are [together] in (the same|one|a single|one and the same) {box}
-    (every|each) {X} ~is in the same {box} / the {Xs} ~are all [together] in (one|the same|a single) {box}
-    (one|a single) {box} ~(has|contains|holds) (all [of] the {Xs}|every {X}) / no two {Xs} ~are in different {boxes}
-    the {Xs} ~are (confined|limited) to (a single|one) {box} / (all|all the) {Xs} ~share (a|one|a single) {box}
-    {Xs}: all in (one|the same) {box}
-0.3 ; {with_x} >= 2
-    {Xs} ~{occur} in (several|multiple|at least two|two or more) {boxes} / more than one {box} ~{has} {Xs}
-    there ~are {Xs} in (more than one {box}|several {boxes}|at least two {boxes}|two or more {boxes})
-    the {Xs} ~are (spread|distributed) over (several {boxes}|more than one {box})
-    (the {Xs} ~are not all|not all {Xs} ~are) in (the same|one|a single) {box}
-0.6 ; {so_many}
-    {Xs} ~{occur} in {number} / there ~is {x} in {number} / {see} {Xs} in {number} / {Xs} in {number}
-    in {number}, there ~is {x}
-""")
-
 
 @several_boxes
 def distribution(say: Speaker) -> Sentence:
     """ "A circle and a square share a box"; "all boxes have the same number of circles"; "circles are in two boxes"."""
-    row = _DISTRIBUTIONS.draw(say)
+    row = _TABLES["distributions"].draw(say)
     text, (first, second) = say.rng.choice(row.wordings), two_kinds(say)
     if "_y" not in row.columns[0]:
         first = free_kind(say, generic=0.15)
@@ -226,11 +160,177 @@ def distribution(say: Speaker) -> Sentence:
     return Sentence(text.format(**words, occur="(occur|appear|are found|can be found|show up|exist|are)"), meaning)
 
 
+# ---------------------------------------------------------------- particular boxes
+
+
+@several_boxes
+def only_this(say: Speaker) -> Sentence:
+    """ "Only the left box has a circle"; "the only box without squares is the middle one"."""
+    where, found = this_box(say), content(say, things=True)
+    words = {"here": where.subject, "in_here": where.where, "one": short(say, where), "has": HAS, "box": say.box}
+    words |= {"things": found.things, "there": found.there, "boxes": say.boxes}
+    words["with_it"] = f"(with|that has|that contains|containing) {found.things}"
+    texts = [*_TABLES["only"].wordings, *_TABLES["no_other"].wordings * (not found.is_negative)]
+    meaning = mean.both(found.of(where.box), mean.none(BOXES, another(where.box, found.test), "#"))
+    return Sentence(say.rng.choice(texts).format(**words), meaning)
+
+
+@several_boxes
+def particular(say: Speaker) -> Sentence:
+    """ "The left box has a circle but the right one doesn't"; "no circle is outside the left box"."""
+    row, (here, there), (first, second) = _TABLES["particular"].draw(say), two_boxes(say), two_kinds(say)
+    if "y_" not in row.columns[0]:
+        first = free_kind(say, generic=0)
+    x, y = f"exist({first.among('#')})", f"exist({second.among('#')})"
+    meaning = row.columns[0].format(
+        x_here=at(x, here.box),
+        x_there=at(x, there.box),
+        y_here=at(y, here.box),
+        others_have=mean.none(BOXES, another(here.box, mean.negation(x)), "#"),
+        outside=f"exist({first.among(mean.ALL_ITEMS, f'@.box != {here.box}')})",
+    )
+    words = {"here": here.subject, "in_here": here.where, "there": there.subject, "in_there": there.where}
+    words["one"] = short(say, here)
+    words["without"] = f"((without|that lacks) {first.a}|(without any|that has no|with no) {first.plural})"
+    return Sentence(say.rng.choice(row.wordings).format(**slots(say, first, second), **words), meaning)
+
+
+@several_boxes
+def listing(say: Speaker) -> Sentence:
+    """ "The left box has two circles, the middle one a square and the right one nothing blue"."""
+    places = say.rng.sample(say.lexicon.distinct_places, min(len(say.lexicon.distinct_places), say.pick(2, 2, 3)))
+    if say.chance(0.6):
+        places.sort(key=lambda place: place.box)
+    words = [say.rng.choice(place.words) for place in places]
+    found = [short_content(say) for _ in places]
+    if say.chance(0.3):  # one kind, several numbers: "left: two circles; right: none"
+        kind = free_kind(say, generic=0.2)
+        amounts = [say.quantity(negative=True, high=4) for _ in places]
+        found = [
+            Content(each.holds(kind.among("#")), each.of(kind) if at == 0 else _short(each, kind))
+            for at, each in enumerate(amounts)
+        ]
+    meaning = mean.both(*(each.of(place.box) for each, place in zip(found, places, strict=True)))
+    first, *rest = [(word, each.things) for word, each in zip(words, found, strict=True)]
+    has, box = say.pick("has", "contains", "holds"), say.box
+    how = say.weighted((3, "has"), (2, "elliptic"), (2, "where"), (2, "note"))
+    if how == "note":
+        between = say.pick("; ", ", ", " / ")
+        named = [(word, things) for word, things in (first, *rest)]
+        joined = say.pick("{} {box}: {}", "{}: {}", "{}: {}")
+        return Sentence(between.join(joined.format(word, things, box=box) for word, things in named), meaning)
+    if how == "where":
+        clauses = [f"{first[1]} in the {first[0]} {box}"] + [f"{things} in the {word} one" for word, things in rest]
+        return Sentence(_and(clauses, ", and "), meaning)
+    verb = f" ~{has}" if how == "has" else ""
+    clauses = [f"the {first[0]} {box} ~{has} {first[1]}"] + [
+        f"the {word} (one|{box}){verb} {things}" for word, things in rest
+    ]
+    return Sentence(_and(clauses, say.pick(", ^and ", " ^and ", ", ^while ") if how == "has" else " and "), meaning)
+
+
+def _and(clauses: list[str], last: str) -> str:
+    """Joins clauses; those after the first are of equal rank if the last one is."""
+    return (", ^" if "^" in last else ", ").join(clauses[:-1]) + last + clauses[-1]
+
+
+def _short(quantity: Quantity, kind: Kind) -> str:
+    """ "Two" or "none": the number without the noun, where that is possible."""
+    if quantity.test == NO:
+        return "none"
+    last = quantity.words.removesuffix(" {}")
+    return last if "{" not in last and last not in ("a", "some") else quantity.of(kind)
+
+
+@several_boxes
+def others_have(say: Speaker) -> Sentence:
+    """ "The left box has a circle and the others have squares"; "the other two boxes are all blue"."""
+    where, this, found = this_box(say), short_content(say), short_content(say)
+    low, high = say.world.boxes
+    number = [f"the other {say.number(high - 1)}[ {say.boxes}]"] * 2 if low == high > 2 else []
+    rest = say.pick("the others", f"the other {say.boxes}", f"all the other {say.boxes}", *number)
+    meaning = mean.none(BOXES, another(where.box, mean.negation(found.test)), "#")
+    if say.chance(0.4):
+        return Sentence(f"(every|each) {say.box} other than {short(say, where)} ~{HAS} {found.things}", meaning)
+    text = f"{where.subject} ~{HAS} {this.things}(,|) ^(and|but|while) {rest} ~{HAVE} {found.things}"
+    return Sentence(text, mean.both(this.of(where.box), meaning))
+
+
+# ---------------------------------------------------------------- boxes compared
+
+
+@several_boxes
+def compare(say: Speaker) -> Sentence:
+    """ "The left box has more circles than the right one"; "the right tower has twice as many blocks"."""
+    (first, second), kind = two_boxes(say), free_kind(say, generic=0.25)
+    row = _TABLES["comparisons"].draw(say)
+    a, b = (f"count({kind.among(each.box)})" for each in (first, second))
+    if say.chance(0.12) and say.world.boxes[0] > 2:
+        rest = f"(the (other|remaining) {say.number(say.world.boxes[0] - 1)}|all the other|the other) {say.boxes}"
+        rest = f"(the other {say.number(say.world.boxes[0] - 1)}|the others|{rest}) (combined|together|put together)"
+        second = replace(second, subject=rest, where=f"in {rest}")
+        b = f"count({kind.among(mean.ALL_ITEMS, f'@.box != {first.box}')})"
+    n = say.small(1, 4)
+    slots = {"here": first.subject, "there": second.subject, "in_here": first.where, "in_there": second.where}
+    slots |= {"has": HAS, "xs": kind.plural, "m": say.number(n)}
+    slots |= {"xn": kind.plural, "are": "are"} if n > 1 else {"xn": kind.singular, "are": "is"}
+    return Sentence(say.rng.choice(row.wordings).format(**slots), row.columns[0].format(a=a, b=b, n=n))
+
+
+@several_boxes
+def compare_kinds(say: Speaker) -> Sentence:
+    """ "The left box has more circles than the right one has squares"."""
+    (first, second), (x, y) = two_boxes(say), two_kinds(say)
+    a, b = f"count({x.among(first.box)})", f"count({y.among(second.box)})"
+    words, sign, than = say.pick(
+        ("more", ">", "than"), ("more", ">", "than"), ("fewer", "<", "than"), ("as many", "==", "as")
+    )
+    texts = [
+        f"{first.subject} ~has {words} {x.plural} {than} {second.subject} has {y.plural}",
+        f"there ~are {words} {x.plural} {first.where} {than} [there are] {y.plural} {second.where}",
+    ]
+    return Sentence(say.pick(*texts), f"{a} {sign} {b}")
+
+
+_MORE = {"most": "most", "more": "more", "fewer": "fewer", "many": "many", "biggest": "(largest|greatest|highest)"}
+_FEWER = {"most": "(fewest|fewest|least)", "more": "(fewer|fewer|less)", "fewer": "more", "many": "few"}
+
+
+@several_boxes
+def most(say: Speaker) -> Sentence:
+    """ "The left box has the most circles"; "the box with the fewest items is the middle one"."""
+    where, kind, is_most = this_box(say), free_kind(say, generic=0.25), say.chance(0.6)
+    words = slots(say, kind) | (_MORE if is_most else _FEWER | {"biggest": "(smallest|lowest)"})
+    words |= {"here": where.subject, "in_here": where.where, "one": short(say, where)}
+    words["rest"] = f"(any other|any other {say.box}|the others|any of the others|the other {say.boxes})"
+    if not kind.condition:
+        words["full"] = "(fullest|most crowded)" if is_most else "emptiest"
+    text = say.rng.choice([each for each in _TABLES["most"].wordings if "full" in words or "{full}" not in each])
+    counted = f"count({kind.among('#')})"
+    test = another(where.box, f"{counted} {'>=' if is_most else '<='} {at(counted, where.box)}")
+    return Sentence(text.format(**words), mean.none(BOXES, test, "#"))
+
+
+@several_boxes
+def fullest_has(say: Speaker) -> Sentence:
+    """ "The box with the most items has no circle": every box of which none has more."""
+    kind, found = free_kind(say, generic=0.5, modified=0), content(say, things=True)
+    is_most = say.chance(0.6)
+    words = "most" if is_most else "(fewest|fewest|least)"
+    counted = f"count({kind.among('#')})"
+    best = at(counted, f"{'max' if is_most else 'min'}({BOXES}, key={mean.bind(counted, '#')})")
+    meaning = mean.none(BOXES, mean.both(f"{counted} == {best}", mean.negation(found.test)), "#")
+    subject = f"the {say.box} (with|that has|containing) the {words} {kind.plural}"
+    if not kind.condition and is_most and say.chance(0.3):
+        subject = f"the fullest {say.box}"
+    texts = [f"{subject} ~{HAS} {found.things}"] * 3 + [f"in {subject}, {found.there}"]
+    texts += [f"{found.there} in {subject}"] * found.is_simple
+    return Sentence(say.pick(*texts), meaning)
+
+
 RULES = (
-    (4.0, there_are_boxes),
-    (0.7, count_boxes),
-    (0.6, whichever),
-    (0.6, all_of_it),
-    (1.8, boxes_with_have),
-    (5.9, distribution),
+    *((4.0, there_are_boxes), (0.7, count_boxes), (0.6, whichever), (0.6, all_of_it)),
+    *((1.8, boxes_with_have), (5.9, distribution)),
+    *((1.5, only_this), (4.0, particular), (1.5, listing), (0.7, others_have)),
+    *((3.0, compare), (0.5, compare_kinds), (2.0, most), (0.6, fullest_has)),
 )

@@ -16,9 +16,11 @@ from functools import wraps
 from veriscene.english import meaning as mean
 from veriscene.english.pattern import statement
 from veriscene.english.speaker import SOME, Domain, Kind, Property, Quantity, Sentence, Speaker
+from veriscene.english.tables import tables
 from veriscene.english.words import FOREIGN
 from veriscene.world.schema import Attribute
 
+_TABLES = tables(__name__)
 HAS = "(has|has|has|contains|contains|holds|shows|includes|features)"
 HAVE = "(have|have|have|contain|contain|hold|show|include|feature)"
 SEE = "(I|you|we) ~(can see|see|can find|have)"
@@ -94,43 +96,43 @@ def within(where: Domain, clause: str) -> str | None:
 
 def _presence(where: Domain, found: Content) -> list[str]:
     """Wordings that say that things are there."""
-    that, things, there, at = where.subject, found.things, found.there, where.where
-    has, have, it = (HAVE, "have", "them") if where.plural else (HAS, "has", "it")
-    texts = [f"{that} ~{has} {things}"] * 5
-    if found.is_simple:
-        texts += [f"{that} ~{have} {things} in {it}", f"{that} {have} got {things}"]
+    are, s = ("are", "") if found.plural else ("is", "s")
+    words = {
+        "that": where.subject,
+        "things": found.things,
+        "there": found.there,
+        "at": where.where,
+        "front": where.front,
+    }
+    words |= {"are": are, "s": s, "at_or_here": where.where or "here", "see": SEE}
+    words |= {"HAS": HAVE if where.plural else HAS, "at_or_picture": where.where or "in the picture"}
+    words |= {"have": "have", "it": "them"} if where.plural else {"have": "has", "it": "it"}
+
+    def said(*names: str) -> list[str]:
+        return [text.format(**words) for name in names for text in _TABLES[name].wordings]
+
+    texts = said("has", *["has_in_it"] * found.is_simple)
     if found.lacked is not None:
         texts += _lacking(where, found.lacked)
     if where.is_quantified:
-        texts += [f"{that}: {things}"]
-        texts += [told for told in [within(where, there)] if told] * 3
+        texts += said("after_colon")
+        texts += [told for told in [within(where, found.there)] if told] * 3
         # A negative quantity before the place could be read with the other scope.
-        is_last = found.is_simple and not found.is_negative and not where.is_negative and bool(at)
-        return [*texts, *[f"{there} {at}", f"{SEE} {things} {at}"] * is_last]
+        is_last = found.is_simple and not found.is_negative and not where.is_negative and bool(where.where)
+        return texts + said(*["before_place"] * is_last)
     if not found.is_simple:
-        return [*texts, f"{where.front}{there}", f"{where.front}{SEE} {things}", f"{where.front}{things}"]
-    are, s = ("are", "") if found.plural else ("is", "s")
-    texts += [f"{there} {at}"] * 4 + [f"{where.front}{there}", f"{at} {there}"] * 2
-    texts += [
-        f"{SEE} {things} {at}",
-        f"{things} ~(can be seen|can be found|{are} present|{are} shown|{are} to be found) {at or 'here'}",
-        f"{things} ~(appear{s}|show{s} up) {at or 'in the picture'}",
-        f"(we've|you've|it's) got {things} {at}",
-        f"{things} {at}",
-    ]
-    return [*texts, f"{that}: {things}", f"{that} with {things}", f"{at} {are} {things}"] if where.box else texts
+        return texts + said("after_place")
+    return texts + said("around_place", *["of_box"] * bool(where.box))
 
 
 def _lacking(where: Domain, kind: Kind) -> list[str]:
     """ "The left box lacks circles"; "two boxes are without a square"; "circles are missing from the middle box"."""
     that, lack, be, do = where.subject, *(("lack", "are", "do") if where.plural else ("lacks", "is", "does"))
-    texts = [f"{that} ~({lack}|{lack} any|{be} (without|free of|devoid of|missing|without any)) {kind.plural}"] * 3
-    texts += [f"{that} ~({lack}|{be} without) {kind.a}"] * 2
-    if that.startswith(("every", "each", "all", "both", "no", "zero")):  # the scope of "not" would be in doubt
-        return texts
-    texts += [f"{that} ({do}n't|{do} not) (have|contain|show|hold) (a|any|a single) {kind.singular}"] * 3
-    texts += [f"{that} ({do}n't|{do} not) (have|contain|show) [any] {kind.plural}"] * 3
-    return [*texts, *[f"{kind.plural} ~are (missing|absent|completely absent) from {that}"] * 2]
+    texts = _TABLES["lacks"].wordings
+    if not that.startswith(("every", "each", "all", "both", "no", "zero")):  # the scope of "not" would be in doubt
+        texts = texts + _TABLES["does_not_have"].wordings
+    words = {"x": kind.a, "X": kind.singular, "Xs": kind.plural}
+    return [text.format(that=that, lack=lack, be=be, do=do, **words) for text in texts]
 
 
 def those_with(say: Speaker, found: Content, *, plural: bool) -> str:

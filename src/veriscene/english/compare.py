@@ -12,9 +12,11 @@ from veriscene.english.clauses import Content, fill, free_attribute, slots, tell
 from veriscene.english.places import other_kind, place
 from veriscene.english.predicates import Predicate, being, doing, having, valued
 from veriscene.english.speaker import Domain, Kind, Property, Sentence, Speaker
-from veriscene.english.tables import wordings
+from veriscene.english.tables import tables
 from veriscene.english.words import COMPARED, MEASURED, UNITS
 from veriscene.world.schema import Attribute
+
+_TABLES = tables(__name__)
 
 # ---------------------------------------------------------------- predicates
 
@@ -232,16 +234,6 @@ def anything(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
 # ---------------------------------------------------------------- rules
 
 
-# Wordings with {p} are only said of values, and those with {a} of kinds.
-_SUPERLATIVES = wordings("""
-    the {most} {one} {at} {does} / the {most} {one} {at} {does} / of all the {Xs} {at}, the {most} [one] {does}
-    the {one} {at} that is {more} than all the others {does} / the {one} {at} with the {extreme} {name} {does}
-    the {most} of the {Xs} {at} {does} / {most} {one} {at}: {p} / look at the {most} {one} {at}: it's {p}
-    whatever {X} is {most} {at}, it's {p} / if you pick the {most} {one} {at}, it's {p} / {a} ~is the {most} {one} {at}
-    out of all the {Xs} {at}, the {most} ~is {p}
-""")
-
-
 def superlative(say: Speaker) -> Sentence | None:
     """ "The biggest circle is blue"; "in every box the cheapest product is a jar"; if several tie, all of them."""
     attribute = ordered(say)
@@ -264,21 +256,8 @@ def superlative(say: Speaker) -> Sentence | None:
     words |= {"p": found.one.bare} if found.is_value else {}
     words |= {"a": found.one.bare} if found.is_value and found.one.bare.startswith("a ") else {}
     greatest = kind.among(where.items, f"{value}(@) == {choose}({value}({kind.among(where.items)}))")
-    text = tell(say, where, Content("", clause=fill(say, _SUPERLATIVES, kind, **words)))
+    text = tell(say, where, Content("", clause=fill(say, _TABLES["superlatives"].wordings, kind, **words)))
     return Sentence(text, where.bind(f"All({greatest}, {mean.bind(found.condition)})")) if text else None
-
-
-_EVERY_PAIR = wordings("""
-    even the {least} {X} {at} ~is {more} than (the {most} {Y}|every {Y}|all the {Ys})
-    (any|every|each) {X} {at} ~is {more} than (any|every|each) {Y} / {Xs} {at} ~are always {more} than {Ys}
-    the {Xs} {at} ~are (all|without exception) {more} than (all the|all of the|the) {Ys}
-    pick any {X} and any {Y} {at}, and the {X} is the {more} one / {Xs} vs {Ys} {at}: {Xs} {more}, no exceptions
-    no {Y} {at} ~is as {large} as any {X}
-""")
-_SOME_PAIR = wordings("""
-    the {most} {X} {at} ~is {more} than (the {most} {Y}|every {Y}|all the {Ys}|any {Y})
-    even the {most} {Y} {at} ~is {less} than (some|a) {X} / no {Y} {at} ~is as {large} as the {most} {X}
-""")
 
 
 def every_pair(say: Speaker) -> Sentence | None:
@@ -299,21 +278,10 @@ def every_pair(say: Speaker) -> Sentence | None:
     test = mean.none(where.items, mean.both(first.condition, unlike))
     if not is_every:
         test = mean.some(where.items, mean.both(first.condition, mean.negation(unlike)))
-    texts = _EVERY_PAIR if is_every else _SOME_PAIR
+    texts = _TABLES["every_pair"].wordings if is_every else _TABLES["some_pair"].wordings
     clause = fill(say, texts, first, Y=second.singular, Ys=second.plural, **words)
     text = tell(say, where, Content("", clause=clause))
     return Sentence(text, test) if text else None
-
-
-_SAME_PAIR = wordings("""
-    {x} and {y} ~{are} / there ~are {x} and {y} {same} / there ~is {x} and {y} that {are} / {x} and {y} {same}
-""")
-_SAME_IN_BOX = wordings("""
-    {some} ~(has|contains|holds) {x} and {y} (that {are}|{same}) / (in|within) {some}, {x} and {y} ~{are}
-    (in|within) {some}, there ~are {x} and {y} {same} / {x} and {y} in the same {box} ~{are}
-    there ~is a {box} (with|that has) {x} and {y} {same} / same {box}, same {name}: {x} and {y}
-    {x} ~shares (its {box} and its {name}|both its {box} and its {name}) with {y}
-""")
 
 
 def same_pair(say: Speaker) -> Sentence | None:
@@ -330,7 +298,7 @@ def same_pair(say: Speaker) -> Sentence | None:
         are = f"({are}|{are}|are equally {_as(attribute)}|are equal in {name})"
     words = slots(say, first, second) | {"are": are, "name": name, "same": f"(of|with) the same {name}"}
     words["some"] = f"(a {say.box}|some {say.box}|one of the {say.boxes}|at least one {say.box})"
-    text = say.rng.choice(_SAME_IN_BOX if in_box else _SAME_PAIR).format(**words)
+    text = say.rng.choice(_TABLES["same_in_box"].wordings if in_box else _TABLES["same_pair"].wordings).format(**words)
     found = f"exist({mean.related(others, mean.both(second.condition, f'{value}(@) == {value}($)'))})"
     return Sentence(text, mean.some(mean.ALL_ITEMS, mean.both(first.condition, found)))
 

@@ -8,7 +8,9 @@ from veriscene.english import clauses
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import A, Content, fill, general
 from veriscene.english.speaker import NO, SOME, Domain, Kind, Quantity, Speaker
-from veriscene.english.tables import Table, wordings
+from veriscene.english.tables import tables
+
+_TABLES = tables(__name__)
 
 # Words after the noun for a limit, and its sign.
 _TRAILING = (
@@ -32,28 +34,16 @@ def how_many(say: Speaker, where: Domain, high: int = 6) -> Content:
     return Content(test, quantity.of(kind), quantity.plural, is_negative=quantity.test == NO)
 
 
-_ABSENT = wordings("""
-    there (isn't|is not) (a|a single|any|even one) {X} {at} / there (aren't|are not) any {Xs} {at}
-    (I|we|you) (can't|cannot|don't) see (a|any|a single) {X} {at} / you (won't|will not|can't) find (a|any) {X} {at}
-    (nothing|none of the {things}) {at} ~is a {X} / {Xs} {at}: (none|zero|0) / (not a|not a single|not one) {X} {at}
-""")
-
-
 def absence(say: Speaker, where: Domain) -> Content:
     """ "No circles"; "the left box lacks squares"; "I don't see any square in the middle box"."""
     kind = clauses.free_kind(say, generic=0)
-    clause, test = fill(say, _ABSENT, kind, things=general(say).plural), mean.none(where.items, kind.condition)
+    clause, test = (
+        fill(say, _TABLES["absent"].wordings, kind, things=general(say).plural),
+        mean.none(where.items, kind.condition),
+    )
     return Content(test, f"no {kind.plural}", True, clause, is_negative=True, lacked=kind)
 
 
-_NUMBERS = wordings("""
-    the (|total|exact) (number|count|tally) of {Xs} {at} ~is {n} / the number of {Xs} {at} ~is {n}
-    the {Xs} {at} ~(number|add up to|come to|amount to) {n} / [the|total] (number|count) of {Xs} {at}: {n}
-    {Xs} {at}: {n} / {Xs} {at}: {n} / if you count the {Xs} {at}, you ~get {n} / count the {Xs} {at} and you get {n}
-""")
-_EXACT_NUMBERS = wordings("""
-    the number of {Xs} {at} ~equals {n} / {n} ~is (the number of {Xs}|how many {Xs} there are) {at}
-""")
 _SIGNS = {">": "(exceeds|is greater than|is higher than|is above)", "<": "(is below|is lower than|is under)"}
 
 
@@ -66,22 +56,15 @@ def number_of(say: Speaker, where: Domain) -> Content:
     if say.chance(0.12):
         words, test = say.pick(*special)
         amount = Quantity(words, test)
-        return Content(amount.holds(kind.among(where.items)), clause=fill(say, _NUMBERS[1:2], kind, n=words))
+        return Content(
+            amount.holds(kind.among(where.items)), clause=fill(say, _TABLES["numbers"].wordings[1:2], kind, n=words)
+        )
     sign, limit = amount.test.split()[-2:]
     if sign in _SIGNS and say.chance(0.4):
         text = fill(say, [f"the (number|count) of {{Xs}} {{at}} ~{_SIGNS[sign]} {{n}}"], kind, n=say.number(int(limit)))
         return Content(amount.test.format(counted), clause=text)
-    texts = [*_NUMBERS, *_EXACT_NUMBERS * (sign == "==")]
+    texts = [*_TABLES["numbers"].wordings, *_TABLES["exact_numbers"].wordings * (sign == "==")]
     return Content(amount.test.format(counted), clause=fill(say, texts, kind, n=amount.words))
-
-
-_TOTALS = wordings("""
-    there ~are {n} {Xs} {at} (in total|altogether|in all|all told|overall)
-    (altogether|in total|all in all|all told|overall), there ~are {n} {Xs} {at}
-    {n} {Xs} {at} (in total|total|altogether|all together) / the total number of {Xs} {at} ~is {n}
-    total {at}: {n} {Xs} / the {Xs} {at} ~(add up to|come to) {n} (in total|altogether|in all)
-    (if you count|counting) all the {Xs} {at} together, you ~get {n}
-""")
 
 
 def total(say: Speaker, where: Domain) -> Content:
@@ -89,62 +72,12 @@ def total(say: Speaker, where: Domain) -> Content:
     amount, kind = clauses.amount(say, 3, 12), Kind(say.item, say.items)
     if say.chance(0.3) and len(values := clauses.value_kinds(say, 2)) == 2:
         kind = clauses.joined(values, "and")
-    return Content(amount.holds(kind.among(where.items)), clause=fill(say, _TOTALS, kind, n=amount.words))
+    return Content(
+        amount.holds(kind.among(where.items)), clause=fill(say, _TABLES["totals"].wordings, kind, n=amount.words)
+    )
 
 
 # ---------------------------------------------------------------- comparisons
-
-# The relation of two counts; things that are there, and clauses.
-_COMPARISONS = Table("""
-4 ; {a} > {b}
-    more {Xs} than {Ys} / more {Xs} than {Ys} / a (greater|higher|larger) number of {Xs} than [of] {Ys}
-    + [the] {Xs} ~outnumber [the] {Ys} / [the] {Xs} ~are more numerous than [the] {Ys}
-    + the number of {Xs} ~(exceeds|is greater than|is higher than|is larger than) (the number|that) of {Ys}
-    + {Xs} outnumbering {Ys} / {Xs} vs {Ys}: more {Xs}
-2.5 ; {a} < {b}
-    (fewer|less|fewer) {Xs} than {Ys} / not as many {Xs} as {Ys}
-    + [the] {Xs} ~are outnumbered by [the] {Ys} / [the] {Xs} ~are (less numerous|fewer) than [the] {Ys}
-    + the number of {Xs} ~is (smaller than|lower than|less than) (the number|that) of {Ys}
-    + there (aren't|are not) as many {Xs} as {Ys}
-3 ; {a} == {b}
-    (as many|just as many|exactly as many) {Xs} as {Ys} / the same (number|amount) of {Xs} (and|as) {Ys}
-    an equal (number|amount) of {Xs} and {Ys} / equally many {Xs} and {Ys}
-    + [the] {Xs} and [the] {Ys} ~are (equal in number|equally many|even in number)
-    + the number of {Xs} ~(equals|is the same as|is equal to) (the number|that) of {Ys}
-    + {Xs} and {Ys}: same (number|count) / {Xs} and {Ys} ~(occur|appear) in equal numbers
-1.5 ; {a} == {b} + {b}
-    [exactly] (twice as many|two times as many|double as many) {Xs} as {Ys} / twice the number of {Xs} as {Ys}
-    two {Xs} for (every|each) {Y}
-    + the number of {Xs} ~is (twice|double) (the number|that) of {Ys} / {Xs}: (twice|double) the number of {Ys}
-    + [the] {Xs} ~are [exactly] twice as numerous as [the] {Ys} / for (every|each) {Y}, there ~are two {Xs}
-1 ; {b} == {a} + {a}
-    [exactly] half as many {Xs} as {Ys}
-    + the number of {Xs} ~is half (the number|that) of {Ys}
-0.6 ; {a} == {b} + {b} + {b}
-    [exactly] (three|3) times as many {Xs} as {Ys}
-    + the number of {Xs} ~is (three|3) times (the number|that) of {Ys}
-0.5 ; {a} > {b} + {b}
-    more than twice as many {Xs} as {Ys}
-0.4 ; {a} >= {b} + {b}
-    at least twice as many {Xs} as {Ys}
-1.5 ; {a} == {b} + {n}
-    [exactly] {n} more {Xn} than {Ys}
-    + [the] {Xs} ~outnumber [the] {Ys} by [exactly] {n}
-1 ; {b} == {a} + {n}
-    [exactly] {n} fewer {Xn} than {Ys}
-0.6 ; {a} >= {b} + {n}
-    at least {n} more {Xn} than {Ys}
-0.8 ; {a} >= {b}
-    at least as many {Xs} as {Ys} / no fewer {Xs} than {Ys}
-0.8 ; {a} <= {b}
-    at most as many {Xs} as {Ys} / no more {Xs} than {Ys}
-    + [the] {Xs} (don't|do not) outnumber [the] {Ys} / there (aren't|are not) more {Xs} than {Ys}
-0.6 ; {a} != {b}
-    a different number of {Xs} and {Ys}
-    + there (isn't|is not) the same number of {Xs} and {Ys}
-    + the number of {Xs} ~is different from (the number|that) of {Ys}
-    + the numbers of {Xs} and {Ys} ~(differ|are different)
-""")
 
 
 def compared(say: Speaker, where: Domain) -> Content:
@@ -155,7 +88,7 @@ def compared(say: Speaker, where: Domain) -> Content:
         second = clauses.joined([second, *others], "and", " (combined|together|put together|taken together)")
     elif second.plural.endswith(f" {say.items}") and first.plural.endswith(f" {say.items}") and say.chance(0.25):
         second = replace(second, plural=second.plural.removesuffix(say.items) + "ones")
-    row = _COMPARISONS.draw(say)
+    row = _TABLES["comparisons"].draw(say)
     things, sentences = row.wordings, row.clauses
     difference = say.small(1, 3)
     words = {"Ys": second.plural, "Y": second.singular, "n": say.number(difference), "at": ""}
@@ -167,25 +100,13 @@ def compared(say: Speaker, where: Domain) -> Content:
     return Content(row.columns[0].format(a=a, b=b, n=difference), chosen.format(**words), plural, clause)
 
 
-_MORE_ARE = Table("""
-3 ; {a} > {b}
-    more [of the] {Xs} ~are {ps} than {qs} / the {Xs} ~are more often {ps} than {qs}
-1.5 ; {a} < {b}
-    fewer [of the] {Xs} ~are {ps} than {qs} / not as many [of the] {Xs} ~are {ps} as {qs}
-2 ; {a} == {b}
-    (as many|just as many) [of the] {Xs} ~are {ps} as {qs} / {Xs}: as many {ps} as {qs}
-1 ; {a} == {b} + {b}
-    twice as many [of the] {Xs} ~are {ps} as {qs}
-""")
-
-
 def more_are(say: Speaker, where: Domain) -> Content | None:
     """ "More circles are blue than yellow"; "as many of the items in the left box are circles as squares"."""
     kind = clauses.free_kind(say)
     values = clauses.value_kinds(say, 2, avoid=kind.condition, bare=True)
     if len(values) < 2:
         return None
-    row = _MORE_ARE.draw(say)
+    row = _TABLES["more_are"].draw(say)
     a, b = (f"count({kind.among(where.items, each.condition)})" for each in values)
     text = fill(say, row.wordings, kind, ps=values[0].plural, qs=values[1].plural)
     return Content(row.columns[0].format(a=a, b=b), clause=text)
@@ -193,37 +114,11 @@ def more_are(say: Speaker, where: Domain) -> Content | None:
 
 # ---------------------------------------------------------------- several kinds
 
-# The meaning, where a is that there is an item of the first kind, and b of the second.
-_COMBINATIONS = Table("""
-2 ; {a} and not {b}
-    {x} (but|and|yet) no {Y} / {n} (but|and|yet) no {Ys} / {n} (but|and) not (a single|one) {Y} / {x} but not {y}
-    {n} without (any|a single) {Y} / no {Ys} but {n}
-    + {X} yes, {Y} no / there ~is {x} {at} but there (isn't|is not) {y} / {Ys} are missing {at}, but there is {x}
-2 ; {a} or {b}
-    [either] {x} or {y} / {x} or {y}[, or both|, maybe both] / {x} and/or {y} / at least one {X} or {Y}
-    + if there's no {X} {at}, there ~is {y}
-1.2 ; {a} != {b}
-    [either] {x} or {y}[,] but not both / {x} or {y}, (never both|not both) / exactly one of the two: {x} or {y}
-    + there ~is {x} or there is {y} {at}, but not both
-2 ; not {a} and not {b}
-    neither {x} nor {y} / neither {Xs} nor {Ys} / no {Xs} (or|and no|nor) {Ys} / no {X} (or|and no) {Y}
-    + both {Xs} and {Ys} ~are (missing|absent) {at} / no {X}, no {Y} {at} / there (isn't|is not) {x} or {y} {at}
-    + (I|we) (don't|can't) see any {Xs} or {Ys} {at}
-0.7 ; not {a} or {b}
-    + if there is {x} {at}, [then] there ~is [also] {y} / there ~is {y} {at} if there is {x}
-    + if {x} {at}, then [also] {y} / (when|whenever) there is {x} {at}, there ~is {y} [too|as well]
-    + there ~is {x} {at} only if there is {y} / there ~is no {X} {at} without {y} / no {X} without {y} {at}
-    + either there is no {X} {at}, or there is {y}
-0.7 ; {a} or {b}
-    + there ~is {x} {at} unless there is {y} / {x} {at}, unless {y} / unless there is {x} {at}, there ~is {y}
-    + if there (is no|isn't a) {X} {at}, there ~is {y} / no {X} {at}? then {y} / without {x} {at}, there ~is {y}
-""")
-
 
 def two_kinds(say: Speaker, where: Domain) -> Content:
     """ "A circle but no square"; "neither stars nor circles"; "if there is a circle, there is also a square"."""
     first, second, *_ = clauses.alternatives(say)
-    row = _COMBINATIONS.draw(say)
+    row = _TABLES["combinations"].draw(say)
     relation, things, sentences = row.columns[0], row.wordings, row.clauses
     quantity, is_negative = clauses.small_amount(say), relation.startswith("not {a} and")
     chosen = say.rng.choice(things) if things else ""

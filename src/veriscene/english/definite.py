@@ -6,6 +6,9 @@ from veriscene.english import meaning as mean
 from veriscene.english.clauses import free_attribute, free_kind
 from veriscene.english.compare import said
 from veriscene.english.speaker import Sentence, Speaker
+from veriscene.english.tables import tables
+
+_TABLES = tables(__name__)
 
 
 def the_two(say: Speaker) -> Sentence | None:
@@ -75,46 +78,16 @@ def around(say: Speaker) -> Sentence | None:
     one, fronted = f"{above} the [only] {kind.singular} {where.where}", f"the [only] {kind.singular}"
     items = kind.among(where.items)
     there, thing = f"{others}({items})", f"(thing|{say.item})"
-    p, ps = found.singular, found.plural
-    meaning, texts = say.weighted(
-        (
-            2,
-            (
-                f"not exist({there})",
-                (
-                    f"(there ~is nothing|nothing ~is|no {say.item} ~is) {one}",
-                    f"{where.front}{fronted} ~has nothing {above} it",
-                    f"{where.front}nothing {above} {fronted}",
-                ),
-            ),
-        ),
-        (1, (f"exist({there})", (f"(something ~is|at least one {say.item} ~is|there ~is something) {one}",))),
-        (
-            2,
-            (
-                mean.every(there, found.condition),
-                (f"(everything|(every|each) {thing}) {one} ~is {p}", f"(all|all the|the) {say.items} {one} ~are {ps}"),
-            ),
-        ),
-        (
-            1,
-            (
-                mean.none(there, found.condition),
-                (f"(nothing|no {say.item}) {one} ~is {p}", f"none of the {say.items} {one} ~are {ps}"),
-            ),
-        ),
-        (
-            2,
-            (
-                mean.both(f"count({there}) == 1", mean.some(there, found.condition)),
-                (
-                    f"(the|the only) {thing} {one} ~is {p}",
-                    f"there ~is (exactly|only) one {thing} {one}, and it is {p}",
-                ),
-            ),
-        ),
+    row = _TABLES["around"].draw(say)
+    meaning = row.columns[0].format(
+        there=there,
+        every=mean.every(there, found.condition),
+        none=mean.none(there, found.condition),
+        the_only=mean.both(f"count({there}) == 1", mean.some(there, found.condition)),
     )
-    return Sentence(say.rng.choice(texts), mean.both(f"count({items}) == 1", meaning))
+    words = {"item": say.item, "items": say.items, "thing": thing, "above": above, "one": one, "the_x": fronted}
+    text = row.say(say, front=where.front, p=found.singular, ps=found.plural, **words)
+    return Sentence(text, mean.both(f"count({items}) == 1", meaning))
 
 
 RULES = ((0.8, the_two), (0.6, two_particular), (1.0, around))

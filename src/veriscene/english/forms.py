@@ -6,8 +6,10 @@ import re
 
 from veriscene.english import pattern
 from veriscene.english.speaker import Sentence, Speaker
+from veriscene.english.tables import tables
 from veriscene.english.words import NUMBERS, ORDINALS, word_list
 
+_TABLES = tables(__name__)
 _FINITE = re.compile(r"(\b(is|are|has|have|do|does|can|cannot|see|means|implies)|n't|'(s|ve))\b")
 
 
@@ -37,17 +39,6 @@ def _end(say: Speaker) -> str:
     return say.weighted((55, "."), (42, ""), (2.5, "!"), (0.5, "..."))
 
 
-_THAT = (
-    "is it (true|right|correct|the case|a fact) that",
-    "(is it (right|correct|fair)|would it be (right|correct)) to say that",
-    "(can|could) you (confirm|verify|check) that",
-    "(can|could) (we|you|one) say that",
-    "(would|do) you (agree|say|think) that",
-    "am I (right|correct) that",
-    "does it hold that",
-    "is it true",
-)
-_CHECKS = (", right", ", right", ", correct", ", yes", ", is that right", ", is that correct")
 _OUTER_NEGATION = re.compile(r"(it|you|I|no|nope)\b[^~]* (that|think|believe|say)\b")
 _SEEING = re.compile(r"^there ~(is|are) (?!(no|not|neither|zero)\b)")
 
@@ -69,9 +60,9 @@ def _question(say: Speaker, text: str) -> str:
     mark = say.weighted((84, "?"), (15, ""), (1, "??"))
     plain = pattern.statement(text)
     if how == "that":
-        return f"{say.expand(say.pick(*_THAT))} {plain}{mark}"
+        return f"{say.expand(_TABLES['that'].say(say))} {plain}{mark}"
     if how == "check":
-        return f"{say.pick('', '', '', 'so ')}{plain}{say.pick(*_CHECKS)}{mark}"
+        return f"{say.pick('', '', '', 'so ')}{plain}{_TABLES['checks'].say(say)}{mark}"
     if how == "tag":
         return f"{plain}, {pattern.tag(text) or 'right'}{mark}"
     if how == "negative" and (words := pattern.negative_question(text)):
@@ -104,51 +95,19 @@ def _note(say: Speaker, text: str) -> str:
     return words + say.weighted((75, ""), (25, "."))
 
 
-_THINKING = (
-    "I (think|guess|believe|suppose|reckon|feel like|would say) [that]",
-    "I'd say [that]",
-    "[it] (looks|seems|sounds) like",
-    "it (seems|appears) [that]",
-    "(pretty|quite|fairly|almost) sure [that]",
-    "I'm [pretty|quite|almost] sure [that]",
-    "(from what|as far as) I (see|can see|can tell),",
-    "(as|like) you can see,",
-    "(you can tell|we see|(you|we|I) can see|I see|I notice|I noticed|note|notice|observe) that",
-    "(apparently|obviously|clearly|basically|actually|in fact|indeed|really),",
-    "(it's|it is) (true|clear|obvious|a fact|correct|the case) that",
-    "(to me|if I'm not mistaken|if I see it right|I mean),",
-    "in (this one|this picture|this image|the picture),",
-    "(my guess is|my answer is|we have it|what I see is|the thing is) that",
-)
-_STARTS = (
-    "ok[ay] so",
-    "(hmm|well|yeah|so|ok)[,]",
-    "(yep|yes|right|oh|look|see|hey|alright|ah|sure),",
-    "and",
-)
-_AFTERTHOUGHTS = (
-    "I (think|guess|believe)",
-    "(I'd say|in my opinion|it seems)",
-    "([that's] for sure|no doubt|yeah|I'm sure|pretty sure)",
-    "as (far as I can (see|tell)|you can see)",
-    "(actually|obviously|clearly)",
-)
-
-
 def _chat(say: Speaker, text: str) -> str:
     """ "Ok so I think there are two circles"; "looks like there are two circles"."""
     words = pattern.statement(text)
     how = say.weighted((5, "thinking"), (2.5, "start"), (1.5, "both"), (1.5, "after"))
     if how in ("thinking", "both"):
-        words = f"{say.expand(say.pick(*_THINKING))} {words}"
+        words = f"{say.expand(_TABLES['thinking'].say(say))} {words}"
     if how in ("start", "both"):
-        words = f"{say.expand(say.pick(*_STARTS))} {words}"
+        words = f"{say.expand(_TABLES['starts'].say(say))} {words}"
     if how == "after":
-        words = f"{words}, {say.expand(say.pick(*_AFTERTHOUGHTS))}"
+        words = f"{words}, {say.expand(_TABLES['afterthoughts'].say(say))}"
     return words + _end(say)
 
 
-_SURELY = ("definitely", "certainly", "clearly", "indeed", "actually", "obviously", "surely", "in fact", "truly")
 _STRONG = re.compile(
     r"\b(all|every|each|no|none|only|exactly|never|both|always|most|not|more|fewer|at least|at most|any)\b"
 )
@@ -160,7 +119,7 @@ def _emphatic(say: Speaker, text: str) -> str:
     match = re.search(r"~([\w']+)", text)
     if match is None or pattern.is_negative(text) or say.chance(0.2):
         return _STRONG.sub(lambda found: found[0].upper(), words, count=1) + _end(say)
-    verb, surely = match[1], say.pick(*_SURELY)
+    verb, surely = match[1], _TABLES["surely"].say(say)
     does = f"{surely} {verb}"
     if verb in ("is", "are", "can"):
         does = f"{verb} {surely}"

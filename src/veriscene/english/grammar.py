@@ -6,20 +6,7 @@ import random
 from collections.abc import Callable
 from functools import lru_cache
 
-from veriscene.english import (
-    between,
-    boxes,
-    compare,
-    contents,
-    definite,
-    ends,
-    forms,
-    heights,
-    logic,
-    towers,
-    values,
-    which,
-)
+from veriscene.english import boxes, compare, contents, definite, forms, logic, places, towers, values
 from veriscene.english.speaker import Sentence, Speaker
 from veriscene.english.words import lexicon_of
 from veriscene.language.language import Language
@@ -33,8 +20,8 @@ Rule = Callable[[Speaker], Sentence | None]
 @lru_cache(maxsize=8)
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
-    everywhere = (contents, boxes, which, between, ends, compare, definite, values)
-    found = [rule for module in (*everywhere, *((towers, heights) if is_tower else ())) for rule in module.RULES]
+    modules = (contents, boxes, places, compare, definite, values, *((towers,) if is_tower else ()))
+    found = [rule for module in modules for rule in module.RULES]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 
 

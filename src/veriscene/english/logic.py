@@ -9,7 +9,9 @@ from veriscene.english import meaning as mean
 from veriscene.english.clauses import two_kinds
 from veriscene.english.pattern import is_negative, negated, statement
 from veriscene.english.speaker import Kind, Property, Sentence, Speaker
+from veriscene.english.tables import tables
 
+_TABLES = tables(__name__)
 Draw = Callable[[Speaker], Sentence | None]
 
 
@@ -43,60 +45,15 @@ def _clause(say: Speaker, draw: Draw) -> Sentence | None:
     return None
 
 
-def _exactly_one(a: str, b: str) -> str:
-    """Whether one of two conditions is true, and the other is not."""
-    return f"({a}) != ({b})"
-
-
-def _equivalent(a: str, b: str) -> str:
-    """Whether two conditions are both true or both false."""
-    return f"({a}) == ({b})"
-
-
-def _neither(a: str, b: str) -> str:
-    """Whether two conditions are both false."""
-    return mean.both(mean.negation(a), mean.negation(b))
-
-
-def _unless(a: str, b: str) -> str:
-    """The first condition is true, or else the second."""
-    return mean.either(b, a)
-
-
-# Weight, meaning, wordings. {A} and {B} are the clauses; {a} and {b} are without their verbs marked, so that a question
-# is not asked with them: "are there two circles, while there is a square".
-_CLAUSES: tuple[tuple[float, Callable[[str, str], str], tuple[str, ...]], ...] = (
-    (5, mean.both, (
-        "{A} ^and {B}", "{A} ^and {B}", "{A}, ^and [in addition] {B}", "{A} ^and also {B}", "{a}(,|;|.) {b}",
-        "{a}. (also|in addition|and) {b}", "{A}, (while|whereas|plus) {b}", "{A} while {b}",
-        "not only {a}, but also {b}", "it is true both that {a} and that {b}",
-    )),
-    (1.2, mean.both, (
-        "{A} ^but {B}", "{A}, ^but {B}", "{A}, (though|although|even though|yet) {b}",
-        "(although|though|even though|while) {a}, {B}", "{a}. (but|however,) {b}",
-    )),
-    (2, mean.either, (
-        "{A} ^or {B}", "{A}, ^or {B}", "either {a}[,] or {b}", "{a}, or else {b}", "{a} or {b}, or both",
-        "at least one of these (is true|holds): {a}; {b}", "{a} and/or {b}",
-    )),
-    (0.7, _exactly_one, (
-        "[either] {a} or {b}[,] but not both", "(exactly|only|just) one of these (is true|holds): {a}; {b}",
-        "{a} or {b}, (not both|but never both|just not both|though not both)",
-    )),
-    (3, mean.implication, (
-        "if {a}, {B}", "if {a}, {B}", "if {a}, then {B}", "if {a} then {b}", "{B} if {a}", "{A} only if {b}",
-        "{B} (whenever|when|provided that|as long as|in case) {a}", "that {a} (means|implies) that {b}",
-        "(whenever|when|provided [that]|as long as|assuming that|in case|supposing that) {a}, {B}",
-        "either it is not true that {a}, or {b}", "it can't be that {a} unless {b}",
-    )),
-    (1, _unless, ("{A}[,] unless {b}", "unless {b}, {A}", "{A}, except if {b}")),
-    (0.6, _equivalent, (
-        "{A} (if and only if|exactly if|exactly when|precisely if|precisely when|if, and only if,) {b}",
-    )),
-    (0.4, _neither, (
-        "(it is|it's) neither true that {a}[,] nor that {b}", "neither of these is true: {a}; {b}",
-    )),
-)  # fmt: skip
+_MEANINGS: dict[str, Callable[[str, str], str]] = {
+    "both": mean.both,
+    "either": mean.either,
+    "exactly one": lambda a, b: f"({a}) != ({b})",
+    "if": mean.implication,
+    "unless": lambda a, b: mean.either(b, a),
+    "equivalent": lambda a, b: f"({a}) == ({b})",
+    "neither": lambda a, b: mean.both(mean.negation(a), mean.negation(b)),
+}
 
 
 def _joined(say: Speaker, draw: Draw) -> Sentence | None:
@@ -111,19 +68,9 @@ def _joined(say: Speaker, draw: Draw) -> Sentence | None:
             return Sentence(text, mean.both(*(each.meaning for each in parts)))
         text = "[either] {}, {}[,] or {}".format(*(statement(each.text) for each in parts))
         return Sentence(text, mean.either(*(each.meaning for each in parts)))
-    meaning, texts = say.weighted(*((row[0], row[1:]) for row in _CLAUSES))
+    row = _TABLES["clauses"].draw(say)
     words = {"A": first.text, "B": second.text, "a": statement(first.text), "b": statement(second.text)}
-    return Sentence(say.rng.choice(texts).format(**words), meaning(first.meaning, second.meaning))
-
-
-_NOT = (
-    "(it is|it's) (not (true|the case|correct|right)|false|untrue|wrong|incorrect) that",
-    "it (isn't|is not) (true|the case|so|right|correct) that",
-    "I (don't|do not) (think|believe) [that]",
-    "(nope|no), (it's not true|it isn't true|it is not true) that",
-    "it would be (wrong|false) to say that",
-    "you (can't|cannot) say that",
-)
+    return Sentence(row.say(say, **words), _MEANINGS[row.columns[0]](first.meaning, second.meaning))
 
 
 def _negated(say: Speaker, sentence: Sentence) -> Sentence | None:
@@ -138,7 +85,7 @@ def _negated(say: Speaker, sentence: Sentence) -> Sentence | None:
         of_one_box = len(subject) == 3 and subject[0] == "the" and subject[1] in place_words
         if of_one_box or (text.startswith("there ~is a ") and sentence.meaning.startswith("exist(")):
             return Sentence(negated(text, say.rng), meaning)
-    return Sentence(f"{say.pick(*_NOT)} {statement(text)}", meaning)
+    return Sentence(f"{_TABLES['not'].say(say)} {statement(text)}", meaning)
 
 
 # ---------------------------------------------------------------- contrasts
@@ -174,7 +121,7 @@ def the_rest(say: Speaker) -> Sentence | None:
     few = f"({said} {kind.plural} {at}|{said} of the {kind.plural} {at}) ~are {first.plural}"
     if number == 1:
         few = f"(only|just|exactly) {said} {kind.singular} {at} ~is {first.singular}"
-    neither = kind.among(where.items, _neither(first.condition, second.condition))
+    neither = kind.among(where.items, _MEANINGS["neither"](first.condition, second.condition))
     text = f"{few}(, ({rest}) (are|)| and ({rest}) are) {second.plural}"
     return Sentence(text, mean.both(f"count({p}) == {number}", f"not exist({neither})"))
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import Content, slots, two_kinds
-from veriscene.english.ends import end
+from veriscene.english.clauses import Content, fill, slots, tell, two_kinds
 from veriscene.english.predicates import Predicate, being, doing, having, negative
-from veriscene.english.speaker import Domain, Kind, Speaker
-from veriscene.english.tables import Table, wordings
+from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
+from veriscene.english.tables import tables
+
+_TABLES = tables(__name__)
 
 # ---------------------------------------------------------------- relations between items
 
@@ -22,61 +23,24 @@ class Relation:
     others: str  # program text
     words: str  # after "is", before the other
     back: str  # after the other, in "has a circle … it"
-    verbs: tuple[str, str, str] | None = None
-    rest: str = ""  # between verb and other
+    verbs: tuple[str, str, str] | None
+    rest: str  # between verb and other
 
 
 _TOUCHES = ("touches", "touch", "touching")
-_VERTICAL = (
-    Relation(
-        "get_box_all_below(@)",
-        "(above|above|above|over|higher than|higher up than|further up than|somewhere above)",
-        "(below|under|underneath|beneath|somewhere below|somewhere under) <it>",
-    ),
-    Relation(
-        "get_box_all_above(@)",
-        "(below|below|under|underneath|beneath|lower than|lower down than|further down than|somewhere below)",
-        "(above|over|above|somewhere above) <it>",
-    ),
-    Relation(
-        "get_directly_below(@)",
-        "(directly above|directly on top of|right on top of|on top of|directly on|resting on|sitting directly on"
-        "|right on|stacked on|immediately above|resting directly on|sitting on top of)",
-        "(directly|right|immediately) (below|under|beneath|underneath) <it>",
-        ("(rests|sits|lies|stands)", "(rest|sit|lie|stand)", "(resting|sitting|lying|standing)"),
-        "(directly|right|immediately|) (on|on top of)",
-    ),
-    Relation(
-        "get_directly_above(@)",
-        "(directly|right|immediately) (below|under|underneath|beneath)",
-        "(on top of|directly on top of|right on top of|resting on|sitting on|directly above|right above) <it>",
-        ("(carries|supports)", "(carry|support)", "(carrying|supporting)"),
-    ),
-)
-_SIDEWAYS = (
-    Relation(
-        "get_box_all_right(@)",
-        "(left of|to the left of|to the left of|on the left of|further left than|more to the left than"
-        "|on the left side of|further to the left than)",
-        "(to <its> right|on <its> right|to the right of <it>|somewhere to <its> right|on the right of <it>)",
-    ),
-    Relation(
-        "get_box_all_left(@)",
-        "(right of|to the right of|to the right of|on the right of|further right than|more to the right than"
-        "|on the right side of|further to the right than)",
-        "(to <its> left|on <its> left|to the left of <it>|somewhere to <its> left|on the left of <it>)",
-    ),
-)
-_CONTACT = Relation(
-    "get_touching(@)",
-    "(in contact with|up against|right up against|touching|touching)",
-    "(touching|in contact with|right up against) <it>",
-    _TOUCHES,
-)
-_DEPTH = (  # where items may overlap
-    Relation("get_behind(@)", "(in front of|in front of|partly covering)", "(behind|partly behind) <it>"),
-    Relation("get_in_front(@)", "(behind|behind|partly hidden by|partly behind)", "in front of <it>"),
-)
+
+
+def _relations(name: str) -> list[Relation]:
+    """The relations of a table; after "+" are the three forms of a verb, and what stands between it and the other."""
+    found = []
+    for _, row in _TABLES[name].rows:
+        (words, back), (does, do, participle, rest, *_) = row.wordings, (*row.clauses, *[""] * 4)
+        verbs = (does, do, participle) if does else None
+        found.append(Relation(row.columns[0], words, back, verbs, rest))
+    return found
+
+
+_VERTICAL, _SIDEWAYS, _CONTACT, _DEPTH = map(_relations, ("vertical", "sideways", "contact", "depth"))
 
 
 @dataclass(frozen=True)
@@ -128,7 +92,7 @@ def objects(say: Speaker, where: Domain, kind: Kind, sort: str, *, after_has: bo
 def relation(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate:
     """ "Is above a circle"; "has two circles to its left"."""
     other = other_kind(say, kind)
-    options = [*_VERTICAL, *(() if say.is_tower else _SIDEWAYS), _CONTACT, *(_DEPTH if say.world.overlap else ())]
+    options = [*_VERTICAL, *_SIDEWAYS * (not say.is_tower), *_CONTACT, *_DEPTH * say.world.overlap]
     how = say.rng.choice(options)
     form = say.weighted((3, "is"), (1.5, "has"), (2.0 * (how.verbs is not None), "verb"))
     if "directly" in how.others and sort in ("some", "every", "the"):
@@ -216,6 +180,28 @@ def wall(say: Speaker) -> Predicate:
     return being(f"(against|up against|right up against|in contact with|right at) {words}", condition, verbs=False)
 
 
+@dataclass(frozen=True)
+class End:
+    """Words for the item at an end of its box."""
+
+    highest: str  # before a noun
+    furthest: str  # after "is"
+    at_end: str  # after a noun
+    higher: str  # before "everything else"
+    beyond: str  # after "nothing is"
+
+
+_ENDS = {row.columns[0]: End(*row.wordings) for _, row in _TABLES["ends"].rows}
+
+
+def end(say: Speaker, where: Domain) -> Predicate:
+    """ "Is furthest left in its box"; "is at the top of its tower"."""
+    test = say.rng.choice([each for each in _ENDS if not (say.is_tower and each.endswith("most"))])
+    words = f"at the [very] {'top' if test == 'is_top' else 'bottom'}" if say.is_tower else _ENDS[test].furthest
+    place = "" if where.box or say.world.boxes[1] == 1 else f"{'of' if say.is_tower else 'in'} <its> {say.box}"
+    return being(f"{words} {place}", f"{test}(@)", verbs=False, that="{}")
+
+
 def place(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | None:
     """Something about where items are, for a subject with this sort of quantity."""
     has_walls = say.world.walls and not say.is_tower
@@ -247,19 +233,13 @@ _DIRECTIONS = (
     ("get_box_all_right(@)", "to the left of", "(further left|more to the left)", "(left of|to the left of)"),
     ("get_box_all_left(@)", "to the right of", "(further right|more to the right)", "(right of|to the right of)"),
 )
-_PAIRS = wordings("""
-    {above} {y} {at}[,] there ~is {x} / {above} {y} {at}[,] {see} {x} / somewhere {above} {y} {at}, there ~is {x}
-    {above} {y} {at}: {x} / {x} and {y} ~are in (the same|one|a single) {box}, and the {X} is {higher}
-    there ~are {x} and {y} in (the same|one) {box}, the former being {above} the latter
-    {x} and {y} ~are in the same {box}, with the {X} {above} the {Y} / {x} {above} {y} {at}
-""")
 
 
 def pair(say: Speaker, where: Domain) -> Content:
     """ "Above a circle there is a square"; "a circle and a square are in one box, and the circle is higher"."""
     first, second = two_kinds(say)
     others, above, higher, _ = say.rng.choice(_DIRECTIONS[: 2 if say.is_tower else 4])
-    text = say.rng.choice([each for each in _PAIRS if not where.box or "{at}" in each])
+    text = say.rng.choice([each for each in _TABLES["pairs"].wordings if not where.box or "{at}" in each])
     clause = text.format(**slots(say, first, second), above=above, higher=higher, at="{at}")
     return Content(
         mean.some(where.items, mean.both(first.condition, mean.some(others, second.condition))), clause=clause
@@ -282,25 +262,9 @@ def all_above(say: Speaker, where: Domain) -> Content | None:
     return Content(f"not exist({first.among(where.items, mean.negation(condition))})", clause=clause)
 
 
-# Contact of {Xs} with items or walls: {y} is one of them, {any} is any of them, {ys} are all.
-_CONTACTS = Table("""
-4 ; not {touching}
-    {Xs} {at} never touch {y} / there ~is (a gap|some space|space) between (every|each) {X} {at} and {any}
-    (all|all the|the) {Xs} {at} ~(stay|keep|are) (off|clear of|away from) {ys} / {Xs} {at}: all clear of {ys}
-    (every|each) {X} {at} ~(stays|keeps|is) (off|separate from|clear of|away from) {ys} / {Xs} {at}: none touching {y}
-    no {X} {at} ~(has contact with|makes contact with|meets) {any} / there ~is no contact between {Xs} {at} and {ys}
-    the {Xs} {at} (don't|do not) touch {any} / there isn't a {X} {at} touching {y} / no {X} {at} and {y} ~touch
-6 ; {touching}
-    {x} {at} and {y} ~(touch|are touching|touch each other|are in contact) / there ~is contact between {x} {at} and {y}
-    there ~is no (gap|space) between {x} {at} and {y} / at least one {X} {at} ~touches {y} / {x} {at} against {y}
-    {x} {at} ~(makes contact with|bumps into|is stuck to|meets|borders on|abuts|hugs|is pressed against) {y}
-    {y} ~(is touched by {x} {at}|has {x} {at} touching it)
-""")
-
-
 def contact(say: Speaker, where: Domain) -> Content:
     """ "A circle and a square touch"; "circles never touch squares"; "all circles stay off the walls"."""
-    row, (first, second) = _CONTACTS.draw(say), two_kinds(say)
+    row, (first, second) = _TABLES["contacts"].draw(say), two_kinds(say)
     condition = mean.some("get_touching(@)", second.condition)
     words = {"y": second.a, "any": f"any {second.singular}", "ys": f"(the|all|all the) {second.plural}"}
     if say.world.walls and not say.is_tower and say.chance(0.4):
@@ -317,4 +281,29 @@ def contact(say: Speaker, where: Domain) -> Content:
     return Content(row.columns[0].format(touching=touching), clause=clause)
 
 
+def extreme(say: Speaker) -> Sentence | None:
+    """ "The highest thing in the left box is blue"; "in every box a circle is further left than everything else"."""
+    if say.is_tower:  # their tops and bases have rules of their own
+        return None
+    where = Domain(mean.ALL_ITEMS, f"in the {say.box}", f"the {say.box}", box="all_boxes[0]")
+    if say.world.boxes[1] > 1:
+        where = say.which() if say.chance(0.6) else say.quantified(simple=True)
+    test, end = say.rng.choice(list(_ENDS.items()))
+    kind, found = say.kind(plain=True, generic=0), say.property()
+    is_kind = say.chance(0.55)
+    words = {"p": kind.a if is_kind else found.singular, "thing": f"({say.item}|thing|one)", "things": say.items}
+    words |= {"a": kind.a} if is_kind else {}
+    words |= {} if where.is_quantified else {"of": f"of {where.subject}"}
+    clause = fill(say, _TABLES["extremes"].wordings, kind, **asdict(end), **words)
+    condition = kind.condition if is_kind else found.condition
+    meaning = where.bind(f"All({mean.those(where.items, f'{test}(@)')}, {mean.bind(condition)})")
+    if where.is_negative or (is_kind and say.chance(0.15)):
+        has, its = ("have", "their") if where.plural else ("has", "its")
+        text = _TABLES["having"].wordings[is_kind].format(box=where.subject, has=has, its=its, **asdict(end), **words)
+        return Sentence(text, meaning)
+    told = tell(say, where, Content("", clause=clause))
+    return Sentence(told, meaning) if told else None
+
+
 CONTENTS = ((1.2, pair), (0.6, all_above), (1.8, contact))
+RULES = ((2.0, extreme),)

@@ -7,18 +7,20 @@ Speakers draw the parts of statements, each with its meaning: kinds of items, pr
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from veriscene.english import meaning as mean
 from veriscene.english.pattern import expand
+from veriscene.english.tables import Row, tables
 from veriscene.english.words import FOREIGN, NUMBERS, Lexicon, Place
 from veriscene.world.scene import Value
 from veriscene.world.schema import Attribute, Choice
 
 T = TypeVar("T")
+_TABLES = tables(__name__)
 
 
 @dataclass(frozen=True)
@@ -303,35 +305,21 @@ class Speaker:
     def quantity(self, *, low: int = 1, high: int = 6, negative: bool = True) -> Quantity:
         """How many; `negative`: whether it may be none."""
         value = self.small(low, high)
-        n, is_one = self.number(value), value == 1
-        least = max(2, value)
+        least, is_one = max(2, value), value == 1
         most = least + self.rng.randint(1, 3)
-        m, between = (
-            self.number(least),
-            f"(between {self.number(least)} and|{self.number(least)} to) {self.number(most)}",
-        )
-        at_least = f"(at least {m}|at least {m}|{m} or more|(no|not) fewer than {m}|no less than {m}|a minimum of {m})"
-        or_fewer = "" if is_one else f"|{n} or (fewer|less)"
-        at_most = f"(at most {n}|at most {n}|(no|not) more than {n}|up to {n}|a maximum of {n}{or_fewer})"
-        words, test, plural = self.weighted(
-            (2.2, ("(a|a|a|a|at least one|at least a single) {}", SOME, False)),
-            (0.8, ("(some|one or more) {}", SOME, True)),
-            (0.6 * negative, ("(no|not a single|not one) {}", NO, False)),
-            (1.0 * negative, ("(no|no|no|zero) {} (|||whatsoever|at all)", NO, True)),
-            (3.0 * is_one, (f"({n}|exactly {n}|only {n}|just {n}|a single|precisely {n}) {{}}", "{} == 1", False)),
-            (2.8 * (value > 1), (f"(|||exactly|precisely|just|only|a total of) {n} {{}}", f"{{}} == {value}", True)),
-            (0.6 * (value == 2), ("(a pair of|a couple of|exactly a pair of) {}", "{} == 2", True)),
-            (2.1, (f"{at_least} {{}}", f"{{}} >= {least}", True)),
-            (0.3, ("(several|multiple|a few) {}", "{} >= 2", True)),
-            (0.2, ("more than (one|a single) {}", "{} >= 2", False)),
-            (0.2, (f"{between} {{}}", f"{least} <= {{}} <= {most}", True)),
-            (0.05, ("an even number of {}", "{} % 2 == 0", True)),
-            (0.05, ("an odd number of {}", "{} % 2 == 1", True)),
-            (0.8, (f"{at_most} {{}}", f"{{}} <= {value}", not is_one)),
-            (0.6 * (value > 1), (f"(fewer than|less than|under|not even) {n} {{}}", f"{{}} < {value}", True)),
-            (0.9, (f"(more than|more than|over) {n} {{}}", "{} >= 2" if is_one else f"{{}} > {value}", not is_one)),
-        )
-        return Quantity(self.expand(words), test, plural)
+        fits = {"negative": negative, "is one": is_one, "several": value > 1, "is two": value == 2}
+        row = self._fitting("quantity", fits)
+        numbers = {"n": self.number(value), "m": self.number(least), "k": self.number(most)}
+        numbers["or_fewer"] = "" if is_one else f"|{numbers['n']} or (fewer|less)"
+        test, number, _ = row.columns
+        limits = {"value": value, "least": least, "most": most, "more_than": "{} >= 2" if is_one else f"{{}} > {value}"}
+        words = self.expand(row.wordings[0].format("{}", **numbers))
+        return Quantity(words, test.format("{}", **limits), {"one": False, "many": True, "n": not is_one}[number])
+
+    def _fitting(self, table: str, fits: Mapping[str, float]) -> Row:
+        """A row of a table whose last column says when it fits."""
+        rows = _TABLES[table].rows
+        return self.weighted(*((weight * fits.get(row.columns[-1], 1), row) for weight, row in rows))
 
     # ------------------------------------------------------------ where
 
@@ -344,25 +332,22 @@ class Speaker:
     def place_of(self, position: Place) -> Domain:
         """A particular box, as "the left box"."""
         word = self.rng.choice(position.words)
-        box = self.box
-        options = [f"the {word} {box}"] * 5 + [f"the {word} one"]
-        side = word.removesuffix("most")
-        if position.is_side:
-            options += [f"the {box} on the {side}", f"the {side}-hand {box}", f"the {box} to the {side}"]
-        if position.is_middle:
-            middle = word if word != "central" else "middle"
-            options += [f"the {box} in the {middle}", f"the {middle} of the {self.boxes}"]
+        side, middle = word.removesuffix("most"), word if word != "central" else "middle"
+        words = {"word": word, "box": self.box, "boxes": self.boxes, "side": side, "middle": middle}
+        options = [*_TABLES["place"].wordings]
+        options += _TABLES["side"].wordings * position.is_side + _TABLES["middle"].wordings * position.is_middle
         if position.number is not None and self.chance(0.3):
-            options += [f"{box} {self.number(position.number)}", f"{box} number {self.number(position.number)}"]
-        subject = self.pick(*options)
+            options += _TABLES["numbered"].wordings
+            words["n"] = self.number(position.number)
+        subject = self.rng.choice(options).format(**words)
         preposition = (
             self.pick("in", "in", "in", "inside", "within") if not self.is_tower else self.pick("in", "in", "within")
         )
         where = f"{preposition} {subject}"
         if position.is_side and self.chance(0.3):
-            where = self.pick(f"on the {side}", f"on the {side} side", f"at the {side}", f"to the {side}", f"at {side}")
+            where = _TABLES["at_side"].say(self, **words)
         if position.is_middle and self.chance(0.3):
-            where = self.pick(f"in the {middle}", f"in the {middle}", "in the middle")
+            where = _TABLES["at_middle"].say(self, **words)
         return Domain(position.box, where, subject, box=position.box)
 
     def which(self) -> Domain:
@@ -376,65 +361,35 @@ class Speaker:
 
     def quantified(self, *, simple: bool = False) -> Domain:
         """Boxes with a quantifier: some, every, no, exactly two. `simple`: hardly any numbers."""
-        box, boxes, every_box = self.box, self.boxes, mean.ALL_BOXES
+        boxes, every_box = self.boxes, mean.ALL_BOXES
         low, total = self.world.boxes
         rare, is_fixed, value = 0.1 if simple else 1.0, low == total, self.boxes_number(2)
-        n, part = self.number(value), self.rng.randint(1, max(1, total - 1))
-        numbered = f"|both {boxes}" * (is_fixed and total == 2) + f"|all {self.number(total)} {boxes}" * (
-            is_fixed and total > 2
-        )
+        part = self.rng.randint(1, max(1, total - 1))
         quantity = self.quantity(high=max(2, total - 1))
-
         some, every, none = (partial(each, every_box, sign="#") for each in (mean.some, mean.every, mean.none))
 
         def count(test: str) -> str:
             return mean.count(every_box, test, "#")
 
-        def not_every(test: str) -> str:
-            return mean.negation(every(test))
-
-        def number(sign: str, limit: int) -> Callable[[str], str]:
-            return lambda test: f"{count(test)} {sign} {limit}"
-
-        def most(test: str) -> str:
-            return f"{count(test)} > {count(mean.negation(test))}"
-
-        def all_but_one(test: str) -> str:
-            return f"{count(mean.negation(test))} == 1"
-
-        def so_many(test: str) -> str:
-            return quantity.holds(mean.those(every_box, test, "#"))
-
-        of_all = f"(only|just|exactly) {self.number(part)} (of|out of) the {self.number(total)} {boxes}"
-        rows: tuple[tuple[float, tuple[bool, str, Callable[[str], str]]], ...] = (
-            (3.0, (False, f"(a|some|at least one) {box}|(one|at least one) of the {boxes}", some)),
-            (0.3, (True, f"one or more of the {boxes}", some)),
-            (1.7, (False, f"(every|each|every single) {box}|each of the {boxes}", every)),
-            (1.7, (True, f"all {boxes}|all the {boxes}{numbered}", every)),
-            (1.4, (False, f"(no|not one|not a single) {box}|none of the {boxes}", none)),
-            (0.2, (True, f"none of the {boxes}", none)),
-            (0.3, (False, f"not every {box}", not_every)),
-            (0.5, (True, f"not all {boxes}|not all of the {boxes}", not_every)),
-            (
-                1.0,
-                (
-                    False,
-                    f"(only|exactly|just) one {box}|a single {box}|(only|exactly) one of the {boxes}",
-                    number("==", 1),
-                ),
-            ),
-            (0.8 * rare, (True, f"most {boxes}|(most|the majority|more than half) of the {boxes}", most)),
-            (1.2 * rare, (True, f"[exactly] {n} {boxes}|[exactly] {n} of the {boxes}", number("==", value))),
-            (
-                1.2 * rare,
-                (True, f"at least {n} {boxes}|at least {n} of the {boxes}|{n} or more {boxes}", number(">=", value)),
-            ),
-            (0.6 * rare, (True, f"all [of the] {boxes} but one|all but one of the {boxes}", all_but_one)),
-            (0.8 * rare * (is_fixed and total > 2), (part > 1, of_all, number("==", part))),
-            (1.8 * rare, (quantity.plural, quantity.of(Kind(box, boxes)), so_many)),
-        )
-        plural, words, bind = self.weighted(*rows)
-        return self.boxes_with(f"({words})", plural, bind)
+        meanings: dict[str, Callable[[str], str]] = {
+            "some": some,
+            "every": every,
+            "none": none,
+            "not every": lambda test: mean.negation(every(test)),
+            "most": lambda test: f"{count(test)} > {count(mean.negation(test))}",
+            "all but one": lambda test: f"{count(mean.negation(test))} == 1",
+            "so many": lambda test: quantity.holds(mean.those(every_box, test, "#")),
+        }
+        row = self._fitting("quantified", {"rare": rare, "of all": rare * (is_fixed and total > 2)})
+        number, meaning, _ = row.columns
+        limit = meaning.format(value=value, part=part)
+        plural = {"one": False, "many": True, "part": part > 1, "so many": quantity.plural}[number]
+        words = {"box": self.box, "boxes": boxes, "n": self.number(value), "k": self.number(part)}
+        words |= {"t": self.number(total), "so_many": quantity.of(Kind(self.box, boxes)), "numbered": ""}
+        if is_fixed and total > 1:
+            words["numbered"] = f"|both {boxes}" if total == 2 else f"|all {self.number(total)} {boxes}"
+        bind = meanings.get(meaning, lambda test: f"{count(test)} {limit}")
+        return self.boxes_with(row.wordings[0].format(**words), plural, bind)
 
     def boxes_with(self, words: str, plural: bool, bind: Callable[[str], str]) -> Domain:
         """Boxes with a quantifier: its words, and the program that so many boxes meet a condition on #."""

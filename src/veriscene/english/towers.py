@@ -1,4 +1,4 @@
-"""Rules about towers: their heights, tops, bases and the order of their blocks. heights.py compares towers.
+"""Rules about towers: their heights, tops, bases and the order of their blocks, of one tower and compared.
 
 Most say a predicate ("has a black block on top", "is three blocks high") of some towers, as predicates.py says them of
 items. In a predicate's condition, `#` is the tower.
@@ -16,9 +16,11 @@ from veriscene.english.pattern import base_form
 from veriscene.english.predicates import Predicate, Words, being, having
 from veriscene.english.shares import share_of
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
-from veriscene.english.tables import Table
+from veriscene.english.tables import Row, tables
 from veriscene.english.words import ORDINALS
 from veriscene.world.schema import Attribute
+
+_TABLES = tables(__name__)
 
 BOXES, ITEMS = mean.ALL_BOXES, mean.ALL_ITEMS
 TOP, BOTTOM = "is_top(@)", "is_bottom(@)"
@@ -160,28 +162,27 @@ def _predicate(say: Speaker, does: Sequence[str], condition: str, after: Sequenc
     return Predicate(Words(f"~{words}", one, one), Words(f"~{many}", several, several), condition)
 
 
+def _worded(say: Speaker, condition: str, *rows: str | Row, **words: str) -> Predicate:
+    """A predicate in one of the wordings of some rows or tables: those with the verb first, and those after a noun."""
+    found = [_TABLES[row] if isinstance(row, str) else row for row in rows]
+    does = [text.format(**words) for row in found for text in row.wordings]
+    return _predicate(say, does, condition, [text.format(**words) for row in found for text in row.clauses])
+
+
 def _at_spot(say: Speaker) -> Predicate:
     """ "Has a black block on top"; "stands on a black block"; "whose second block from below is black"."""
     spot, kind, (word, value) = _spot(say), _kind(say), _value(say)
     a, at, block, end = kind.a, spot.at, spot.block, spot.end
+    words = {"item": say.item, "word": word, "a": a, "at": at, "block": block, "end": end}
     if say.chance(0.35):
-        does = [f"has a {say.item} that is {word} {at}"] + [f"has a {word} {end}"] * bool(end)
-        after = [f"whose {block} is {word}", f"with a {word} {block}"]
-        after += [f"with a {word} {end}", f"whose {end} is {word}"] * bool(end)
-        return _predicate(say, does, mean.some("#", mean.both(value, spot.condition)), after)
+        both = mean.both(value, spot.condition)
+        return _worded(say, mean.some("#", both), "spot_value", *["end_value"] * bool(end), **words)
     condition = mean.some("#", mean.both(kind.condition, spot.condition))
     if say.chance(0.1):
-        does = [f"has (no {kind.singular}|no {kind.plural}|something (other|else) than {a}) {at}"]
-        return _predicate(say, does, mean.negation(condition), [f"without {a} {at}"])
-    does, after = [f"has {a} {at}"] * 2 + [f"has {a} as its {block}"], [f"with {a} {at}", f"whose {block} is {a}"]
-    if spot.condition == TOP:
-        does += [f"is (topped|crowned|topped off|finished off) (by|with) {a}", f"ends (with|in) {a} (on top|up top)"]
-        after += [f"(topped|crowned) (by|with) {a}"]
-    if spot.condition == BOTTOM:
-        does += [f"stands on {a}", f"rests on {a}", f"is (built [up]|founded|standing) on {a}"]
-        does += [f"starts with {a} at the bottom", f"has {a} (as a|as its|for its) base"]
-        after += [f"(standing|built|resting) on {a}", f"with {a} as its base", f"whose base is {a}"]
-    return _predicate(say, does, condition, after)
+        words |= {"X": kind.singular, "Xs": kind.plural}
+        return _worded(say, mean.negation(condition), "no_such_block", **words)
+    ends = {TOP: ["topped"], BOTTOM: ["standing_on"]}
+    return _worded(say, condition, "block", *ends.get(spot.condition, []), **words)
 
 
 def _blocks(say: Speaker) -> tuple[str, str]:
@@ -196,14 +197,11 @@ def _height(say: Speaker) -> Predicate:
     """ "Is three blocks high"; "consists of at least two blocks"."""
     blocks, test = _blocks(say)
     tall = "(high|high|tall|tall|in height)"
-    does = [f"is {blocks} {tall}"] * 3 + [f"has {blocks}", f"consists of {blocks}", f"contains {blocks}"]
-    does += [f"is (made|built|made up) of {blocks}", f"has a height of {blocks}", f"rises to a height of {blocks}"]
-    does += [f"goes {blocks} up", f"has {blocks} (in it|stacked up|piled up)"]
-    if (number := blocks.removeprefix("more than ")) != blocks:
-        does += [f"is {TALLER} than {number}"] * 4
-    if (number := blocks.removeprefix("fewer than ")) != blocks:
-        does += [f"is {SHORTER} than {number}"] * 4
-    return _predicate(say, does, test, [f"(of|with|made of) {blocks}", f"{blocks} {tall}"])
+    names = ["height"]
+    for limit, name in (("more than ", "taller"), ("fewer than ", "shorter")):
+        names += [name] * (4 * blocks.startswith(limit))
+    number = blocks.removeprefix("more than ").removeprefix("fewer than ")
+    return _worded(say, test, *names, blocks=blocks, tall=tall, taller=TALLER, shorter=SHORTER, number=number)
 
 
 def _both_ends(say: Speaker) -> Predicate:
@@ -220,58 +218,8 @@ def _all_of_it(say: Speaker) -> Predicate:
     """ "Is all black"; "consists only of black blocks"."""
     kind, (word, value) = _kind(say), _value(say)
     if say.chance(0.5) and " " not in word:
-        does = [
-            f"is (all|entirely|completely|fully|wholly) {word}",
-            f"is {word} (throughout|all over|all the way up|from (top to bottom|bottom to top|base to top))",
-            f"has (only|nothing but) {word} {say.items}",
-            f"has no {say.item} that (is not|isn't) {word}",
-        ]
-        return _predicate(say, does, mean.every("#", value), [f"(with|of) only {word} {say.items}"])
-    does = [
-        f"consists (only|entirely|exclusively|solely) of {kind.plural}",
-        f"(contains|has) (only|nothing but|just) {kind.plural}",
-        f"is (built|made) (entirely|only|exclusively|just) of {kind.plural}",
-    ]
-    after = [f"(of|with) (only|nothing but|just) {kind.plural}"]
-    return _predicate(say, does, mean.every("#", kind.condition), after)
-
-
-# The condition, wordings with the verb first and, after "+", wordings that follow a noun. {c}: an attribute.
-_VALUES = Table("""
-4 ; {values} == 1
-    has ((only|just) one|a single) {c} / is (all one|all of a single|of a single|uniform in) {c}
-    has {items} of (only one|the same|a single) {c} / is the same {c} from top to bottom
-    (consists|is made) of {items} of (the same|one|a single) {c} / has all its {items} in the same {c}
-    + (of|with) (only one|a single|just one) {c} / whose {items} (all have|are all) the same {c}
-    + where every {item} (is|has) the same {c} / in which all the {items} (match|are alike) in {c}
-3 ; {values} == count(#)
-    has no two {items} of the same {c} / has {items} of all different {c}s / has no repeated {c}s
-    has no {c} (twice|more than once) / has a different {c} for (each|every) {item}
-    + with no two {items} of the same {c} / whose {items} all (have different {c}s|differ in {c})
-    + in which no two {items} share a {c} / in which no {c} occurs (twice|more than once)
-    + where every {item} (has|is) a different {c} / without repeated {c}s
-1.2 ; {values} == {n}
-    (has|contains|shows) [exactly|just|only] {said} [different] {c}s
-    + with [exactly|just|only] {said} [different] {c}s
-0.8 ; {values} >= {n}
-    (has|contains|shows) (at least {said}|{said} or more) [different] {c}s
-    + with (at least {said}|{said} or more) [different] {c}s
-0.5 ; {values} >= 2
-    has more than one {c}
-    + with more than one {c} / of several {c}s
-2 ; {top} == {bottom}
-    has the same {c} {ends} / starts and ends with the same {c} / has the same {c} on top as at the bottom
-    has a top and a base of the same {c}
-    + with the same {c} {ends} / whose {blocks} (have the same|(match|are alike) in) {c}
-    + where the {blocks} are the same {c}
-    + whose (top|top {item}) (is|has) the same {c} as its (base|bottom|bottom {item})
-1 ; {top} != {bottom}
-    has different {c}s {ends}
-    + whose top and bottom (have different {c}s|differ in {c}) / with a top of another {c} than its base
-1 ; not exist({same_neighbours})
-    has no two (neighbouring|adjacent|consecutive) {items} of the same {c}
-    + in which no two (neighbouring|adjacent|consecutive) {items} (have the same|share a) {c}
-""")
+        return _worded(say, mean.every("#", value), "uniform", word=word, item=say.item, items=say.items)
+    return _worded(say, mean.every("#", kind.condition), "made_of", Xs=kind.plural)
 
 
 def _one_value(say: Speaker) -> Predicate:
@@ -286,9 +234,8 @@ def _one_value(say: Speaker) -> Predicate:
     words = {"c": word, "item": say.item, "items": say.items, "said": say.number(number)}
     words["ends"] = "(at the top and [at] the bottom|on top and at the bottom|at both ends|on the top and the bottom)"
     words["blocks"] = f"((top and bottom|highest and lowest|first and last) {say.items}|top and base)"
-    row = _VALUES.draw(say)
-    does, after = ([each.format(**words) for each in texts] for texts in (row.wordings, row.clauses))
-    return _predicate(say, does, row.columns[0].format(**tests), after)
+    row = _TABLES["values"].draw(say)
+    return _worded(say, row.columns[0].format(**tests), row, **words)
 
 
 def _any_predicate(say: Speaker) -> Predicate:
@@ -305,15 +252,14 @@ def particular(say: Speaker) -> Sentence:
     """ "The left tower is three blocks high"; "the tallest tower has a black block on top"."""
     where, found = _tower(say), _any_predicate(say)
     does = found.many.does if where.plural else found.one.does
-    texts = [f"{where.subject} {does}"] * 3
+    texts = [*_TABLES["particular"].wordings]
     if where.subject.startswith("the ") and not where.plural:
-        texts += [f"(look at|take) {where.subject}: it {does}", f"{where.subject}, it {does}"]
+        texts += _TABLES["look_at"].wordings
     if where.subject.startswith(("all ", "every ", "each ")):
-        texts += [
-            f"the {say.boxes} all {found.many.does}",
-            f"whichever {say.box} you (look at|pick), it {found.one.does}",
-        ]
-    return Sentence(say.pick(*texts), _said_of(where, found.condition))
+        texts += _TABLES["whichever"].wordings
+    words = {"here": where.subject, "does": does, "box": say.box, "boxes": say.boxes}
+    text = say.rng.choice(texts).format(all_do=found.many.does, it_does=found.one.does, **words)
+    return Sentence(text, _said_of(where, found.condition))
 
 
 @about_towers
@@ -337,12 +283,9 @@ def only_tower(say: Speaker) -> Sentence | None:
     where, found = say.which(), _any_predicate(say)
     box, boxes, one, here = say.box, say.boxes, the_one(say, where), found.condition.replace("#", where.box)
     if say.chance(0.7):
-        texts = (
-            f"{where.subject} ~is the only (one|{box}) {found.one.that}",
-            f"the only (one|{box}) {found.one.that} ~is {where.subject}",
-            f"only {where.subject} {found.one.does}",
-        )
-        return Sentence(say.pick(*texts), mean.both(here, f"{mean.count(BOXES, found.condition, '#')} == 1"))
+        words = {"here": where.subject, "box": box, "that": found.one.that, "does": found.one.does}
+        meaning = mean.both(here, f"{mean.count(BOXES, found.condition, '#')} == 1")
+        return Sentence(_TABLES["only_tower"].say(say, **words), meaning)
     if say.chance(0.5):
         text = f"(all the other {boxes}|the other {boxes}|the others) {found.many.does}, but not {one}"
         others = f"{mean.count(BOXES, mean.negation(found.condition), '#')} == 1"
@@ -357,20 +300,20 @@ def block_at(say: Speaker) -> Sentence:
     """ "The top block of every tower is black"; "a black block sits on top of the left tower"."""
     where, spot, kind, (word, value) = _tower(say), _spot(say), _kind(say), _value(say)
     towers, a = where.subject, kind.a
-    texts = [f"the {spot.block} (of|in) {towers} ~is (WORD|{a})", f"in {towers}, the {spot.block}( ~is|:) WORD"]
+    texts = [*_TABLES["block_at"].wordings]
+    words = {"towers": towers, "a": a, "block": spot.block, "end": spot.end, "spot": spot.at}
     if spot.end:
-        texts += [f"the {spot.end} of {towers} ~is (WORD|{a})"] * 2
+        texts += _TABLES["end_of"].wordings
     if spot.condition in (TOP, BOTTOM):
-        at, formed = ("(on top|at the very top)", "(crowns|tops|forms the top of)")
+        texts += _TABLES["at_end"].wordings
+        words |= {"at": "(on top|at the very top)", "forms": "(crowns|tops|forms the top of)"}
         if spot.condition == BOTTOM:
-            at, formed = "at the [very] (bottom|base|foot)", "forms the (base|bottom|foundation) of"
-        texts += [f"{a} ~(sits|is|lies) {at} of {towers}", f"there ~is {a} {at} of {towers}", f"{a} ~{formed} {towers}"]
-        texts += [f"{at} of {towers} (there ~is|(you|we|I) ~can see) {a}"]
+            words |= {"at": "at the [very] (bottom|base|foot)", "forms": "forms the (base|bottom|foundation) of"}
     if not where.is_quantified:
-        texts += [f"{towers}'s {spot.block} ~is WORD", f"{towers}: {a} {spot.at}"]
+        texts += _TABLES["of_one_tower"].wordings
     if where.is_negative:
         texts = [f"{towers} ~{'have' if where.plural else 'has'} {a} {spot.at}"]
-    text = say.expand(say.pick(*texts))
+    text = say.expand(say.rng.choice(texts).format(**words))
     condition = value if "WORD" in text else kind.condition
     return Sentence(text.replace("WORD", word), _said_of(where, mean.some("#", mean.both(condition, spot.condition))))
 
@@ -442,7 +385,106 @@ def blocks(say: Speaker) -> Sentence:
     return Sentence(*share_of(say, where, kind, found, 4))
 
 
+# ---------------------------------------------------------------- rules that compare towers
+
+
+def _words(say: Speaker) -> dict[str, str]:
+    """Words for all wordings about heights."""
+    words = {"box": say.box, "boxes": say.boxes, "items": say.items, "two": "(at least two|two or more)"}
+    return words | {"tall": TALL, "taller": TALLER, "shorter": SHORTER}
+
+
+@about_towers
+def compared_heights(say: Speaker) -> Sentence | None:
+    """ "The left tower is two blocks taller than the right one"; "… has twice as many blocks as the right one"."""
+    if len(say.lexicon.distinct_places) < 2:
+        return None
+    (first, second), value = say.two_places(), say.small(1, 3)
+    noun, n = say.items if value > 1 else say.item, say.number(value)
+    there = say.pick(second.subject, the_one(say, second))
+    row = _TABLES["heights"].draw(say)
+    words = {"here": first.subject, "there": there, "n": n, "by": f"{n} {noun}", "more": f"{n} more {noun}"}
+    meaning = row.columns[0].format(a=f"count({first.box})", b=f"count({second.box})", value=value)
+    return Sentence(row.say(say, **words, **_words(say)), meaning)
+
+
+@about_towers
+def extreme(say: Speaker) -> Sentence | None:
+    """ "The left tower is the tallest"; "no other tower is as high as the left one"; "no tower is higher"."""
+    if say.world.boxes[1] < 2:
+        return None
+    where = say.which()
+    box, boxes, one = say.box, say.boxes, the_one(say, where)
+    words = _words(say) | {"here": where.subject, "one": one, "tallest": "(tallest|highest)", "most": "most"}
+    words["more"], sign = "more", ">"
+    if say.chance(0.4):
+        words |= {"tallest": "(shortest|lowest|smallest)", "tall": "(short|low)", "taller": SHORTER, "shorter": TALLER}
+        words |= {"most": "fewest", "more": "fewer"}
+        sign = "<"
+    words["others"] = f"(all [the] other|the other) {boxes}|every other {box}|any other {box}|(all|) the (others|rest)"
+    strict = mean.none(BOXES, f"# != {where.box} and count(#) {sign}= count({where.box})", "#")
+    if say.chance(0.08):
+        return Sentence(f"{where.subject} ~(is not|isn't) the {words['tallest']}", mean.negation(strict))
+    if say.chance(0.08):
+        weak = mean.none(BOXES, f"count(#) {sign} count({where.box})", "#")
+        return Sentence(f"(no {box}|none of the {boxes}) ~is {words['taller']} than {one}", weak)
+    texts = [*_TABLES["extremes"].wordings, *_TABLES["tallest"].wordings * (sign == ">")]
+    return Sentence(say.rng.choice(texts).format(**words), strict)
+
+
+_PAIR = "exist(filter_obj(all_boxes, lambda b1: exist(filter_obj(all_boxes, lambda b0: b0 != b1 and count(b0) {}))))"
+_MEANINGS = {
+    "equal": "all_same_attribute(all_boxes, lambda b0: count(b0))",
+    "two_equal": _PAIR.format("== count(b1)"),
+    "twice": _PAIR.format("== count(b1) + count(b1)"),
+    "one_tallest": _PAIR.replace("b1: exist", "b1: not exist").format(">= count(b1)"),
+}
+
+
+@about_towers
+def all_heights(say: Speaker) -> Sentence | None:
+    """ "All towers have the same height"; "no two towers are equally tall"; "the towers get taller to the right"."""
+    low, high = say.world.boxes
+    if low < 2:
+        return None
+    words = _words(say)
+    if low == high <= 4 and say.chance(0.12):
+        (up, sign), (down, _) = say.rng.sample([("left to right", " < "), ("right to left", " > ")], 2)
+        heights = [f"count(all_boxes[{at}])" for at in range(high)]
+        return Sentence(_TABLES["rising"].say(say, up=up, down=down, **words), sign.join(heights))
+    row, same = _TABLES["all_heights"].draw(say), f"(equally {TALL}|the same height|of (the same|equal) height)"
+    equal = f"(have|share) the same (height|number of {say.items})|match in height|are as tall as each other"
+    words |= {"same": same, "alike": f"~(are {same}|{equal})"}
+    words["like_it"] = f"(of the same height|that are {same}|with the same number of {say.items})"
+    return Sentence(row.say(say, **words), row.columns[0].format(**_MEANINGS))
+
+
+@about_towers
+def ends_compared(say: Speaker) -> Sentence | None:
+    """ "All towers have the same colour on top"; "no two bases have the same colour"; "the left and right tower …"."""
+    if not (options := varying(say)) or say.world.boxes[0] < 2:
+        return None
+    attribute, n = say.rng.choice(options), say.pick(2, 2, 3)
+    name, items, boxes = say.lexicon.names[attribute.name], say.items, say.boxes
+    top, tops, at, condition = say.pick(
+        ("top", f"((top|topmost|uppermost) {items}|tops of the {boxes})", AT_TOP, TOP),
+        ("(base|bottom)", f"((bottom|lowest) {items}|bases [of the {boxes}])", AT_BOTTOM, BOTTOM),
+    )
+    words = _words(say) | {"c": say.rng.choice(attribute.words), "top": top, "tops": tops, "at": at}
+    if say.chance(0.18) and len(say.lexicon.distinct_places) > 1:
+        text = say.rng.choice(_TABLES["two_ends"].wordings)
+        first, second = say.two_places()
+        a, b = (f"{name}({mean.those(where.box, condition)})" for where in (first, second))
+        sign = "!=" if "differ" in text else "=="
+        return Sentence(text.format(here=first.subject, there=second.subject, **words), f"{a} {sign} {b}")
+    row = _TABLES["all_ends"].draw(say)
+    test = row.columns[0].format(n=n)
+    text = row.say(say, said=say.number(n), **words)
+    return Sentence(text, f"count({name}({mean.those(ITEMS, condition)})) {test}")
+
+
 RULES = (
     *((6.0, particular), (5.0, general), (2.8, only_tower), (5.0, block_at), (1.5, height_of)),
     *((1.5, in_order), (5.5, blocks)),
+    *((3.5, compared_heights), (3.0, extreme), (3.0, all_heights), (3.0, ends_compared)),
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from veriscene.english import meaning as mean
 from veriscene.english.speaker import Domain, Kind, Property, Sentence, Speaker
+from veriscene.english.tables import tables
 from veriscene.world.schema import Attribute, Choice
 
+_TABLES = tables(__name__)
 _ORDERS = (("from left to right", 1), ("going left to right", 1), ("left to right", 1), ("from right to left", -1))
 
 
@@ -33,42 +35,23 @@ def value_appears(say: Speaker) -> Sentence | None:
     condition = say.has(attribute, choice)
     if say.world.boxes[1] > 1 and say.chance(0.3):
         where = say.quantified()
-        text = say.pick(
-            f"{word} ~(appears|is|occurs|shows up|can be found|is present) {where.where}",
-            f"there ~is (some|) {word} {where.where}",
-            f"{where.subject} ~{'have' if where.plural else 'has'} [some] {word} in {'them' if where.plural else 'it'}",
-        )
-        return Sentence(text, where.bind(mean.some("#", condition)))
+        have, them = ("have", "them") if where.plural else ("has", "it")
+        words = {"word": word, "in_boxes": where.where, "boxes": where.subject, "have": have, "them": them}
+        return Sentence(_TABLES["appears_in_boxes"].say(say, **words), where.bind(mean.some("#", condition)))
     where = say.domain()
     place, those, value = _place(where), mean.those(where.items, condition), say.small(2, 5)
     said = say.number(value)
     if say.chance(0.3):
         is_there = say.chance(0.5)
         amount = say.pick("some", "some", "a bit of", "") if is_there else say.pick("no", "no", "not any")
-        text = say.pick(
-            f"there ~is {amount} {word} {place}",
-            f"{where.subject} ~(has|contains) {amount} {word}",
-            f"{amount} {word} {place}",
-            f"{word} ~is {'present' if is_there else '(absent|missing|nowhere to be seen)'} {place}",
-        )
-        return Sentence(text, f"{'' if is_there else 'not '}exist({those})")
-    times, meaning = say.pick(
-        ("(at least once|once or more)", f"exist({those})"),
-        ("(once|exactly once|only once|just once|a single time)", f"count({those}) == 1"),
-        ("(twice|exactly twice|just twice|two times)", f"count({those}) == 2"),
-        (f"(|exactly |only ){said} times", f"count({those}) == {value}"),
-        (f"at least {said} times", f"count({those}) >= {value}"),
-        (f"more than {said} times", f"count({those}) > {value}"),
-        ("more than once", f"count({those}) >= 2"),
-        (f"(fewer|less) than {said} times", f"count({those}) < {value}"),
-        (f"(at most|no more than) {said} times", f"count({those}) <= {value}"),
-    )
-    text = say.pick(
-        f"{word} ~(appears|occurs|shows up|is used|can be seen|is found) {times} {place}",
-        f"{place}, {word} ~(appears|occurs|shows up) {times}" if place else f"{word} {times}",
-        f"the (colour|) {word} ~(appears|occurs|is used) {times} {place}".replace("(colour|)", attribute.words[-1]),
-    )
-    return Sentence(text, meaning)
+        present = "present" if is_there else "(absent|missing|nowhere to be seen)"
+        words = {"amount": amount, "word": word, "at": place, "here": where.subject, "present": present}
+        return Sentence(_TABLES["is_there"].say(say, **words), f"{'' if is_there else 'not '}exist({those})")
+    row = say.rng.choice(_TABLES["times"].rows)[1]
+    times = row.wordings[0].format(said=said)
+    fronted = f"{place}, {word} ~(appears|occurs|shows up) {times}" if place else f"{word} {times}"
+    words = {"word": word, "times": times, "at": place, "fronted": fronted, "name": attribute.words[-1]}
+    return Sentence(_TABLES["appears"].say(say, **words), row.columns[0].format(those=those, value=value))
 
 
 def value_compared(say: Speaker) -> Sentence | None:
@@ -86,24 +69,15 @@ def value_compared(say: Speaker) -> Sentence | None:
         sign = ">" if how == "most" else "<"
         common = say.pick("common", "frequent", "commonly used") if how == "most" else say.pick("common", "frequent")
         counts = [f"{own} {sign} {mean.count(where.items, say.has(attribute, each))}" for each in others]
-        subject = f"{word} ~is the {how} {common} {name} {place}"
-        return Sentence(say.pick(subject, f"the {how} {common} {name} {place} ~is {word}"), mean.both(*counts))
+        text = _TABLES["common"].say(say, word=word, how=how, common=common, name=name, at=place)
+        return Sentence(text, mean.both(*counts))
     if how == "more":
         other = say.rng.choice(others)
         theirs = mean.count(where.items, say.has(attribute, other))
         second = say.rng.choice([each for each in other.words if " " not in each] or [other.word])
-        text, sign = say.pick(
-            (
-                f"{word} ~(outnumbers|is more common than|appears more often than) {second} {place}",
-                ">",
-            ),
-            (f"there ~is more {word} than {second} {place}", ">"),
-            (f"there ~is less {word} than {second} {place}", "<"),
-            (f"{word} ~(is less common than|appears less often than|is outnumbered by) {second} {place}", "<"),
-            (f"{word} ~(appears as often as|is as common as|shows up as often as) {second} {place}", "=="),
-            (f"there ~is as much {word} as {second} {place}", "=="),
-        )
-        return Sentence(text, f"{own} {sign} {theirs}")
+        row = say.rng.choice(_TABLES["more"].rows)[1]
+        text = row.wordings[0].format(word=word, other=second, at=place)
+        return Sentence(text, f"{own} {row.columns[0]} {theirs}")
     if how == "everywhere" and say.world.boxes[1] > 1:
         in_all = mean.every(mean.ALL_BOXES, mean.some("#", say.has(attribute, choice)), "#")
         not_all = [
@@ -112,17 +86,9 @@ def value_compared(say: Speaker) -> Sentence | None:
         boxes = say.pick(f"all the {say.boxes}", f"every {say.box}", f"all {say.boxes}", f"each {say.box}")
         text = f"{word} ~is the only {name} (present in|that appears in|found in|that occurs in|in) {boxes}"
         return Sentence(text, mean.both(in_all, *not_all))
-    nothing_else = (
-        mean.both(f"exist({where.items})", mean.every(where.items, say.has(attribute, choice)))
-        if say.world.items[0] == 0
-        else mean.every(where.items, say.has(attribute, choice))
-    )
-    text = say.pick(
-        f"{word} ~is the only {name} {place}",
-        f"the only {name} {place} ~is {word}",
-        f"{word} ~is the only {name} (used|that appears|present|there is) {place}",
-    )
-    return Sentence(text, nothing_else)
+    only_this = mean.every(where.items, say.has(attribute, choice))
+    is_any = f"exist({where.items})" if say.world.items[0] == 0 else ""
+    return Sentence(_TABLES["only_value"].say(say, word=word, name=name, at=place), mean.both(is_any, only_this))
 
 
 def any_value_but(say: Speaker) -> Sentence | None:
@@ -133,12 +99,8 @@ def any_value_but(say: Speaker) -> Sentence | None:
     where, kind, name = say.domain(), say.kind(plain=True), say.rng.choice(attribute.words)
     if f"{say.lexicon.names[attribute.name]}(@)" in kind.condition:
         return None
-    place, but = _place(where), "(but|other than|except|besides|apart from)"
-    text = say.pick(
-        f"no {kind.singular} {place} ~(is of any {name}|has any {name}|comes in any {name}) {but} {word}",
-        f"the {kind.plural} {place} ~(have no {name}|are of no {name}|come in no {name}) {but} {word}",
-        f"there ~is no {kind.singular} {place} of (any|a) {name} {but} {word}",
-    )
+    words = {"X": kind.singular, "Xs": kind.plural, "at": _place(where), "name": name, "word": word}
+    text = _TABLES["any_value_but"].say(say, but="(but|other than|except|besides|apart from)", **words)
     return Sentence(text, f"not exist({kind.among(where.items, mean.negation(say.has(attribute, choice)))})")
 
 
@@ -184,25 +146,9 @@ def generic_condition(say: Speaker) -> Sentence | None:
     what = f"not {second.singular}" if negative else second.singular
     conclusion = mean.negation(second.condition) if negative else second.condition
     is_unless = say.chance(0.25)
-    if is_unless:
-        texts: tuple[str, ...] = (
-            f"unless a {kind.singular} is {first.singular}, it ~is {what}",
-            f"a {kind.singular} ~is {what} unless it is {first.singular}",
-            f"every {kind.singular} ~is {what} unless it is {first.singular}",
-        )
-        premise = mean.negation(first.condition)
-    else:
-        texts = (
-            f"(if|when|whenever) a {kind.singular} is {first.singular}, (it ~is|it's|then it ~is) {what}",
-            f"a {kind.singular} that is {first.singular} ~is always {what}",
-            f"(any|every) {kind.singular} that is {first.singular} ~is [also] {what}",
-            f"a {kind.singular} ~is {first.singular} only if it is {what}",
-            f"(if it's|if it is) a {kind.singular} and {first.singular}, (it's|it is) {what}",
-            f"(being|to be) {first.singular}, a {kind.singular} has to be {what}",
-        )
-        premise = first.condition
-    meaning = f"not exist({kind.among(mean.ALL_ITEMS, mean.both(premise, mean.negation(conclusion)))})"
-    return Sentence(say.pick(*texts), meaning)
+    premise = mean.negation(first.condition) if is_unless else first.condition
+    text = _TABLES["unless" if is_unless else "if"].say(say, X=kind.singular, p=first.singular, q=what)
+    return Sentence(text, f"not exist({kind.among(mean.ALL_ITEMS, mean.both(premise, mean.negation(conclusion)))})")
 
 
 def alone(say: Speaker) -> Sentence | None:
@@ -210,24 +156,12 @@ def alone(say: Speaker) -> Sentence | None:
     if say.world.boxes[1] < 2:
         return None
     kind = say.kind(plain=True, generic=0.05)
-    alone = "(all alone|alone|all by itself|by itself|on its own|all on its own)"
+    words = {"alone": "(all alone|alone|all by itself|by itself|on its own|all on its own)", "X": kind.singular}
     if say.chance(0.6):
         where = say.which()
-        text = say.pick(
-            f"(a|the) {kind.singular} {where.where} ~is {alone}",
-            f"(a|the) {kind.singular} ~is {alone} {where.where}",
-            f"there ~is a {kind.singular} {alone} {where.where}",
-            f"(a|a single|one) {kind.singular} ~is all [that] {where.subject} (contains|has|holds|shows)",
-            f"all [that] {where.subject} (contains|has|holds) ~is (a|one|a single) {kind.singular}",
-            f"{where.subject} ~(contains|has|holds|shows) (only|just) (one|a single) {kind.singular} and nothing else",
-            f"{where.subject}: (just|only|nothing but) (one|a single|a) {kind.singular}",
-        )
+        text = _TABLES["alone_here"].say(say, at=where.where, here=where.subject, **words)
         return Sentence(text, mean.both(f"count({where.box}) == 1", mean.some(where.box, kind.condition)))
-    text = say.pick(
-        f"(a|some) {kind.singular} ~is {alone} in its {say.box}",
-        f"there ~is a {kind.singular} (that is|) {alone} (in its {say.box}|)",
-        f"one of the {say.boxes} ~(contains|has|holds) (only|just) a single {kind.singular} and nothing else",
-    )
+    text = _TABLES["alone"].say(say, box=say.box, boxes=say.boxes, **words)
     condition = mean.both("count(#) == 1", mean.some("#", kind.condition))
     return Sentence(text, mean.some(mean.ALL_BOXES, condition, "#"))
 
@@ -286,21 +220,15 @@ def counts_in_order(say: Speaker) -> Sentence | None:
         return Sentence(text, mean.both(*tests))
     grows = say.chance(0.5)
     sign = "<" if grows else ">"
-    more, verb = ("more", "(increases|grows|rises|goes up|gets larger)") if grows else (
-        "(fewer|less)", "(decreases|falls|shrinks|goes down|drops|gets smaller)")  # fmt: skip
-    texts = [
-        f"the number of {kind.plural} ~{verb} (from {say.box} to {say.box}, |){words}",
-        f"{words}, the number of {kind.plural} ~{verb}",
-        f"{words}, there ~are {more} (and {more} |){kind.plural}".replace(f"(and {more} |)", f"[and {more} ]"),
-        f"{words}, each {say.box} ~has {more} {kind.plural} than the one before [it]",
-    ]
+    texts = [*_TABLES["growing"].wordings]
     if say.is_tower and not kind.condition:
-        taller = "taller" if grows else "shorter"
-        texts += [
-            f"the {say.boxes} ~(get|keep getting|become|grow) {taller} {words}",
-            f"{words}, the {say.boxes} ~get {taller}",
-        ]
-    return Sentence(say.pick(*texts), f" {sign} ".join(counts))
+        texts += _TABLES["getting_taller"].wordings
+    more, verb = ("more", "(increases|grows|rises|goes up|gets larger)")
+    if not grows:
+        more, verb = ("(fewer|less)", "(decreases|falls|shrinks|goes down|drops|gets smaller)")
+    slots = {"Xs": kind.plural, "box": say.box, "boxes": say.boxes, "order": words, "more": more, "grows": verb}
+    text = say.rng.choice(texts).format(taller="taller" if grows else "shorter", **slots)
+    return Sentence(text, f" {sign} ".join(counts))
 
 
 def identical(say: Speaker) -> Sentence | None:
@@ -310,13 +238,9 @@ def identical(say: Speaker) -> Sentence | None:
     alike = "(identical|exactly the same|exactly alike|the same)"
     if say.chance(0.6):
         first, second = say.two_places()
-        text = say.pick(
-            f"{first.subject} and {second.subject} ~(are|look) {alike}",
-            f"{first.subject} ~(is identical to|looks exactly like|is a copy of|is exactly like) {second.subject}",
-        )
+        text = _TABLES["identical"].say(say, here=first.subject, there=second.subject, alike=alike)
         return Sentence(text, f"all_same([{first.box}, {second.box}])")
-    text = say.pick(f"all [the|of the] {say.boxes} ~(are|look) {alike}", f"the {say.boxes} ~are all {alike}")
-    return Sentence(text, "all_same(all_boxes)")
+    return Sentence(_TABLES["all_identical"].say(say, boxes=say.boxes, alike=alike), "all_same(all_boxes)")
 
 
 def the_only(say: Speaker) -> Sentence | None:
@@ -346,7 +270,7 @@ def made_up(say: Speaker) -> Sentence | None:
     found = say.property(noun=False, avoid=kind.condition)
     if " " in found.singular or found.condition.partition("==")[0] in kind.condition:
         return None
-    narrow, place = f"{found.plural} {kind.plural}", _place(where)
+    place = _place(where)
     those, others = (kind.among(where.items, each) for each in (found.condition, mean.negation(found.condition)))
     share, meaning = say.pick(
         ("(half|exactly half)", f"count({those}) == count({others})"),
@@ -354,12 +278,8 @@ def made_up(say: Speaker) -> Sentence | None:
         ("(less|fewer) than half", f"count({those}) < count({others})"),
         ("all", f"not exist({others})"),
     )
-    text = say.pick(
-        f"{narrow} ~(make up|account for|form) {share} of (all the|the|all) {kind.plural} {place or '[shown|here]'}",
-        f"{share} of (all the|the|all) {kind.plural} {place} ~are {narrow}",
-        f"{share} of (all the|the) {kind.plural} {place}: {found.plural}",
-    )
-    return Sentence(text, meaning)
+    words = {"ps": found.plural, "Xs": kind.plural, "share": share, "at": place}
+    return Sentence(_TABLES["made_up"].say(say, at_or_shown=place or "[shown|here]", **words), meaning)
 
 
 def and_both(say: Speaker) -> Sentence | None:
@@ -403,17 +323,15 @@ def neighbours(say: Speaker) -> Sentence | None:
     where, name = say.domain(), say.rng.choice(attribute.words)
     function = say.lexicon.names[attribute.name]
     alike = mean.related("get_directly_above($)", f"{function}(@) == {function}($)")
-    pair, share = (
-        "(neighbouring|neighboring|adjacent|consecutive)",
-        f"(share a {name}|have the same {name}|are the same {name})",
+    row = say.rng.choice(_TABLES["neighbours"].rows)[1]
+    text = row.wordings[0].format(
+        pair="(neighbouring|neighboring|adjacent|consecutive)",
+        share=f"(share a {name}|have the same {name}|are the same {name})",
+        items=say.items,
+        at=_place(where),
     )
-    place = _place(where)
-    text, meaning = say.pick(
-        (f"no two {pair} {say.items} {place} ~{share}", mean.none(where.items, f"exist({alike})")),
-        (f"(two|at least two|some) {pair} {say.items} {place} ~{share}", mean.some(where.items, f"exist({alike})")),
-        (f"{pair} {say.items} {place} never {share}", mean.none(where.items, f"exist({alike})")),
-    )  # fmt: skip
-    return Sentence(text, meaning)
+    related = mean.none if row.columns[0] == "none" else mean.some
+    return Sentence(text, related(where.items, f"exist({alike})"))
 
 
 RULES = (

@@ -8,17 +8,9 @@ from functools import cached_property, lru_cache
 
 from veriscene.language.language import Language
 from veriscene.world.schema import Attribute, World
+from veriscene.world.world_file import plural_of
 
 Pair = tuple[str, str]  # singular and plural
-
-
-def plural_of(word: str) -> str:
-    """Returns the regular plural."""
-    if word.endswith(("s", "x", "z", "ch", "sh")):
-        return f"{word}es"
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return f"{word[:-1]}ies"
-    return f"{word}s"
 
 
 def word_list(text: str) -> tuple[str, ...]:

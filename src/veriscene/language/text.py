@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from veriscene.errors import InputError
 from veriscene.language import expression as tree
-from veriscene.language.expression import Expression, Form, Parameter, Type, described, member_type
+from veriscene.language.expression import Expression, Form, Function, Parameter, Type, described, member_type
 
 if TYPE_CHECKING:
     from veriscene.language.language import Language
@@ -320,16 +320,31 @@ def _part(expression: Expression, loosest: int) -> str:
 
 
 def _unparse_call(call: tree.Call) -> str:
-    function, name, first, others = call.function, call.function.name, call.arguments[0], call.arguments[1:]
-    if name == "not":
-        return f"not {_part(first, _NOT)}"
-    if name in _PRECEDENCE:
-        return f"{_part(first, _PRECEDENCE[name])} {name} {_part(others[0], _PRECEDENCE[name] + 1)}"
-    if name == "[]":
-        return f"{_part(first, _ATOM)}[{unparse(others[0])}]"
-    if name == "[:]":
-        return f"{_part(first, _ATOM)}[{unparse(others[0])}:{''.join(map(unparse, others[1:]))}]"
-    if function.form is not Form.FUNCTION:
-        return f"{_part(first, _ATOM)}.{name}{'()' if function.form is Form.METHOD else ''}"
+    function = call.function
+    if function.form is Form.FUNCTION:
+        return call_text(function, [unparse(each) for each in call.arguments])
+    first, *others = call.arguments
+    own = _PRECEDENCE.get(function.name)
+    loosest = _LAMBDA if own is None else own + 1
+    return call_text(
+        function, [_part(first, _ATOM if own is None else own), *(_part(each, loosest) for each in others)]
+    )
+
+
+def call_text(function: Function, parts: Sequence[str]) -> str:
+    """Returns how a call is written; `parts` are its arguments, in parentheses where these are needed."""
+    match function.form, function.name:
+        case Form.METHOD, name:
+            return f"{parts[0]}.{name}()"
+        case Form.ATTRIBUTE, name:
+            return f"{parts[0]}.{name}"
+        case Form.OPERATOR, "not":
+            return f"not {parts[0]}"
+        case Form.OPERATOR, "[]":
+            return f"{parts[0]}[{parts[1]}]"
+        case Form.OPERATOR, "[:]":
+            return f"{parts[0]}[{':'.join((*parts[1:], '')[:2])}]"
+        case Form.OPERATOR, name:
+            return f"{parts[0]} {name} {parts[1]}"
     keywords = ("key=" if parameter.keyword == "key" else "" for parameter in function.parameters)
-    return f"{name}({', '.join(map(str.__add__, keywords, map(unparse, call.arguments)))})"
+    return f"{function.name}({', '.join(map(str.__add__, keywords, parts))})"

@@ -14,7 +14,7 @@ from veriscene.language import expression as tree
 from veriscene.language.expression import Expression, Form, Kind
 from veriscene.language.language import Language
 from veriscene.language.program import Program
-from veriscene.language.text import unparse
+from veriscene.language.text import call_text, unparse
 
 LAMBDA, VALUE, HAS = "lambda", "value ", "has "
 _OPERATORS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
@@ -152,21 +152,5 @@ class _Reader:
         function = self.language.functions.get(name)
         if function is None:
             raise InputError(f"unknown function {name!r:.40}")
-        match function.form, name:
-            case Form.METHOD, _:
-                return f"{parts[0]}.{name}()"
-            case Form.ATTRIBUTE, _:
-                return f"{parts[0]}.{name}"
-            case _, "not":
-                return f"(not {parts[0]})"
-            case _, "[]":
-                return f"{parts[0]}[{parts[1]}]"
-            case _, "[:]":
-                return f"{parts[0]}[{parts[1]}:{parts[2] if len(parts) > 2 else ''}]"
-            case Form.OPERATOR, _:
-                return f"({parts[0]} {name} {parts[1]})"
-        words = [
-            f"{parameter.keyword}={part}" if parameter.keyword == "key" else part
-            for parameter, part in zip(function.parameters, parts, strict=False)
-        ]
-        return f"{name}({', '.join(words)})"
+        text = call_text(function, parts)
+        return f"({text})" if function.form is Form.OPERATOR and name not in ("[]", "[:]") else text

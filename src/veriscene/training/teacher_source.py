@@ -21,7 +21,7 @@ from veriscene.data.batch import Batch
 from veriscene.data.encoder import Input
 from veriscene.data.items import Items, in_reading_order
 from veriscene.data.spelling import drop_words, mistype_words
-from veriscene.data.teacher.maker import Labelled, Made, Maker, label, pools_of
+from veriscene.data.teacher.maker import Labelled, Made, Maker, label
 from veriscene.data.teacher.statements import Taught, draw_statements, plain, read_statements
 from veriscene.data.teacher.store import Store
 from veriscene.data.teacher.workers import Workers, usable_cores
@@ -29,6 +29,7 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.english.reading import reading_of
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import ITEM, STATE, Array, SceneArrays
+from veriscene.language.bulk.random_scenes import by_kind
 from veriscene.language.program import Program
 from veriscene.output import Progress, silent
 from veriscene.training.source import Epoch, Source, batches, labelled, vocabulary_of
@@ -141,7 +142,7 @@ class TeacherSource(Source):
     def _make_maker(self, train: Sequence[Example], labelled_train: Sequence[Example]) -> Maker:
         world = self.encoder.world
         scenes = SceneArrays.of(world, [example.scene for example in train])
-        pools, own = pools_of(scenes), None
+        pools, own = by_kind(scenes), None
         if labelled_train:
             taught = sum(each.scenes for each in self.statements)
             own = Labelled(

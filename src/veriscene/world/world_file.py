@@ -370,7 +370,7 @@ def _plain(value: object) -> object:
 
 
 def plural_of(word: str) -> str:
-    """Guesses the plural of an English noun, for world files that give only the singular."""
+    """Guesses the plural of an English noun, where only the singular is given."""
     if re.search(r"[^aeiou]y$", word):
         return f"{word[:-1]}ies"
     if word.endswith("f") and not word.endswith("ff"):

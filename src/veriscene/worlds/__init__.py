@@ -104,11 +104,19 @@ def scan(path: str | Path, progress: examples.Progress | None = None) -> Iterato
 
 
 def ability(world: World, name: str) -> Callable[..., Any] | None:
-    """Returns a function of the world's module, or None if the world does not have this ability."""
+    """Returns a function of the world's module, or None if the world does not have this ability.
+
+    A module may name functions of its submodules in `ABILITIES`, as "raster.pixels". They are imported when they are
+    used, because `veriscene --help` must not wait for them.
+    """
     module = _modules().get(world.name)
     if module is None or _load(module) != world:
         return None
-    found: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
+    imported = importlib.import_module(module)
+    submodule, _, own = getattr(imported, "ABILITIES", {}).get(name, "").rpartition(".")
+    if submodule:
+        imported = importlib.import_module(f"{module}.{submodule}")
+    found: Callable[..., Any] | None = getattr(imported, own or name, None)
     return found
 
 

@@ -22,11 +22,10 @@ from veriscene.world.examples import normalized
 from veriscene.world.scene import Item, Scene
 from veriscene.worlds import parse
 from veriscene.worlds.nlvr.dialect import GIVEN, Phrase, Voice, rules_of
-from veriscene.worlds.nlvr.grammar import NOUNS, draw
-from veriscene.worlds.nlvr.habits import HABITS, rewrite
+from veriscene.worlds.nlvr.grammar import NOUNS, draw, habits, rewrite
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, SceneKind
-from veriscene.worlds.nlvr.near_miss import labelled_scenes
 from veriscene.worlds.nlvr.scenes import draw_scenes
+from veriscene.worlds.nlvr.synthetic import labelled_scenes
 
 COLORS, SHAPES = ("yellow", "black", "blue"), ("circle", "square", "triangle")
 
@@ -179,7 +178,7 @@ def test_habits_keep_numbers_and_colors() -> None:
 def test_every_habit_is_used(full: list[Statement]) -> None:
     """Each finds its wording among the statements; those of lost letters are found where they have been applied."""
     texts = [statement.text.lower().removesuffix(".") for statement in full]
-    for share, pattern, _ in HABITS:
+    for share, pattern, _ in habits():
         assert 0 < share < 1
         assert any(re.search(pattern, text) for text in texts), pattern
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
-from veriscene.language.bulk.near_misses import find_pairs
+from veriscene.language.bulk.random_scenes import find_pairs
 from veriscene.world.scene import Scene
 from veriscene.worlds import parse
 from veriscene.worlds.nlvr.scenes import draw_scenes, edit_scenes

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from samples import drawn_scene
 from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.language.bulk.random_scenes import by_kind
 from veriscene.world.edits import tower_of
 from veriscene.world.scene import Box, Scene
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, TOUCHING, WORLD, SceneKind
-from veriscene.worlds.nlvr.scenes import MAX_BLOCKS, MAX_SCATTERED, are_towers, by_kind, draw_scenes, edit_scenes
+from veriscene.worlds.nlvr.scenes import MAX_BLOCKS, MAX_SCATTERED, are_towers, draw_scenes, edit_scenes
 
 
 def check_valid(scenes: SceneArrays, kind: SceneKind) -> None:

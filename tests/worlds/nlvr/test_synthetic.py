@@ -23,8 +23,7 @@ from veriscene.world.scene import Scene
 from veriscene.worlds import parse
 from veriscene.worlds.nlvr import synthetic as corpus
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, WORLD, Color, SceneKind, Shape, Size
-from veriscene.worlds.nlvr.near_miss import labelled_scenes
-from veriscene.worlds.nlvr.synthetic import SPLITS, Corpus
+from veriscene.worlds.nlvr.synthetic import SPLITS, Corpus, labelled_scenes
 
 PICTURES = 4
 

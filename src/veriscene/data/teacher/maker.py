@@ -16,7 +16,7 @@ from veriscene.errors import InputError
 from veriscene.language.bulk import random_scenes
 from veriscene.language.bulk.arrays import Array, SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
-from veriscene.language.bulk.near_misses import EditScenes, find_pairs
+from veriscene.language.bulk.random_scenes import EditScenes, find_pairs
 from veriscene.world.examples import Example
 from veriscene.world.schema import World
 
@@ -52,11 +52,6 @@ class Made:
 # ---------------------------------------------------------------- scenes of any world
 
 Draw = Callable[[np.random.Generator, str | None, int], SceneArrays]
-
-
-def pools_of(scenes: SceneArrays) -> dict[str | None, SceneArrays]:
-    """Returns the scenes of each kind that statements can be about; worlds without kinds have a single one, None."""
-    return (worlds.ability(scenes.world, "scenes_by_kind") or random_scenes.by_kind)(scenes)
 
 
 def draw_scenes(world: World, rng: np.random.Generator, kind: str | None, count: int) -> SceneArrays:
@@ -219,7 +214,7 @@ class Maker:
 def label(world: World, statements: Sequence[Taught], *, seed: int) -> list[Example]:
     """Returns each statement with its number of random scenes, of about half of which it is true, as in a corpus."""
     settings, none = TeacherConfig(), SceneArrays.of(world, ())
-    maker = Maker(world, statements, pools_of(none), None, seed, settings.near_misses, settings.generated)
+    maker = Maker(world, statements, random_scenes.by_kind(none), None, seed, settings.near_misses, settings.generated)
     made = Made.joined([maker.make(0, block) for block in range(maker.blocks)])
     count: Counter[int] = Counter()
     examples = []

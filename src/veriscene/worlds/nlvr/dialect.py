@@ -222,22 +222,26 @@ def rules_of(name: str, labels: tuple[str, ...]) -> list[Row]:
 def _rules() -> dict[str, list[tuple[str, list[Row]]]]:
     """The rules of dialect.txt by name, each with its label."""
     rules: dict[str, list[tuple[str, list[Row]]]] = {}
-    text = (resources.files("veriscene.worlds.nlvr") / "dialect.txt").read_text(encoding="utf-8")
-    text = re.sub(r"\n {6,}", " ", text)  # lines that continue
-    short: dict[str, str] = {}
-    for line in text.splitlines():
-        if not line or line.startswith("--"):
-            continue
-        if " := " in line:
-            name, _, short[name] = line.partition(" := ")
-            continue
-        line = re.sub(r"\b[A-Z_]{4,}\b", lambda match: short.get(match[0], match[0]), line)
+    for line in lines_of("dialect.txt"):
         if not line.startswith(" "):
             header, _, line = line.partition(":")
             name, _, label = header.partition(" @")
             rules.setdefault(name, []).append((label, []))
         rules[name][-1][1].extend(_rows(line.strip()))
     return rules
+
+
+def lines_of(file: str) -> Iterator[str]:
+    """Yields the lines of one of this package's files, with abbreviations written out."""
+    text = (resources.files("veriscene.worlds.nlvr") / file).read_text(encoding="utf-8")
+    short: dict[str, str] = {}
+    for line in re.sub(r"\n {6,}", " ", text).splitlines():  # lines that continue
+        line = re.sub(r"\b[A-Z_]{4,}\b", lambda match: short.get(match[0], match[0]), line)
+        name, is_short, meaning = line.partition(" := ")
+        if is_short:
+            short[name] = meaning
+        elif line and not line.startswith("--"):
+            yield line
 
 
 def _rows(line: str) -> Iterator[Row]:

@@ -1,21 +1,22 @@
 """Random English statements about NLVR's scenes, with their programs.
 
-The level "full" is the dialect of NLVR's writers, with their habits; "simple" has few kinds of sentences, about towers,
-which a small network learns in minutes.
+The level "full" is the dialect of NLVR's writers, with their habits (habits.txt); "simple" has few kinds of sentences,
+about towers, which a small network learns in minutes.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from veriscene import worlds
 from veriscene.config import LEVELS
 from veriscene.english.pattern import with_articles
 from veriscene.errors import InputError
 from veriscene.language.program import Statement
-from veriscene.worlds.nlvr import habits
-from veriscene.worlds.nlvr.dialect import NUMBER_WORDS, Phrase, Voice, agree, program
+from veriscene.worlds.nlvr.dialect import NUMBER_WORDS, Phrase, Voice, agree, lines_of, program
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, WORLD, Color, SceneKind
 
 MIXED = 0.08  # The share of statements that mix digits and number words.
@@ -31,6 +32,8 @@ NOUNS: Mapping[SceneKind, Sequence[tuple[int, str, str]]] = {
     ),
 }
 SIMPLE_NOUNS = NOUNS["tower"][:3]
+LOST_CAPITAL = ("ll ", "t least ")
+DOUBLE_BLANK = 0.02
 
 
 def draw(rng: random.Random, level: str = "full") -> Statement:
@@ -48,11 +51,33 @@ def draw(rng: random.Random, level: str = "full") -> Statement:
         words = phrase.words
     else:
         phrase = Voice(rng, kind, box, item, digits, color, mixed).sentence()
-        words = with_articles(habits.rewrite(rng, phrase.words))
-    if rng.random() < 0.75 and not words.startswith(habits.LOST_CAPITAL):
+        words = with_articles(rewrite(rng, phrase.words))
+    if rng.random() < 0.75 and not words.startswith(LOST_CAPITAL):
         words = words[0].upper() + words[1:]
     text = words + "." if rng.random() < 0.55 else words
     return Statement(text=text, kind=kind, program=worlds.parse(phrase.meaning, WORLD))
+
+
+@cache
+def habits() -> list[tuple[float, re.Pattern[str], str]]:
+    """Returns the share, the wording and what is written instead, of each habit."""
+    found = []
+    for line in lines_of("habits.txt"):
+        share, _, rest = line.partition(" ")
+        pattern, _, written = rest.partition(" =>")
+        found.append((float(share), re.compile(pattern), written.strip()))
+    return found
+
+
+def rewrite(rng: random.Random, words: str) -> str:
+    """Returns the words as somebody in a hurry writes them; the meaning stays."""
+    for share, pattern, written in habits():
+        if rng.random() < share:
+            words = pattern.sub(written, words, count=1)
+    if rng.random() < DOUBLE_BLANK:
+        blank = rng.choice([found.start() for found in re.finditer(" ", words)])
+        words = f"{words[:blank]} {words[blank:]}"
+    return words
 
 
 WITH = {"with": 84, "that has#": 8, "which has#": 12, "having": 7, "that contains#": 2, "containing": 1}

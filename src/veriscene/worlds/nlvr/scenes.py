@@ -82,14 +82,6 @@ def are_towers(scenes: SceneArrays) -> Array:
     return same.reshape(-1, BOXES).all(axis=1)
 
 
-def by_kind(scenes: SceneArrays) -> dict[SceneKind, SceneArrays]:
-    """Returns the scenes of each kind; towers get their blocks from the floor up."""
-    from_floor_up = np.where(scenes.mask, -scenes.bottom, 0).argsort(axis=2, kind="stable")
-    upright = SceneArrays(WORLD, np.take_along_axis(scenes.fields, from_floor_up[None], axis=3))
-    is_tower = are_towers(upright)
-    return {"tower": upright[np.flatnonzero(is_tower)], "scatter": scenes[np.flatnonzero(~is_tower)]}
-
-
 # ---------------------------------------------------------------- scattered items
 
 
