@@ -50,6 +50,7 @@ _CLUSTER = "needs a cluster; tests/test_clusters.py runs or checks what it start
 
 # Commands, and Python blocks by their first line, that are not run.
 LEFT_OUT = {
+    "import ray.data  # gives parts to the actors of a cluster": "needs a cluster; tests/judge/test_ray.py runs it",
     "import veriscene  # trains on a corpus folder called nlvr": _TRACKED,
     "import veriscene  # and writes more to TensorBoard": _TRACKED,
     "import veriscene, wandb": _TRACKED,
@@ -107,5 +108,6 @@ ONLY_MENTIONED = {
     "data backbone": "needs a download; tests/models/vision/test_convert.py",
     "bench train": _REPOSITORY,
     "bench predict": _REPOSITORY,
+    "bench judge": _REPOSITORY,
     "bench serve": _REPOSITORY,
 }

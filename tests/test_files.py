@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from veriscene import files
 from veriscene.errors import InputError
@@ -37,6 +39,17 @@ def test_a_line_that_is_too_long_is_one_error_and_the_next_is_read() -> None:
     assert [line.strip() if isinstance(line, str) else "error" for _, line in lines] == [
         *("one", longest.decode(), "error", "", "error")
     ]
+
+
+@given(st.lists(st.binary(max_size=9), max_size=9).map(b"\n".join), st.integers(1, 12))
+def test_ranges_of_a_file_share_no_line_and_have_all(content: bytes, step: int) -> None:
+    ranges = [(start, start + step) for start in range(0, len(content), step)]
+    found = [each for start, stop in ranges for each in files.read_lines_between(io.BytesIO(content), start, stop)]
+    lines = list(io.BytesIO(content))
+    starts = [sum(map(len, lines[:number])) for number in range(len(lines))]
+    assert [at for at, _ in found] == starts
+    for (_, text), line in zip(found, lines, strict=True):
+        assert isinstance(text, InputError) or text.encode() in (line, line.removeprefix(b"\xef\xbb\xbf"))
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])

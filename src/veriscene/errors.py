@@ -46,6 +46,7 @@ EXTRAS = {
     "tune": ("optuna", "sqlalchemy"),
     "export": ("pyarrow",),
     "gym": ("gymnasium",),
+    "ray": ("ray",),
 }
 
 

@@ -85,18 +85,36 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[int, str | InputError]]:
     number = 0
     while line := stream.readline(MAX_LINE + 1):
         number += 1
-        if len(line) > MAX_LINE and not line.endswith(b"\n"):
-            has_end = _skip_line(stream)
-            length = MAX_LINE if has_end else MAX_LINE * MAX_SKIP
-            yield number, InputError(f"longer than {length:,} bytes", allowed=f"a line has at most {MAX_LINE:,}")
-            if not has_end:
-                return
-            continue
-        try:
-            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            yield number, _not_utf8(error)
+        text, goes_on = _decoded(line, stream, is_first=number == 1)
+        yield number, text
+        if not goes_on:
             return
+
+
+def read_lines_between(stream: BinaryIO, start: int, stop: int) -> Iterator[tuple[int, str | InputError]]:
+    """The lines that begin in these bytes of a file, each with the byte at which it begins, in bounded memory.
+
+    So parts that share no byte share no line, and parts that cover the file have all lines. An InputError takes the
+    place of a line that is too long or not UTF-8; the others follow.
+    """
+    if start:
+        stream.seek(start - 1)
+        while (rest := stream.readline(MAX_LINE)) and not rest.endswith(b"\n"):  # of a line that begins before
+            pass
+    while (at := stream.tell()) < stop and (line := stream.readline(MAX_LINE + 1)):
+        yield at, _decoded(line, stream, is_first=at == 0)[0]
+
+
+def _decoded(line: bytes, stream: BinaryIO, *, is_first: bool) -> tuple[str | InputError, bool]:
+    """The text of a line, the rest of which is skipped if it is too long, and whether lines of text can follow."""
+    if len(line) > MAX_LINE and not line.endswith(b"\n"):
+        has_end = _skip_line(stream)
+        length = MAX_LINE if has_end else MAX_LINE * MAX_SKIP
+        return InputError(f"longer than {length:,} bytes", allowed=f"a line has at most {MAX_LINE:,}"), has_end
+    try:
+        return line.decode("utf-8-sig" if is_first else "utf-8"), True
+    except UnicodeDecodeError as error:
+        return _not_utf8(error), False
 
 
 def parse_json(text: str) -> object:

@@ -71,6 +71,12 @@ BAD_INPUT = {
     "evaluate model corpus/dev/dev.json --images corpus": "corpus: holds no pictures",
     "evaluate model corpus/dev/dev.json --images nowhere": "nowhere: no such folder",
     "predict model --statement circle --image shifted.png": "try --eyes",
+    "judge model none.jsonl out": "none.jsonl",
+    "judge nothing corpus/dev/dev.json out": "nothing",
+    "judge model good.csv out": "good.csv: unknown kind of file",
+    "judge model corpus/dev/dev.json corpus": "corpus: already exists",
+    "judge model corpus/dev/dev.json corpus/dev": "corpus/dev: holds the questions",
+    "judge model corpus/dev/dev.json out --shard 2/2": "--shard 2/2",
     "predict model --statement circle --image scene.json": "scene.json: not a PNG or JPEG picture",
 }
 

@@ -31,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(quickstart, train, judge.evaluate, judge.predict, judge.explain, judge.score, judge.export),
+    *(quickstart, train, judge.evaluate, judge.predict, judge.judge, judge.explain, judge.score, judge.export),
     *(report, figures, judge.models, settings, reproduce, tune, pretrain, train_reader, serve, site, checks),
 )
 for command in COMMANDS:

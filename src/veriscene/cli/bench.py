@@ -85,6 +85,32 @@ def predict(
 
 
 @bench.command()
+def judge(
+    model: Annotated[str, typer.Argument(help="A shipped checkpoint, a run or an .onnx file.")] = "best",
+    data: Annotated[
+        Path | None, typer.Option(readable=False, help="JSON lines. Default: different statements of the grammar.")
+    ] = None,
+    questions: Annotated[int, typer.Option(min=1, help="How many are drawn without --data.")] = 2000,
+    workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes of one side, threads of the other.")] = 2,
+    rounds: Annotated[int, typer.Option(min=1, help="Measurements per side, taken in turns.")] = 3,
+    before: Annotated[
+        Path | None, typer.Option(readable=False, help="Folder `src` of another checkout, whose stream is compared.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bulk judging on a CPU, from file to file: `veriscene judge` against one process that streams.
+
+    Example: veriscene bench judge best --questions 500 --rounds 1
+    """
+    measured = _load("judge")
+    with progress_bar("measuring (turns)") as progress:
+        result = measured.bench_judge(
+            model, data, questions=questions, workers=workers, rounds=rounds, before=before, progress=progress
+        )
+    print(json.dumps({"judge": result}) if as_json else measured.describe(result))
+
+
+@bench.command()
 def serve(
     model: Annotated[str, typer.Argument(help="A shipped checkpoint, a run or an .onnx file.")] = "best",
     clients: Annotated[int, typer.Option(min=1, max=256, help="Each waits for its answer, then asks again.")] = 32,

@@ -1,4 +1,4 @@
-"""`veriscene models`, `evaluate`, `score`, `predict`, `explain`, `export`: trained models and what they answer."""
+"""`veriscene models`, `evaluate`, `score`, `predict`, `judge`, `explain`, `export`: models and what they answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from veriscene.cli import output
-from veriscene.cli.output import AsJson
+from veriscene.cli.output import AsJson, Shard
 from veriscene.errors import InputError, MissingRequirement, missing_package
 from veriscene.files import check_absent, opened, write_text
 
@@ -281,6 +281,54 @@ def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
         raise InputError("is empty", where="standard input", allowed="send JSON lines, or use --statement and --scene")
     if failed:
         raise InputError(f"{failed:,} of {lines:,} questions could not be judged", where="standard input")
+
+
+def judge(
+    context: typer.Context,
+    model: Model,
+    questions: Annotated[
+        Path,
+        typer.Argument(readable=False, help="JSON lines or Parquet: a file, or a folder of .jsonl, .json, .parquet."),
+    ],
+    out: Annotated[Path, typer.Argument(readable=False, help="Folder of the answers; shards share it.")],
+    shard: Shard = None,
+    workers: Annotated[
+        int, typer.Option(min=0, max=1024, help="Processes. 0: one for each core; on a GPU at most eight.")
+    ] = 0,
+    form: Annotated[
+        str, typer.Option("--format", help="Of the answers: jsonl or parquet. Default: that of the questions.")
+    ] = "",
+    readings: Annotated[bool, typer.Option("--readings", help="Add each statement as it was understood.")] = False,
+    eyes: Eyes = False,
+    device: Annotated[str, typer.Option(help="cpu, or cuda for a GPU, which needs the extra `train`.")] = "cpu",
+    part: Annotated[
+        int, typer.Option(min=1, help="Questions for each file of answers; of JSON lines, their KiB.")
+    ] = 8192,
+    as_json: AsJson = False,
+) -> None:
+    """Judge any number of questions. The answers are files part-000000, part-000001, …, in the order of the questions.
+
+    A rerun judges what has no answers yet, so a killed command loses at most one part of each process. Several commands
+    can share the folder, each with its --shard. A malformed question has an error in place of a verdict.
+
+    Example: veriscene judge best questions.jsonl answers --shard 0/16
+    """
+    from veriscene.data.teacher.workers import usable_cores
+    from veriscene.judge.bulk import Bulk, judge_missing
+
+    output.require_one_process("judge")
+    bulk = Bulk(model, questions, out, form, readings, eyes, device, part)
+    has_plugins = context.parent is not None and bool(context.parent.params.get("plugins"))
+    count = 1 if has_plugins else workers or (usable_cores() if device == "cpu" else min(8, usable_cores()))
+    own = (0, 1) if shard is None else output.parse_shard(shard)
+    with output.progress_bar("judging (percent)") as progress:
+        done = judge_missing(bulk, own, workers=count, progress=progress)
+    if as_json:
+        print(json.dumps(done))
+        return
+    shares = ", ".join(f"{done[name]:,} {name.replace('_', ' ')}" for name in ("true", "not_understood", "malformed"))
+    print(f"judged {done['questions']:,} questions in {done['seconds']:.1f} s: {shares}")
+    print(f"{done['parts']:,} files of answers in {out}, of which {done['judged_parts']:,} are new")
 
 
 def _print_verdict(verdict: Verdict, world: World) -> None:

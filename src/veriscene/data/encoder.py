@@ -103,7 +103,8 @@ class Encoder:
         )
 
     def _statement(self, examples: Sequence[Example]) -> dict[str, Array]:
-        sentences = [self.vocabulary.encode(example.statement) for example in examples]
+        encoded = {example.statement: self.vocabulary.encode(example.statement) for example in examples}
+        sentences = [encoded[example.statement] for example in examples]
         for example, sentence in zip(examples, sentences, strict=True):
             if not sentence:
                 raise InputError(f"example {example.identifier!r}: the statement has no words", where=example.place)
@@ -131,14 +132,14 @@ class Encoder:
         features = np.zeros((len(examples), most, width, self.world.feature_count), dtype=np.float32)
         positions = np.tile(np.arange(width), (len(examples), most, 1))
         counts = np.zeros((len(examples), most), dtype=np.int64)
-        for row, example in enumerate(examples):
-            for number, box in enumerate(example.scene.boxes):
-                if not box.items:
-                    continue
-                order, count = reading_order(box.items, self.order, self.world), len(box.items)
-                features[row, number, :count] = [self.world.features(box.items[index]) for index in order]
-                positions[row, number, :count] = order
-                counts[row, number] = count
+        scene = np.repeat(np.arange(len(examples)), [len(example.scene.boxes) for example in examples])
+        number = np.array([box for example in examples for box in range(len(example.scene.boxes))], np.int64)
+        sizes = np.array([len(items) for items in boxes], np.int64)
+        counts[scene, number] = sizes
+        order, places = _reading_orders(boxes, self.order, self.world), _places(sizes)
+        where = np.repeat(scene, sizes), np.repeat(number, sizes), places
+        features[where] = _features(boxes, self.world)[order]
+        positions[where] = places[order]
         found: dict[str, Array] = {"features": features, "counts": counts, "positions": positions}
         if fewest < most:
             found["boxes"] = np.array([len(example.scene.boxes) for example in examples], np.int64)
@@ -196,23 +197,55 @@ def _characters(examples: Sequence[Example], longest: int) -> Array:
     return rows[[row_of[example.statement] for example in examples]]
 
 
-def reading_order(items: Sequence[Item], order: ItemOrder, world: World) -> Sequence[int]:
+def _features(boxes: Sequence[Sequence[Item]], world: World) -> Array:
+    """(item, feature): those of the items of all boxes, one after another, as `World.features` has them."""
+    items, of_values = [item for each in boxes for item in each], _value_features(world)
+    found = np.empty((len(items), world.feature_count))
+    fields = ("x", "y", "width", "height") if world.has_free_extents else ("x", "y")
+    for column, (field, extent) in enumerate(zip(fields, (*world.canvas, *world.canvas), strict=False)):
+        found[:, column] = 2 * np.array([getattr(item, field) for item in items], float) / extent - 1
+    if items:
+        found[:, len(fields) :] = [of_values(item.values) for item in items]
+    return found
+
+
+@cache
+def _value_features(world: World) -> Callable[[Values], list[float]]:
+    return lru_cache(maxsize=4096)(world.value_features)  # most items look like others
+
+
+def _places(sizes: Array) -> Array:
+    """0, 1, … in each box, one after another."""
+    places: Array = np.arange(sizes.sum()) - np.repeat(sizes.cumsum() - sizes, sizes)
+    return places
+
+
+def reading_order(items: Sequence[Item], order: ItemOrder, world: World) -> list[int]:
     """Returns the index of the item that is read at each place.
 
     RANDOM is a scramble that depends only on what the box holds, so that a verdict depends neither on the other
     examples of a batch nor on the order of the file; no item is always first, because the whole box enters the hash.
     """
+    return list(map(int, _reading_orders([items], order, world)))
+
+
+def _reading_orders(boxes: Sequence[Sequence[Item]], order: ItemOrder, world: World) -> Array:
+    """The reading orders of many boxes, one after another, as indices into the items of all of them."""
+    items, sizes = [item for each in boxes for item in each], np.array([len(each) for each in boxes], np.int64)
+    box = np.repeat(np.arange(len(boxes)), sizes)
     if order is ItemOrder.FILE:
-        return range(len(items))
+        return np.arange(len(items))
     if order is ItemOrder.SORTED:
-        return sorted(range(len(items)), key=lambda number: (items[number].x, -items[number].y))
+        x, y = (np.array([getattr(item, name) for item in items], float) for name in ("x", "y"))
+        return np.lexsort((-y, x, box))
     (base, look), rows = _digits(world), world.canvas[1] + 1
-    # Numbers that differ between items: a mixed radix of position, quantities and choices.
-    codes = [(round(item.x) * rows + round(item.y)) * base + look(item.values) for item in items]
-    mixed = [_mix(code) for code in codes]
-    whole_box = _mix(sum(mixed) & _BITS)
-    keys = [_mix(each ^ whole_box) for each in mixed]
-    return sorted(range(len(items)), key=keys.__getitem__)
+    # Numbers that differ between items: a mixed radix of position, quantities and choices. 48 bits of them are hashed.
+    codes = [((round(item.x) * rows + round(item.y)) * base + look(item.values)) & (1 << 48) - 1 for item in items]
+    mixed = _mix(np.array(codes, np.uint64))
+    sums = np.concatenate([np.zeros(1, np.uint64), mixed.cumsum()])
+    ends = sizes.cumsum()
+    whole_box = _mix((sums[ends] - sums[ends - sizes]) & _BITS)
+    return np.lexsort((_mix(mixed ^ whole_box[box]), box))
 
 
 @cache
@@ -241,11 +274,12 @@ def _digits(world: World) -> tuple[int, Callable[[Values], int]]:
     return weight, look
 
 
-_BITS = 0xFFFFFFFF
+_BITS = np.uint64(0xFFFFFFFF)
 
 
-def _mix(number: int) -> int:
-    """A 32-bit hash without structure: shifts and multiplications by an odd number."""
-    number = (((number >> 16) ^ number) * 0x45D9F3B) & _BITS
-    number = (((number >> 16) ^ number) * 0x45D9F3B) & _BITS
-    return (number >> 16) ^ number
+def _mix(numbers: Array) -> Array:
+    """32-bit hashes without structure, of uint64: shifts and multiplications by an odd number, modulo 2**32."""
+    half, factor = np.uint64(16), np.uint64(0x45D9F3B)
+    numbers = (((numbers >> half) ^ numbers) * factor) & _BITS
+    numbers = (((numbers >> half) ^ numbers) * factor) & _BITS
+    return (numbers >> half) ^ numbers

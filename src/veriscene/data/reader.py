@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from veriscene import files, worlds
+from veriscene.english.reading import reading_of
 from veriscene.errors import InputError
 from veriscene.language.language import Language
 from veriscene.language.program import Program
@@ -86,10 +88,16 @@ class Reading:
     dialect: float  # probability that it is worded in the corpus's dialect,
     outside: float  # and that it is about something else
 
+    @cached_property
+    def text(self) -> str | None:
+        """The program in plain words."""
+        return None if self.program is None else reading_of(self.program)
+
 
 class ProgramReader(ABC):
     """The words, the tokens and the language of a network that writes programs, and how it writes them."""
 
+    threads = 1  # groups that are read at the same time
     group = 32  # statements that are read together; larger groups need more padding and overflow the caches
 
     def __init__(self, config: ReaderConfig, words: Sequence[str], tokens: Sequence[str], language: Language) -> None:
@@ -134,10 +142,18 @@ class ProgramReader(ABC):
         tokens = np.full((len(words), self.config.max_tokens - 1), PAD)
         least, first = np.ones(len(words), np.float32), np.zeros((len(words), self.config.tokens), np.float32)
         by_length = lengths.argsort(kind="stable")
-        for start in range(0, len(words), self.group):
+
+        def write_group(start: int) -> None:
             rows = by_length[start : start + self.group]
             longest = max(1, lengths[rows].max())
             self._write(rows, words[rows, :longest], ngrams[rows, :longest], tokens, least, first)
+
+        starts = range(0, len(words), self.group)
+        if self.threads == 1 or len(starts) == 1:
+            any(map(write_group, starts))
+        else:
+            with ThreadPoolExecutor(self.threads) as pool:
+                any(pool.map(write_group, starts))
         return tokens[:, : max(1, (tokens != PAD).any(0).sum())], least, first
 
     def _write(self, rows: Array, words: Array, ngrams: Array, tokens: Array, least: Array, first: Array) -> None:

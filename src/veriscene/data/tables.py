@@ -46,7 +46,7 @@ def export(path: Path, out: Path, *, kind: str, images: bool, progress: Progress
         raise InputError(f"unknown format {kind!r}", allowed=f"choose from {', '.join(FORMATS)}")
     check_absent(out)
     if kind == "parquet":
-        _pyarrow()  # before the corpus is read
+        pyarrow()  # before the corpus is read
     world = worlds.of_corpus(path)
     splits = {file.stem: _read(file, world, images) for file in split_files([path])}
     total = sum(map(len, splits.values()))
@@ -112,12 +112,10 @@ def _json_rows(path: Path) -> Iterator[Row]:
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
-    pa = _pyarrow()
-    import pyarrow.parquet
-
+    pa = pyarrow()
     with opened(path) as stream:
         try:
-            file = pyarrow.parquet.ParquetFile(stream)
+            file = pa.parquet.ParquetFile(stream)
             names = [name for name in file.schema_arrow.names if name != "image"]
             for batch in file.iter_batches(ROWS_PER_GROUP, columns=names):
                 yield from batch.to_pylist()
@@ -162,9 +160,7 @@ def _json_lines(rows: Iterable[Row]) -> bytes:
 
 
 def _parquet(rows: Iterable[Row], world: World, images: bool) -> bytes:
-    pa = _pyarrow()
-    import pyarrow.parquet
-
+    pa = pyarrow()
     numbers = pa.int64() if world.whole else pa.float64()
     places = world.fields if world.has_free_extents else world.fields[:2]
     columns = [(name, numbers) for name in places]
@@ -177,19 +173,24 @@ def _parquet(rows: Iterable[Row], world: World, images: bool) -> bytes:
     fields = [("identifier", pa.string()), ("statement", pa.string()), ("label", pa.bool_())]
     fields += [("split", pa.string()), ("directory", pa.string()), ("scene", pa.list_(pa.list_(item)))]
     fields += [("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())]))] if images else []
-    schema, stream = pa.schema(fields), io.BytesIO()
-    with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
-        waiting = iter(rows)
+    if images:
+        rows = (found | {"image": {"bytes": found["image"], "path": None}} for found in rows)
+    return parquet_of(rows, pa.schema(fields))
+
+
+def parquet_of(rows: Iterable[Mapping[str, Any]], schema: Any) -> bytes:
+    """Returns the content of a parquet file with these rows."""
+    pa, stream, waiting = pyarrow(), io.BytesIO(), iter(rows)
+    with pa.parquet.ParquetWriter(stream, schema) as writer:
         while group := list(islice(waiting, ROWS_PER_GROUP)):
-            if images:
-                group = [found | {"image": {"bytes": found["image"], "path": None}} for found in group]
             writer.write_table(pa.Table.from_pylist(group, schema=schema))
     return stream.getvalue()
 
 
-def _pyarrow() -> Any:
+def pyarrow() -> Any:
+    """Returns the package, with its part for parquet files."""
     try:
-        import pyarrow
+        import pyarrow.parquet
     except ImportError as error:
         raise missing_package(error) from None
     return pyarrow

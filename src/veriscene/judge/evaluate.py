@@ -63,7 +63,7 @@ def probabilities(
                     questions[number] = question
     _raise_together(failed, processes)
     judged: list[tuple[int, float]] = []
-    answers = judge.stream(questions.values(), batch=BATCH)
+    answers = judge.stream(questions.values(), batch=BATCH, maps=False)
     for done, (number, answer) in enumerate(zip(mine, answers, strict=True), 1):
         if isinstance(answer, InputError):
             failed.append(_named(answer, examples[number]))

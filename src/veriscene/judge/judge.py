@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -48,7 +48,8 @@ __all__ = [
 ]
 
 STREAM_BATCH = 64
-FIELDS = ("logits", "scores", "order", "alpha", "beta")  # of a Judgement: what a verdict is made of
+MAPS = ("order", "alpha", "beta")
+FIELDS = ("logits", "scores", *MAPS)  # of a Judgement: what a verdict is made of
 Array = NDArray[Any]
 T = TypeVar("T")
 MATCH_DISTANCE = 10  # pixels that a recognised item may be away from the scene's, which are at least as large
@@ -113,10 +114,15 @@ class Judge(HubMixin, ABC):
             question = self._question(statement)
         return checked(self._judge([self.prepare(question)])[0])
 
-    def stream(self, questions: Iterable[AnyQuestion], *, batch: int = STREAM_BATCH) -> Iterator[Answer]:
+    def stream(
+        self, questions: Iterable[AnyQuestion | InputError], *, batch: int = STREAM_BATCH, maps: bool = True
+    ) -> Iterator[Answer]:
         """Yields one answer for each question, in order; takes `batch` questions at a time, never all at once.
 
-        for answer in judge.stream(records, batch=256): ...
+        Without `maps`, verdicts have neither attention nor order, which saves time. An InputError among the questions
+        is its own answer. Large batches are faster: statements of one length share a run, and equal ones are read once.
+
+            for answer in judge.stream(records, batch=2048, maps=False): ...
         """
         if batch < 1:
             raise InputError(f"batch={batch}", allowed="it must be at least 1")
@@ -124,7 +130,7 @@ class Judge(HubMixin, ABC):
         while chunk := list(islice(waiting, batch)):
             prepared = [self._prepared(question) for question in chunk]
             well_formed = [question for question in prepared if isinstance(question, Question)]
-            answers = iter(self._judge(well_formed) if well_formed else [])
+            answers = iter(self._judge(well_formed, maps=maps) if well_formed else [])
             for question in prepared:
                 yield question if isinstance(question, InputError) else next(answers)
 
@@ -175,8 +181,8 @@ class Judge(HubMixin, ABC):
         return {"model": None, "dev_accuracy": None, "supervision": None}
 
     @abstractmethod
-    def _judge(self, questions: list[Question]) -> Sequence[Answer]:
-        """Answers questions that `prepare` returned."""
+    def _judge(self, questions: list[Question], *, maps: bool = True) -> Sequence[Answer]:
+        """Answers questions that `prepare` returned; without `maps`, verdicts need no attention and no order."""
 
     @classmethod
     def _of_checkpoint(cls, folder: str | Path, *, device: str) -> Judge:
@@ -184,7 +190,9 @@ class Judge(HubMixin, ABC):
 
         return load(folder, device=device)
 
-    def _prepared(self, question: AnyQuestion) -> Question | InputError:
+    def _prepared(self, question: AnyQuestion | InputError) -> Question | InputError:
+        if isinstance(question, InputError):
+            return question
         try:
             return self.prepare(self._question(question))
         except InputError as error:
@@ -214,9 +222,11 @@ class Judge(HubMixin, ABC):
         per_box = None if scores is None else _sigmoid(scores).tolist()
         verdicts = []
         for number, question in enumerate(questions):
-            maps = {name: judged[name][number] for name in ("order", "alpha", "beta") if name in judged}
+            maps = {name: judged[name][number] for name in MAPS if name in judged}
             boxes = self.world.boxes[1] if question.scene is None else len(question.scene.boxes)
-            if positions is None:  # the objects are feature-map cells
+            if not maps:
+                places = []
+            elif positions is None:  # the objects are feature-map cells
                 cells = np.arange(maps["alpha"].shape[-1] if "alpha" in maps else 0)
                 places = [cells] * boxes
             else:
@@ -269,11 +279,11 @@ class NetworkJudge(Judge):
     """A network judges; with a reader, statements in plain English are judged by what they say."""
 
     @abstractmethod
-    def _by_network(self, questions: list[Question]) -> list[Verdict]:
-        """Returns the network's own verdicts."""
+    def _by_network(self, questions: list[Question], fields: Collection[str] = FIELDS) -> list[Verdict]:
+        """Returns the network's own verdicts, made of these fields."""
 
-    def _judge(self, questions: list[Question]) -> list[Verdict]:
-        verdicts = self._by_network(questions)
+    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
+        verdicts = self._by_network(questions, FIELDS if maps else [name for name in FIELDS if name not in MAPS])
         if self.reader is None:
             return verdicts
         vocabulary, readings = self.encoder.vocabulary, self.reader.read([asked.statement for asked in questions])
@@ -295,7 +305,7 @@ class ReaderJudge(Judge):
     def describe(self) -> dict[str, str | float | None]:
         return {"model": "reader", "dev_accuracy": None, "supervision": "synthetic"}
 
-    def _judge(self, questions: list[Question]) -> list[Verdict]:
+    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
         readings = self.reader.read([question.statement for question in questions])
         return [
             with_reading(
@@ -346,10 +356,14 @@ class EyesJudge(Judge):
             for asked, scene in zip(questions, scenes, strict=True)
         ]
 
-    def _judge(self, questions: list[Question]) -> list[Answer]:
+    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Answer]:
         seen = self.see(questions)
-        pairs = [(asked.statement, scene) for asked, scene in zip(questions, seen, strict=True)]
-        verdicts = iter(self.judge([pair for pair in pairs if isinstance(pair[1], Scene)]))  # type: ignore[misc]
+        found = [
+            Question(asked.statement, scene)
+            for asked, scene in zip(questions, seen, strict=True)
+            if isinstance(scene, Scene)
+        ]
+        verdicts = iter(self.judge.stream(found, maps=maps))
         return [
             scene if isinstance(scene, InputError) else _about(asked.scene, scene, checked(next(verdicts)))
             for asked, scene in zip(questions, seen, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.files import parse_json
 from veriscene.judge.folders import DOWNLOADED, GRAPH, METRICS, READER, WEIGHTS, read_json
-from veriscene.judge.judge import Array, NetworkJudge, Question, Verdict
+from veriscene.judge.judge import FIELDS, Array, NetworkJudge, Question, Verdict
 from veriscene.judge.onnx_reader import OnnxReader
 from veriscene.judge.sessions import default_threads, open_session
 from veriscene.world.world_file import world_of
@@ -90,24 +90,25 @@ class OnnxJudge(NetworkJudge):
             if (self._weights.parent / name).exists():
                 files.write_bytes(folder / name, (self._weights.parent / name).read_bytes())
 
-    def _by_network(self, questions: list[Question]) -> list[Verdict]:
+    def _by_network(self, questions: list[Question], fields: Collection[str] = FIELDS) -> list[Verdict]:
+        outputs = [name for name in self._outputs if name in fields]
         if len(questions) <= GROUP:
-            return self._run(self._shared, questions)
+            return self._run(self._shared, questions, outputs)
         # Questions of similar size share a group, to save padding.
         by_size = sorted(range(len(questions)), key=lambda number: _size(questions[number]))
         groups = [by_size[start : start + GROUP] for start in range(0, len(by_size), GROUP)]
         with ThreadPoolExecutor(min(self.threads, len(groups))) as pool:
-            judged = pool.map(lambda group: self._run(self._own, [questions[n] for n in group]), groups)
+            judged = pool.map(lambda group: self._run(self._own, [questions[n] for n in group], outputs), groups)
             verdicts = {
                 number: verdict for group, of_group in zip(groups, judged, strict=True)
                 for number, verdict in zip(group, of_group, strict=True)
             }  # fmt: skip
         return [verdicts[number] for number in range(len(questions))]
 
-    def _run(self, session: Any, questions: list[Question]) -> list[Verdict]:
+    def _run(self, session: Any, questions: list[Question], outputs: list[str]) -> list[Verdict]:
         encoded = self._encode(questions)
         try:
-            judged = dict(zip(self._outputs, session.run(None, graph_inputs(encoded)), strict=True))
+            judged = dict(zip(outputs, session.run(outputs, graph_inputs(encoded)), strict=True))
         except Exception as error:  # the runtime's exceptions have no common base class
             raise self._misfit(error) from None
         try:

@@ -33,7 +33,9 @@ class OnnxReader(ProgramReader):
         except FILE_ERRORS as error:
             raise invalid_reader(path, error) from None
         self._encoder, self._decoder = (
-            open_session(graph, threads=self.threads, weights=path) for graph in graphs or graphs_of(path)
+            # Its products are small: a second thread for one of them takes longer, and twice the processor's time.
+            open_session(graph, threads=1, weights=path)
+            for graph in graphs or graphs_of(path)
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -92,7 +92,8 @@ class Question:
         statement = record.get("statement", record.get("sentence"))
         scene = record.get("scene", record.get(world.scene_field))
         if "image" not in record:
-            return cls.of(statement, scene, world)
+            _check_statement(statement)  # so that errors come in the order of the arguments
+            return cls(statement, world.parse(scene))
         if scene is not None:
             raise InputError("a question has a scene and an image", allowed="give one of them")
         return cls(statement, picture=parse_image(record["image"], world))
@@ -153,11 +154,13 @@ class Verdict:
 
 
 def parse_image(value: object, world: World) -> Pixels:
-    """Returns the picture in the base64 text of a PNG or JPEG file; raises InputError if there is none."""
+    """Returns the picture in a PNG or JPEG file, given as base64 text or as its bytes; raises InputError if there is
+    none."""
     try:
-        if not isinstance(value, str):
+        if not isinstance(value, str | bytes):
             raise not_allowed(value, "it must be the base64 text of a PNG or JPEG file")
-        pixels: Pixels = worlds.require(world, "picture_from_bytes", "pictures")(base64.b64decode(value, validate=True))
+        content = value if isinstance(value, bytes) else base64.b64decode(value, validate=True)
+        pixels: Pixels = worlds.require(world, "picture_from_bytes", "pictures")(content)
         return pixels
     except ValueError:
         raise InputError("not base64", where="image") from None

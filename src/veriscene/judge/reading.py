@@ -12,7 +12,6 @@ from math import exp, log
 import numpy as np
 
 from veriscene.data.reader import Reading
-from veriscene.english.reading import reading_of
 from veriscene.judge.question import Question, Verdict
 
 MAX_OUTSIDE = 0.3  # probability of being about something else up to which a statement counts as understood
@@ -41,8 +40,7 @@ def with_reading(verdict: Verdict, question: Question, reading: Reading, *, is_n
     read = float(np.interp(reading.certainty, _CERTAINTIES, _LOG_ODDS)) * (1 if holds else -1)
     together = dialect * seen + (1 - dialect) * (read + NETWORK_IN_PLAIN * seen)
     disputed = holds != (together > 0)
-    text = reading_of(reading.program)
-    return replace(verdict, probability=_probability(together), reading=text, disputed=disputed)
+    return replace(verdict, probability=_probability(together), reading=reading.text, disputed=disputed)
 
 
 def _log_odds(probability: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import torch
@@ -50,12 +51,12 @@ class TorchJudge(NetworkJudge):
         if self.reader is not None:
             self.reader.save(folder / READER)
 
-    def _by_network(self, questions: list[Question]) -> list[Verdict]:
+    def _by_network(self, questions: list[Question], fields: Collection[str] = FIELDS) -> list[Verdict]:
         encoded = self._encode(questions)
         model = self.checkpoint.model
         if model.training:  # it visits every module, which takes as long as some layers
             model.eval()
         with torch.inference_mode():
             judgement = model(Batch.of(encoded).to(self.checkpoint.device))
-        judged = {name: tensor for name, tensor in vars(judgement).items() if name in FIELDS and tensor is not None}
+        judged = {name: tensor for name, tensor in vars(judgement).items() if name in fields and tensor is not None}
         return self._verdicts(questions, encoded, {name: tensor.cpu().numpy() for name, tensor in judged.items()})

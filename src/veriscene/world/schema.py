@@ -279,7 +279,12 @@ class World:
         found = [2 * item.x / width - 1, 2 * item.y / height - 1]
         if self.has_free_extents:
             found += [2 * item.width / width - 1, 2 * item.height / height - 1]
-        for attribute, (_, value) in zip(self.attributes, item.values, strict=True):
+        return found + self.value_features(item.values)
+
+    def value_features(self, values: tuple[tuple[str, Value], ...]) -> list[float]:
+        """Returns the features of an item that follow from its attributes' values."""
+        found: list[float] = []
+        for attribute, (_, value) in zip(self.attributes, values, strict=True):
             found += attribute.features[value] if attribute.choices else [attribute.scaled(value)]
         return found
 

@@ -156,6 +156,6 @@ def test_a_process_that_dies_or_fails_is_one_clear_error(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(Maker, "__reduce__", damaged)
     with closing(teacher(tmp_path)) as source:
-        with pytest.raises(InputError, match="a teacher's process failed: ") as error:
+        with pytest.raises(InputError, match="a worker process failed: ") as error:
             source.epoch(0)
         assert "\n" not in str(error.value)

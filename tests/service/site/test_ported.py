@@ -182,7 +182,7 @@ class ProgramJudge(Judge):
     def program(self, statement: str) -> Program:
         return self.read
 
-    def _judge(self, questions: list[Question]) -> list[Verdict]:
+    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
         found = []
         for question in questions:
             assert question.scene is not None

@@ -1,4 +1,5 @@
-"""The processes of a teacher: each makes blocks of an epoch, which it is asked for through its standard input."""
+"""Processes that share work, as a teacher's do: each makes blocks of an epoch, which it is asked for through its
+standard input."""
 
 from __future__ import annotations
 
@@ -39,6 +40,8 @@ class Maker(Protocol[MadeBlock]):
 
 class Workers(Generic[Block]):
     """Processes that make blocks of an epoch. Each one always makes the same blocks, so that it can remember things."""
+
+    hint = "lower teacher.workers or teacher.scenes"  # if memory ran out
 
     def __init__(self, maker: Maker[Block], count: int) -> None:
         self.maker, self.count = maker, max(1, min(count, maker.blocks))
@@ -100,8 +103,8 @@ class Workers(Generic[Block]):
             status = str(process.wait(SECONDS_TO_END))
         except subprocess.TimeoutExpired:
             status = "unknown"
-        what = f"a process of the teacher ended unexpectedly (exit status {status})"
-        return InputError(what, allowed="if memory ran out, lower teacher.workers or teacher.scenes")
+        what = f"a worker process ended unexpectedly (exit status {status})"
+        return InputError(what, allowed=f"if memory ran out, {self.hint}")
 
     def close(self) -> None:
         """Ends the processes, whatever they are doing."""
@@ -143,7 +146,7 @@ def answer_requests() -> None:
             except Exception as error:
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 what = f"{type(error).__name__} {str(error)!r:.200} at {place.filename}:{place.lineno}"
-                answer = InputError(f"a teacher's process failed: {what}")
+                answer = InputError(f"a worker process failed: {what}")
             pickle.dump(answer, answers, protocol=5)
             answers.flush()
     except (EOFError, BrokenPipeError):

@@ -1,0 +1,347 @@
+"""Judging files of any size. The input is cut into parts, each with a file of answers of its own.
+
+What a part is follows from the input alone, and its file is written whole or not at all. So any number of processes, on
+any machines that share the folder, can judge parts at the same time; whoever is killed loses the part that it is
+judging, and a rerun judges the parts that have no file. Memory depends neither on the input nor on a part's size.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from veriscene import files, worlds
+from veriscene.data.encoder import Input
+from veriscene.data.tables import FORMATS, parquet_of, pyarrow
+from veriscene.data.teacher.workers import Workers
+from veriscene.errors import InputError
+from veriscene.judge import load
+from veriscene.judge.folders import DOWNLOADED, find, read_json, shipped_checkpoints, shipped_readers
+from veriscene.judge.judge import PIXELS, EyesJudge, Judge
+from veriscene.judge.question import Question
+from veriscene.world.examples import as_it_is
+
+Row = dict[str, Any]
+Counts = Counter[str]
+Progress = Callable[[int, int], None]
+
+PART = 8192  # rows of Parquet files in a part; of JSON lines as many KiB, since a line has about one
+WINDOW, PICTURE_WINDOW = 1024, 64  # questions that are judged together; pictures take more memory
+NOTHING = {"questions": 0, "true": 0, "not_understood": 0, "malformed": 0}  # Counts of a part
+JOB = "job.json"  # in the folder of answers: what they are answers to
+POLL_SECONDS = 0.5
+_SUFFIXES = {".jsonl": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
+_TEXTS = ("statement", "sentence", "identifier")
+_PART = re.compile(r"part-(\d+)\.(?:jsonl|parquet)(.*\.partial)?")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of a Parquet file, or the lines that begin in some bytes of a file of JSON lines."""
+
+    number: int
+    file: str  # in the input
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """A model, the questions in a file or in the .jsonl, .json and .parquet files of a folder, and a folder of answers.
+
+    Answers stand in the order of the questions, one for each, in files part-N that follow one another. Each tells its
+    question by `identifier`, `file` and `at`: the row of a Parquet file, the first byte of a JSON line. A malformed
+    question has an `error` in place of a verdict. Can be pickled.
+    """
+
+    model: str
+    source: Path
+    out: Path
+    format: str = ""  # of the answers; by default, that of the questions
+    readings: bool = False  # whether answers have `reading` and `disputed`
+    eyes: bool = False
+    device: str = "cpu"
+    part: int = PART
+
+    def __getstate__(self) -> Row:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # without the judge
+
+    # ------------------------------------------------------------ parts
+
+    @cached_property
+    def inputs(self) -> list[Path]:
+        """The files of questions, by name; raises InputError if there are none."""
+        if not self.source.is_dir():
+            return [self.source]
+        found = sorted(path for path in self.source.iterdir() if path.suffix in _SUFFIXES and path.is_file())
+        if not found:
+            raise InputError("holds no questions", where=self.source, allowed="give .jsonl, .json or .parquet files")
+        return found
+
+    @cached_property
+    def kind(self) -> str:
+        """The format of the answers."""
+        kind = self.format or _kind(self.inputs[0])
+        if kind not in FORMATS:
+            raise InputError(f"unknown format {kind!r}", allowed=f"choose from {', '.join(FORMATS)}")
+        return kind
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """All parts, in the order of the questions."""
+        found: list[Part] = []
+        for path in self.inputs:
+            size, step = (_row_count(path), self.part) if _kind(path) == "parquet" else (_size(path), self.part << 10)
+            found += [
+                Part(len(found) + number, path.name, start, min(start + step, size))
+                for number, start in enumerate(range(0, size, step))
+            ]
+        return found
+
+    def missing(self, shard: tuple[int, int] = (0, 1)) -> list[Part]:
+        """Returns the parts of shard I of N that have no answers; creates the folder of answers if there is none.
+
+        InputError if it holds anything but answers of this model to these questions.
+        """
+        if self.out.resolve() in (self.source.resolve(), self.source.resolve().parent):
+            raise InputError("holds the questions", where=self.out, allowed=files.NEW_FOLDER)
+        parts, job, path = self.parts[shard[0] :: shard[1]], self._job(), self.out / JOB
+        if not path.exists():
+            try:
+                files.check_empty(self.out, hint=files.NEW_FOLDER)
+                files.write_text(path, json.dumps(job, indent=1) + "\n")
+            except InputError:
+                if not path.exists():  # else another shard has written it
+                    raise
+        if (before := read_json(path)) != job:
+            differs = [key for key in job if not isinstance(before, Mapping) or before.get(key) != job[key]]
+            what = f"holds answers of another job (other {', '.join(differs)})"
+            raise InputError(what, where=self.out, allowed=files.NEW_FOLDER)
+        found = [
+            (int(match[1]), match[2], file) for file in self.out.iterdir() if (match := _PART.fullmatch(file.name))
+        ]
+        done = {number for number, leftover, _ in found if not leftover}
+        missing = [part for part in parts if part.number not in done]
+        own = {part.number for part in missing}
+        for number, leftover, file in found:
+            if leftover and number in own:  # a killed process was writing it
+                file.unlink(missing_ok=True)
+        return missing
+
+    def _job(self) -> Row:
+        return {
+            "model": Path(self.model).name,
+            "weights": _digest(self.model),
+            "files": [[path.name, _size(path)] for path in self.inputs],
+            **{name: getattr(self, name) for name in ("kind", "readings", "eyes", "part")},
+        }
+
+    # ------------------------------------------------------------ questions and answers
+
+    @cached_property
+    def judge(self) -> Judge:
+        return load(self.model, device=self.device, eyes=self.eyes)
+
+    def answer(self, part: Part, progress: Progress = lambda done, total: None) -> Counts:
+        """Judges a part and writes its file, completely or not at all; tells `progress` how many of the part's bytes or
+        rows are judged."""
+        counts = Counter(NOTHING)
+        rows = self._counted(part, counts, progress)
+        if self.kind == "parquet":
+            content = parquet_of(rows, self._schema())
+        else:
+            content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        files.write_bytes(self.out / f"part-{part.number:06}.{self.kind}", content)
+        return counts
+
+    def rows(self, part: Part) -> Iterator[Row]:
+        """Yields the answers to the questions of a part, in their order."""
+        asked: deque[tuple[str | None, int]] = deque()  # identifier and place of what is being judged
+
+        def questions() -> Iterator[Question | InputError]:
+            for at, record in self._records(part):
+                name = record.get("identifier") if isinstance(record, Mapping) else None
+                # JSON can encode half of a character, which no file of text can hold.
+                asked.append((None if name is None else str(name).encode(errors="replace").decode(), at))
+                try:
+                    yield record if isinstance(record, InputError) else Question.from_json(record, self.judge.world)
+                except InputError as error:
+                    yield error
+
+        reads_items = Input.ITEMS in self.judge.encoder.inputs and not isinstance(self.judge, EyesJudge)
+        batch = WINDOW if reads_items else PICTURE_WINDOW
+        for answer in self.judge.stream(questions(), batch=batch, maps=False):
+            name, at = asked.popleft()
+            row: Row = {"identifier": name, "file": part.file, "at": at}
+            is_error = isinstance(answer, InputError)
+            names = ("probability", "verdict", "understood", *(("reading", "disputed") if self.readings else ()))
+            row |= {name: None if is_error else getattr(answer, name) for name in names}
+            yield row | {"error": str(answer) if is_error else None}
+
+    def _counted(self, part: Part, counts: Counts, progress: Progress) -> Iterator[Row]:
+        for row in self.rows(part):
+            progress(row["at"] - part.start, part.stop - part.start)
+            counts["questions"] += 1
+            counts["true"] += row["verdict"] is True
+            counts["malformed"] += row["error"] is not None
+            counts["not_understood"] += row["understood"] is False
+            yield row
+
+    def _records(self, part: Part) -> Iterator[tuple[int, Mapping[str, Any] | InputError]]:
+        """Yields each record of a part with its place. Some worlds have several in a line."""
+        path = next(path for path in self.inputs if path.name == part.file)
+        each = _parquet_rows(path, part) if _kind(path) == "parquet" else _json_lines(path, part)
+        split = worlds.ability(self.judge.world, "records") or as_it_is
+        for at, value in each:
+            try:
+                if isinstance(value, InputError):
+                    raise value
+                if not isinstance(value, Mapping):
+                    raise InputError("not a JSON object", allowed="a question is an object with statement and scene")
+                records = list(split(value))
+            except InputError as error:
+                yield at, error
+            else:
+                yield from ((at, record) for record in records)
+
+    def _schema(self) -> Any:
+        pa = pyarrow()
+        text, truth = pa.string(), pa.bool_()
+        columns = [("identifier", text), ("file", text), ("at", pa.int64()), ("probability", pa.float64())]
+        columns += [("verdict", truth), ("understood", truth)]
+        columns += [("reading", text), ("disputed", truth)] if self.readings else []
+        return pa.schema([*columns, ("error", text)])
+
+
+def _json_lines(path: Path, part: Part) -> Iterator[tuple[int, object]]:
+    with files.opened(path) as stream:
+        for at, line in files.read_lines_between(stream, part.start, part.stop):
+            if isinstance(line, InputError):
+                yield at, line
+            elif line.strip():
+                try:
+                    yield at, files.parse_json(line)
+                except InputError as error:
+                    yield at, error
+
+
+def _parquet_rows(path: Path, part: Part) -> Iterator[tuple[int, object]]:
+    """A row does not have what is null in it. Scenes can be JSON texts; images are bytes, or structs that hold them."""
+    with files.opened(path) as stream:
+        table, first = pyarrow().parquet.ParquetFile(stream), 0
+        for group in range(table.num_row_groups):
+            rows = table.metadata.row_group(group).num_rows
+            at, first = first, first + rows
+            if first <= part.start or at >= part.stop:
+                continue
+            for batch in table.iter_batches(WINDOW, row_groups=[group]):
+                low, high = max(part.start - at, 0), max(min(part.stop - at, len(batch)), 0)
+                for number, row in enumerate(batch.slice(low, max(high - low, 0)).to_pylist(), at + low):
+                    yield number, _without_missing(row)
+                at += len(batch)
+                if at >= part.stop:
+                    return
+
+
+def _without_missing(row: Row) -> object:
+    found = {name: value for name, value in row.items() if value is not None}
+    if isinstance(found.get("image"), Mapping):
+        found["image"] = found["image"].get("bytes")
+    try:
+        texts = {name: value for name, value in found.items() if isinstance(value, str) and value[:1] in ("[", "{")}
+        return found | {name: files.parse_json(text) for name, text in texts.items() if name not in _TEXTS}
+    except InputError as error:
+        return error
+
+
+# ---------------------------------------------------------------- many parts
+
+
+class _Missing:
+    """What the worker processes share: the parts without answers."""
+
+    def __init__(self, bulk: Bulk, parts: Sequence[Part]) -> None:
+        self.bulk, self.parts, self.blocks = bulk, parts, len(parts)
+
+    def make(self, epoch: int, block: int) -> Counts:
+        return self.bulk.answer(self.parts[block])
+
+
+def judge_missing(
+    bulk: Bulk, shard: tuple[int, int], *, workers: int, progress: Progress = lambda done, total: None
+) -> dict[str, Any]:
+    """Judges the parts of a shard that have no answers, in several processes, and returns what was done.
+
+    `progress` gets the percentage of the shard that is done. One process alone uses all threads of the judge.
+    """
+    parts, began = bulk.missing(shard), time.monotonic()
+    total = len(bulk.parts[shard[0] :: shard[1]])
+    counts = Counter(NOTHING)
+
+    def report(finished: float) -> None:
+        progress(int(100 * (total - len(parts) + finished)) // max(1, total), 100)
+
+    if min(workers, len(parts)) < 2:
+        for number, part in enumerate(parts):
+            counts.update(bulk.answer(part, lambda done, of, number=number: report(number + done / of)))  # type: ignore[misc]
+    else:
+        with closing(Workers(_Missing(bulk, parts), workers)) as processes, ThreadPoolExecutor(1) as pool:
+            processes.hint = "lower --workers"
+            made = pool.submit(processes.make, 0)
+            try:
+                while not wait([made], POLL_SECONDS).done:
+                    report(processes.made)
+            except BaseException:  # Ctrl-C: the pool waits for its thread, which ends when the processes do
+                processes.close()
+                raise
+            for each in made.result():
+                counts.update(each)
+    report(len(parts))
+    return {"parts": total, "judged_parts": len(parts), **counts, "seconds": round(time.monotonic() - began, 3)}
+
+
+# ---------------------------------------------------------------- files
+
+
+def _kind(path: Path) -> str:
+    if path.suffix not in _SUFFIXES:
+        raise InputError("unknown kind of file", where=path, allowed="its name must end in .jsonl, .json or .parquet")
+    return _SUFFIXES[path.suffix]
+
+
+def _size(path: Path) -> int:
+    with files.opened(path):  # raises InputError if it cannot be read
+        return path.stat().st_size
+
+
+def _row_count(path: Path) -> int:
+    """Of a Parquet file; raises InputError if it has no statements."""
+    pa = pyarrow()
+    with files.opened(path) as stream:
+        try:
+            table = pa.parquet.ParquetFile(stream)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(f"not a Parquet file ({str(error).splitlines()[0]})", where=path) from None
+        if not any(name.startswith(_TEXTS[:2]) for name in table.schema_arrow.names):
+            raise InputError("has no column statement", where=path, allowed="give statement and scene")
+        return int(table.metadata.num_rows)
+
+
+def _digest(model: str) -> str:
+    """Of the files of a model, so that answers of different models are never mixed."""
+    plain = model.removesuffix(PIXELS)
+    name = plain if plain in shipped_checkpoints() else model
+    path = shipped_readers().get(name, Path(name))
+    if path.is_file() and name not in shipped_checkpoints():
+        return files.digest([path])
+    folder = find(name)
+    return files.digest(folder / each for each in DOWNLOADED if (folder / each).is_file())

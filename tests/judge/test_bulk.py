@@ -1,0 +1,219 @@
+"""Bulk judging: every question has exactly one answer, whatever the parts, the shards, and who is killed when."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import veriscene
+from samples import yellow_circle_examples
+from veriscene.data import tables
+from veriscene.errors import InputError
+from veriscene.judge import bulk as bulk_module
+from veriscene.judge.bulk import Bulk, judge_missing
+from veriscene.judge.judge import Judge, Question, ReaderJudge, Verdict
+from veriscene.world.examples import Example, to_record, write
+from veriscene.worlds.nlvr.looks import WORLD
+
+EXAMPLES = yellow_circle_examples(40)
+OTHERS = yellow_circle_examples(17, seed=5)
+
+
+@pytest.fixture(scope="module")
+def judge() -> Judge:
+    return veriscene.load("best")
+
+
+def answers(folder: Path) -> list[dict[str, Any]]:
+    """All answers, in the order of the files' names, read without this project."""
+    found: list[dict[str, Any]] = []
+    for path in sorted(folder.glob("part-*")):
+        if path.suffix == ".parquet":
+            found += pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist()
+        else:
+            found += map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return found
+
+
+def assert_answers(found: list[dict[str, Any]], examples: list[Example], judge: Judge) -> None:
+    assert [row["identifier"] for row in found] == [example.identifier for example in examples]
+    for row, verdict in zip(found, judge(examples), strict=True):
+        assert isinstance(verdict, Verdict) and row["error"] is None
+        assert row["probability"] == pytest.approx(verdict.probability, abs=1e-5)
+        assert (row["verdict"], row["understood"]) == (verdict.verdict, verdict.understood)
+
+
+def state(folder: Path) -> dict[str, tuple[int, int]]:
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.iterdir()}
+
+
+def test_shards_in_any_order_answer_all_files_of_a_folder_once(judge: Judge, tmp_path: Path) -> None:
+    write(tmp_path / "in" / "a.json", EXAMPLES, WORLD)
+    write(tmp_path / "in" / "b.jsonl", OTHERS, WORLD)
+    (tmp_path / "in" / "notes.txt").write_text("no questions")
+    bulk, out = Bulk("best", tmp_path / "in", tmp_path / "out", part=3), tmp_path / "out"
+    assert len(bulk.parts) > 6
+    done = [judge_missing(bulk, (shard, 3), workers=1) for shard in (2, 0, 1)]
+    assert sum(each["questions"] for each in done) == len(EXAMPLES) + len(OTHERS)
+    assert sum(each["judged_parts"] for each in done) == len(bulk.parts)
+    assert_answers(answers(out), [*EXAMPLES, *OTHERS], judge)
+    for row in answers(out):  # each tells its question
+        content = (tmp_path / "in" / row["file"]).read_bytes()
+        assert json.loads(content[row["at"] :].splitlines()[0])["identifier"] == row["identifier"]
+    before = state(out)
+    assert judge_missing(bulk, (0, 1), workers=2)["questions"] == 0 and state(out) == before
+    next(out.glob("part-000002*")).unlink()
+    assert judge_missing(bulk, (0, 2), workers=1)["judged_parts"] == 1  # with another number of shards
+    assert_answers(answers(out), [*EXAMPLES, *OTHERS], judge)
+
+
+def test_every_malformed_question_has_an_error_in_its_place(tmp_path: Path) -> None:
+    good = json.dumps(to_record(EXAMPLES[0], WORLD)).encode()
+    no_scene, half = b'{"sentence": "There is a circle.", "identifier": "7-7"}', good.replace(b'"0-0"', b'"\\ud800"')
+    lines = [good, b"", b"[]", b'{"sentence": "Cut', no_scene, b"\xff\xfe", half, good.replace(b"There", b""), good]
+    (tmp_path / "in.jsonl").write_bytes(b"\r\n".join(lines))
+    for kind in tables.FORMATS:
+        if kind == "parquet":
+            pytest.importorskip("pyarrow")
+        bulk = Bulk("best", tmp_path / "in.jsonl", tmp_path / kind, format=kind, readings=True, part=1)
+        done, found = judge_missing(bulk, (0, 1), workers=1), answers(tmp_path / kind)
+        assert [row["error"] is None for row in found] == [True, *[False] * 4, *[True] * 3]
+        assert [row["identifier"] for row in found] == ["0-0", None, None, "7-7", None, "?", "0-0", "0-0"]
+        assert all(row["verdict"] is None and row["probability"] is None for row in found[1:5])
+        assert WORLD.scene_field in found[3]["error"] and found[0]["reading"] == found[-1]["reading"] is not None
+        assert (done["questions"], done["malformed"]) == (8, 4)
+
+
+def test_parquet_with_any_row_groups_is_answered_as_json_lines(judge: Judge, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    rows = [tables.row(example, "dev", WORLD, images=False) for example in EXAMPLES]
+    texts = [row | {"scene": json.dumps(row["scene"])} for row in rows]
+    for name, given, size in (("nested", rows, 7), ("text", texts, 100)):
+        pyarrow.parquet.write_table(pa.Table.from_pylist(given), tmp_path / f"{name}.parquet", row_group_size=size)
+        bulk = Bulk("best", tmp_path / f"{name}.parquet", tmp_path / name, part=9)
+        judge_missing(bulk, (0, 1), workers=1)
+        assert_answers(answers(tmp_path / name), EXAMPLES, judge)
+        assert [row["at"] for row in answers(tmp_path / name)] == list(range(len(EXAMPLES)))
+        assert {path.suffix for path in (tmp_path / name).glob("part-*")} == {".parquet"}
+    pyarrow.parquet.write_table(pa.table({"text": ["a"]}), tmp_path / "other.parquet")
+    with pytest.raises(InputError) as refused:
+        judge_missing(Bulk("best", tmp_path / "other.parquet", tmp_path / "no"), (0, 1), workers=1)
+    assert refused.value.where == tmp_path / "other.parquet" and not (tmp_path / "no").exists()
+
+
+def test_another_world_whose_lines_have_several_statements(tmp_path: Path) -> None:
+    item = {"shape": "square", "color": "red", "shade": 0.0, "x": 0.5, "y": 0.5, "rotation": 0.0}
+    item |= {"half_width": 0.1, "half_height": 0.1}
+    statements = [{"text": "A square is red."}, {"text": "There is a blue circle."}, {"text": ""}]
+    (tmp_path / "in.jsonl").write_text(json.dumps({"identifier": "s-1", "items": [item], "statements": statements}))
+    bulk = Bulk("shapeworld", tmp_path / "in.jsonl", tmp_path / "out")
+    assert isinstance(bulk.judge, ReaderJudge)
+    judge_missing(bulk, (0, 1), workers=1)
+    assert [row["verdict"] for row in answers(tmp_path / "out")] == [True, False, None]
+    assert [row["identifier"] for row in answers(tmp_path / "out")] == ["s_1-0", "s_1-1", "s_1-2"]
+
+
+def test_a_killed_command_is_finished_by_a_rerun(judge: Judge, tmp_path: Path) -> None:
+    examples = [replace(example, identifier=f"{copy}-{n}") for copy in range(9) for n, example in enumerate(EXAMPLES)]
+    write(tmp_path / "in.json", examples, WORLD)
+    command = [sys.executable, "-m", "veriscene", "judge", "best", "in.json", "out", "--part", "8", "--workers", "2"]
+    out = tmp_path / "out"
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True) as running:
+        deadline = time.monotonic() + 120
+        while len([*out.glob("part-*.jsonl")]) < 3 and time.monotonic() < deadline:
+            assert running.poll() is None
+            time.sleep(0.02)
+        os.kill(running.pid, signal.SIGKILL)
+    time.sleep(2)  # its workers end by themselves, after their part
+    before = state(out)
+    count = len(Bulk("best", tmp_path / "in.json", out, part=8).parts)
+    assert 3 <= len(before) - 1 < count
+    (out / f"part-{count - 1:06}.jsonl.123.partial").write_text(
+        '{"ident'
+    )  # of a process that was killed while it wrote
+    done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    judged = json.loads(done.stdout)
+    assert judged["judged_parts"] == count - sum(name.startswith("part-") for name in before)
+    assert before.items() <= state(out).items()
+    assert_answers(answers(out), examples, judge)
+
+
+def test_answers_of_other_questions_are_not_mixed(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", EXAMPLES, WORLD)
+    bulk = Bulk("best", tmp_path / "in.jsonl", tmp_path / "out")
+    bulk.missing()
+    pickle.loads(pickle.dumps(bulk)).missing((1, 2))
+    assert Bulk("./" + os.path.relpath(veriscene.judge.folders.find("best")), bulk.source, tmp_path / "2").missing()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").touch()
+    write(tmp_path / "longer.jsonl", [*EXAMPLES, *OTHERS], WORLD)
+    others = [
+        replace(bulk, model="biatt-pointer"),
+        replace(bulk, part=9),
+        replace(bulk, readings=True),
+        replace(bulk, source=tmp_path / "longer.jsonl"),
+        replace(bulk, out=tmp_path / "mine"),
+        replace(bulk, out=tmp_path),
+        replace(bulk, source=tmp_path / "mine"),
+        replace(bulk, source=tmp_path / "none.jsonl"),
+        replace(bulk, format="csv"),
+    ]
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for other in others:
+        with pytest.raises(InputError):
+            other.missing()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+class Constant(Judge):
+    """Answers at once."""
+
+    def __init__(self, like: Judge) -> None:
+        self.encoder, self.order = like.encoder, like.order
+
+    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
+        assert not maps and len(questions) <= bulk_module.WINDOW
+        return [Verdict(0.7, None, None, None, {}) for _ in questions]
+
+
+def test_memory_does_not_grow_with_the_questions(judge: Judge, tmp_path: Path) -> None:
+    line = json.dumps(to_record(EXAMPLES[0], WORLD)) + "\n"
+    peaks = []
+    for name, count in (("warm", 100), ("few", 3000), ("many", 12000)):
+        (tmp_path / f"{name}.jsonl").write_text(line * count)  # identifiers may repeat
+        bulk = Bulk("best", tmp_path / f"{name}.jsonl", tmp_path / name, part=1000)
+        bulk.__dict__["judge"] = Constant(judge)
+        tracemalloc.start()
+        assert judge_missing(bulk, (0, 1), workers=1)["questions"] == count
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < 1.1 * peaks[1]
+
+
+def test_a_stream_without_maps_has_the_same_verdicts(judge: Judge) -> None:
+    def questions() -> Iterator[Example | InputError]:
+        yield from EXAMPLES[:20]
+        yield InputError("no question")
+
+    *plain, error = judge.stream(questions(), maps=False)
+    assert isinstance(error, InputError)
+    for verdict, expected in zip(plain, judge(EXAMPLES[:20]), strict=True):
+        assert isinstance(verdict, Verdict) and isinstance(expected, Verdict)
+        assert verdict.attention is None and verdict.order is None and expected.attention is not None
+        assert verdict.probability == pytest.approx(expected.probability, abs=1e-6)
+        assert replace(verdict, probability=0, attention=None) == replace(expected, probability=0, attention=None)
