@@ -100,6 +100,40 @@ def test_readings(program: str, reading: str) -> None:
     assert reading_of(LANGUAGE.parse(program)) == reading
 
 
+BLUE, BLACK = "exist(filter_obj(b, lambda x: color(x) == blue))", "exist(filter_obj({}, lambda x: color(x) == black))"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            f"exist(filter_obj(all_boxes, lambda b: {BLUE})) and {BLACK.format('all_items')}",
+            f"exist(filter_obj(all_boxes, lambda b: {BLUE} and {BLACK.format('b')}))",
+        ),
+        (
+            f"not all_same_color(all_items) or {BLACK.format('all_items')}",
+            f"not (all_same_color(all_items) or {BLACK.format('all_items')})",
+        ),
+        (
+            "all_same_attribute(all_boxes, lambda b: count(b))",
+            "all_same_attribute(all_boxes, lambda b: count(filter_obj(b, lambda x: color(x) == black)))",
+        ),
+        (
+            "exist(filter_obj(all_items, lambda x: exist(filter_obj(get_above(x), lambda y: color(y) == blue))"
+            " and is_touching_wall(x)))",
+            "exist(filter_obj(all_items, lambda x: exist(filter_obj(get_above(x), lambda y: color(y) == blue"
+            " and is_touching_wall(y)))))",
+        ),
+        (
+            "exist(max(all_boxes, key=lambda b: count(b)))",
+            "exist(max(all_boxes, key=lambda b: count(filter_obj(b, lambda x: color(x) == black))))",
+        ),
+    ],
+)
+def test_different_programs_have_different_readings(first: str, second: str) -> None:
+    assert reading_of(LANGUAGE.parse(first)) != reading_of(LANGUAGE.parse(second))
+
+
 @each_world
 def test_equal_programs_have_equal_readings(world: World) -> None:
     language = worlds.language(world)

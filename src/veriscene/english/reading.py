@@ -65,6 +65,7 @@ _RELATIONS = {
 _OTHERS = {"get_box_inclusive": ("", "in its {}"), "get_box_exclusive": ("other", "in its {}")}
 _OTHERS |= {"get_img_exclusive": ("other", "")}
 _MEASURES = {"area": "size", "center_x": "place from the left", "center_y": "place from the top"}
+_COUNTS = ("count", "len")
 _EXTREMES = {"min": "least", "max": "greatest"}
 _PLACES = {
     "is_top": "at the top",
@@ -73,7 +74,7 @@ _PLACES = {
     "is_rightmost": "farthest right",
     "is_second": "second from below",
     "is_third": "third from below",
-    "is_foreign": "of a kind that does not occur here",
+    "is_foreign": "of a kind unknown here",
 }
 _WALLS = {
     "is_touching_wall": "at {} wall",
@@ -127,7 +128,7 @@ class _Describer:
         match node:
             case Call(function, (inner,)) if function.name == "not":
                 return self.negated(inner)
-            case Call(function, (members,)) if function.name in ("exist", "count", "len"):
+            case Call(function, (members,)) if function.name in ("exist", *_COUNTS):
                 return self.existing(members)
             case Call(function, (Display(members), Lambda() as test)) if function.name in ("All", "Any"):
                 of = "" if len(members) == 1 else "each of " if function.name == "All" else "one of "
@@ -135,7 +136,9 @@ class _Describer:
                 return f"{of}{self.listed(members)}: {self.truth(test.body)}"
             case Call(function, (members, Lambda() as test)) if function.name in ("All", "Any"):
                 noun = self.noun(members, test, [])
-                return f"{'every' if function.name == 'All' else 'some'} {noun.one}: {self.truth(test.body)}"
+                phrase = None if _has_parts(members) else self.phrase(test.body, test.parameter.name)
+                said = f": {self.truth(test.body)}" if phrase is None else f" is {phrase}"
+                return f"{'every' if function.name == 'All' else 'some'} {noun.one}{said}"
             case Comparison(operands, signs) if len(signs) > 1:
                 if signs == ("<=", "<=") and isinstance(operands[0], Number) and isinstance(operands[2], Number):
                     return f"{self.term(operands[0])} to {self.term(operands[2])} {self.counted(operands[1])}"
@@ -149,8 +152,12 @@ class _Describer:
                 return f"{self.term(members)} are alike"
             case Call(function, (members,)) if function.name.startswith("all_same_"):
                 return f"{self.things(members)} have the same {function.name.removeprefix('all_same_')}"
-            case Call(function, (members, Lambda(_, Call(of, _)))) if function.name == "all_same_attribute":
-                return f"{self.things(members)} have the same {of.name}"
+            case Call(function, (members, Lambda(_, Call(of, (counted,))) as test)) if (
+                function.name == "all_same_attribute"
+            ):
+                noun = self.noun(members, test, [])
+                same = f"as many {self.things(counted)}" if of.name in _COUNTS else f"the same {self._measure(of)}"
+                return f"all {noun} have {same}"
             case Call(function, (left, right)) if function.name == "contained":
                 return f"{self.term(left)} are among {self.term(right)}"
             case Call(function, (left, right)) if function.name == "member_of":
@@ -160,10 +167,11 @@ class _Describer:
         return self.existing(node) if isinstance(node.type, Many) else unparse(node)
 
     def joined(self, word: str, parts: Sequence[Expression]) -> str:
-        said = [
-            f"({self.truth(each)})" if len(parts) > 1 and isinstance(each, Logic) else self.truth(each)
-            for each in parts
-        ]
+        """What follows a colon reaches as far as it can, so a clause with one is the last or in parentheses."""
+        said = [self.truth(each) for each in parts]
+        for at, each in enumerate(parts):
+            if len(parts) > 1 and (isinstance(each, Logic) or (": " in said[at] and each is not parts[-1])):
+                said[at] = f"({said[at]})"
         return (" or " if word == "or" else ", and ").join(said)
 
     def negated(self, node: Expression) -> str:
@@ -174,7 +182,7 @@ class _Describer:
                 return self.compared(left, _NEGATED[sign], right)
             case Call(function, (inner,)) if function.name == "not":
                 return self.truth(inner)
-        return f"not: {self.truth(node)}"
+        return f"not: ({self.truth(node)})" if isinstance(node, Logic) else f"not: {self.truth(node)}"
 
     def none(self, members: Expression) -> str:
         match members:
@@ -184,7 +192,8 @@ class _Describer:
                 if denied is not None and (not _has_parts(within) or all(map(_is_unlike, conditions))):
                     noun = self.noun(within, test, conditions)
                     phrase = None if _has_parts(within) else self.phrase(denied, test.parameter.name)
-                    return f"every {noun.one}{f': {self.truth(denied)}' if phrase is None else f' is {phrase}'}"
+                    said = f": {self.truth(denied)}" if phrase is None else f" is {phrase}"
+                    return f"every {noun.one}{said}"
         return self.amount("no", members, singular=_has_parts(members))
 
     def amount(self, amount: str, members: Expression, *, singular: bool) -> str:
@@ -208,7 +217,7 @@ class _Describer:
         if isinstance(left, Number) and not isinstance(right, Number):
             left, sign, right = right, _FLIPPED[sign], left
         match left, right:
-            case Call(function, (counted,)), Number(value) if function.name in ("count", "len"):
+            case Call(function, (counted,)), Number(value) if function.name in _COUNTS:
                 number = _number(value)
                 if sign == "!=":
                     return f"not exactly {number} {self.counted(left)}"
@@ -310,8 +319,10 @@ class _Describer:
                 ):
                     noun = _valued(noun, self.attributes[of.name], value)
                 case _:
-                    phrase = self.phrase(each, own)
-                    noun = noun.with_(after=f"where {self.truth(each)}" if phrase is None else phrase)
+                    phrase = self.phrase(each, own) or f"where {self.truth(each)}"
+                    # What follows another noun would be said of that one.
+                    link = "and " if noun.after.startswith("where") or " a " in noun.after else ""
+                    noun = noun.with_(after=link + phrase)
         if not letter or noun.singular.endswith(f" {letter}"):
             return noun
         return noun.with_(noun=(f"{noun.singular} {letter}", f"{noun.plural} {letter}"))
@@ -349,8 +360,8 @@ class _Describer:
                 attribute = self.attributes[function.name]
                 word = attribute.choices[rank].word
                 return one, f"{'not ' if sign == '!=' else ''}{f'a {word}' if attribute.is_noun else word}"
-            case Comparison((Call(function, (one,)), right), ("==",)) if function.name == "box":
-                return one, f"in {self.term(right)}"
+            case Comparison((Call(function, (one,)), right), ("==" | "!=" as sign,)) if function.name == "box":
+                return one, f"{'not ' if sign == '!=' else ''}in {self.term(right)}"
             case Comparison((Variable(_, Kind.ITEM | Kind.BOX) as one, right), ("!=",)):
                 return one, f"other than {self.term(right)}"
             case Call(function, (one,)) if function.name in _PLACES:
@@ -403,18 +414,22 @@ class _Describer:
                 )
             case Call(function, (inner,)) if function.name == "unique":
                 return f"the only {self.things(inner).one}"
-            case Call(function, (inner,)) if function.name in ("count", "len"):
+            case Call(function, (inner,)) if function.name in _COUNTS:
                 return f"the number of {self.things(inner)}"
             case Call(function, (Call(of, (members,)),)) if function.name in _EXTREMES:
                 return f"the {_EXTREMES[function.name]} {self._measure(of)} of {self.things(members)}"
             case Call(function, (members, Lambda(_, Call() as key) as test)) if function.name in _EXTREMES:
                 self.enter(test)
-                return f"the {self.things(members).one} with the {_EXTREMES[function.name]} {self._key(key)}"
+                extreme = f"{_EXTREMES[function.name]} {self._key(key)}"
+                if key.function.name in _COUNTS:
+                    extreme = f"{'most' if function.name == 'max' else 'fewest'} {self.things(key.arguments[0])}"
+                return f"the {self.things(members).one} with the {extreme}"
             case Call(function, (members, Lambda(_, Call() as key) as test)) if function.name == "sum":
                 self.enter(test)
                 return f"the total {self._key(key)} of {self.things(members)}"
             case Call(function, (inner,)) if inner.type is Kind.ITEM and not isinstance(node.type, Many):
-                return f"the {self._measure(function)} of {self.term(inner)}"
+                owner, measure = self.term(inner), self._measure(function)
+                return f"its {measure}" if owner == "it" else f"the {measure} of {owner}"
             case Call(function, (first, second)) if function.name == "distance":
                 return f"the distance of {self.term(first)} from {self.term(second)}"
             case Call(function, (left, right)) if function.name == "*":
@@ -460,7 +475,7 @@ def _is_unlike(node: Expression) -> bool:
 
 
 def _is_count(node: Expression) -> bool:
-    return isinstance(node, Call) and node.function.name in ("count", "len")
+    return isinstance(node, Call) and node.function.name in _COUNTS
 
 
 def _inside_not(node: Expression) -> Expression | None:

@@ -51,7 +51,7 @@ const PLACES = {
   is_rightmost: "farthest right",
   is_second: "second from below",
   is_third: "third from below",
-  is_foreign: "of a kind that does not occur here",
+  is_foreign: "of a kind unknown here",
 };
 const WALLS = {
   is_touching_wall: "at # wall",
@@ -153,7 +153,9 @@ class Describer {
         return `${of}${this.listed(first.parts)}: ${this.truth(second.body)}`;
       }
       const noun = this.noun(first, second, []);
-      return `${isEvery ? "every" : "some"} ${noun.one}: ${this.truth(second.body)}`;
+      const phrase = hasParts(first) ? null : this.phrase(second.body, second.name);
+      const said = phrase === null ? `: ${this.truth(second.body)}` : ` is ${phrase}`;
+      return `${isEvery ? "every" : "some"} ${noun.one}${said}`;
     }
     if (kind === "comparison" && node.words.length > 1) {
       if (node.words.join() === "<=,<=" && first.kind === "number" && parts[2].kind === "number")
@@ -165,8 +167,11 @@ class Describer {
     if (kind === "call") {
       const { name } = node.function;
       if (name === "all_same") return `${this.term(first)} are alike`;
-      if (name === "all_same_attribute" && second.kind === "lambda" && second.body.kind === "call")
-        return `${this.things(first).all} have the same ${second.body.function.name}`;
+      if (name === "all_same_attribute" && second.body?.kind === "call" && second.body.parts.length === 1) {
+        const noun = this.noun(first, second, []);
+        const counted = isCount(second.body) ? this.things(second.body.parts[0]).all : null;
+        return `all ${noun.all} have ${counted === null ? `the same ${second.body.function.name}` : `as many ${counted}`}`;
+      }
       if (name.startsWith("all_same_") && parts.length === 1)
         return `${this.things(first).all} have the same ${name.slice("all_same_".length)}`;
       if (name === "contained") return `${this.term(first)} are among ${this.term(second)}`;
@@ -177,9 +182,12 @@ class Describer {
   }
 
   joined(word, parts) {
-    const said = parts.map((each) =>
-      parts.length > 1 && each.kind === "logic" ? `(${this.truth(each)})` : this.truth(each),
-    );
+    const said = parts.map((each, at) => {
+      const text = this.truth(each);
+      // What follows a colon reaches as far as it can.
+      const isOpen = each.kind === "logic" || (text.includes(": ") && at < parts.length - 1);
+      return parts.length > 1 && isOpen ? `(${text})` : text;
+    });
     return said.join(word === "or" ? " or " : ", and ");
   }
 
@@ -187,7 +195,8 @@ class Describer {
     if (isCall(node, "exist")) return this.none(node.parts[0]);
     if (node.kind === "comparison" && node.words.length === 1 && has(NEGATED, node.words[0]))
       return this.compared(node.parts[0], NEGATED[node.words[0]], node.parts[1]);
-    return isCall(node, "not") ? this.truth(node.parts[0]) : `not: ${this.truth(node)}`;
+    if (isCall(node, "not")) return this.truth(node.parts[0]);
+    return node.kind === "logic" ? `not: (${this.truth(node)})` : `not: ${this.truth(node)}`;
   }
 
   none(members) {
@@ -326,7 +335,11 @@ class Describer {
       const tested = this.tested(each);
       if (tested && each.words[0] === "==" && tested.item.kind === "variable" && tested.item.name === test.name)
         noun = valued(noun, tested.attribute, each.parts[1]);
-      else noun = noun.with({ after: this.phrase(each, test.name) ?? `where ${this.truth(each)}` });
+      else {
+        // What follows another noun would be said of that one.
+        const link = noun.after.startsWith("where") || noun.after.includes(" a ") ? "and " : "";
+        noun = noun.with({ after: link + (this.phrase(each, test.name) ?? `where ${this.truth(each)}`) });
+      }
     }
     if (!letter || noun.singular.endsWith(` ${letter}`)) return noun;
     return noun.with({ noun: [`${noun.singular} ${letter}`, `${noun.plural} ${letter}`] });
@@ -375,7 +388,8 @@ class Describer {
         const noun = tested.attribute.isNoun ? `a ${word}` : word;
         return [tested.item, `${node.words[0] === "!=" ? "not " : ""}${noun}`];
       }
-      if (node.words.join() === "==" && isCall(first, "box")) return [first.parts[0], `in ${this.term(second)}`];
+      if (["==", "!="].includes(node.words.join()) && isCall(first, "box"))
+        return [first.parts[0], `${node.words[0] === "!=" ? "not " : ""}in ${this.term(second)}`];
       if (node.words.join() === "!=" && first.kind === "variable" && NAMED.includes(first.type))
         return [first, `other than ${this.term(second)}`];
     }
@@ -429,15 +443,20 @@ class Describer {
         return `the ${extreme} ${first.function.name} of ${this.things(first.parts[0]).all}`;
       if (second?.kind === "lambda" && second.body.kind === "call") {
         this.enter(second);
-        return `the ${this.things(first).one} with the ${extreme} ${second.body.function.name}`;
+        const { body } = second;
+        const most = node.function.name === "max" ? "most" : "fewest";
+        const said = isCount(body) ? `${most} ${this.things(body.parts[0]).all}` : `${extreme} ${body.function.name}`;
+        return `the ${this.things(first).one} with the ${said}`;
       }
     }
     if (isCall(node, "sum") && second?.kind === "lambda" && second.body.kind === "call") {
       this.enter(second);
       return `the total ${second.body.function.name} of ${this.things(first).all}`;
     }
-    if (kind === "call" && parts.length === 1 && first.type === "item" && !isSet(node))
-      return `the ${node.function.name} of ${this.term(first)}`;
+    if (kind === "call" && parts.length === 1 && first.type === "item" && !isSet(node)) {
+      const of = this.term(first);
+      return of === "it" ? `its ${node.function.name}` : `the ${node.function.name} of ${of}`;
+    }
     if (isCall(node, "*")) return `${this.term(second)} times ${this.term(first)}`;
     if (isCall(node, "+")) return `${this.term(first)} plus ${this.term(second)}`;
     if (kind === "constant") return lastWord(node.name);
