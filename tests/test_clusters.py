@@ -88,7 +88,7 @@ def test_probes_labels_and_the_autoscaled_metric_are_those_of_the_service() -> N
 def test_as_many_shards_are_started_as_there_are(tmp_path: Path) -> None:
     job = documents("table.yaml")["Job"]["spec"]
     (container,) = job["template"]["spec"]["containers"]
-    assert container["command"][-2:] == ["--shard", f"$(SHARD)/{job['completions']}"]
+    assert container["args"][0].endswith(f'--shard "$SHARD/{job["completions"]}"')
     assert "SHARD" in {variable["name"] for variable in container["env"]}
     script = (SLURM / "table.sh").read_text(encoding="utf-8")
     first, last = map(int, re.findall(r"#SBATCH --array=(\d+)-(\d+)", script)[0])

@@ -15,5 +15,8 @@
 set -euo pipefail
 
 shards=8 # as in --array above; not $SLURM_ARRAY_TASK_COUNT, which is 1 if one task is submitted again
+backbones=${XDG_CACHE_HOME:-$HOME/.cache}/veriscene/backbones # weights that were pretrained or downloaded
 export VERISCENE_CACHE=${VERISCENE_CACHE:-${TMPDIR:-/tmp}/veriscene}
+mkdir -p "$VERISCENE_CACHE" && { [ ! -d "$backbones" ] || cp -rn "$backbones" "$VERISCENE_CACHE/"; }
+export SRUN_CPUS_PER_TASK=${SRUN_CPUS_PER_TASK:-${SLURM_CPUS_PER_TASK:-1}} # some releases of srun do not inherit it
 exec srun veriscene "$@" --shard "$SLURM_ARRAY_TASK_ID/$shards"

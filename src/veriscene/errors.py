@@ -46,7 +46,7 @@ EXTRAS = {
     "tune": ("optuna", "sqlalchemy"),
     "export": ("pyarrow",),
     "gym": ("gymnasium",),
-    "ray": ("ray",),
+    "ray": ("ray", "pyarrow"),
 }
 
 

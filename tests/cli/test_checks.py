@@ -51,7 +51,7 @@ def test_a_model_that_does_not_work_is_named_and_the_status_is_1(monkeypatch: py
 def test_extras_are_those_of_the_package() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for extra, modules in EXTRAS.items():
-        (line,) = re.findall(rf"^{extra} = (\[.*?\])", text, re.MULTILINE)
+        (line,) = re.findall(rf"^{extra} = (\[.*\])", text, re.MULTILINE)
         named = {Requirement(each).name for each in json.loads(line)}
         assert named == {checks.DISTRIBUTIONS.get(module, module) for module in modules}
     assert set(checks.COMMANDS) == set(EXTRAS)

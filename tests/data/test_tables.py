@@ -110,7 +110,7 @@ def test_an_exported_table_becomes_the_same_corpus_again(kind: str, tmp_path: Pa
     [
         ("t.jsonl", '{"split": "dev"}\n', "row 1: identifier"),
         ("t.jsonl", '{"split": "../dev"}\n', "row 1"),
-        ("t.jsonl", "[]\n", None),
+        ("t.jsonl", "[]\n", "line 1"),
         ("t.parquet", "PAR1 and so on", None),
         ("t.jsonl", "", None),
     ],

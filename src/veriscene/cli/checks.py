@@ -30,6 +30,7 @@ COMMANDS = {
     "maxent": "train maxent",
     "tune": "tune",
     "export": "data export and import of .parquet",
+    "ray": "judging with Ray Data (docs/bulk.md)",
     "gym": "veriscene.lab.environment in Python",
 }
 

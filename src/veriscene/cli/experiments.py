@@ -62,7 +62,7 @@ def reproduce(
         allowed = f"programs teach rows of the plan {', '.join(taught)}"
         raise InputError(f"--teacher has no effect on {plan}", allowed=allowed)
     work = Reproduction(PLANS[plan], changes or [], data, out, output.make_machine(), teacher or [])
-    todo = work.trainable(rows or [], seeds=seeds)
+    todo = work.trainable(rows or [], seeds=seeds, sharded=shard is not None)
     work.check(todo)
     unfinished = {work.own(row): row for row in todo if not work.is_done(row)}  # rows may share their runs
     for row in unfinished.values():

@@ -333,7 +333,7 @@ def judge(
 
 def _print_verdict(verdict: Verdict, world: World) -> None:
     if not verdict.understood:
-        print(f"not understood: this says nothing that can be seen in a scene of {world.name}")
+        print(f"not understood: not read as a statement about a scene of {world.name}")
         return
     print(f"{'true' if verdict.verdict else 'false'} (probability {verdict.probability:.3f})")
     if verdict.reading is not None:

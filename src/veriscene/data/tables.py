@@ -17,10 +17,11 @@ import base64
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from veriscene import worlds
 from veriscene.errors import InputError, missing_package
@@ -75,10 +76,10 @@ def examples_of(rows: Iterable[Mapping[str, Any]], world: World) -> dict[str, li
     InputError with the number of the first row that is wrong. Pictures are left out: the scene is complete."""
     splits: dict[str, dict[str, Example]] = {}
     for number, found in enumerate(rows, 1):
-        columns = _plain({name: value for name, value in found.items() if name != "image"})
+        columns = plain({name: value for name, value in found.items() if name != "image"})
         try:
             split = columns.pop("split", None)
-            if not isinstance(split, str) or not split.isidentifier():
+            if not isinstance(split, str) or not re.fullmatch(r"\w[\w-]*", split):
                 raise InputError(f"split {split!r:.60}", allowed="it must be a name, as train or dev")
             example = of_record({world.scene_field: columns.pop("scene", None), **columns}, world)
             if example.identifier in splits.setdefault(split, {}):
@@ -102,36 +103,62 @@ def read_table(path: Path, world: World) -> dict[str, list[Example]]:
 
 def _json_rows(path: Path) -> Iterator[Row]:
     with opened(path) as stream:
-        for _, line in read_lines(stream):
-            if isinstance(line, InputError):
-                raise line
-            record = parse_json(line)
-            if not isinstance(record, dict):
-                raise InputError("a line is no JSON object")
-            yield record
+        for number, line in read_lines(stream):
+            try:
+                if isinstance(line, InputError):
+                    raise line
+                record = parse_json(line) if line.strip() else None
+                if record is not None and not isinstance(record, dict):
+                    raise InputError("a line is no JSON object")
+            except InputError as error:
+                raise error.at(f"line {number}") from None
+            if record is not None:
+                yield record
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
-    pa = pyarrow()
     with opened(path) as stream:
+        table = open_parquet(stream, path)
+        names = [name for name in table.schema_arrow.names if name != "image"]
+        for batch in parquet_batches(table, path, ROWS_PER_GROUP, columns=names):
+            yield from batch.to_pylist()
+
+
+def open_parquet(stream: BinaryIO, path: Path) -> Any:
+    """Opens a Parquet file; raises InputError if it is none."""
+    pa = pyarrow()
+    try:
+        return pa.parquet.ParquetFile(stream, buffer_size=1 << 20)  # reads large groups piece by piece
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"not a Parquet file ({_first_line(error)})", where=path) from None
+
+
+def parquet_batches(table: Any, path: Path, size: int, **choice: Any) -> Iterator[Any]:
+    """Yields rows as pyarrow's record batches; raises InputError where the file is damaged."""
+    batches = table.iter_batches(size, **choice)
+    while True:
         try:
-            file = pa.parquet.ParquetFile(stream)
-            names = [name for name in file.schema_arrow.names if name != "image"]
-            for batch in file.iter_batches(ROWS_PER_GROUP, columns=names):
-                yield from batch.to_pylist()
-        except pa.ArrowException as error:
-            raise InputError(f"not parquet ({str(error).partition(chr(10))[0]:.100})", where=path) from None
+            batch = next(batches, None)
+        except (pyarrow().ArrowException, OSError) as error:
+            raise InputError(f"damaged ({_first_line(error)})", where=path) from None
+        if batch is None:
+            return
+        yield batch
 
 
-def _plain(value: Any) -> Any:
-    """A value of a row as JSON has it: pandas and `datasets` may return arrays, floats for whole numbers, and nulls
-    where a field is absent."""
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:100]
+
+
+def plain(value: Any) -> Any:
+    """Returns a value of a row as JSON has it: pandas and `datasets` may return arrays, floats for whole numbers, and
+    nulls where a field is absent."""
     if type(value).__module__.partition(".")[0] in ("numpy", "pandas"):
         value = value.tolist() if hasattr(value, "tolist") else None  # pandas.NA
     if isinstance(value, Mapping):
-        return {name: member for name, each in value.items() if (member := _plain(each)) is not None}
+        return {name: member for name, each in value.items() if (member := plain(each)) is not None}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     if isinstance(value, float):
         return None if math.isnan(value) else int(value) if value.is_integer() else value
     return value

@@ -2,7 +2,8 @@
 
 What a part is follows from the input alone, and its file is written whole or not at all. So any number of processes, on
 any machines that share the folder, can judge parts at the same time; whoever is killed loses the part that it is
-judging, and a rerun judges the parts that have no file. Memory depends neither on the input nor on a part's size.
+judging, and a rerun judges the parts that have no file. Memory does not depend on the size of the input; of Parquet,
+the answers of one part are held.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 
 from veriscene import files, worlds
 from veriscene.data.encoder import Input
-from veriscene.data.tables import FORMATS, parquet_of, pyarrow
+from veriscene.data.tables import FORMATS, open_parquet, parquet_batches, parquet_of, plain, pyarrow
 from veriscene.data.teacher.workers import Workers
 from veriscene.errors import InputError
 from veriscene.judge import load
@@ -81,6 +82,8 @@ class Bulk:
     def inputs(self) -> list[Path]:
         """The files of questions, by name; raises InputError if there are none."""
         if not self.source.is_dir():
+            if self.source.exists() and not self.source.is_file():
+                raise InputError("not a regular file", where=self.source, allowed="parts are read where they begin")
             return [self.source]
         found = sorted(path for path in self.source.iterdir() if path.suffix in _SUFFIXES and path.is_file())
         if not found:
@@ -156,10 +159,8 @@ class Bulk:
         rows are judged."""
         counts = Counter(NOTHING)
         rows = self._counted(part, counts, progress)
-        if self.kind == "parquet":
-            content = parquet_of(rows, self._schema())
-        else:
-            content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        lines = (f"{json.dumps(row)}\n".encode() for row in rows)  # written as they are made
+        content = parquet_of(rows, self._schema()) if self.kind == "parquet" else lines
         files.write_bytes(self.out / f"part-{part.number:06}.{self.kind}", content)
         return counts
 
@@ -175,7 +176,7 @@ class Bulk:
                 try:
                     yield record if isinstance(record, InputError) else Question.from_json(record, self.judge.world)
                 except InputError as error:
-                    yield error
+                    yield error.with_traceback(None)  # which would keep the record in memory
 
         reads_items = Input.ITEMS in self.judge.encoder.inputs and not isinstance(self.judge, EyesJudge)
         batch = WINDOW if reads_items else PICTURE_WINDOW
@@ -236,31 +237,36 @@ def _json_lines(path: Path, part: Part) -> Iterator[tuple[int, object]]:
 
 def _parquet_rows(path: Path, part: Part) -> Iterator[tuple[int, object]]:
     """A row does not have what is null in it. Scenes can be JSON texts; images are bytes, or structs that hold them."""
+    pa = pyarrow()
     with files.opened(path) as stream:
-        table, first = pyarrow().parquet.ParquetFile(stream), 0
+        table, first = open_parquet(stream, path), 0
+        # Times, which no question has, cannot always be read without pandas.
+        names = [each.name for each in table.schema_arrow if not pa.types.is_temporal(each.type)]
+        window = PICTURE_WINDOW if "image" in names else WINDOW
         for group in range(table.num_row_groups):
             rows = table.metadata.row_group(group).num_rows
             at, first = first, first + rows
             if first <= part.start or at >= part.stop:
                 continue
-            for batch in table.iter_batches(WINDOW, row_groups=[group]):
+            for batch in parquet_batches(table, path, window, row_groups=[group], columns=names):
                 low, high = max(part.start - at, 0), max(min(part.stop - at, len(batch)), 0)
                 for number, row in enumerate(batch.slice(low, max(high - low, 0)).to_pylist(), at + low):
-                    yield number, _without_missing(row)
+                    yield number, _as_question(row)
                 at += len(batch)
                 if at >= part.stop:
                     return
 
 
-def _without_missing(row: Row) -> object:
-    found = {name: value for name, value in row.items() if value is not None}
-    if isinstance(found.get("image"), Mapping):
-        found["image"] = found["image"].get("bytes")
-    try:
-        texts = {name: value for name, value in found.items() if isinstance(value, str) and value[:1] in ("[", "{")}
-        return found | {name: files.parse_json(text) for name, text in texts.items() if name not in _TEXTS}
-    except InputError as error:
-        return error
+def _as_question(row: Row) -> Row:
+    found: Row = plain(row)
+    if isinstance(image := found.get("image"), Mapping):
+        del found["image"]
+        found |= {"image": image["bytes"]} if image.get("bytes") is not None else {}
+    for name, value in found.items():
+        if isinstance(value, str) and value[:1] in ("[", "{") and name not in _TEXTS:
+            with suppress(InputError):  # it is text
+                found[name] = files.parse_json(value)
+    return found
 
 
 # ---------------------------------------------------------------- many parts
@@ -325,12 +331,8 @@ def _size(path: Path) -> int:
 
 def _row_count(path: Path) -> int:
     """Of a Parquet file; raises InputError if it has no statements."""
-    pa = pyarrow()
     with files.opened(path) as stream:
-        try:
-            table = pa.parquet.ParquetFile(stream)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"not a Parquet file ({str(error).splitlines()[0]})", where=path) from None
+        table = open_parquet(stream, path)
         if not any(name.startswith(_TEXTS[:2]) for name in table.schema_arrow.names):
             raise InputError("has no column statement", where=path, allowed="give statement and scene")
         return int(table.metadata.num_rows)
@@ -338,8 +340,8 @@ def _row_count(path: Path) -> int:
 
 def _digest(model: str) -> str:
     """Of the files of a model, so that answers of different models are never mixed."""
-    plain = model.removesuffix(PIXELS)
-    name = plain if plain in shipped_checkpoints() else model
+    without = model.removesuffix(PIXELS)
+    name = without if without in shipped_checkpoints() or not Path(model).exists() else model  # as `load` decides
     path = shipped_readers().get(name, Path(name))
     if path.is_file() and name not in shipped_checkpoints():
         return files.digest([path])

@@ -90,7 +90,7 @@ class Explanation:
         boxes = [line for number, box in enumerate(self.scene.boxes) for line in self._box(number, box)]
         verdict = self.search.verdict
         if not verdict.understood:
-            return f"not understood: this says nothing that can be seen in a scene of {self.world.name}"
+            return f"not understood: not read as a statement about a scene of {self.world.name}"
         read = [] if verdict.reading is None else [f"  read as: {verdict.reading}"]
         return "\n".join([_said(verdict.probability), *read, *boxes, self._counterfactual()])
 

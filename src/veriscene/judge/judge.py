@@ -127,8 +127,7 @@ class Judge(HubMixin, ABC):
         if batch < 1:
             raise InputError(f"batch={batch}", allowed="it must be at least 1")
         waiting = iter(questions)
-        while chunk := list(islice(waiting, batch)):
-            prepared = [self._prepared(question) for question in chunk]
+        while prepared := [self._prepared(question) for question in islice(waiting, batch)]:
             well_formed = [question for question in prepared if isinstance(question, Question)]
             answers = iter(self._judge(well_formed, maps=maps) if well_formed else [])
             for question in prepared:
@@ -196,7 +195,8 @@ class Judge(HubMixin, ABC):
         try:
             return self.prepare(self._question(question))
         except InputError as error:
-            return error
+            error.__context__ = None  # which, as the traceback does, would keep the question's picture in memory
+            return error.with_traceback(None)
 
     def _question(self, question: AnyQuestion) -> Question:
         if isinstance(question, Question):

@@ -128,11 +128,14 @@ class Reproduction:
                 continue
         return reasons
 
-    def trainable(self, names: Sequence[str], *, seeds: int) -> list[Row]:
-        """Returns the rows that are named, or else all that can be trained here; says which others are left out."""
+    def trainable(self, names: Sequence[str], *, seeds: int, sharded: bool = False) -> list[Row]:
+        """Returns the rows that are named, or else all that can be trained here; says which others are left out.
+
+        Shards share the seeds of the same rows, so for them InputError if a row cannot be trained here.
+        """
         rows = planned(self.plan, names, seeds=seeds)
         lacking = {} if names else self.lacking(rows)  # an error only if they are asked for
-        if lacking and len(lacking) == len(rows):
+        if lacking and (sharded or len(lacking) == len(rows)):
             raise next(iter(lacking.values()))
         for name, reason in lacking.items():
             self.machine.output.say(f"{name}: left out: {reason}")

@@ -71,7 +71,7 @@ def write_site(
             runtime = download_runtime(Path(temporary))
         script, wasm = (_find(runtime, name) for name in (SCRIPT, WASM))
         say("compressing the runtime and the model")
-        _write_page(new, {} if code is None else {"Code": code, "Docs": f"{code}/tree/main/docs"}, url)
+        _write_page(new, {} if code is None else {"Code": code, "Docs": f"{code.rstrip('/')}/tree/main/docs"}, url)
         written = {"runtime": _compress(new, "runtime", WASM, wasm.read_bytes()), **_write_model(new)}
         shutil.copyfile(script, new / "runtime" / SCRIPT)
         segments, eyes = written["network"].pop("segments"), sum(_sizes(written["eyes"]))  # loaded with a picture only

@@ -2,7 +2,7 @@
 
 import { find, newId } from "./scene.js";
 import { levelAt, settle, stack } from "./geometry.js";
-import { capitalize } from "./world.js";
+import { capitalize, withArticle } from "./world.js";
 
 /** Why an edit is not possible, in words for the user. */
 export class Refusal extends Error {}
@@ -49,7 +49,7 @@ export function restyle(doc, id, change) {
 export function add(doc, box, look) {
   checkRoom(doc, box);
   const item = place(doc, doc.scene[box], look);
-  if (item === null) throw new Refusal(`There is no room for ${doc.world.item} of that size in ${name(doc, box)}.`);
+  if (item === null) throw new Refusal(`There is no room for ${withArticle(doc.world.item)} of that size in ${name(doc, box)}.`);
   return [withBoxes(doc, { [box]: [...doc.scene[box], item] }), item.id];
 }
 

@@ -11,6 +11,8 @@ const mark = (isRight) => (isRight ? "right" : "wrong");
 export class Game {
   #round = null; // {doc, truth, guess, verdict}: a question, and what was answered, or null
   #score = { you: 0, model: 0, rounds: 0 };
+  #model = null;
+  #asked = 0; // how often a question was asked for, or the game ended
 
   constructor(calls) {
     this.calls = calls;
@@ -26,9 +28,14 @@ export class Game {
     return this.#isOn(doc) && !this.#isRevealed;
   }
 
-  /** `model`: its name. `verdict`: the one on `doc`, or null as long as it is unknown. An edited question ends the game,
-   *  as nobody knows whether it is true. */
-  render(doc, model, verdict) {
+  /** `model`: its name. `answer`: the one on `doc`, {verdict, problem}, or null as long as it is unknown. An edited
+   *  question ends the game, as nobody knows whether it is true; so does another model. */
+  render(doc, model, answer) {
+    const { verdict = null, problem = null } = answer ?? {};
+    if (model !== this.#model) {
+      this.#model = model;
+      this.#end();
+    }
     if (this.#round && !this.#isOn(doc)) this.#round = null;
     const isOn = this.#round !== null;
     if (isOn && this.#round.guess !== null && verdict && !this.#isRevealed) this.#reveal(verdict);
@@ -38,8 +45,9 @@ export class Game {
     const isGuessing = this.#round.guess === null;
     for (const id of ["guess-true", "guess-false"]) byId(id).hidden = !isGuessing;
     byId("next").hidden = isGuessing;
-    byId("next").disabled = !this.#isRevealed;
-    const text = isGuessing ? "Is it true? Guess first." : this.#isRevealed ? this.#result(model) : "The model is thinking…";
+    byId("next").disabled = !this.#isRevealed && !problem;
+    const waiting = problem ?? "The model is thinking…";
+    const text = isGuessing ? "Is it true? Guess first." : this.#isRevealed ? this.#result(model) : waiting;
     const { you, model: its, rounds } = this.#score;
     const score = rounds ? `You ${you}, ${model} ${its} of ${rounds}` : "";
     for (const [id, words] of [["asked", text], ["score", score]]) // prettier-ignore
@@ -73,16 +81,23 @@ export class Game {
     this.calls.render();
   }
 
-  #stop() {
+  #end() {
+    this.#asked += 1;
     this.#round = null;
     this.#score = { you: 0, model: 0, rounds: 0 };
+  }
+
+  #stop() {
+    this.#end();
     this.calls.render();
     byId("play").focus();
   }
 
   async #next() {
     try {
+      const asked = ++this.#asked;
       const question = await this.calls.ask();
+      if (asked !== this.#asked) return; // the game was ended, or another question asked
       if (question.label === null) throw new AnswerError("There are no questions with known answers here.");
       this.calls.show(question, (doc) => {
         this.#round = { doc, truth: question.label, guess: null, verdict: null };

@@ -266,7 +266,7 @@ function render() {
   if (field.value !== doc.statement) field.value = doc.statement;
   document.title = doc.statement.trim() ? `${doc.statement} – veriscene` : "veriscene";
   const first = inquiry.answers[0];
-  game.render(doc, firstModel(), first?.doc === doc ? first.verdict : null);
+  game.render(doc, firstModel(), first?.doc === doc ? first : null);
   const isHidden = game.isHiding(doc);
   byId("answers").hidden = isHidden;
   if (isHidden) byId("spoken").textContent = "";
@@ -367,7 +367,8 @@ byId("copy-link").addEventListener("click", async () => {
   say(isCopied ? "The link is copied." : "The link is in the address bar.");
 });
 byId("copy-picture").addEventListener("click", async () => {
-  const { verdict = null } = game.isHiding(store.doc) ? {} : (shownAnswer() ?? {});
+  const answer = game.isHiding(store.doc) ? null : shownAnswer();
+  const verdict = answer?.doc === store.doc ? answer.verdict : null;
   say(`The picture is ${await copy(await asPicture(store.doc, verdict), "veriscene.png")}.`);
 });
 byId("copy-python").addEventListener("click", async () => {

@@ -6,6 +6,7 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 
 /** A verdict, and how to change it if that is known, as a screen reader says it. */
 export function spoken({ verdict, probability }, explanation) {
+  if (verdict === null) return "Not about this scene.";
   const outcome = `${verdict ? "True" : "False"}, ${sure(verdict, probability)}.`;
   const change = explanation?.counterfactual?.text;
   return change ? `${outcome} To make it ${verdict ? "false" : "true"}: ${change}.` : outcome;

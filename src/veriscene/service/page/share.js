@@ -10,11 +10,12 @@ const COLORS = { true: "#0b6b4c", false: "#9c2f10" };
 
 /** Statement, scene and verdict (null: none) as a PNG. */
 export async function asPicture({ world, statement, scene }, verdict) {
-  const lines = wrapped(statement, 44, WIDTH - 2 * MARGIN).slice(0, 2);
+  const [first, second, ...more] = wrapped(statement, 44, WIDTH - 2 * MARGIN);
+  const lines = second === undefined ? [first] : [first, more.length ? `${second} …` : second];
   const top = MARGIN + 56 * lines.length + 10;
   const text = (x, y, size, fill, words, weight = 400) =>
     svg("text", { x, y, fill, "font-size": size, "font-weight": weight }, words);
-  const said = verdict === null ? "" : verdict.verdict ? "✓ True" : "✕ False";
+  const said = (verdict?.verdict ?? null) === null ? "" : verdict.verdict ? "✓ True" : "✕ False";
   const drawn = svg(
     "svg",
     { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "font-family": FONT },
