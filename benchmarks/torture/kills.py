@@ -90,7 +90,8 @@ class Training:
             shutil.rmtree(each, ignore_errors=True)
         for lives in range(MAX_LIVES):
             children = self._begin(place)
-            time.sleep(rng.uniform(0, self.seconds / 3))
+            # Longer and longer, so that a run advances on a machine that has become slower, too.
+            time.sleep(rng.uniform(0, self.seconds / 3 * (1 + lives / 20)))
             killed = rng.choice([children, *([child] for child in children)])
             for child in killed:
                 os.kill(child, signal.SIGKILL)  # until it is waited for, a process that has ended keeps its number

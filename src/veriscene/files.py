@@ -179,15 +179,14 @@ def write_bytes(path: Path, content: bytes | Iterable[bytes], *, follow: bool = 
     """
     file = Path(os.path.realpath(path)) if follow else path
     partial = _partial_name(file)
-    parts = (content,) if isinstance(content, bytes) else content
     try:
         # Tested on `path`: /dev/stdout may resolve to a name that is no file.
         if follow and path.exists() and not path.is_file():
-            _write(path, parts)
+            _write(path, content)
             return
         file.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)  # a killed process left it, or a stranger's link has this name
-        _write(partial, parts)
+        _write(partial, content)
         _sync(partial)
         partial.replace(file)
         _sync(file.parent)
@@ -198,9 +197,12 @@ def write_bytes(path: Path, content: bytes | Iterable[bytes], *, follow: bool = 
             partial.unlink()
 
 
-def _write(file: Path, parts: Iterable[bytes]) -> None:
+def _write(file: Path, content: bytes | Iterable[bytes]) -> None:
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+        return
     with file.open("wb") as stream:
-        stream.writelines(parts)
+        stream.writelines(content)
 
 
 def check_absent(file: Path) -> None:

@@ -174,9 +174,11 @@ def test_every_row_has_its_published_figures_next_to_those_on_disk(
             own = f"{100 * result[split]['accuracy']:.1f}"
             assert here == (own if spread is None else f"{own} ± {100 * spread:.1f}")
         assert cells[4] == (f"{row.unreleased:.1f}" if row.unreleased else "–")
-        assert cells[5:] == [f"{100 * result[split]['consistency']:.1f}" for split in ("dev", "test")]
+        unseen = [result[split]["unseen"] for split in ("dev", "test")]
+        assert cells[5:7] == ["–" if share is None else f"{100 * share:.1f}" for share in unseen]
+        assert cells[7:] == [f"{100 * result[split]['consistency']:.1f}" for split in ("dev", "test")]
     assert [each["row"] for each in call.results] == [row.name for row in PLAN.rows if row.name != UNTRAINABLE]
-    assert lines[f"{UNTRAINABLE} not measured here"] == ["–"] * 7
+    assert lines[f"{UNTRAINABLE} not measured here"] == ["–"] * 9
     assert lines["BiATT-Pointer minus MaxEnt"][::2][:2] == ["+6.6", "+6.2"]  # the paper's claim, on dev and Test-P
     assert lines[f"{plans.LEARNED} minus {plans.PLAIN}"][0] == "+2.0"
 

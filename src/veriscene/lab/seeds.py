@@ -46,8 +46,9 @@ def start(spec: Spec, folder: Path, count: int, *, machine: Machine, on_event: O
     A failure before anything was saved leaves no folder.
     """
     check_files(spec.programs, spec.world)
-    record = _new_record(spec, count, machine)
+    seeds = _first_seeds(spec, count)
     with machine.created(folder, fill=[SPEC], hint=new_folder_hint(folder)):
+        record = Record.new(spec, machine, seeds=seeds)
         machine.on_main(lambda: record.write(folder))
         return _train(folder, record, machine, on_event)
 
@@ -70,7 +71,7 @@ def prepare(spec: Spec, folder: Path, count: int, *, machine: Machine) -> Record
     makes it, or adds the seeds that it lacks."""
 
     def write_record() -> None:
-        record = _new_record(spec, count, machine)
+        record = Record.new(spec, machine, seeds=_first_seeds(spec, count))
         if is_folder_of_seeds(folder) and len(read(folder).seeds) >= count:
             check_same(folder, spec)
             return
@@ -102,12 +103,12 @@ def part(cells: Sequence[T], shard: Shard) -> Sequence[T]:
     return cells[number::count]
 
 
-def _new_record(spec: Spec, count: int, machine: Machine) -> Record:
+def _first_seeds(spec: Spec, count: int) -> range:
     check_count(count)
     first = spec.config.training.seed
     seeds = range(first, first + count)
     models.read_config(spec.for_seed(seeds[-1]).config.to_json(), where=f"--seeds {count}")  # raises InputError
-    return Record.new(spec, machine, seeds=seeds)
+    return seeds
 
 
 def _with_seeds(record: Record, count: int) -> Record:

@@ -107,9 +107,9 @@ class Spec:
         return cls(
             config=models.read_config(tree["config"], where=where),
             world=world_of(tree["world"], where=where),
-            corpus=None if tree["corpus"] is None else Path(_text(tree["corpus"])),
-            programs=tuple(Path(_text(path)) for path in tree["programs"]),
-            initial=_optional(tree["initial"]),
+            corpus=None if tree["corpus"] is None else Path(_path(tree["corpus"])),
+            programs=tuple(Path(_path(path)) for path in tree["programs"]),
+            initial=None if tree["initial"] is None else _path(tree["initial"]),
             preset=_text(tree["preset"]),
         )
 
@@ -157,9 +157,8 @@ class Record:
             spec, seeds = Spec.from_json(tree.pop("spec"), where=str(path)), tuple(tree.pop("seeds"))
             if not all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds):
                 raise ValueError("a seed is a whole number")
-            return cls(
-                spec, seeds=seeds, commit=_optional(tree.pop("commit")), **{key: _text(tree[key]) for key in tree}
-            )
+            commit = None if (given := tree.pop("commit")) is None else _text(given)
+            return cls(spec, seeds=seeds, commit=commit, **{key: _text(tree[key]) for key in tree})
         except InputError as error:
             raise InputError(error.what, where=error.where or path, allowed=error.allowed) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -179,14 +178,17 @@ class Record:
 
 
 def _text(value: object) -> str:
-    """Returns the value; raises ValueError unless it is text that may be a path."""
-    if not isinstance(value, str) or "\0" in value or max(map(len, map(os.fsencode, value.split("/")))) > MAX_NAME:
+    if not isinstance(value, str):
         raise ValueError("no text")
     return value
 
 
-def _optional(value: object) -> str | None:
-    return None if value is None else _text(value)
+def _path(value: object) -> str:
+    """Returns the value; raises ValueError unless it is text that the system takes for a path."""
+    text = _text(value)
+    if "\0" in text or max(map(len, map(os.fsencode, text.split("/")))) > MAX_NAME:
+        raise ValueError("no path")
+    return text
 
 
 def corpus_of(folder: Path) -> Path:
