@@ -1,4 +1,4 @@
-"""All commands, and how the program ends: one clear line and exit status 1 for invalid input."""
+"""All commands, and how the program ends: one clear line and exit status 1 for invalid input, 2 for wrong usage."""
 
 from __future__ import annotations
 

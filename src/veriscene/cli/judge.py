@@ -96,6 +96,8 @@ def evaluate(
     from veriscene.world.examples import write_predictions
     from veriscene.worlds.nlvr.pictures import each_picture, written_name
 
+    if train is not None and train.is_dir():
+        train = split_file(train, "train")
     if file.is_dir():
         train, file = train or file, split_file(file, "dev")
         output.say(f"evaluating the dev split, {file}")
