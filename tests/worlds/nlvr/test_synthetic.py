@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import subprocess
 import sys
 from collections import Counter
@@ -214,3 +215,10 @@ def test_more_statements_than_texts_repeat_within_their_split() -> None:
 def test_an_unknown_level_and_too_few_or_too_many_statements_are_errors(statements: int, level: str) -> None:
     with pytest.raises(InputError):
         corpus.build(statements, seed=0, level=level)
+
+
+def test_examples_for_people_have_no_misspellings() -> None:
+    rng, known = random.Random(1), ("ll", "t", "atleast", "bellow", "eactly", "yelow", "theer", "wih", "ble", "sqaure")
+    statements = [corpus.draw_example(rng)[0] for _ in range(100)]
+    assert not {word for statement in statements for word in statement.lower().split()} & {*known}
+    assert len({*statements}) > 90

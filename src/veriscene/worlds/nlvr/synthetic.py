@@ -6,12 +6,15 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from veriscene import files
 from veriscene.config import LEVELS
+from veriscene.english.words import real_words
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
@@ -157,14 +160,25 @@ def labelled_scenes(rng: np.random.Generator, statements: Sequence[Statement]) -
     return result
 
 
+@cache
+def _is_spelled(word: str) -> bool:
+    """Whether a word is a usual one, or at least unlike all of these."""
+    real, plain = real_words(WORLD), word.strip(".,?!'")
+    is_like_one = len(plain) == 1 or get_close_matches(plain, real, n=1, cutoff=0.75)
+    return plain in real or not plain.isalpha() or not is_like_one
+
+
 def draw_example(rng: random.Random, kind: str | None = None) -> tuple[str, Scene, bool]:
-    """Returns a random statement with a scene, and whether it is true of the scene; `kind` is tower or scatter."""
+    """Returns a random statement with a scene, and whether it is true of the scene; `kind` is tower or scatter.
+
+    People see these statements, so none has one of the corpus's misspellings.
+    """
     if kind is not None and kind not in SCENE_KINDS:
         raise not_allowed(kind, f"choose from {', '.join(SCENE_KINDS)}").at("kind")
     wanted = kind or rng.choice(SCENE_KINDS)
     while True:
         statement = draw(rng)
-        if statement.kind == wanted:
+        if statement.kind == wanted and all(map(_is_spelled, statement.text.lower().split())):
             (scenes,) = labelled_scenes(np.random.default_rng(rng.getrandbits(64)), [statement])
             if scenes:
                 scene, label = rng.choice(scenes)
