@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import veriscene
@@ -217,3 +218,27 @@ def test_a_stream_without_maps_has_the_same_verdicts(judge: Judge) -> None:
         assert verdict.attention is None and verdict.order is None and expected.attention is not None
         assert verdict.probability == pytest.approx(expected.probability, abs=1e-6)
         assert replace(verdict, probability=0, attention=None) == replace(expected, probability=0, attention=None)
+
+
+def test_columns_and_fields_that_other_tools_leave_do_not_spoil_a_question(judge: Judge, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    given = []
+    for example in EXAMPLES[:5]:
+        record = to_record(example, WORLD)
+        record[WORLD.scene_field] = [[{**item, "extra": None} for item in box] for box in record[WORLD.scene_field]]
+        given.append({**record, "note": "[sic]", "image": {"bytes": None, "path": "none.png"}})
+    table = pa.Table.from_pylist(given).append_column("when", pa.array([1] * 5, pa.timestamp("ns")))
+    pyarrow.parquet.write_table(table, tmp_path / "given.parquet")
+    judge_missing(Bulk("best", tmp_path / "given.parquet", tmp_path / "out"), (0, 1), workers=1)
+    assert_answers(answers(tmp_path / "out"), EXAMPLES[:5], judge)
+
+
+def test_malformed_pictures_are_not_kept_in_memory(judge: Judge) -> None:
+    questions = (("a", np.zeros((400, 1600, 3), np.uint8)) for _ in range(60))
+    tracemalloc.start()
+    refused = sum(isinstance(answer, InputError) for answer in judge.stream(questions, batch=60))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert refused == 60 and peak < 20 * 400 * 1600 * 3
