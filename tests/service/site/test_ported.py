@@ -108,6 +108,7 @@ def test_arrays_of_questions(judge: OnnxJudge, questions: list[tuple[str, Scene]
             for box, order in enumerate(found["positions"][row]):
                 assert order == encoded.positions[row, box, : len(order)].tolist()
             assert found["unknown"][row] == judge.unknown_words(text)
+            assert found["is_new"][row] == judge.has_new_words(text)
 
 
 def test_words_of_the_reader(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:
