@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from veriscene.data import eyes as cells
 from veriscene.errors import InputError
 from veriscene.lab import pretrain as rendered
 from veriscene.lab.pretrain import (
@@ -28,7 +29,6 @@ from veriscene.lab.pretrain import (
     random_scenes,
 )
 from veriscene.lab.targets import TargetBackbone
-from veriscene.models.vision import eyes as cells
 from veriscene.models.vision.backbone import BACKBONES, save_weights
 from veriscene.models.vision.eyes import Eyes
 from veriscene.models.vision.networks import Backbone

@@ -22,14 +22,14 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
+from veriscene.data.eyes import resized, targets
 from veriscene.errors import InputError
 from veriscene.lab.targets import TargetBackbone
 from veriscene.language.bulk.arrays import SceneArrays
-from veriscene.models.vision import eyes as cells
 from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights
-from veriscene.models.vision.eyes import Eyes, resized
+from veriscene.models.vision.eyes import Eyes, exact, loss
 from veriscene.output import clock
-from veriscene.training.interruption import interruptible
+from veriscene.training.distributed import interruptible
 from veriscene.training.optimization import EMA
 from veriscene.training.state import restore_progress, save_progress
 from veriscene.world.scene import Scene
@@ -54,7 +54,7 @@ CROWDED_SIZES = np.array([list(Size).index(size) for size in (Size.SMALL, Size.S
 ANY = np.arange(len(Color))  # every colour, every shape
 PREFETCHED = 2  # batches per worker, in shared memory: 46 MB each for eyes
 
-Sample = tuple[Tensor, Tensor]  # pixels, uint8; cells.targets (box, head, row, column), int8
+Sample = tuple[Tensor, Tensor]  # pixels, uint8; `targets` of data/eyes.py (box, head, row, column), int8
 Draw = Callable[[Scene, np.random.Generator], Pixels]  # pixels of a scene as the network gets them
 
 
@@ -80,8 +80,8 @@ class Task:
     draw: Draw
     save: Callable[[Path], None]
     held_out: Mapping[str, Draw]  # pixels on which the share of exact boxes is measured, by name
-    loss: Callable[[Tensor, Tensor], Tensor] = cells.loss  # of outputs and targets
-    exact: Callable[[Tensor, Tensor], Tensor] = cells.exact  # (box,): whether everything is right
+    loss: Callable[[Tensor, Tensor], Tensor] = loss  # of outputs and targets
+    exact: Callable[[Tensor, Tensor], Tensor] = exact  # (box,): whether everything is right
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ def sample(draw: Draw, count: int, rng: np.random.Generator) -> Sample:
     """Draws `count` random scenes; returns what `draw` makes of each, stacked, and the targets of all their boxes."""
     scenes = random_scenes(rng, count)
     pixels = np.stack([draw(scene, rng) for scene in scenes])
-    classes = cells.targets([box for scene in scenes for box in scene.boxes])
+    classes = targets([box for scene in scenes for box in scene.boxes])
     return torch.from_numpy(pixels), torch.from_numpy(classes)
 
 

@@ -23,12 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from veriscene import worlds
-from veriscene.data.teacher.workers import Workers
-from veriscene.english.grammar import draw_alike
-from veriscene.english.outside import outside
-from veriscene.language.program import read_programs
-from veriscene.language.tokens import VALUE, tokens_of
-from veriscene.models.reader import (
+from veriscene.data.reader import (
     DIALECT,
     END,
     MAX_NGRAMS,
@@ -38,12 +33,16 @@ from veriscene.models.reader import (
     SPECIAL_TOKENS,
     START,
     UNKNOWN,
-    Reader,
     ReaderConfig,
-    ReaderNetwork,
     ngrams_of,
     split_words,
 )
+from veriscene.data.teacher.workers import Workers
+from veriscene.english.grammar import draw_alike
+from veriscene.english.outside import outside
+from veriscene.language.program import read_programs
+from veriscene.language.tokens import VALUE, tokens_of
+from veriscene.models.reader import Reader, ReaderNetwork
 from veriscene.training.optimization import EMA, Muon, matrices_apart
 from veriscene.training.state import restore_progress, save_progress
 from veriscene.world.schema import World

@@ -16,12 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
+from veriscene.data import eyes as cells
 from veriscene.data.items import CORNER
 from veriscene.models.layers.geometry import encode_positions
-from veriscene.models.vision import eyes as cells
-from veriscene.models.vision.eyes import WORLD
 from veriscene.models.vision.networks import Backbone
-from veriscene.worlds.nlvr.looks import BOX_EXTENT, CLOSE, EXTENTS, MAX_ITEMS, Size
+from veriscene.worlds.nlvr.looks import BOX_EXTENT, CLOSE, EXTENTS, MAX_ITEMS, WORLD, Size
 
 COUNT_UNIT = 2  # counts are divided by it, so that they vary about as much as the other targets
 MAX_COLORED, MAX_SHAPED, MAX_ALIKE = 4, 4, 2  # counts of a colour, of a shape and of both are told up to these

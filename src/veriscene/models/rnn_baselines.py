@@ -17,12 +17,9 @@ from veriscene.models.base import Judgement, Model, Order
 from veriscene.models.layers.pooling import Scorer
 from veriscene.models.layers.recurrence import xavier_
 from veriscene.output import Output
-from veriscene.world.scene import Side
 from veriscene.world.schema import World
 
 # ---------------------------------------------------------------- ImageFeat+RNN
-
-_RELATIONS = 4
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,8 @@ class ImageFeatRNN(Model):
         super().__init__(config, vocabulary, world)
         self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
         self.lang_lstm = nn.LSTM(config.embedding, config.hidden, batch_first=True)
-        self.scorer = Scorer(config.hidden + image_feature_count(world), config.mlp, dropout=0.0)
+        features = image_features(Items.empty(world), world).size(1)
+        self.scorer = Scorer(config.hidden + features, config.mlp, dropout=0.0)
         xavier_(self)
 
     def forward(self, batch: Batch) -> Judgement:
@@ -53,13 +51,6 @@ class ImageFeatRNN(Model):
         mean = outputs.masked_fill(~statement.mask[..., None], 0).sum(dim=1) / statement.lengths[:, None]
         features = image_features(items, self.world)
         return Judgement(logits=self.scorer(torch.cat([mean, features], dim=-1)), order=items.given_order)
-
-
-def image_feature_count(world: World) -> int:
-    choices = sum(len(attribute.choices) for attribute in world.attributes)
-    numeric = sum(attribute.kind == "numeric" for attribute in world.attributes)
-    slot = 1 + choices + numeric + len(Side) + _RELATIONS * world.items[1]
-    return world.boxes[1] * world.items[1] * slot
 
 
 def image_features(items: Items, world: World) -> Tensor:
