@@ -15,7 +15,7 @@ from samples import random_scene, small_config, vocabulary_of, yellow_circle_exa
 from veriscene import models, worlds
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.models import Model
-from veriscene.models.rnn_baselines import image_features
+from veriscene.models.baselines import image_features
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene, Side
 from veriscene.worlds.nlvr.looks import MAX_ITEMS, WORLD, Color, Shape, Size

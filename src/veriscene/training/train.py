@@ -28,11 +28,10 @@ from veriscene.output import Output, clock
 from veriscene.training.distributed import Machine, interruptible
 from veriscene.training.log import Event, LogLine, OnEvent, Remark, RunLog, Saved, Scored, Step, Waiting, read_log, show
 from veriscene.training.optimization import learning_rate, objective, tf32
-from veriscene.training.source import CorpusSource, Epoch, Source
+from veriscene.training.source import CorpusSource, Epoch, Source, TeacherSource
 from veriscene.training.spec import CORPUS, DEV, SPEC, Record, Spec, fresh_folder, new_folder_hint
 from veriscene.training.state import Position, TrainingState
 from veriscene.training.step import CapturedStep, NotFinite, PlainStep, RunningLoss
-from veriscene.training.teacher_source import TeacherSource
 from veriscene.world import examples
 from veriscene.world.corpus import SUPERVISION
 

@@ -19,8 +19,17 @@ from torch import Tensor, nn
 
 from veriscene import files
 from veriscene.errors import InputError
-from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights, weights_path
-from veriscene.models.vision.networks import Backbone, PreActivationBottleneck, ResNetV1, ResNetV2
+from veriscene.models.vision.backbone import (
+    BACKBONES,
+    Backbone,
+    PreActivationBottleneck,
+    ResNetV1,
+    ResNetV2,
+    fill,
+    read_weights,
+    save_weights,
+    weights_path,
+)
 from veriscene.output import Progress
 
 HUB = "resnetv2-101"  # the source to name instead of a file

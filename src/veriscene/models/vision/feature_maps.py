@@ -27,8 +27,7 @@ from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.models.base import Model, Order, evaluating
-from veriscene.models.vision.backbone import BACKBONES, PRETRAINED, check_weights_file, load_weights
-from veriscene.models.vision.networks import GRID, Backbone
+from veriscene.models.vision.backbone import BACKBONES, GRID, PRETRAINED, Backbone, check_weights_file, load_weights
 from veriscene.output import Output, Progress, Say
 from veriscene.world.schema import World
 
