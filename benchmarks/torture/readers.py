@@ -26,7 +26,7 @@ from veriscene import files, models, worlds
 from veriscene.config import Config, TrainingConfig, presets
 from veriscene.data import own
 from veriscene.data.reader import SPECIAL_TOKENS, ReaderConfig
-from veriscene.data.teacher.store import Store
+from veriscene.data.teacher.maker import Store
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.card import model_card

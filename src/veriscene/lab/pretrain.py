@@ -232,26 +232,22 @@ class Pretrainer:
 
 def distorted_picture(scene: Scene, rng: np.random.Generator) -> Pixels:
     """(100, 400, RGB): a picture as Eyes get it, after a random distortion."""
-    return cells.resized(random_distortion(_picture(scene), rng))
+    return cells.resized(random_distortion(clean_picture(scene, rng), rng))
 
 
 def clean_picture(scene: Scene, rng: np.random.Generator) -> Pixels:
     """(100, 400, RGB): a picture as Eyes get it, in the corpus's exact pixels."""
-    return _picture(scene)
+    return np.ascontiguousarray(raster.pixels(scene)[..., :3])
 
 
 def tested_picture(scene: Scene, rng: np.random.Generator) -> Pixels:
     """(100, 400, RGB): a picture as Eyes get it, after a random one of the distortions of the robustness table."""
-    return cells.resized(list(DISTORTIONS.values())[rng.integers(len(DISTORTIONS))](_picture(scene), rng))
+    return cells.resized(list(DISTORTIONS.values())[rng.integers(len(DISTORTIONS))](clean_picture(scene, rng), rng))
 
 
 def clean_boxes(scene: Scene, rng: np.random.Generator) -> Pixels:
     """(3, 100, 100, RGB): the boxes as a backbone gets them."""
     return raster.boxes([scene])[0, ..., :3]
-
-
-def _picture(scene: Scene) -> Pixels:
-    return np.ascontiguousarray(raster.pixels(scene)[..., :3])
 
 
 @dataclass(frozen=True)

@@ -244,7 +244,9 @@ class _Training:
         self.working.train()
         for step, (rows, *shape) in enumerate(self._batches(number, *lengths), number * settings.steps):
             done, warm = step / (settings.epochs * settings.steps), min(1.0, (step + 1) / WARMUP_STEPS)
-            self._set_rate(settings.learning_rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done))))
+            rate = settings.learning_rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.rate.fill_(rate) if isinstance(self.rate, Tensor) else rate
             which = torch.from_numpy(rows).to(self.device)
             placed, targets = (each[which, :length] for each, length in zip(taught, shape, strict=True))
             total += self._run(tables[0][placed], tables[1][placed], targets.long())
@@ -264,10 +266,6 @@ class _Training:
             for batch in rng.permutation(rows.flatten()[order].reshape(rows.shape)):
                 longest = [int(each[batch].max()) for each in lengths]
                 yield batch, *(-(-each // LENGTH_STEP) * LENGTH_STEP for each in longest)
-
-    def _set_rate(self, rate: float) -> None:
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.rate.fill_(rate) if isinstance(self.rate, Tensor) else rate
 
     def _run(self, *inputs: Tensor) -> Tensor:
         """Runs one step, on a GPU as a graph."""

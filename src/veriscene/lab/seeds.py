@@ -36,7 +36,7 @@ from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example, read_predictions, write_predictions
 
 T = TypeVar("T")
-Shard = tuple[int, int]  # its number, from 0, and how many there are
+Shard = tuple[int, int]  # its number i, from 0, and how many there are, n: it has every n-th seed, from the i-th on
 
 MAX_SEEDS = 1_000  # more is a typing error
 MEASURED_SECONDS = 4.0  # of steps; the first ones, which compile or capture, are left out
@@ -98,15 +98,9 @@ def train_shard(spec: Spec, folder: Path, count: int, shard: Shard, *, machine: 
     """Trains those of `count` seeds that are the shard's, unless that was done before; False if it was interrupted."""
     record = prepare(spec, folder, count, machine=machine)
     try:
-        return all(train_seed(folder, seed, record, machine) for seed in part(record.seeds, shard))
+        return all(train_seed(folder, seed, record, machine) for seed in record.seeds[shard[0] :: shard[1]])
     except KeyboardInterrupt:  # while no seed is trained, which would save first
         return False
-
-
-def part(cells: Sequence[T], shard: Shard) -> Sequence[T]:
-    """Returns a shard's share of the cells: shards are disjoint, and together they are all cells."""
-    number, count = shard
-    return cells[number::count]
 
 
 def _first_seeds(spec: Spec, count: int) -> range:

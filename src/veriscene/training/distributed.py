@@ -74,11 +74,6 @@ class Machine:
             broadcast_object_list(shared)
         return shared[0]
 
-    def main_first(self) -> AbstractContextManager[None]:
-        """Lets the main process go first; the others follow when it has left the context."""
-        context: AbstractContextManager[None] = self.accelerator.main_process_first()
-        return context
-
     def wait(self) -> None:
         """Waits until every process is here."""
         self.accelerator.wait_for_everyone()

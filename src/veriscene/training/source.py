@@ -22,9 +22,8 @@ from veriscene.data.batch import Batch
 from veriscene.data.encoder import Input, ItemOrder
 from veriscene.data.items import Items, in_reading_order
 from veriscene.data.spelling import drop_words, mistype_words
-from veriscene.data.teacher.maker import Labelled, Made, Maker, label
+from veriscene.data.teacher.maker import Labelled, Made, Maker, Store, label
 from veriscene.data.teacher.statements import Taught, draw_statements, plain, read_statements
-from veriscene.data.teacher.store import Store
 from veriscene.data.teacher.workers import Workers, usable_cores
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.english.reading import reading_of

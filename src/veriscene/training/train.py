@@ -274,7 +274,9 @@ def _build(run: Run, initial: Checkpoint | None) -> TrainingState:
     source.to(machine.device)
     model.to(machine.device)
     machine.broadcast(model.state_dict().values())
-    with machine.main_first():  # the main process stores what frozen parts make of the corpus; the others read it
+    with (
+        machine.accelerator.main_process_first()
+    ):  # the main process stores what frozen parts make of the corpus; the others read it
         source.transform(partial(model.extract, store=True, output=machine.output))
     # Processes must draw different dropout masks and orders.
     torch.manual_seed(settings.seed + 7919 * machine.rank)
