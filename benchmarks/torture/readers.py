@@ -25,7 +25,8 @@ from veriscene import config as configs
 from veriscene import files, models, worlds
 from veriscene.config import Config, TrainingConfig, presets
 from veriscene.data import own
-from veriscene.data.teacher.store import Store
+from veriscene.data.reader import SPECIAL_TOKENS, ReaderConfig
+from veriscene.data.teacher.maker import Store
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.card import model_card
@@ -36,7 +37,7 @@ from veriscene.judge.torch_judge import TorchJudge
 from veriscene.lab import seeds
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.program import read_programs
-from veriscene.models.reader import SPECIAL_TOKENS, Reader, ReaderConfig, ReaderNetwork
+from veriscene.models.reader import Reader, ReaderNetwork
 from veriscene.models.vision import convert
 from veriscene.report.page import facts, learning_curve
 from veriscene.service.app import make_app

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import veriscene
+from veriscene.data.reader import Reading
 from veriscene.judge.checkpoint import READER, find
 from veriscene.judge.judge import Judge, NetworkJudge, Question, ReaderJudge, Verdict, checked
 from veriscene.judge.reading import with_reading
 from veriscene.language.bulk.arrays import SceneArrays
-from veriscene.models.reader import Reading
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr.scenes import draw_scenes
 

@@ -25,6 +25,7 @@ from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import Encoded, Encoder, Input, Order
 from veriscene.data.eyes import BOX_EXTENT, WIDTH
 from veriscene.data.items import Items
+from veriscene.data.reader import START, split_words
 from veriscene.errors import InputError, missing_package
 from veriscene.judge import ONNX
 from veriscene.judge import READER as SAFETENSORS
@@ -36,7 +37,7 @@ from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, OnnxEyes, graph_input
 from veriscene.judge.onnx_reader import OnnxReader, graphs_of
 from veriscene.judge.sessions import WEIGHTS_KEY, open_session, weights_header
 from veriscene.models import Model
-from veriscene.models.reader import START, Reader, ReaderNetwork, split_words
+from veriscene.models.reader import Reader, ReaderNetwork
 from veriscene.models.vision.eyes import Eyes
 from veriscene.output import Say, silent
 from veriscene.world.examples import MAX_WORDS, Example

@@ -19,8 +19,17 @@ from torch import Tensor, nn
 
 from veriscene import files
 from veriscene.errors import InputError
-from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights, weights_path
-from veriscene.models.vision.networks import Backbone, PreActivationBottleneck, ResNetV1, ResNetV2
+from veriscene.models.vision.backbone import (
+    BACKBONES,
+    Backbone,
+    PreActivationBottleneck,
+    ResNetV1,
+    ResNetV2,
+    fill,
+    read_weights,
+    save_weights,
+    weights_path,
+)
 from veriscene.output import Progress
 
 HUB = "resnetv2-101"  # the source to name instead of a file
@@ -234,15 +243,14 @@ def _add_tensors(tensors: dict[str, Tensor], content: bytearray, weights: list[d
     """Adds the tensors of one group of shards, which follow one another without gaps."""
     start = 0
     for weight in weights:
-        name, shape = weight["name"], weight["shape"]
-        count = math.prod(shape)
+        name, count = weight["name"], math.prod(weight["shape"])
         if weight["dtype"] != "float32" or "quantization" in weight:
             raise InputError(f"{name} is not of type float32")
         if name in tensors:
             raise InputError(f"{name} occurs twice")
         if start + 4 * count > len(content):
             raise InputError(f"{name} is cut off")
-        tensors[name] = torch.from_numpy(np.frombuffer(content, "<f4", count, start).reshape(shape))
+        tensors[name] = torch.from_numpy(np.frombuffer(content, "<f4", count, start).reshape(weight["shape"]))
         start += 4 * count
     if start != len(content):
         raise InputError(f"{len(content) - start:,} bytes belong to no tensor")
