@@ -146,23 +146,20 @@ def _function(function: tree.Lambda, scope: Scope) -> Code:
 
 
 def _charged(code: Code, depth: int, steps: int = 1) -> Code:
-    """Charges steps per member, including members of members."""
-
     def run(frame: Frame) -> Members:
         members: Members = code(frame)
-        _charge(frame, len(members) * steps)
-        if depth > 1:
-            _charge_nested(frame, members, depth - 1)
+        _charge_members(frame, members, depth, steps)
         return members
 
     return run
 
 
-def _charge_nested(frame: Frame, sets: Members, depth: int) -> None:
-    for members in sets:
-        _charge(frame, len(members))
-        if depth > 1:
-            _charge_nested(frame, members, depth - 1)
+def _charge_members(frame: Frame, members: Members, depth: int, steps: int = 1) -> None:
+    """Charges steps per member, and one per member of members."""
+    _charge(frame, len(members) * steps)
+    if depth > 1:
+        for each in members:
+            _charge_members(frame, each, depth - 1)
 
 
 def _charge(frame: Frame, steps: int) -> None:

@@ -18,6 +18,7 @@ from veriscene.language.bulk.rows import (
     Code,
     Rows,
     Unsupported,
+    all_items,
     are_sets,
     joined,
     membership,
@@ -147,9 +148,8 @@ def _variable(variable: tree.Variable, layout: Layout, scope: Scope) -> Code:
     if depths:
         depth = depths[-1]  # Inner lambdas hide outer ones.
         return Code(lambda rows: rows.value(depth), variable.type, most=scope[depth - 1][1])
-    slots = layout.slots
     if variable.name == "all_items":
-        return Code(lambda rows: rows.scenes.mask.reshape(-1, slots)[rows.scene], variable.type, most=slots)
+        return Code(all_items, variable.type, most=layout.slots)
     return Code(lambda rows: rows.scenes.box_mask[rows.scene], variable.type, most=layout.boxes)
 
 
