@@ -21,8 +21,7 @@ from veriscene.language.program import Statement, read_programs
 from veriscene.world.examples import normalized
 from veriscene.world.scene import Item, Scene
 from veriscene.worlds import parse
-from veriscene.worlds.nlvr.dialect import GIVEN, Phrase, Voice, rules_of
-from veriscene.worlds.nlvr.grammar import NOUNS, draw, habits, rewrite
+from veriscene.worlds.nlvr.grammar import GIVEN, NOUNS, Phrase, Voice, draw, habits, rewrite, rules_of
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, SceneKind
 from veriscene.worlds.nlvr.scenes import draw_scenes
 from veriscene.worlds.nlvr.synthetic import labelled_scenes

@@ -23,7 +23,6 @@ from veriscene.world.examples import Example
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World
 from veriscene.worlds.nlvr import raster
-from veriscene.worlds.nlvr.decoder import scene as decode_scene
 from veriscene.worlds.nlvr.looks import BOX_EXTENT, BOXES, WORLD
 from veriscene.worlds.nlvr.raster import BACKGROUND, BOX_PITCH, WIDTH, Pixels
 
@@ -290,6 +289,6 @@ def decode_file(path: Path) -> Scene:
     """Returns the scene that a PNG shows; raises InputError unless every pixel is that of a rendered scene."""
     pixels = read(path)
     try:
-        return decode_scene(pixels)
+        return raster.decode(pixels)
     except InputError as error:
         raise error.at(path) from None
