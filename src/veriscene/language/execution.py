@@ -26,13 +26,16 @@ STEPS = 0
 MAX_STEPS = 1_000_000  # about half a second; public programs take at most a few thousand
 _NAMES: Scope = ("remaining steps", *tree.GLOBALS)
 
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": equal,
-    "!=": lambda left, right: not equal(left, right),
+ORDERINGS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    **ORDERINGS,
+    "==": equal,
+    "!=": lambda left, right: not equal(left, right),
     "in": contains,
     "not in": lambda member, members: not contains(member, members),
 }

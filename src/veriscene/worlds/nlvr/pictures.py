@@ -19,6 +19,7 @@ from PIL import Image, UnidentifiedImageError
 from veriscene.errors import InputError
 from veriscene.files import NEW_FOLDER, filled, opened
 from veriscene.world import drawing
+from veriscene.world.corpus import SPLITS
 from veriscene.world.examples import Example
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World
@@ -114,7 +115,6 @@ def _rgb(image: Image.Image) -> Pixels:
 # permutation of the three boxes, in the order of `itertools.permutations(range(3))`; 0 is the order of the structured
 # form. Files are found by their names, because the hidden split's examples have no `directory`.
 
-SPLITS = ("train", "dev", "test", "hidden")
 PERMUTATIONS = tuple(permutations(range(BOXES)))
 
 _NAME = re.compile(r"(?P<split>.+)-(?P<identifier>[^-]+-[^-]+)-(?P<permutation>[0-5])\.png")
