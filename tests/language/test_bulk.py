@@ -84,11 +84,10 @@ def bulk(programs: Sequence[Program], scenes: Sequence[Scene]) -> np.ndarray:
     return np.array([np.where(truth.undefined, UNDEFINED, truth.holds) for truth in truths])
 
 
-def test_the_public_programs_have_the_same_value_on_each_of_many_scenes(nlvr_folder: Path) -> None:
-    path = next((p for p in (nlvr_folder / "programs", nlvr_folder.parent / "programs") if p.is_dir()), None)
-    if path is None:
-        pytest.skip(f"no programs in or beside {nlvr_folder}")
-    programs = [each.program for each in read_programs(path / "train.jsonl", LANGUAGE)]
+def test_the_public_programs_have_the_same_value_on_each_of_many_scenes(
+    nlvr_folder: Path, programs_folder: Path
+) -> None:
+    programs = [each.program for each in read_programs(programs_folder / "train.jsonl", LANGUAGE)]
     corpus = [example.scene for example in worlds.read(split_file(nlvr_folder, "train"))]
     scenes = [*random.Random(1).sample(corpus, 80), *map(draw_scene, range(40)), *scenes_of(LANGUAGE.world, 40)]
     expected = plain(programs, scenes)
