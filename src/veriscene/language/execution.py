@@ -52,14 +52,6 @@ def compile_expression(expression: Expression, place: Callable[[Scene], Placed])
     return lambda scene: code([MAX_STEPS, *place(scene)])
 
 
-def count_steps(expression: Expression, placed: Placed) -> int:
-    """Returns how many steps an expression takes on a scene."""
-    frame: Frame = [MAX_STEPS, *placed]
-    _code(expression, _NAMES)(frame)
-    remaining: int = frame[STEPS]
-    return MAX_STEPS - remaining
-
-
 def _code(node: Expression, scope: Scope) -> Code:
     match node:
         case tree.Call():

@@ -350,20 +350,32 @@ def _beyond(axis: int, sign: int) -> Relation:
     return lambda x, y: sign * (y.center[axis] - x.center[axis]) > 0
 
 
+def is_later(x: PlacedItem, y: PlacedItem) -> bool:
+    """Returns whether the second item is drawn after the first."""
+    return x.box.items.index(y) > x.box.items.index(x)
+
+
+def related(relation: Relation, bulk: tuple[Any, ...], *, scans: int, in_scene: bool = False) -> Function:
+    """Returns a function that gives the items of its box, or of its scene, that are in a relation to an item, or to any
+    item of a set. `bulk`: its rule for many scenes."""
+
+    def of_item(x: PlacedItem) -> Items:
+        return tuple([y for y in (x.box.scene_items if in_scene else x.box.items) if relation(x, y)])
+
+    def value(items: Items) -> Items:
+        return of_item(items[0]) if len(items) == 1 else distinct(y for x in items for y in of_item(x))
+
+    return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value, bulk=bulk, scans=scans)
+
+
 def _relations(world: World) -> dict[str, Function]:
     near, close = world.touching, world.close
 
-    def related(relation: Relation, pairs: str = "", in_scene: bool = False) -> Function:
-        def of_item(x: PlacedItem) -> Items:
-            return tuple([y for y in (x.box.scene_items if in_scene else x.box.items) if relation(x, y)])
-
-        def value(items: Items) -> Items:
-            return of_item(items[0]) if len(items) == 1 else distinct(y for x in items for y in of_item(x))
-
+    def found_by(relation: Relation, pairs: str = "", in_scene: bool = False) -> Function:
         scanned = world.items[1] * (world.boxes[1] if in_scene else 1)
-        bulk = ("related", pairs) if pairs else ()
         # Comparing with eight items takes about as long as a step.
-        return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value, bulk=bulk, scans=(scanned - 1) // 8)
+        scans = (scanned - 1) // 8
+        return related(relation, ("related", pairs) if pairs else (), scans=scans, in_scene=in_scene)
 
     def above(x: PlacedItem, y: PlacedItem) -> bool:
         return y.bottom <= x.top
@@ -378,25 +390,22 @@ def _relations(world: World) -> dict[str, Function]:
         gaps = (x.top - y.bottom, x.left - y.right, y.top - x.bottom, y.left - x.right)
         return any(abs(gap) <= close for gap in gaps)
 
-    def is_later(x: PlacedItem, y: PlacedItem) -> bool:
-        return x.box.items.index(y) > x.box.items.index(x)
-
     def others(find: Callable[[PlacedItem], Items]) -> Function:
         return Function((takes.ITEM,), FOUND_ITEMS, lambda x: tuple([other for other in find(x) if other is not x]))
 
     found = {
-        "get_touching": related(lambda x, y: y is not x and x.distance(y) <= near, "touching"),
-        "get_closely_touching": related(lambda x, y: y is not x and x.distance(y) <= close, "closely_touching"),
-        "get_above": related(lambda x, y: above(x, y) and adjacent(x, y), "above"),
-        "get_below": related(lambda x, y: below(x, y) and adjacent(x, y), "below"),
-        "get_box_all_above": related(above, "all_above"),
-        "get_box_all_below": related(below, "all_below"),
-        "get_box_all_left": related(lambda x, y: y.right <= x.left, "all_left"),
-        "get_box_all_right": related(lambda x, y: y.left >= x.right, "all_right"),
-        "get_directly_above": related(lambda x, y: above(x, y) and x.distance(y) <= near, "directly_above"),
-        "get_directly_below": related(lambda x, y: below(x, y) and x.distance(y) <= near, "directly_below"),
-        "get_img_all_above": related(above, in_scene=True),
-        "get_img_all_below": related(below, in_scene=True),
+        "get_touching": found_by(lambda x, y: y is not x and x.distance(y) <= near, "touching"),
+        "get_closely_touching": found_by(lambda x, y: y is not x and x.distance(y) <= close, "closely_touching"),
+        "get_above": found_by(lambda x, y: above(x, y) and adjacent(x, y), "above"),
+        "get_below": found_by(lambda x, y: below(x, y) and adjacent(x, y), "below"),
+        "get_box_all_above": found_by(above, "all_above"),
+        "get_box_all_below": found_by(below, "all_below"),
+        "get_box_all_left": found_by(lambda x, y: y.right <= x.left, "all_left"),
+        "get_box_all_right": found_by(lambda x, y: y.left >= x.right, "all_right"),
+        "get_directly_above": found_by(lambda x, y: above(x, y) and x.distance(y) <= near, "directly_above"),
+        "get_directly_below": found_by(lambda x, y: below(x, y) and x.distance(y) <= near, "directly_below"),
+        "get_img_all_above": found_by(above, in_scene=True),
+        "get_img_all_below": found_by(below, in_scene=True),
         "get_box_inclusive": Function((takes.ITEM,), FOUND_ITEMS, lambda x: x.box.items),
         "get_box_exclusive": others(lambda x: x.box.items),
         "get_img_exclusive": others(lambda x: x.box.scene_items),
@@ -405,11 +414,11 @@ def _relations(world: World) -> dict[str, Function]:
     if world.centers:
         for words, axis, sign in (("above", 1, -1), ("below", 1, 1), ("left", 0, -1), ("right", 0, 1)):
             names = found.keys() & {f"get_{words}", f"get_box_all_{words}", f"get_img_all_{words}"}
-            found |= dict.fromkeys(names, related(_beyond(axis, sign)))
+            found |= dict.fromkeys(names, found_by(_beyond(axis, sign)))
     if world.overlap:
         found |= {
-            "get_in_front": related(lambda x, y: x.distance(y) < 0 and is_later(x, y)),
-            "get_behind": related(lambda x, y: x.distance(y) < 0 and is_later(y, x)),
+            "get_in_front": found_by(lambda x, y: x.distance(y) < 0 and is_later(x, y)),
+            "get_behind": found_by(lambda x, y: x.distance(y) < 0 and is_later(y, x)),
         }
     return found
 

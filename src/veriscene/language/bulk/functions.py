@@ -275,14 +275,16 @@ def _count_values(rows: Rows, items: Array, name: str) -> Array:
 
 
 def _values(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
-    (items,), (_, name, *distinct_only) = codes, call.function.bulk
-    if any(distinct_only):
-        assert isinstance(call.type, Many) and isinstance(call.type.of, AttributeType)
-        run = lambda rows: (_count_values(rows, as_members(rows, items), name) > 0).astype(np.int8)  # noqa: E731
-        return Code(run, call.type, most=min(items.most, call.type.of.size), ordered=False)
-    _require_distinct(items)
-    run = lambda rows: _count_values(rows, as_members(rows, items), name)  # noqa: E731
-    return Code(run, call.type, most=items.most, ordered=False)
+    (items,), (_, name, *once) = codes, call.function.bulk  # `once`: whether each value is given once
+    if not any(once):
+        _require_distinct(items)
+
+    def run(rows: Rows) -> Any:
+        counts = _count_values(rows, as_members(rows, items), name)
+        return (counts > 0).astype(np.int8) if any(once) else counts
+
+    most = min(items.most, width_of(tree.element_type(call.type), layout)) if any(once) else items.most
+    return Code(run, call.type, most=most, ordered=False)
 
 
 def of_values(call: tree.Call, items: Code, layout: Layout) -> Code:

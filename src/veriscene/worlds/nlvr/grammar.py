@@ -116,23 +116,23 @@ class _Simple:
 
     def sentence(self) -> Phrase:
         which = self._weighted({"items": 2, "boxes": 6, "every": 2})
-        tower = "b.is_tower()" if self.box == "tower" else "any"
         if which == "items":
-            phrase = self._quantified(*self._colored(), "[{} in all_items]", QUANTITIES)
-            phrase = Phrase(f"there {'are' if phrase.plural else 'is'} {phrase.words}", phrase.meaning)
-        elif which == "boxes":
-            content = self._content()
-            noun = f"{self.box}# {self._weighted(WITH)} {content.words}"
-            meaning = f"{tower} and {content.meaning}"
-            phrase = self._quantified(noun, meaning, "{{{}}}", QUANTITIES)
-            phrase = Phrase(f"there {'are' if phrase.plural else 'is'} {phrase.words}", phrase.meaning)
+            phrase = self._there_is(*self._colored(), "[{} in all_items]")
         else:
             content = self._content()
-            self.rng.random()
-            subject = self._weighted({"each": 10, "every": 6, "all the": 6})
-            words = agree(f"{self.box}# has# {content.words}", plural=subject == "all the")
-            phrase = Phrase(f"{subject} {words}", f"count({{{tower} and {content.meaning}}}) == 3")
+            boxes = f"{'b.is_tower()' if self.box == 'tower' else 'any'} and {content.meaning}"
+            if which == "boxes":
+                phrase = self._there_is(f"{self.box}# {self._weighted(WITH)} {content.words}", boxes, "{{{}}}")
+            else:
+                self.rng.random()
+                subject = self._weighted({"each": 10, "every": 6, "all the": 6})
+                words = agree(f"{self.box}# has# {content.words}", plural=subject == "all the")
+                phrase = Phrase(f"{subject} {words}", f"count({{{boxes}}}) == 3")
         return Phrase(with_articles(phrase.words), program(phrase.meaning))
+
+    def _there_is(self, noun: str, meaning: str, where: str) -> Phrase:
+        phrase = self._quantified(noun, meaning, where, QUANTITIES)
+        return Phrase(f"there {'are' if phrase.plural else 'is'} {phrase.words}", phrase.meaning)
 
     def _content(self) -> Phrase:
         """What a tower has: a block at an end, or somewhere."""
