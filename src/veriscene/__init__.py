@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from veriscene.world.examples import Example
     from veriscene.world.schema import World
     from veriscene.worlds import parse, read
-    from veriscene.worlds.nlvr.decoder import scene as decode
-    from veriscene.worlds.nlvr.raster import pixels
+    from veriscene.worlds.nlvr.raster import decode, pixels
 
 __all__ = [
     "Example",
@@ -58,7 +57,7 @@ _HOMES = {
     "Question": "judge.judge.Question",
     "Verdict": "judge.judge.Verdict",
     "World": "world.schema.World",
-    "decode": "worlds.nlvr.decoder.scene",
+    "decode": "worlds.nlvr.raster.decode",
     "explain": "judge.explain.explain",
     "list_checkpoints": "judge.listing.list_checkpoints",
     "list_models": "judge.listing.list_models",

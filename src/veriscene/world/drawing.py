@@ -26,15 +26,10 @@ def escape(text: str) -> str:
     return html.escape(_NOT_XML.sub("\ufffd", text))
 
 
-def _regular(corners: int) -> tuple[Point, ...]:
-    turns = (2 * math.pi * number / corners for number in range(corners))
-    return tuple((0.5 + 0.5 * math.sin(turn), 0.5 - 0.5 * math.cos(turn)) for turn in turns)
-
-
-def _star(inner: float) -> tuple[Point, ...]:
-    radii = (0.5 if number % 2 == 0 else inner for number in range(10))
-    turns = (math.pi * number / 5 for number in range(10))
-    return tuple((0.5 + r * math.sin(turn), 0.5 - r * math.cos(turn)) for r, turn in zip(radii, turns, strict=True))
+def _around(*radii: float) -> tuple[Point, ...]:
+    """Corners at these distances from the middle, clockwise from the top."""
+    turns = [(radius, 2 * math.pi * number / len(radii)) for number, radius in enumerate(radii)]
+    return tuple((0.5 + radius * math.sin(turn), 0.5 - radius * math.cos(turn)) for radius, turn in turns)
 
 
 _SQUARE: tuple[Point, ...] = ((0, 0), (1, 0), (1, 1), (0, 1))
@@ -46,9 +41,9 @@ SHAPES: dict[str, tuple[Point, ...]] = {
     "ellipse": (),
     "triangle": ((0.5, 0), (0, 1), (1, 1)),
     "diamond": ((0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5)),
-    "pentagon": _regular(5),
-    "hexagon": _regular(6),
-    "star": _star(0.2),
+    "pentagon": _around(*[0.5] * 5),
+    "hexagon": _around(*[0.5] * 6),
+    "star": _around(*[0.5, 0.2] * 5),
     "cross": tuple(
         (x / 3, y / 3)
         for x, y in ((1, 0), (2, 0), (2, 1), (3, 1), (3, 2), (2, 2), (2, 3), (1, 3), (1, 2), (0, 2), (0, 1), (1, 1))

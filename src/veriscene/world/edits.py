@@ -165,9 +165,9 @@ def _ranked(look: str, values: list[Number], value: Number, low: str, high: str)
 
 
 def _direction(item: Item, other: Item) -> str:
-    if item.is_above(other):
+    if item.lower <= other.y:
         return "above"
-    if other.is_above(item):
+    if other.lower <= item.y:
         return "below"
     return "left of" if item.right <= other.x else "right of"
 
