@@ -86,10 +86,15 @@ def train(
     `changes` are settings by `section.key`, and `folder` is that of the run (None: a new one below runs/). Without
     `on_event`, progress is shown on standard error.
     """
+    from veriscene.errors import missing_package
     from veriscene.output import Terminal
-    from veriscene.training.distributed import Machine
-    from veriscene.training.spec import Spec
-    from veriscene.training.train import train as train_spec
+
+    try:
+        from veriscene.training.distributed import Machine
+        from veriscene.training.spec import Spec
+        from veriscene.training.train import train as train_spec
+    except ModuleNotFoundError as error:
+        raise missing_package(error) from None
 
     spec = Spec.of(preset, data=data, changes=changes, programs=programs, initial=initial, world=world)
     machine = Machine(Terminal() if on_event is None else None)

@@ -25,6 +25,7 @@ pytest.importorskip("uvicorn")
 from fastapi import Request
 from http_service import JUDGE, Client, HeldJudge, parse, running, tree_of
 
+import veriscene
 from scripts import script
 from small_models import EXAMPLES
 from veriscene.errors import InputError
@@ -120,6 +121,14 @@ def test_the_world_of_a_model_is_told(client: Client) -> None:
     assert status == 200 and world == {**tree_of("nlvr"), "abilities": {"pictures": True}}
     assert client.get("/api/world?model=x")[0] == 422
     assert [each["world"] for each in client.get("/api/models")[1]["models"]] == ["nlvr", "nlvr"]
+
+
+def test_the_grammar_makes_statements_for_a_model_that_reads_english() -> None:
+    judge = veriscene.load("shapeworld")
+    with running(judge) as client:
+        drawn = [client.get(f"/api/scenes/{kind}")[1] for kind in ("random", "example") * 4]
+    verdicts = judge([(each["statement"], judge.world.parse(each["scene"])) for each in drawn])
+    assert sum(verdict.verdict == each["label"] for verdict, each in zip(verdicts, drawn, strict=True)) >= 6
 
 
 def test_a_model_of_another_world_is_served(shelf_judge: Judge) -> None:

@@ -14,7 +14,7 @@ import typer
 
 from veriscene.cli import output
 from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Shard, Teacher
-from veriscene.errors import InputError
+from veriscene.errors import InputError, missing_package
 
 if TYPE_CHECKING:
     from veriscene.lab.plans import Row
@@ -132,7 +132,7 @@ def tune(
     try:
         import optuna  # noqa: F401
     except ModuleNotFoundError as error:
-        raise InputError(f"optuna is missing ({error})", allowed="pip install 'veriscene[tune]'") from None
+        raise missing_package(error) from None
     from veriscene.data.teacher.statements import check_files
     from veriscene.lab.tune import Search
     from veriscene.lab.tune import tune as run_study

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from veriscene.errors import MissingRequirement
+from veriscene.errors import missing_package
 
 
 def require_matplotlib() -> None:
@@ -10,5 +10,4 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
-        what, how = f"matplotlib is missing ({error})", "pip install 'veriscene[plot]'"
-        raise MissingRequirement(what, allowed=how) from None
+        raise missing_package(error) from None

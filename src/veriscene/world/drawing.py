@@ -67,6 +67,7 @@ class Look:
     fill: str
     outline: str | None
     label: str
+    turn: float = 0.0  # clockwise, in parts of a full turn
 
     @property
     def ink(self) -> str:
@@ -80,12 +81,16 @@ class Look:
 
 
 def look(world: World, item: Item) -> Look:
-    """Returns how the world says that an item looks. Numbers are written on the item."""
+    """Returns how the world says that an item looks. Numbers are written on the item, unless they shade or turn it."""
     hints: dict[str, str] = {}
+    drawn: dict[str, float] = {}
     labels, tile = [], ""
     for attribute, (_, value) in zip(world.attributes, item.values, strict=True):
         if attribute.kind == "numeric":
-            labels.append(attribute.say(value))
+            if attribute.draw:
+                drawn[attribute.draw] = float(value)
+            else:
+                labels.append(attribute.say(value))
             continue
         choice = attribute.by_name[value]
         for key in ("fill", "shape", "outline"):
@@ -98,8 +103,16 @@ def look(world: World, item: Item) -> Look:
     shape = hints.get("shape")
     if shape is None:
         labels.insert(0, tile)
-    fill = hints.get("fill", TILE_FILL if shape is None else "#444444")
-    return Look(shape, fill, hints.get("outline"), " ".join(filter(None, labels)))
+    fill = _shaded(hints.get("fill", TILE_FILL if shape is None else "#444444"), drawn.get("shade", 0.0))
+    return Look(shape, fill, hints.get("outline"), " ".join(filter(None, labels)), drawn.get("turn", 0.0))
+
+
+def _shaded(color: str, shade: float) -> str:
+    """Mixes a colour, #rrggbb, with white (of which 1 leaves nothing else) or, below 0, with black."""
+    if not re.fullmatch("#[0-9a-fA-F]{6}", color):
+        return color
+    other, share = (255 if shade > 0 else 0), min(abs(shade), 1.0)
+    return "#" + "".join(f"{math.floor(part + (other - part) * share + 0.5):02x}" for part in bytes.fromhex(color[1:]))
 
 
 @dataclass(frozen=True)
@@ -137,7 +150,7 @@ def svg(
     ]
     for number, (box, (x, y)) in enumerate(zip(scene.boxes, place.corners, strict=True)):
         parts.append(f'<g transform="translate({x:g} {y:g})">')
-        parts.append(f'<rect width="{width}" height="{height}" fill="{BOX_FILL}"/>')
+        parts.append(f'<rect width="{width}" height="{height}" fill="{escape(world.background or BOX_FILL)}"/>')
         parts.extend(item_svg(world, item) for item in box.items)
         if order is not None:
             parts.extend(_arrows([box.items[index] for index in order[number]]))
@@ -152,6 +165,9 @@ def item_svg(world: World, item: Item) -> str:
     outline = seen.outline or (TILE_OUTLINE if seen.shape is None else None)
     if outline:
         paint += f' stroke="{escape(outline)}" stroke-width="{min(item.width, item.height) / 20:g}"'
+    if seen.turn:
+        x, y = center(item)
+        paint += f' transform="rotate({360 * seen.turn:g} {x:g} {y:g})"'
     shape = SHAPES.get(seen.shape or "square", _SQUARE)
     if not shape:
         (x, y), rx, ry = center(item), item.width / 2, item.height / 2
@@ -181,9 +197,13 @@ def _label(item: Item, seen: Look) -> str:
     )
 
 
-def corners(item: Item, shape: tuple[Point, ...]) -> list[Point]:
-    """Returns the corners of a shape where the item is."""
-    return [(item.x + x * item.width, item.y + y * item.height) for x, y in shape]
+def corners(item: Item, shape: tuple[Point, ...], *, turn: float = 0.0) -> list[Point]:
+    """Returns the corners of a shape where the item is, turned clockwise around its middle."""
+    if not turn:
+        return [(item.x + x * item.width, item.y + y * item.height) for x, y in shape]
+    (right, down), sine, cosine = center(item), math.sin(2 * math.pi * turn), math.cos(2 * math.pi * turn)
+    sides = [((x - 0.5) * item.width, (y - 0.5) * item.height) for x, y in shape]
+    return [(right + x * cosine - y * sine, down + x * sine + y * cosine) for x, y in sides]
 
 
 def center(item: Item) -> Point:

@@ -380,7 +380,8 @@ def _members(value: Any, count: tuple[int, int], noun: Noun, where: str, problem
     if type(value).__module__ == "numpy":  # pandas reads nested lists from parquet files as arrays of objects
         value = value.tolist()
     low, high = count
-    allowed = f"it must be a list of {low if low == high else f'{low} to {high}'} {noun.plural}"
+    number = str(low) if low == high else f"{low} to {high}"
+    allowed = f"it must be a list of {number} {noun.singular if high == 1 else noun.plural}"
     if not isinstance(value, list | tuple):
         problems.append(not_allowed(value, allowed).at(where))
     elif not low <= len(value) <= high:

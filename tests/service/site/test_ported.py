@@ -46,7 +46,7 @@ STRANGE = (
     "  a\u00a0b\x1cc ",
     "a-verylongwordwithmorethansixteenletters",
 )
-QUESTIONS, PROGRAMS, SCENES_EACH, JUDGEMENTS = 1000, 1250, 8, 120
+QUESTIONS, PROGRAMS, SCENES_EACH, JUDGEMENTS = 1000, 1250, 8, (120, *[30] * 9)
 
 
 @pytest.fixture(scope="module")
@@ -197,12 +197,13 @@ class ProgramJudge(Judge):
 def test_search_for_the_smallest_change(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:
     world, drawn = judge.world, programs(judge, QUESTIONS)
     assert Input.ITEMS in judge.encoder.inputs
+    limits = [JUDGEMENTS[number % len(JUDGEMENTS)] for number in range(QUESTIONS)]
     tasks = [
-        ["search", tokens_of(program), world.to_json_scene(scene), JUDGEMENTS]
-        for program, (_, scene) in zip(drawn, questions, strict=True)
+        ["search", tokens_of(program), world.to_json_scene(scene), most]
+        for program, (_, scene), most in zip(drawn, questions, limits, strict=True)
     ]
-    for program, (text, scene), found in zip(drawn, questions, run(judge, tasks), strict=True):
-        search = find_flip(ProgramJudge(judge, program), Question(text, scene), most_judgements=JUDGEMENTS)
+    for program, (text, scene), most, found in zip(drawn, questions, limits, run(judge, tasks), strict=True):
+        search = find_flip(ProgramJudge(judge, program), Question(text, scene), most_judgements=most)
         flip = search.flip
         assert found == {
             "judgements": search.judgements,
