@@ -72,7 +72,7 @@ def export(checkpoint: Checkpoint, path: Path, *, weights: Path | None = None, s
         "order": checkpoint.model.order.value,
     }
     contents = _finished(graph, model, weights, metadata)
-    _verify(model, open_session(contents, threads=1, weights=weights), checkpoint.encoder)
+    _verify(model, open_session(contents, threads=1, weights=weights, is_own=True), checkpoint.encoder)
     files.write_bytes(path, contents)
 
 

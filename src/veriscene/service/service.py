@@ -44,6 +44,7 @@ class Service:
 
     def __init__(self, judges: Mapping[str, Judge], *, limits: Limits, examples: Sequence[Example] = ()) -> None:
         self.limits, self.metrics = limits, Metrics()
+        self.arriving = 0  # bytes of requests
         self.jobs = Jobs(threads=limits.workers, waiting=limits.jobs)
         self.batchers: dict[str, Batcher] = {}
         for name, judge in judges.items():

@@ -79,7 +79,7 @@ class TrainingState:
         """Raises InputError, and changes nothing that matters, if the saved state is damaged or of another run."""
         saved, path = checkpoints.load(folder), folder / STATE
         try:
-            state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+            state: dict[str, Any] = files.load_torch(path)
             data, moments, ema, processes = (state[key] for key in ("data", "moments", "ema", "processes"))
             tree = {field.name: state["position"][field.name] for field in fields(Position)}
         except Exception as error:  # unpickling has no common class of errors
@@ -127,7 +127,7 @@ def restore_progress(
     if not path.exists():
         raise InputError("there is nothing to resume", where=path, allowed="leave out --resume")
     try:
-        state = torch.load(path, map_location=next(network.parameters()).device, weights_only=True)
+        state = files.load_torch(path, device=str(next(network.parameters()).device))
         position: dict[str, float] = state["position"]
         is_same = state["settings"] == json.dumps(settings)
         if is_same:

@@ -97,12 +97,13 @@ def download() -> Path:
 
 
 def _read_torch(path: Path) -> dict[str, Tensor]:
-    with files.opened(path) as stream:
-        try:
-            weights = torch.load(stream, map_location="cpu", weights_only=True)
-        except Exception as error:  # unpickling has no common class of errors
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise InputError(f"damaged, or not weights alone ({reason:.80})", where=path) from None
+    with files.opened(path):  # raises InputError if it cannot be read
+        pass
+    try:
+        weights = files.load_torch(path)
+    except Exception as error:  # unpickling has no common class of errors
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"damaged, or not weights alone ({reason:.80})", where=path) from None
     if not isinstance(weights, Mapping) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
         raise InputError("holds something else than tensors by name", where=path)
     return dict(weights)
