@@ -65,27 +65,15 @@ def test_the_papers_nine_features() -> None:
 
 
 def wrong_scenes() -> list[tuple[World, list[list[dict[str, Any]]], str]]:
-    """Scenes with one mistake each, and a part of the place that must be named."""
-    good = [{"x_loc": 0, "y_loc": 0, "size": 10, "type": "square", "color": "Black"}]
+    """Scenes with one mistake each, and a part of the place that must be named; NLVR's are in test_nlvr.py."""
     product = {"x": 0, "y": 0, "kind": "can", "color": "red", "price": 3, "offer": "no"}
     cow = {"x": 0, "y": 0, "width": 1, "height": 3, "животное": "корова", "weight": 0, "age": "old"}
-
-    def nlvr(**changes: Any) -> list[list[dict[str, Any]]]:
-        changed = {key: value for key, value in {**good[0], **changes}.items() if value is not ...}
-        return [[changed], good, good]
-
     return [
-        (NLVR, nlvr(color="red"), "color"),
-        (NLVR, nlvr(color=...), "color"),
-        (NLVR, nlvr(size=11), "size"),
-        (NLVR, nlvr(size=True), "size"),
-        (NLVR, nlvr(x_loc=91), "x_loc"),
-        (NLVR, nlvr(x_loc=0.5), "x_loc"),
-        (NLVR, nlvr(y_loc=float("nan")), "y_loc"),
-        (NLVR, nlvr(weight=3), "item 1"),
-        (NLVR, [good, good], "structured_rep"),
-        (NLVR, [[], good, good], "box 1"),
-        (NLVR, [[*good, *good], good, good], "item 2"),
+        (SHELF, [[{**product, "color": "beige"}]], "color"),
+        (SHELF, [[{key: value for key, value in product.items() if key != "color"}]], "color"),
+        (SHELF, [[{**product, "price": True}]], "price"),
+        (SHELF, [[{**product, "x": float("nan")}]], "x"),
+        (SHELF, [[product, product]], "product 2"),
         (SHELF, [], "scene"),
         (SHELF, [[]] * 5, "scene"),
         (SHELF, [[{**product, "price": 3.5}]], "price"),

@@ -320,15 +320,11 @@ def _part(expression: Expression, loosest: int) -> str:
 
 
 def _unparse_call(call: tree.Call) -> str:
-    function = call.function
-    if function.form is Form.FUNCTION:
-        return call_text(function, [unparse(each) for each in call.arguments])
-    first, *others = call.arguments
+    function, (first, *others) = call.function, call.arguments
     own = _PRECEDENCE.get(function.name)
-    loosest = _LAMBDA if own is None else own + 1
-    return call_text(
-        function, [_part(first, _ATOM if own is None else own), *(_part(each, loosest) for each in others)]
-    )
+    of_first, of_others = (_ATOM, _LAMBDA) if own is None else (own, own + 1)
+    of_first = _LAMBDA if function.form is Form.FUNCTION else of_first
+    return call_text(function, [_part(first, of_first), *(_part(each, of_others) for each in others)])
 
 
 def call_text(function: Function, parts: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ _IDENTIFIER = re.compile(f"(?![=+@]){_PART}-{_PART}")  # spreadsheets execute wh
 WORD = re.compile(r"[^\W\d_]+|\d+|[^\s]")  # a word, a number or a punctuation mark
 LABELS = {"true": True, "false": False}
 
-Progress = Callable[[int, int], None]  # bytes read, bytes in total
+Progress = Callable[[int, int], None]  # how much is done of how much: bytes, statements, pictures
 Parsed = TypeVar("Parsed")
 Records = Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 

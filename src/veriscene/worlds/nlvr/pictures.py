@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -20,7 +20,7 @@ from veriscene.errors import InputError
 from veriscene.files import NEW_FOLDER, filled, opened
 from veriscene.world import drawing
 from veriscene.world.corpus import SPLITS
-from veriscene.world.examples import Example
+from veriscene.world.examples import Example, Progress
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World
 from veriscene.worlds.nlvr import raster
@@ -230,8 +230,6 @@ def _check_none_missing(identifiers: Sequence[str], folder: Path, allowed: str) 
 
 FORMATS = ("png", "svg")
 EXAMPLES_PER_FOLDER = 250  # of examples without a directory
-
-Progress = Callable[[int, int], None]
 
 
 def render_scene(world: World, scene: Scene, kind: str) -> bytes:

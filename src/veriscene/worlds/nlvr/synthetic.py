@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from veriscene.language.bulk.random_scenes import find_pairs
 from veriscene.language.program import Statement
 from veriscene.world import examples
 from veriscene.world.corpus import DESCRIPTION
-from veriscene.world.examples import Example, normalized
+from veriscene.world.examples import Example, Progress, normalized
 from veriscene.world.scene import Scene
 from veriscene.world.schema import not_allowed
 from veriscene.worlds.nlvr.grammar import draw
@@ -36,8 +36,6 @@ MAX_FAILED = 1000  # statements in a row that have no scenes or no room in their
 PAIRS = 2  # for each statement of a corpus
 STARTS, ROUNDS = 24, 12  # of the walks that find them
 ONE_EDIT_MORE = 0.35
-
-Progress = Callable[[int, int], None]
 
 
 class Corpus(dict[str, list[Example]]):
