@@ -218,6 +218,15 @@ def test_ticks_are_round_evenly_spaced_and_few(low: float, high: float) -> None:
     assert f"{step:e}".startswith(("1.0", "2.0", "2.5", "5.0")) and found[0] - low < step > high - found[-1]
 
 
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_short_run_has_each_step_on_its_axis_at_most_once(steps: int) -> None:
+    chart = ElementTree.fromstring(page("t", "s", [run(steps=steps)])).find(".//svg[@role='img']")
+    assert chart is not None
+    bottom = max(float(each.get("y", 0)) for each in chart.findall("text") if each.text == "0")
+    labels = [each.text for each in chart.findall("text") if float(each.get("y", 0)) == bottom]
+    assert len(labels) == len(set(labels)) > 1
+
+
 def test_the_charts_of_one_run_have_labelled_ticks_inside_the_picture() -> None:
     document = ElementTree.fromstring(page("t", "s", [run(steps=5)]))
     charts = document.findall(".//svg[@role='img']")[:2]

@@ -330,7 +330,7 @@ def judge(
         return
     shares = ", ".join(f"{done[name]:,} {name.replace('_', ' ')}" for name in ("true", "not_understood", "malformed"))
     print(f"judged {done['questions']:,} questions in {done['seconds']:.1f} s: {shares}")
-    print(f"{done['parts']:,} files of answers in {out}, of which {done['judged_parts']:,} are new")
+    print(f"files of answers in {out}: {done['parts']:,}, new: {done['judged_parts']:,}")
 
 
 def _print_verdict(verdict: Verdict, world: World) -> None:

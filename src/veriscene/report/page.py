@@ -324,7 +324,7 @@ def learning_curve(log: Sequence[LogLine], majority: float) -> str:
         f"{_label(right + 7, round(y(tick, 0.0, ceiling) + 4, 1), 'start', f'{tick:g}')}"
         for tick in ticks(0.0, ceiling)
     )
-    marks += _ticks_below(bottom, [(x(tick), f"{tick:,.0f}") for tick in ticks(0, last_step, 4)])
+    marks += _ticks_below(bottom, [(x(tick), f"{tick:,.0f}") for tick in ticks(0, last_step, 4) if tick == int(tick)])
     return f"""<svg class="chart curve" viewBox="0 0 400 214" role="img" aria-label="Learning curve">
 <path d="M{left} {top}V{bottom}H{right}V{top}" fill="none" stroke="currentColor" opacity=".4"/>{marks}
 <path d="M{left} {y(majority, floor, 1.0):.1f}H{right}" stroke="currentColor" stroke-dasharray="1 3"/>
