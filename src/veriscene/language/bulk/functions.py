@@ -192,6 +192,18 @@ def _compared(
 # ---------------------------------------------------------------- items, boxes and attributes
 
 
+def _distance(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
+    """Between the centers of two items, undefined if they are in different boxes."""
+
+    def run(rows: Rows) -> Array:
+        a, b = (code.run(rows) for code in codes)
+        rows.mark_undefined(a // layout.items != b // layout.items)
+        across, down = (center.reshape(-1) for center in (rows.scenes.center_x, rows.scenes.center_y))
+        return np.sqrt((across[a] - across[b]) ** 2 + (down[a] - down[b]) ** 2)
+
+    return Code(run, call.type, total=False)
+
+
 def _level(rows: Rows, item: Array, height: float) -> Array:
     """Whether an item is a block of a tower, at a height above the floor."""
     floor = list(Side).index(Side.BOTTOM)
@@ -323,11 +335,13 @@ RULES: dict[str, Compile] = {
     "ordering": _of_values(lambda rows, a, b, compare: compare(a, b)),
     "%": _remainder,
     "+": _plus,
+    "*": _of_values(lambda rows, a, b: np.multiply(a, b)),
     "[]": _nth,
     "last": _nth,
     "item": _of_values(lambda rows, item, name: getattr(rows.scenes, name).reshape(-1)[item]),
     "level": _of_values(_level),
     "walls": _of_values(_walls),
+    "distance": _distance,
     "related": _related,
     "box": _of_values(lambda rows, item: item // rows.scenes.layout.items),
     "is_tower": _of_values(lambda rows, box: rows.scenes.is_tower.reshape(-1)[box]),
