@@ -36,6 +36,7 @@ class Unfit(Exception):
 
 
 _Draw = TypeVar("_Draw", bound=Callable[..., None])
+_NAMES: dict[Callable[..., None], list[str]] = {}  # of the parts that a method draws
 
 
 def draws(names: str) -> Callable[[_Draw], _Draw]:
@@ -46,9 +47,6 @@ def draws(names: str) -> Callable[[_Draw], _Draw]:
         return method
 
     return marked
-
-
-_NAMES: dict[Callable[..., None], list[str]] = {}
 
 
 @cache
