@@ -17,7 +17,7 @@ def spoken(say: Speaker, sentence: Sentence) -> str:
     """Returns a sentence in one of its forms, spelled and typed as people do."""
     text = say.expand(sentence.text)
     form = say.weighted((60, _statement), (15, _question), (9, _note), (11, _chat), (5, _emphatic))
-    if ":" in text or ("~" not in text and not _FINITE.search(text)):
+    if ":" in text or pattern.is_imperative(text) or ("~" not in text and not _FINITE.search(text)):
         form = _statement  # "left: two circles" is a note already, and "I think that left: two circles" is no English
     words = re.sub(r" +(?=[,;:.?!])", "", " ".join(form(say, text).split()))
     words = _contracted(say, words)
