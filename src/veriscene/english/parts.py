@@ -177,7 +177,8 @@ def content_of(parts: Parts, row: Row) -> Content:
     """What a row says of a domain: its wordings are things that are there, and those after "+" whole clauses."""
     wording, things = parts.chosen(row.wordings) if row.wordings else ("", "")
     clause = ""
-    if row.clauses and (not things or parts.say.chance(0.4)):
+    is_free = "{so_many}" not in wording  # otherwise the meaning has a quantity that no clause tells
+    if row.clauses and is_free and (not things or parts.say.chance(0.4)):
         with suppress(*[Unfit] * bool(things)):
             clause = parts.worded(row.clauses)
     slot = _SLOT.search(wording)
