@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from veriscene.english import meaning as mean
-from veriscene.english.pattern import statement
+from veriscene.english.pattern import is_imperative, statement
 from veriscene.english.speaker import SOME, Domain, Kind, Property, Quantity, Speaker
 from veriscene.english.tables import tables
 from veriscene.english.words import FOREIGN
@@ -76,8 +76,8 @@ def within(where: Domain, clause: str) -> str | None:
     """A clause about boxes with a quantifier: "in every box, …", "there is no box where …"."""
     subject = where.subject
     if subject.startswith(("no ", "not ", "none ", "only ", "just ", "a ", "exactly ", "neither ", "zero ")):
-        is_odd = " of the " in subject or " nor " in subject or subject.startswith(("not every", "not all"))
-        if is_odd or ":" in clause:  # "in not every box, …", "no box where circles: two"
+        is_odd = " of the " in subject or subject.startswith(("neither ", "not every", "not all"))
+        if is_odd or ":" in clause or is_imperative(clause):  # "in not every box, …", "no box where circles: two"
             return None
         return f"there ~{'are' if where.plural else 'is'} {subject} (where|in which) {statement(clause)}"
     return f"{where.where}, {clause}"

@@ -75,20 +75,17 @@ def compared(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
         which = f"({each_one}{any_one}){same}"
         condition = f"not exist({mean.related(items, mean.both(other.condition, f'{value}($) {opposite} {value}(@)'))})"
     else:
-        any_of = (
-            f"(a {one}|any {one}|any of the {kinds})"
-            if sort == "no"
-            else f"(a {one}|a {one}|some {one}|one of the {kinds})"
-        )
-        which = f"{any_of}{same}"
+        which = f"(a {one}|any {one}|any of the {kinds}){same}"
+        if sort != "no":
+            which = f"(a {one}|a {one}|some {one}|one of the {kinds}){same}"
         if how == "the" and other.condition and not same:
             which, given = f"the [only] {one}", f"count({other.among(where.items)}) == 1"
         condition = f"exist({mean.related(items, mean.both(other.condition, f'{value}($) {sign} {value}(@)'))})"
     verbs, name = MEASURED.get(attribute.name), attribute.words[0]
-    form = say.weighted(
-        (5, "is"), (2.0 * (verbs is not None), "verb"), (0.7, "has"), (0.5 * (how == "the" or sort == "some"), "as"),
-        (1.5 * (verbs is None), "beats"),
-    )  # fmt: skip
+    # "Is not as big as every circle" can be understood in two ways, and "as a circle" is only clear of one item.
+    is_clear = how == "the" or (how == "some" and sort == "some")
+    forms = (5, "is"), (2.0 * (verbs is not None), "verb"), (1.5 * (verbs is None), "beats"), (0.7, "has")
+    form = say.weighted(*forms, (0.5 * is_clear, "as"))
     if form == "verb" and verbs is not None:
         return doing(verbs, f"{verb} than {which}", condition, given=given)
     if form == "has":

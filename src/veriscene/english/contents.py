@@ -6,6 +6,7 @@ from __future__ import annotations
 from veriscene.english import compare, counts, places, shares
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import EACH_BOX, Content, tell
+from veriscene.english.pattern import is_imperative
 from veriscene.english.speaker import Domain, Sentence, Speaker
 from veriscene.english.tables import tables
 from veriscene.english.words import Place
@@ -103,7 +104,9 @@ def content(say: Speaker, where: Domain = EACH_BOX, *, things: bool = False) -> 
     while True:
         found = say.weighted(*_CONTENTS)(say, where)
         # "A box where circles: two" is not English.
-        is_note = found is not None and where is EACH_BOX and (":" in found.clause or "?" in found.clause)
+        is_note = (
+            found is not None and where is EACH_BOX and (is_imperative(found.clause) or set(":?") & set(found.clause))
+        )
         if found is not None and not is_note and (found.things or not things):
             return found
 

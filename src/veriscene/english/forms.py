@@ -17,7 +17,7 @@ def spoken(say: Speaker, sentence: Sentence) -> str:
     """Returns a sentence in one of its forms, spelled and typed as people do."""
     text = say.expand(sentence.text)
     form = say.weighted((60, _statement), (15, _question), (9, _note), (11, _chat), (5, _emphatic))
-    if ":" in text or ("~" not in text and not _FINITE.search(text)):
+    if ":" in text or pattern.is_imperative(text) or ("~" not in text and not _FINITE.search(text)):
         form = _statement  # "left: two circles" is a note already, and "I think that left: two circles" is no English
     words = re.sub(r" +(?=[,;:.?!])", "", " ".join(form(say, text).split()))
     words = _contracted(say, words)
@@ -128,22 +128,7 @@ def _emphatic(say: Speaker, text: str) -> str:
 
 # What is contracted, how, and how often by those who contract.
 _CONTRACTIONS = tuple(
-    (re.compile(rf"\b{written}\b"), short, share)
-    for written, short, share in (
-        (r"(there|here|it|that|who|what) is(?! (?:not|[.?!,]|$))", r"\1's", 0.85),
-        (r"(they|we|you) are", r"\1're", 0.9),
-        (r"(is|are|does|do|has|have|was|were|would|could) not(?! (?:a single|one|all|every|any)\b)", r"\1n't", 0.8),
-        (r"(cannot|can not)", "can't", 0.9),
-        (r"will not", "won't", 0.9),
-        (r"(i|you|we|they) have got", r"\1've got", 0.9),
-        (r"(\w+[^s\W]) has got", r"\1's got", 0.6),
-        (r"(\w+[^s\W]) have got", r"\1 got", 0.1),
-        (r"i am", "i'm", 0.9),
-        (r"(i|you|we|they|it) will", r"\1'll", 0.9),
-        (r"there are", "there's", 0.05),
-        (r"(one|tower|box) is", r"\1's", 0.15),
-        (r"(isn't|aren't)(?= (?:a|any|no|an|one|the|more)\b)", "ain't", 0.05),
-    )
+    (re.compile(rf"\b{row.wordings[0]}\b"), row.columns[0], share) for share, row in _TABLES["contractions"].rows
 )
 
 

@@ -36,6 +36,7 @@ class Unfit(Exception):
 
 
 _Draw = TypeVar("_Draw", bound=Callable[..., None])
+_NAMES: dict[Callable[..., None], list[str]] = {}  # of the parts that a method draws
 
 
 def draws(names: str) -> Callable[[_Draw], _Draw]:
@@ -46,9 +47,6 @@ def draws(names: str) -> Callable[[_Draw], _Draw]:
         return method
 
     return marked
-
-
-_NAMES: dict[Callable[..., None], list[str]] = {}
 
 
 @cache
@@ -179,7 +177,8 @@ def content_of(parts: Parts, row: Row) -> Content:
     """What a row says of a domain: its wordings are things that are there, and those after "+" whole clauses."""
     wording, things = parts.chosen(row.wordings) if row.wordings else ("", "")
     clause = ""
-    if row.clauses and (not things or parts.say.chance(0.4)):
+    is_free = "{so_many}" not in wording  # otherwise the meaning has a quantity that no clause tells
+    if row.clauses and is_free and (not things or parts.say.chance(0.4)):
         with suppress(*[Unfit] * bool(things)):
             clause = parts.worded(row.clauses)
     slot = _SLOT.search(wording)

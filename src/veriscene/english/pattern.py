@@ -17,7 +17,15 @@ _SPACE_BEFORE = re.compile(r" (?=[,?:])")  # left by empty words
 _AUXILIARIES = frozenset(
     ["is", "are", "was", "were", "can", "could", "does", "do", "will", "would", "should", "may", "might", "must"]
 )
-_IRREGULAR = {"has": "have", "have": "have", "does": "do", "goes": "go", "lies": "lie", "rises": "rise"}
+_IRREGULAR = {
+    "has": "have",
+    "have": "have",
+    "does": "do",
+    "goes": "go",
+    "outdoes": "outdo",
+    "lies": "lie",
+    "rises": "rise",
+}
 _FORMS_OF_BE = frozenset({"is", "are"})
 _HAVING = re.compile("has|have|contains?")
 _NOT_WITH = re.compile(r"\b(it|they|all|both|also) ~| got ")  # "if a box has a circle, it has" has no short form
@@ -50,6 +58,11 @@ def statement(text: str) -> str:
 def is_negative(text: str) -> bool:
     """Whether the text contains a negation, with which tags and negative questions would be hard to understand."""
     return _NEGATIVE.search(text) is not None
+
+
+def is_imperative(text: str) -> bool:
+    """Whether a wording tells what to do, "pick any two", which no question and no relative clause can say."""
+    return re.match(r"\W*(pick|take|count|look|go)\b", text) is not None
 
 
 def base_form(verb: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import Content, fill, tell
@@ -149,24 +149,16 @@ def wall(say: Speaker) -> Predicate:
     return replace(being(text, condition, verbs=how != "is"), is_there=how == "there")
 
 
-@dataclass(frozen=True)
-class End:
-    """Words for the item at an end of its box."""
-
-    highest: str  # before a noun
-    furthest: str  # after "is"
-    at_end: str  # after a noun
-    higher: str  # before "everything else"
-    beyond: str  # after "nothing is"
-
-
-_ENDS = {row.columns[0]: End(*row.wordings) for _, row in _TABLES["ends"].rows}
+# Words for the item at an end of its box: before a noun, after "is", after a noun, before "everything else", and after
+# "nothing is".
+_END_WORDS = ("highest", "furthest", "at_end", "higher", "beyond")
+_ENDS = {row.columns[0]: dict(zip(_END_WORDS, row.wordings, strict=True)) for _, row in _TABLES["ends"].rows}
 
 
 def end(say: Speaker, where: Domain) -> Predicate:
     """ "Is furthest left in its box"; "is at the top of its tower"."""
     test = say.rng.choice([each for each in _ENDS if not (say.is_tower and each.endswith("most"))])
-    words = f"at the [very] {'top' if test == 'is_top' else 'bottom'}" if say.is_tower else _ENDS[test].furthest
+    words = f"at the [very] {'top' if test == 'is_top' else 'bottom'}" if say.is_tower else _ENDS[test]["furthest"]
     place = "" if where.box or say.world.boxes[1] == 1 else f"{'of' if say.is_tower else 'in'} <its> {say.box}"
     return being(f"{words} {place}", f"{test}(@)", verbs=False, that="{}")
 
@@ -241,12 +233,12 @@ def extreme(say: Speaker) -> Sentence | None:
     words = {"p": kind.a if is_kind else found.singular, "thing": f"({say.item}|thing|one)", "things": say.items}
     words |= {"a": kind.a} if is_kind else {}
     words |= {} if where.is_quantified else {"of": f"of {where.subject}"}
-    clause = fill(say, _TABLES["extremes"].wordings, kind, **asdict(end), **words)
+    clause = fill(say, _TABLES["extremes"].wordings, kind, **end, **words)
     condition = kind.condition if is_kind else found.condition
     meaning = where.bind(f"All({mean.those(where.items, f'{test}(@)')}, {mean.bind(condition)})")
     if where.is_negative or (is_kind and say.chance(0.15)):
         has, its = ("have", "their") if where.plural else ("has", "its")
-        text = _TABLES["having"].wordings[is_kind].format(box=where.subject, has=has, its=its, **asdict(end), **words)
+        text = _TABLES["having"].wordings[is_kind].format(box=where.subject, has=has, its=its, **end, **words)
         return Sentence(text, meaning)
     told = tell(say, where, Content("", clause=clause))
     return Sentence(told, meaning) if told else None

@@ -26,7 +26,8 @@ def _about(
     found = anything(say, where, kind, sort)
     if found is None:
         return None
-    if sort in ("some", "number") and not found.given and not found.condition.startswith("not ") and say.chance(0.08):
+    is_plain = not found.given and not found.condition.startswith("not ") and not found.one.bare.startswith("not ")
+    if sort in ("some", "number") and is_plain and say.chance(0.08):
         found = negative(say, found)
     those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
     return kind, found, {"those": those, "others": others, "all": kind.among(where.items)}

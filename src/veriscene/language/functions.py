@@ -445,8 +445,8 @@ def _measures(world: World) -> dict[str, Function]:
 
     one = (takes.ITEM,)
     found = {
-        "center_x": Function(one, NUMBER_RESULT, lambda x: x.center[0]),
-        "center_y": Function(one, NUMBER_RESULT, lambda x: x.center[1]),
+        "center_x": Function(one, NUMBER_RESULT, lambda x: x.center[0], bulk=("item", "center_x")),
+        "center_y": Function(one, NUMBER_RESULT, lambda x: x.center[1], bulk=("item", "center_y")),
         "distance": Function(one * 2, NUMBER_RESULT, distance),
     }
     if world.has_free_extents:

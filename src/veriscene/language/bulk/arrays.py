@@ -170,6 +170,14 @@ class SceneArrays:
         return self.left + self._extent(0)
 
     @cached_property
+    def center_x(self) -> Array:
+        return (self.left.astype(np.float64) + self.right) / 2
+
+    @cached_property
+    def center_y(self) -> Array:
+        return (self.top.astype(np.float64) + self.bottom) / 2
+
+    @cached_property
     def top(self) -> Array:
         """The y of upper edges; y grows downwards."""
         return self.column("y").astype(self.layout.length)

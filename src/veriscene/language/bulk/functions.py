@@ -193,6 +193,18 @@ def _compared(
 # ---------------------------------------------------------------- items, boxes and attributes
 
 
+def _distance(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
+    """Between the centers of two items, undefined if they are in different boxes."""
+
+    def run(rows: Rows) -> Array:
+        a, b = (code.run(rows) for code in codes)
+        rows.mark_undefined(a // layout.items != b // layout.items)
+        across, down = (center.reshape(-1) for center in (rows.scenes.center_x, rows.scenes.center_y))
+        return np.sqrt((across[a] - across[b]) ** 2 + (down[a] - down[b]) ** 2)
+
+    return Code(run, call.type, total=False)
+
+
 def _level(rows: Rows, item: Array, height: float) -> Array:
     """Whether an item is a block of a tower, at a height above the floor."""
     floor = list(Side).index(Side.BOTTOM)
@@ -328,12 +340,14 @@ RULES: dict[str, Compile] = {
     "ordering": _of_values(lambda rows, a, b, compare: compare(a, b)),
     "%": _remainder,
     "+": _plus,
+    "*": _of_values(lambda rows, a, b: np.multiply(a, b)),
     "[]": _nth,
     "last": _nth,
     "end": _of_values(_end),
     "is_foreign": _of_values(lambda rows, item: np.zeros(len(rows), bool)),
     "level": _of_values(_level),
     "walls": _of_values(_walls),
+    "distance": _distance,
     "related": _related,
     "box": _of_values(_box),
     "is_tower": _of_values(lambda rows, box: rows.scenes.is_tower.reshape(-1)[box]),
