@@ -126,7 +126,7 @@ class Launched(Training):
         command += [f"--max-restarts={MAX_LIVES}", "--monitor-interval=0.1", "--local-addr=127.0.0.1"]
         command += [str(Path(tiny.__file__)), "train", "bienc", "--data", str(self.corpus), "--out", str(place)]
         command += ["--resume-if-present", *(part for change in self.changes for part in ("--set", change))]
-        environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+        environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "5"}
         with self.log.open("w") as log, subprocess.Popen(command, env=environment, stdout=log, stderr=log) as agent:
             workers = self._others(agent, [])
             begun = time.monotonic()
