@@ -24,6 +24,7 @@ from torch import nn
 from samples import small_config, write_corpus, yellow_circle_examples
 from small_models import EXAMPLES, exported
 from veriscene import worlds
+from veriscene.cli.judge import models
 from veriscene.config import Config, TrainingConfig
 from veriscene.data import own
 from veriscene.errors import MAX_PART, InputError
@@ -327,6 +328,18 @@ def test_a_message_has_no_control_characters_and_a_bounded_length() -> None:
     assert len(problems) > 6
     for problem in problems:
         assert str(problem).isprintable() and len(str(problem)) < 4 * MAX_PART
+
+
+def test_the_list_of_models_shows_names_of_runs_as_they_are_without_control_characters(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed(run / "best" / "config.json", lambda tree: tree["model"].update(name="\x1b]0;owned\x07[/red]"))
+    run.parent.joinpath("runs").mkdir()
+    run.rename(run.parent / "runs" / "\x1b[2J[red]")
+    monkeypatch.chdir(run.parent)
+    models(as_json=False)
+    shown = capsys.readouterr().out
+    assert "[2J[red]" in shown and all(line.isprintable() for line in shown.splitlines())
 
 
 def test_statements_with_control_characters_leave_pages_well_formed() -> None:

@@ -1,17 +1,24 @@
 """Random kills: a training is killed at random moments and resumed until it ends, and must then be bit-equal.
 
-There are three kinds of training: on a corpus, with a teacher's statements, and on a corpus in two processes, of which
-one or both are killed. Which moments are tried follows from the seed and the number of the trial. A record counts
-trials and kills by seed and kind, so that later calls continue where earlier ones ended.
+    python benchmarks/torture/kills.py --minutes 10 --seed 1 --kinds torchrun
+
+There are four kinds of training: on a corpus, with a teacher's statements, on a corpus in two processes, of which one
+or both are killed, and the same under torchrun, which starts them again. Which moments are tried follows from the seed
+and the number of the trial. A record counts trials and kills by seed and kind, so that later calls continue where
+earlier ones ended.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import random
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -28,7 +35,9 @@ RECORD = Path("runs") / "kills.json"
 MAX_LIVES = 500  # of one trial: the run does not advance
 LONGER = ("training.epochs=6",)
 TAUGHT = ("teacher.statements=48", "teacher.grammar_scenes=2", "teacher.workers=1", "training.epochs=4")
-KINDS = {"corpus": LONGER, "teacher": TAUGHT, "two processes": LONGER}
+KINDS = {"corpus": LONGER, "teacher": TAUGHT, "two processes": LONGER, "torchrun": LONGER}
+USUAL = ("corpus", "teacher", "two processes")  # of torchrun, a life takes ten times as long
+RESTART_SECONDS = 120.0  # until torchrun has started its processes again
 PATIENCE = 5.0  # seconds until a process that has lost the other one is ended, as torchrun does
 
 
@@ -41,8 +50,7 @@ def run(
         folder = Path(name)
         corpus = tiny.prepare(folder)
         trainings = {
-            kind: Training(kind, Spec.of("bienc", data=corpus, changes=(*tiny.SETTINGS, *KINDS[kind])), folder)
-            for kind in kinds or KINDS
+            kind: (Launched if kind == "torchrun" else Training)(kind, corpus, folder) for kind in kinds or USUAL
         }
         while not counts or time.monotonic() < end:
             for kind, training in trainings.items():
@@ -59,9 +67,11 @@ def run(
 class Training:
     """One kind of training, its end and how long it takes undisturbed."""
 
-    def __init__(self, kind: str, spec: Spec, folder: Path) -> None:
-        self.spec, self.folder, self.log = spec, folder, folder / "log"
-        self.processes = 2 if kind == "two processes" else 1
+    def __init__(self, kind: str, corpus: Path, folder: Path) -> None:
+        self.corpus, self.folder, self.log = corpus, folder, folder / "log"
+        self.changes = (*tiny.SETTINGS, *KINDS[kind])
+        self.spec = Spec.of("bienc", data=corpus, changes=self.changes)
+        self.processes = 2 if kind in ("two processes", "torchrun") else 1
         shutil.rmtree(folder / "whole", ignore_errors=True)
         started = time.monotonic()
         statuses = [tiny.ended(child) for child in self._begin(folder / "whole")]
@@ -83,11 +93,14 @@ class Training:
         logs = [self.log, self.log.with_name("log of rank 1")]
         return [tiny.fork(lambda rank=rank: advance(rank), logs[rank]) for rank in range(self.processes)]
 
+    def _place(self) -> Path:
+        for each in ("run", "run.cache"):
+            shutil.rmtree(self.folder / each, ignore_errors=True)
+        return self.folder / "run"
+
     def trial(self, rng: random.Random) -> tuple[int, str]:
         """Returns the number of kills, and what is wrong at the end, if anything."""
-        place = self.folder / "run"
-        for each in (place, self.folder / "run.cache"):
-            shutil.rmtree(each, ignore_errors=True)
+        place = self._place()
         for lives in range(MAX_LIVES):
             children = self._begin(place)
             # Longer and longer, so that a run advances on a machine that has become slower, too.
@@ -102,3 +115,69 @@ class Training:
             if -signal.SIGKILL not in statuses:
                 return lives, f"statuses {statuses}: {self.log.read_text()[-300:]}"
         return MAX_LIVES, "the run does not advance"
+
+
+class Launched(Training):
+    """Two processes that torchrun starts, and starts again until they end by themselves."""
+
+    def trial(self, rng: random.Random) -> tuple[int, str]:
+        place, kills = self._place(), 0
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+        command += [f"--max-restarts={MAX_LIVES}", "--monitor-interval=0.1", "--local-addr=127.0.0.1"]
+        command += [str(Path(tiny.__file__)), "train", "bienc", "--data", str(self.corpus), "--out", str(place)]
+        command += ["--resume-if-present", *(part for change in self.changes for part in ("--set", change))]
+        environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "5"}
+        with self.log.open("w") as log, subprocess.Popen(command, env=environment, stdout=log, stderr=log) as agent:
+            workers = self._others(agent, [])
+            begun = time.monotonic()
+            while workers:
+                if kills == 0:
+                    while not (place / "last").exists() and agent.poll() is None:
+                        time.sleep(0.01)
+                    begun = time.monotonic() - begun  # the seconds until they train
+                least = 0 if kills == 0 else begun / 3
+                time.sleep(rng.uniform(least, 3 * least + self.seconds / 3 * (1 + kills / 20)))
+                if agent.poll() is not None or workers != _children(agent.pid):
+                    break  # they have ended, and the agent ends, too
+                for worker in rng.choice([workers, workers[:1], workers[1:]]):
+                    os.kill(worker, signal.SIGKILL)  # a child keeps its number until the agent has waited for it
+                kills += 1
+                workers = self._others(agent, workers)
+            status = agent.wait()
+        if status:
+            return kills, f"status {status}: {self.log.read_text()[-300:]}"
+        return kills, "" if tiny.fingerprint(place) == self.expected else "other weights"
+
+    def _others(self, agent: subprocess.Popen[bytes], workers: Sequence[int]) -> list[int]:
+        """Waits for other processes than these; returns none if the agent ends."""
+        end = time.monotonic() + RESTART_SECONDS
+        while agent.poll() is None:
+            found = _children(agent.pid)
+            if len(found) == self.processes and not set(found) & set(workers):
+                return found
+            assert time.monotonic() < end, self.log.read_text()
+            time.sleep(0.01)
+        return []
+
+
+def _children(process: int) -> list[int]:
+    try:
+        return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=USUAL)
+    parser.add_argument("--record", type=Path, default=RECORD)
+    given = parser.parse_args()
+    counts, failures = run(given.seed, given.minutes, given.record, given.kinds)
+    print(json.dumps({**counts, "failures": failures}))
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

@@ -27,11 +27,16 @@ SETTINGS = (
 )
 
 
-def prepare(folder: Path) -> Path:
-    """Writes a corpus, and makes every step of a run save: the moments worth hitting."""
+def save_always() -> None:
+    """Makes every step of a run save: the moments worth hitting."""
     torch.set_num_threads(1)
     training.SAVE_SECONDS = -1.0
     sys.modules["torch.utils.tensorboard"] = None  # type: ignore[assignment]  # its thread writes at any moment
+
+
+def prepare(folder: Path) -> Path:
+    """Writes a corpus, and makes every step of a run save."""
+    save_always()
     synthetic.write(folder / "corpus", synthetic.build(20, seed=1, level="simple", progress=lambda done, total: None))
     for split in ("train", "dev"):  # a few examples are enough
         file = folder / "corpus" / split / f"{split}.json"
@@ -86,3 +91,10 @@ def fingerprint(run: Path) -> str:
     for tensor in (*tensors, *(each["cpu"] for each in state["processes"])):
         found.update(tensor.numpy().tobytes())
     return found.hexdigest()
+
+
+if __name__ == "__main__":  # the command line, as torchrun starts it
+    from veriscene.cli import main
+
+    save_always()
+    main()

@@ -133,10 +133,7 @@ def parse_json(text: str) -> object:
 
 
 def load_torch(path: Path, *, device: str = "cpu") -> Any:
-    """Returns what torch.save wrote, if it is tensors and plain values alone; raises any of many exceptions if not.
-
-    A compressed file, which torch never writes, may unpack to a thousand times its size.
-    """
+    """Returns what torch.save wrote, if it is tensors and plain values alone; raises any of many exceptions if not."""
     import torch
     from torch import _weights_only_unpickler as unpickler
 
@@ -149,11 +146,17 @@ def load_torch(path: Path, *, device: str = "cpu") -> Any:
     unpickler.UnpicklingError = BriefError  # type: ignore[attr-defined, assignment]
     with path.open("rb") as stream:
         if stream.read(4) == b"PK\x03\x04":
-            with zipfile.ZipFile(stream) as packed:
-                if sum(each.file_size for each in packed.infolist()) > path.stat().st_size:
-                    raise ValueError("is compressed")
+            check_uncompressed(path)
         stream.seek(0)
         return torch.load(stream, map_location=device, weights_only=True)
+
+
+def check_uncompressed(path: Path) -> None:
+    """Raises ValueError for a zip file that is compressed, which torch and numpy.savez never write: it may unpack to a
+    thousand times its size."""
+    with zipfile.ZipFile(path) as packed:
+        if sum(each.file_size for each in packed.infolist()) > path.stat().st_size:
+            raise ValueError("is compressed")
 
 
 def _skip_line(stream: BinaryIO) -> bool:

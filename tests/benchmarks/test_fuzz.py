@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -81,8 +80,12 @@ def test_a_teachers_cache_of_wrong_types_is_made_again(changes: dict[str, Any], 
     from veriscene.data.teacher.maker import Store
     from veriscene.worlds.nlvr.looks import WORLD
 
-    stream = io.BytesIO()
-    np.savez(stream, **made_arrays(**changes))
-    (tmp_path / "epoch-0.npz").write_bytes(stream.getvalue())
+    store, file = Store(WORLD, [b""], statements=4), tmp_path / "epoch-0.npz"
+    np.savez(file, **made_arrays(**changes))
     with pytest.raises(files.DAMAGED):
-        Store(WORLD, [b""], statements=4).read(tmp_path / "epoch-0.npz")
+        store.read(file)
+    np.savez(file, **made_arrays())
+    assert len(store.read(file).labels) == 4
+    np.savez_compressed(file, **made_arrays(more=np.zeros(10**6)))
+    with pytest.raises(files.DAMAGED):
+        store.read(file)

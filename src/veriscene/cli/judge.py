@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 from veriscene.cli import output
 from veriscene.cli.output import AsJson, Shard
-from veriscene.errors import InputError, MissingRequirement, missing_package
+from veriscene.errors import InputError, MissingRequirement, missing_package, printable
 from veriscene.files import check_absent, opened, write_text
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def models(as_json: AsJson = False) -> None:
     trained = Table("checkpoint or run", "model", "supervision", *figures, box=None)
     for found in checkpoints:
         accuracy = "-" if found.dev_accuracy is None else f"{found.dev_accuracy:.1%}"
-        trained.add_row(found.name, found.model, found.supervision or "-", accuracy, f"{found.megabytes:.1f}")
+        names = (Text(printable(name)) for name in (found.name, found.model))  # a stranger's run may have any
+        trained.add_row(*names, found.supervision or "-", accuracy, f"{found.megabytes:.1f}")
     Console(highlight=False, soft_wrap=True).print(*([table, ""] if kinds else []), trained, sep="\n")
 
 

@@ -338,6 +338,7 @@ class Store:
 
     def read(self, file: Path) -> Made:
         """Reads what `epoch` wrote; raises one of files.DAMAGED if it is anything else."""
+        files.check_uncompressed(file)
         with np.load(file) as kept:
             statements, labels, fields, one_sided = (kept[n] for n in ("statements", "labels", "scenes", "one_sided"))
             near_misses, layout = int(kept["near_misses"]), layout_of(self.world)
