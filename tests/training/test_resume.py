@@ -149,9 +149,7 @@ def test_waiting_for_an_epoch_is_no_training(corpus: Path, tmp_path: Path, monke
     result = fit(corpus, tmp_path / "run", small("training.evaluate_every=1"))
     first = read_log(tmp_path / "run")[0]
     lasted = time.monotonic() - started
-    assert first.seconds < result.position.seconds < lasted - 0.9 * seconds, (
-        "so a time limit does not depend on it"
-    )
+    assert first.seconds < result.position.seconds < lasted - 0.9 * seconds, "so a time limit does not depend on it"
     assert 8 / first.examples_per_second < first.seconds + 0.01, "of a batch of eight"
 
 
