@@ -69,7 +69,7 @@ class BoxParts(Parts):
         self.places["here"] = this_box(say)
         if self.names("there"):
             self.places = dict(zip(("here", "there"), two_boxes(say), strict=True))
-            if low > 2 and self.names("count x here") and say.chance(0.12):
+            if low > 2 and self.names("count x there") and say.chance(0.12):
                 rest = f"({others}|the others|{self['rest']}) (combined|together|put together|taken together)"
                 self.places["there"] = Domain(_ELSEWHERE, f"in {rest}", rest, box=_ELSEWHERE)
         for name, where in self.places.items():
