@@ -25,7 +25,8 @@ from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.export import export
-from veriscene.judge.onnx_judge import FORMAT, OnnxJudge, open_session
+from veriscene.judge.onnx_judge import FORMAT, OnnxJudge
+from veriscene.judge.sessions import Graph
 from veriscene.judge.torch_judge import TorchJudge
 from veriscene.models.base import Judgement, Model
 from veriscene.models.layers.pooling import SCORE_COMBINATIONS
@@ -47,7 +48,7 @@ def test_the_papers_models_are_exported_with_all_their_outputs(
 ) -> None:
     checkpoint = small_checkpoint(name, world=FEW_ITEMS, pooling=pooling, coordinates=coordinates)
     export(checkpoint, tmp_path / "model.onnx")
-    outputs = {output.name for output in open_session(tmp_path / "model.onnx", threads=1).get_outputs()}
+    outputs = {output.name for output in Graph(tmp_path / "model.onnx", threads=1).session.get_outputs()}
     scores = {"scores"} if pooling in SCORE_COMBINATIONS else set()
     attention = set() if name == "bienc" else {"alpha", "beta"}
     assert outputs == {"logits", "order"} | scores | attention
@@ -236,7 +237,7 @@ def test_foreign_and_damaged_files_are_one_line(tmp_path: Path) -> None:
 
 
 def test_the_file_carries_its_configuration() -> None:
-    metadata = open_session(exported("biatt-pointer"), threads=1).get_modelmeta().custom_metadata_map
+    metadata = Graph(exported("biatt-pointer"), threads=1).session.get_modelmeta().custom_metadata_map
     assert json.loads(metadata["config"]) == small_checkpoint("biatt-pointer").config.to_json()
     assert metadata["order"] == "chosen" and metadata["veriscene_format"] == FORMAT
 

@@ -22,8 +22,8 @@ from veriscene.config import presets
 from veriscene.errors import InputError
 from veriscene.judge import folders
 from veriscene.judge.card import training_command
-from veriscene.judge.checkpoint import FILES, METRICS, WEIGHTS
 from veriscene.judge.evaluate import evaluate
+from veriscene.judge.folders import FILES, METRICS, WEIGHTS
 from veriscene.judge.judge import Judge
 from veriscene.judge.torch_judge import TorchJudge
 from veriscene.metrics.accuracy import Scores

@@ -21,8 +21,7 @@ from veriscene.english.grammar import draw
 from veriscene.errors import InputError
 from veriscene.judge import folders
 from veriscene.judge.folders import READER
-from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.judge.onnx_reader import OnnxReader
+from veriscene.judge.onnx_judge import OnnxJudge, OnnxReader
 from veriscene.judge.torch_judge import TorchJudge
 from veriscene.language.tokens import program_of
 from veriscene.models.reader import Reader

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import veriscene
-from veriscene.judge.checkpoint import READER, find
+from veriscene.judge.folders import READER, find
 from veriscene.judge.judge import Judge, Question, ReaderJudge, Verdict, checked
 from veriscene.judge.reading import with_reading
 from veriscene.language.bulk.arrays import SceneArrays

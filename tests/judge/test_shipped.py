@@ -15,8 +15,8 @@ from some_worlds import scenes_of
 from veriscene import worlds
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge import folders
-from veriscene.judge.checkpoint import ALIASES
 from veriscene.judge.evaluate import probabilities
+from veriscene.judge.folders import ALIASES
 from veriscene.judge.torch_judge import TorchJudge
 from veriscene.metrics import accuracy as metrics
 from veriscene.world.corpus import split_file

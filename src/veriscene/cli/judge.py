@@ -44,7 +44,7 @@ def models(as_json: AsJson = False) -> None:
 
     Example: veriscene models --json
     """
-    from veriscene.judge.listing import list_checkpoints, list_models
+    from veriscene.judge.folders import list_checkpoints, list_models
 
     checkpoints = list_checkpoints()
     try:

@@ -26,8 +26,8 @@ from veriscene.data.tables import FORMATS, open_parquet, parquet_batches, parque
 from veriscene.data.teacher.workers import Workers
 from veriscene.errors import InputError
 from veriscene.judge import load
-from veriscene.judge.folders import DOWNLOADED, find, read_json, shipped_checkpoints, shipped_readers
-from veriscene.judge.judge import PIXELS, EyesJudge, Judge
+from veriscene.judge.folders import DOWNLOADED, find, read_json, shipped_checkpoints, shipped_readers, without_eyes
+from veriscene.judge.judge import EyesJudge, Judge
 from veriscene.judge.question import Question
 from veriscene.world.examples import as_it_is
 
@@ -340,8 +340,7 @@ def _row_count(path: Path) -> int:
 
 def _digest(model: str) -> str:
     """Of the files of a model, so that answers of different models are never mixed."""
-    without = model.removesuffix(PIXELS)
-    name = without if without in shipped_checkpoints() or not Path(model).exists() else model  # as `load` decides
+    name = str(without_eyes(model))
     path = shipped_readers().get(name, Path(name))
     if path.is_file() and name not in shipped_checkpoints():
         return files.digest([path])

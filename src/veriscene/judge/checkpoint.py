@@ -23,48 +23,20 @@ from veriscene.data.encoder import Encoder
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.judge.folders import (
-    ALIASES,
-    BEST,
     CONFIG,
-    FILES,
-    GRAPH,
     METRICS,
-    READER,
-    SUMMARY,
     VOCABULARY,
     WEIGHTS,
     WORLD,
-    best_run,
     find,
     first_line,
     read_json,
-    shipped_checkpoints,
+    read_metrics,
 )
 from veriscene.judge.sessions import MAX_BYTES
 from veriscene.models import Model
 from veriscene.world.examples import Example
 from veriscene.world.world_file import to_tree, world_of
-
-__all__ = [
-    "ALIASES",
-    "BEST",
-    "CONFIG",
-    "FILES",
-    "GRAPH",
-    "METRICS",
-    "READER",
-    "SUMMARY",
-    "VOCABULARY",
-    "WEIGHTS",
-    "WORLD",
-    "Checkpoint",
-    "best_run",
-    "find",
-    "load",
-    "load_config",
-    "save",
-    "shipped_checkpoints",
-]
 
 FORMAT = 2
 
@@ -118,7 +90,7 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     vocabulary, world = _load_vocabulary(folder / VOCABULARY), worlds.get()
     if (folder / WORLD).exists():
         world = world_of(read_json(folder / WORLD), where=str(folder / WORLD))
-    metrics = read_json(folder / METRICS) if (folder / METRICS).exists() else {}
+    metrics = read_metrics(folder)
     try:
         model = models.build(config.model, vocabulary=vocabulary, world=world)
     except InputError as error:
@@ -131,7 +103,7 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
         what = f"does not fit {CONFIG}; the files are of different models"
         raise InputError(what, where=folder / WEIGHTS) from None
     encoder = models.encoder(config, vocabulary, world)
-    return Checkpoint(model.to(device).eval(), config, encoder, metrics if isinstance(metrics, dict) else {})
+    return Checkpoint(model.to(device).eval(), config, encoder, metrics)
 
 
 def load_config(folder: Path) -> Config:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from veriscene import files
+from veriscene.data.reader import Array
 from veriscene.errors import InputError
 
 MAX_BYTES = 1 << 30  # of a file of weights: tables of MaxEnt and MLP included
@@ -24,11 +27,37 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def open_session(model: Path | bytes, *, threads: int, weights: Path | None = None) -> Any:
-    """Opens an onnxruntime.InferenceSession on the CPU, from a file or its contents.
+class Graph:
+    """An ONNX graph in ONNX Runtime, on the CPU. Unpickling opens it again."""
 
-    `weights` is the safetensors file that the graph refers to. InputError if the graph belongs to another one.
-    """
+    def __init__(self, model: Path | bytes, *, threads: int, weights: Path | None = None) -> None:
+        """`model` is a file or its contents; `weights` the safetensors file that it refers to. InputError if the graph
+        belongs to another one."""
+        self.model, self.threads, self.weights = model, threads, weights
+        self.session = _opened(model, threads, weights)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        model = self.model.absolute() if isinstance(self.model, Path) else self.model
+        weights = self.weights and self.weights.absolute()
+        return partial(Graph, threads=self.threads, weights=weights), (model,)
+
+    def run(self, given: dict[str, Array], outputs: Sequence[str] | None = None) -> list[Array]:
+        """Returns the outputs of these names, or all; raises InputError if the inputs do not fit the graph."""
+        try:
+            found: list[Array] = self.session.run(outputs, given)
+        except Exception as error:  # the runtime's exceptions have no common base class
+            raise self.misfit(error) from None
+        return found
+
+    def misfit(self, error: Exception) -> InputError:
+        """Returns the error of a stranger's graph, which has other inputs, outputs or shapes than its model."""
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        where = self.model if isinstance(self.model, Path) else None
+        return InputError(f"its graph does not fit its model ({reason:.200})", where=where, allowed="export it again")
+
+
+def _opened(model: Path | bytes, threads: int, weights: Path | None) -> Any:
+    """Returns an onnxruntime.InferenceSession."""
     import onnxruntime
 
     if isinstance(model, Path):

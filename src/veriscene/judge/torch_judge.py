@@ -11,7 +11,8 @@ from veriscene.data.batch import Batch
 from veriscene.data.reader import ProgramReader
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.checkpoint import READER, Checkpoint
+from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.folders import READER, find
 from veriscene.judge.judge import FIELDS, NetworkJudge, Question, Verdict
 from veriscene.models.reader import Reader
 
@@ -21,7 +22,7 @@ class TorchJudge(NetworkJudge):
 
     def __init__(self, checkpoint: Checkpoint, reader: ProgramReader | None = None) -> None:
         self.checkpoint, self.encoder, self.order = checkpoint, checkpoint.encoder, checkpoint.model.order
-        self.reader = reader
+        self.reader, self.name, self.metrics = reader, checkpoint.config.model.name, checkpoint.metrics
 
     @classmethod
     def load(cls, name_or_folder: str | Path, *, device: str = "cpu") -> TorchJudge:
@@ -32,16 +33,11 @@ class TorchJudge(NetworkJudge):
             what = f"cannot be used here ({next(iter(str(error).splitlines()), 'unknown')})"
             allowed = "use cpu, or cuda on a machine with a GPU"
             raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
-        folder = checkpoints.find(name_or_folder)
+        folder = find(name_or_folder)
         reader = folder / READER
         return cls(
             checkpoints.load(folder, device=device), Reader.load(reader, device=device) if reader.exists() else None
         )
-
-    def describe(self) -> dict[str, str | float | None]:
-        metrics = self.checkpoint.metrics
-        known = {name: metrics.get(name) for name in ("dev_accuracy", "supervision")}
-        return {"model": self.checkpoint.config.model.name, **known}
 
     def _saved(self) -> Checkpoint:
         return self.checkpoint

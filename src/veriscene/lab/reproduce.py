@@ -24,7 +24,7 @@ from veriscene.data.teacher.statements import check_files
 from veriscene.errors import InputError, MissingRequirement
 from veriscene.judge import load
 from veriscene.judge.card import changes_with_effect
-from veriscene.judge.checkpoint import SUMMARY
+from veriscene.judge.folders import SUMMARY
 from veriscene.judge.evaluate import judged, probabilities
 from veriscene.lab import seeds
 from veriscene.lab.plans import Plan, Row

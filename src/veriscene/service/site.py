@@ -25,9 +25,8 @@ import numpy as np
 from veriscene import files, worlds
 from veriscene.data.eyes import SHIPPED as EYES
 from veriscene.errors import InputError
-from veriscene.judge.folders import GRAPH, METRICS, READER, WEIGHTS, find, read_json
-from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.judge.onnx_reader import graphs_of
+from veriscene.judge.folders import GRAPH, READER, WEIGHTS, find
+from veriscene.judge.onnx_judge import OnnxJudge, graphs_of
 from veriscene.judge.sessions import weights_header
 from veriscene.world.world_file import to_tree
 
@@ -210,8 +209,7 @@ def _about(written: dict[str, Any], segments: list[int | list[int]], *, loaded: 
     judge = OnnxJudge.load(source, threads=1)
     reader, world = judge.reader, judge.world
     assert reader is not None
-    metrics = read_json(source / METRICS)
-    described = {"model": judge.name, "dev_accuracy": metrics.get("dev_accuracy"), "world": world.name}
+    described = {"model": judge.name, "dev_accuracy": judge.metrics.get("dev_accuracy"), "world": world.name}
     names = ("words", "tokens", "layers", "heads", "dim", "ngrams", "max_words", "max_tokens")
     return {
         "models": [{"name": MODEL, **described, "default": True}],
