@@ -153,7 +153,7 @@ def score(
     Examples: veriscene score nlvr/dev/dev.json dev.csv, or veriscene score nlvr/dev/dev.json mine.csv theirs.csv
     """
     from veriscene import worlds
-    from veriscene.metrics.comparison import difference, mcnemar
+    from veriscene.metrics.accuracy import difference, mcnemar
 
     given = worlds.read(file)
     examples, verdicts, counts = _read_predictions(given, predictions)

@@ -31,7 +31,7 @@ from veriscene.lab.plans import Plan, Row
 from veriscene.lab.table import Compared, Result, Table, page, predictions_file
 from veriscene.metrics import require_matplotlib
 from veriscene.metrics.accuracy import train_statements
-from veriscene.metrics.comparison import difference
+from veriscene.metrics.accuracy import difference
 from veriscene.metrics.judged import Judged
 from veriscene.models.settings import key_of
 from veriscene.training.distributed import Machine
