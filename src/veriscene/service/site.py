@@ -159,7 +159,7 @@ def pack(path: Path) -> tuple[bytes, list[int | list[int]]]:
     """Returns the weights of a safetensors file, with large matrices in half precision as whole numbers, one scale for
     each row; and the segments of the file: bytes that are kept, or [rows, columns] of such a matrix.
 
-    `unpack` in page/local/weights.js makes a safetensors file of them, as `unpacked` does.
+    `unpack` in page/local/weights.js makes a safetensors file of them.
     """
     content = path.read_bytes()
     tensors = sorted(weights_header(path)[0].values(), key=lambda tensor: int(tensor["data_offsets"][0]))
@@ -185,22 +185,6 @@ def pack(path: Path) -> tuple[bytes, list[int | list[int]]]:
         parts.append(content[kept:])
         segments.append(len(content) - kept)
     return b"".join(parts), segments
-
-
-def unpacked(packed: bytes, segments: list[int | list[int]]) -> bytes:
-    """Returns the safetensors file that packed weights stand for."""
-    parts, at = [], 0
-    for segment in segments:
-        if isinstance(segment, int):
-            parts.append(packed[at : at + segment])
-            at += segment
-            continue
-        rows, columns = segment
-        scales = np.frombuffer(packed, "<f4", rows, at)
-        codes = np.frombuffer(packed, np.int8, rows * columns, at + 4 * rows).reshape(rows, columns)
-        parts.append((codes * scales[:, None]).astype(np.float16).tobytes())
-        at += rows * (4 + columns)
-    return b"".join(parts)
 
 
 def _about(written: dict[str, Any], segments: list[int | list[int]], *, loaded: int) -> dict[str, Any]:
