@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from veriscene.errors import InputError
 from veriscene.judge.folders import GRAPH, READER, WEIGHTS, find
 from veriscene.judge.onnx_judge import OnnxJudge, graphs_of
 from veriscene.judge.sessions import weights_header
+from veriscene.output import Say, silent
 from veriscene.world.world_file import to_tree
 
 MODEL = "best"
@@ -56,7 +56,7 @@ def write_site(
     runtime: Path | None = None,
     code: str | None = None,
     url: str | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    say: Say = silent,
 ) -> int:
     """Writes the static page and returns the bytes of the files that a first visit loads.
 
