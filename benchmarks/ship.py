@@ -20,10 +20,9 @@ from veriscene import files, worlds
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.card import model_card
-from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.checkpoint import Checkpoint, TorchJudge
 from veriscene.judge.evaluate import evaluate
 from veriscene.judge.folders import ALIASES, WEIGHTS, best_run
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
 from veriscene.training.spec import Record

@@ -30,10 +30,9 @@ from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge import folders
 from veriscene.judge.card import model_card
-from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.checkpoint import Checkpoint, TorchJudge
 from veriscene.judge.folders import list_checkpoints
 from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.lab import seeds
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.program import read_programs

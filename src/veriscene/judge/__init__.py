@@ -35,7 +35,7 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
     if is_on_cpu and (Path(folder) / GRAPH).exists():
         return OnnxJudge.load(folder)
     try:
-        from veriscene.judge.torch_judge import TorchJudge
+        from veriscene.judge.checkpoint import TorchJudge
         from veriscene.models.reader import Reader
     except ModuleNotFoundError as error:
         raise missing_package(error).at(model) from None

@@ -30,6 +30,7 @@ from veriscene.judge import ONNX, folders
 from veriscene.judge import READER as SAFETENSORS
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.folders import first_line
 from veriscene.judge.graphs import Replacements, Traceable, attach, describe, trace
 from veriscene.judge.judge import FIELDS
 from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, OnnxEyes, OnnxReader, graph_inputs, graphs_of
@@ -183,8 +184,7 @@ def _reported(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # the exporter's exceptions have no common base class
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"{name} cannot be exported ({reason:.200})") from error
+        raise InputError(f"{name} cannot be exported ({first_line(error):.200})") from error
 
 
 def _check_exportable(model: Model, name: str) -> None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 FORMAT_KEY, FORMAT = "veriscene_format", "3"
 GROUP = 16  # questions per run of the graph; larger groups need more padding and overflow the caches
 INPUTS = ("words", "lengths", "features", "counts", "characters", "boxes")  # of a graph: fields of Encoded
+PICTURES_AT_ONCE = 2  # each takes 110 MB while it is read, and more at once are not read faster on a CPU
+State = tuple[Array, Array, Array]  # the statement as the decoder attends to it, its mask, keys and values of tokens
 
 
 class OnnxJudge(NetworkJudge):
@@ -120,9 +122,6 @@ class OnnxJudge(NetworkJudge):
             raise InputError(f"damaged ({error})", where=where, allowed="export it again") from None
 
 
-PICTURES_AT_ONCE = 2  # each takes 110 MB while it is read, and more at once are not read faster on a CPU
-
-
 def graph_inputs(encoded: Encoded) -> dict[str, Array]:
     """Returns the inputs of an exported graph by name."""
     return {name: array for name in INPUTS if (array := getattr(encoded, name)) is not None}
@@ -145,7 +144,7 @@ class OnnxEyes(PictureReader):
         return np.concatenate([self._graph.run({"pictures": each})[0] for each in few])
 
 
-State = tuple[Array, Array, Array]  # the statement as the decoder attends to it, its mask, keys and values of tokens
+# ---------------------------------------------------------------- one graph reads words, another writes tokens
 
 
 def graphs_of(path: Path) -> tuple[Path, Path]:

@@ -13,6 +13,7 @@ from typing import Any
 from veriscene import files
 from veriscene.data.reader import Array
 from veriscene.errors import InputError
+from veriscene.judge.folders import first_line
 
 MAX_BYTES = 1 << 30  # of a file of weights: tables of MaxEnt and MLP included
 MAX_HEADER = 100 << 20  # bytes; the format allows no more
@@ -51,9 +52,10 @@ class Graph:
 
     def misfit(self, error: Exception) -> InputError:
         """Returns the error of a stranger's graph, which has other inputs, outputs or shapes than its model."""
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
         where = self.model if isinstance(self.model, Path) else None
-        return InputError(f"its graph does not fit its model ({reason:.200})", where=where, allowed="export it again")
+        return InputError(
+            f"its graph does not fit its model ({first_line(error):.200})", where=where, allowed="export it again"
+        )
 
 
 def _opened(model: Path | bytes, threads: int, weights: Path | None) -> Any:
@@ -84,7 +86,7 @@ def _opened(model: Path | bytes, threads: int, weights: Path | None) -> Any:
         source = model if isinstance(model, bytes) else str(model)
         session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's exceptions have no common base class
-        raise InputError(f"damaged, or not an ONNX file ({str(error).splitlines()[0]})", where=where) from None
+        raise InputError(f"damaged, or not an ONNX file ({first_line(error)})", where=where) from None
     if digest is not None and session.get_modelmeta().custom_metadata_map.get(WEIGHTS_KEY) != digest:
         raise InputError(f"does not belong to {weights}", where=where, allowed="export it again")
     return session

@@ -13,9 +13,9 @@ from veriscene import __version__, files, worlds
 from veriscene.config import flat
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.evaluate import judged, probabilities
 from veriscene.judge.folders import best_run
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.language.program import read_programs
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.judged import Judged, by_sentence, first_per_statement, mistakes, typical
