@@ -17,7 +17,7 @@ import torch
 
 from veriscene import worlds
 from veriscene.models.vision.backbone import BACKBONES, load_weights
-from veriscene.models.vision.features import Distinct, extract
+from veriscene.models.vision.feature_maps import Distinct, extract
 from veriscene.output import silent
 from veriscene.world.corpus import split_file
 from veriscene.worlds.nlvr import raster

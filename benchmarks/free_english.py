@@ -1,21 +1,25 @@
 """How well a judge understands free English, and how well it knows when it does not.
 
-python benchmarks/free_english.py MODEL free/dev.jsonl free/outside.jsonl nlvr/dev/dev.json [--reader FILE]
+python benchmarks/free_english.py MODEL free/dev.jsonl free/outside.jsonl nlvr/dev/dev.json
 
 Accuracy counts a statement that is not understood as wrong. Texts that say nothing about a scene are judged on ten
 scenes of NLVR's dev split each, and count as flagged if they are on all of them. The risk-coverage curve: of the share
 of free statements with the most certain verdicts, how many are wrong. `--reader` takes the place of the judge's own.
+`--typing-errors` makes one error in a word of each statement: a letter is dropped, doubled, swapped or replaced.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from veriscene import load, read
+from veriscene.data.spelling import KEYBOARD
 from veriscene.judge.judge import NetworkJudge
 from veriscene.judge.question import Question, Verdict
 from veriscene.models.reader import Reader
@@ -24,6 +28,28 @@ from veriscene.world.examples import Example
 SCENES = 10  # that an outside text is judged on
 SURE = 0.9
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+
+
+def misspelt(examples: list[Example], seed: int) -> list[Example]:
+    """The examples with one typing error in each statement, the same in equal statements."""
+    rng, texts = random.Random(seed), dict[str, str]()
+    for text in dict.fromkeys(example.statement for example in examples):
+        words = text.split()
+        if long := [place for place, word in enumerate(words) if word.isalpha() and len(word) > 3]:
+            place = rng.choice(long)
+            words[place] = mistyped(words[place], rng)
+        texts[text] = " ".join(words)
+    return [replace(example, statement=texts[example.statement]) for example in examples]
+
+
+def mistyped(word: str, rng: random.Random) -> str:
+    at = rng.randrange(len(word) - 1)
+    before, letter, after = word[:at], word[at], word[at + 1 :]
+    row = next((row for row in KEYBOARD if letter in row), letter)
+    beside = row[max(0, row.find(letter) - 1)] if row[-1] == letter else row[row.find(letter) + 1 :][:1]
+    return rng.choice(
+        [before + after, before + 2 * letter + after, before + after[0] + letter + after[1:], before + beside + after]
+    )
 
 
 def judged(judge: NetworkJudge, examples: list[Example]) -> list[Verdict]:
@@ -62,12 +88,15 @@ def main() -> None:
     parser.add_argument("outside", type=Path)
     parser.add_argument("corpus", type=Path, help="NLVR's dev split")
     parser.add_argument("--reader", type=Path, help="takes the place of the judge's own")
+    parser.add_argument("--typing-errors", type=int, metavar="SEED", help="one in each statement")
     given = parser.parse_args()
     judge = load(given.model)
     assert isinstance(judge, NetworkJudge)
     if given.reader:
         judge.reader = Reader.load(given.reader)
     free, corpus = list(read(given.free)), list(read(given.corpus))
+    if given.typing_errors is not None:
+        free, corpus = (misspelt(examples, given.typing_errors) for examples in (free, corpus))
     on_corpus = judged(judge, corpus)
     texts = [json.loads(line)["text"] for line in given.outside.read_text(encoding="utf-8").splitlines()]
     scenes = [example.scene for example in corpus[:: len(corpus) // SCENES][:SCENES]]

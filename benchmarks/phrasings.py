@@ -22,11 +22,12 @@ from pathlib import Path
 import numpy as np
 
 from veriscene import worlds
+from veriscene.data.reader import Reading
 from veriscene.english.grammar import VERSION
 from veriscene.errors import InputError
 from veriscene.files import parse_json
 from veriscene.language.program import Program
-from veriscene.models.reader import Reader, Reading
+from veriscene.models.reader import Reader
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr.scenes import draw_scenes
 

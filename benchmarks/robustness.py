@@ -26,8 +26,8 @@ from veriscene.judge.judge import Judge, Question, checked
 from veriscene.models.vision.eyes import Eyes
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene
-from veriscene.worlds.nlvr import decoder, raster
 from veriscene.worlds.nlvr import pictures as picture
+from veriscene.worlds.nlvr import raster
 from veriscene.worlds.nlvr.distort import DISTORTIONS, Distortion, scale
 from veriscene.worlds.nlvr.pictures import with_pictures
 from veriscene.worlds.nlvr.raster import Pixels
@@ -64,7 +64,7 @@ def same_items(seen: Box, truth: Box, *, tolerance: int) -> bool:
 def decoded(pixels: Pixels) -> Sequence[Box]:
     """What the exact decoder finds: all or nothing."""
     try:
-        return decoder.scene(pixels).boxes
+        return raster.decode(pixels).boxes
     except InputError:
         return [Box(())] * 3
 

@@ -22,7 +22,7 @@ import torch
 from veriscene.data.teacher.maker import Made
 from veriscene.data.teacher.workers import usable_cores
 from veriscene.models import load_preset
-from veriscene.training.teacher_source import TeacherSource
+from veriscene.training.source import TeacherSource
 from veriscene.worlds.nlvr import synthetic
 
 EVALUATED_SCENES = 1024

@@ -30,7 +30,7 @@ from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.models import Model
 from veriscene.training.optimization import make_optimizer, tf32
-from veriscene.training.source import CorpusSource
+from veriscene.training.source import CorpusSource, Given
 from veriscene.training.step import CapturedStep, PlainStep, Step
 from veriscene.world.examples import Example
 
@@ -124,9 +124,7 @@ def compare(
 
 
 def _source(config: Config, examples: Sequence[Example], device: torch.device) -> CorpusSource:
-    source = CorpusSource(
-        config, worlds.of_example(examples[0]), train=examples, dev=examples[:1], supervision="labels"
-    )
+    source = CorpusSource(Given(config, worlds.of_example(examples[0]), examples, examples[:1], "labels"))
     source.to(device)
     return source
 

@@ -60,6 +60,15 @@ def nlvr_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
+def programs_folder(nlvr_folder: Path) -> Path:
+    """The public programs, in or beside the corpus."""
+    for folder in (nlvr_folder / "programs", nlvr_folder.parent / "programs"):
+        if (folder / "train.jsonl").is_file():
+            return folder
+    pytest.skip(f"no programs in or beside {nlvr_folder}; put dev.jsonl and train.jsonl into a folder `programs` there")
+
+
+@pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package's wheel, built once for all processes that run tests."""
     folder = tmp_path_factory.getbasetemp()

@@ -7,6 +7,7 @@ import io
 import json
 import random
 import shutil
+import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -169,6 +170,29 @@ def test_a_torch_file_with_another_pickle_is_one_line(content: bytes, tmp_path: 
         fill_from(tmp_path / "weights.pth", nn.Identity(), progress=lambda done, total: None)  # type: ignore[arg-type]
 
 
+def test_a_name_of_any_length_in_a_torch_file_is_refused_at_once(run: Path, tmp_path: Path) -> None:
+    pickle = b"\x80\x02ca\n" + b"9" * 200_000 + b"\n."  # torch's own message would take minutes
+    (tmp_path / "weights.pth").write_bytes(with_pickle(pickle))
+    (run / "last" / "trainer.pt").write_bytes(with_pickle(pickle))
+    started = time.process_time()
+    with pytest.raises(InputError):
+        fill_from(tmp_path / "weights.pth", BACKBONES[TIMM](), progress=lambda done, total: None)
+    with pytest.raises(InputError):
+        resume(run)
+    assert time.process_time() < started + 30
+
+
+def test_a_torch_file_that_unpacks_to_more_is_refused_without_unpacking_it(tmp_path: Path) -> None:
+    source = io.BytesIO()
+    torch.save({"a": torch.rand(2)}, source)
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(tmp_path / "weights.pth", "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, bytes(50 << 20) if name.endswith("data/0") else old.read(name))
+    with pytest.raises(InputError) as refused:
+        fill_from(tmp_path / "weights.pth", BACKBONES[TIMM](), progress=lambda done, total: None)
+    assert "compressed" in str(refused.value)
+
+
 METADATA = {
     "config": ["[" * 50_000, "5", "[]", "null", '{"model": {"model": {}}}', '{"model": 5, "training": []}'],
     "vocabulary": ['["<pad>", "<unk>", null]', "5", '{"a": 1}', '[["<pad>"], "<unk>"]', "[" * 50_000],
@@ -205,6 +229,36 @@ def test_a_graph_of_other_shapes_is_one_line_when_it_is_run(shape: tuple[int | s
     judge = OnnxJudge.load(tmp_path / "model.onnx")
     with pytest.raises(InputError):
         judge([(example.statement, example.scene) for example in EXAMPLES[:3]])[0]
+
+
+def test_a_graph_at_which_the_runtime_crashes_is_one_line(tmp_path: Path) -> None:
+    """Found by fuzzing: ONNX Runtime 1.31 ends the process at a Split with more outputs than it states."""
+    onnx = pytest.importorskip("onnx")
+    graph = onnx.load(str(exported("bienc")))
+    split = next(node for node in graph.graph.node if node.op_type == "Split" and len(node.input) == 1)
+    split.output.append("another")
+    onnx.save(graph, str(tmp_path / "model.onnx"))
+    with pytest.raises(InputError) as refused:
+        OnnxJudge.load(tmp_path / "model.onnx")
+    assert str(tmp_path / "model.onnx") in str(refused.value)
+    with pytest.raises(InputError):
+        OnnxJudge((tmp_path / "model.onnx").read_bytes(), threads=1)
+
+
+def test_names_in_a_graph_are_shown_to_nobody(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    onnx = pytest.importorskip("onnx")
+    original = onnx.load(str(exported("bienc")))
+    shape = onnx.numpy_helper.from_array(np.array([7]), "shape")
+    node = onnx.helper.make_node("Reshape", ["features", "shape"], ["logits"], name="\x1b]0;owned\x07")
+    output = onnx.helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, [7])
+    graph = onnx.helper.make_graph([node], "other", list(original.graph.input), [output], [shape])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9)
+    onnx.helper.set_model_props(model, {each.key: each.value for each in original.metadata_props})
+    onnx.save(model, str(tmp_path / "model.onnx"))
+    judge = OnnxJudge.load(tmp_path / "model.onnx")
+    with pytest.raises(InputError) as refused:
+        judge([(each.statement, each.scene) for each in EXAMPLES[:3]])[0]
+    assert str(refused.value).isprintable() and capfd.readouterr() == ("", "")
 
 
 # ---------------------------------------------------------------- what is written where

@@ -396,6 +396,7 @@ def _guided(names: Sequence[str], kept: Path, seed: int, minutes: float) -> None
                 (each / str(number)).write_bytes(content)
             found.unlink(missing_ok=True)
             options = [f"-seed={seed}", f"-max_len={MAX_BYTES >> 4}", "-verbosity=0", "-rss_limit_mb=0", "-timeout=600"]
+            options += [f"-artifact_prefix={folder}/"]
             child = os.fork()
             if not child:
                 _guided_reader(name, readers[name], [*options, str(corpus), str(each)], seconds, output, found)

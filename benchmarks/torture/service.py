@@ -1,7 +1,10 @@
 """The service under load, run as a user runs it, with a tiny model: nothing that it accepted is lost, it recovers
 within a second, and its memory stays flat.
 
-1. Requests on connections that are kept, as many as half of the time allows; a record counts them by seed.
+    python benchmarks/torture/service.py --requests 1000000 --minutes 10
+
+1. Requests on connections that are kept, as many as half of the time allows, or a given number; a record counts them by
+   seed. Each connection sends several at once and reads their answers in that order.
 2. Overload: for a minute, or a tenth of the time, ten times as many clients as requests that it answers at once.
 3. Clients that drip their headers, more than it keeps connections for; others are answered meanwhile.
 4. Clients that close their half of the connection when they have asked.
@@ -10,9 +13,11 @@ within a second, and its memory stays flat.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -37,7 +42,11 @@ from veriscene.worlds.nlvr.looks import WORLD
 RECORD = Path("runs") / "service.json"
 HOST = "127.0.0.1"
 CLIENTS = 16  # that keep their connections
+AT_ONCE = 8  # requests that each of them sends before it reads the answers
+SAMPLES = 40  # of memory under a steady load, and
+WARMED_UP = 4  # the first that counts: earlier answers fill caches
 OVERLOAD = 10  # times MAX_REQUESTS clients
+FEW = 3  # questions of one request under a steady load
 LARGE = 24  # questions of a large request; those of all clients fit into the queue
 SECONDS = 60.0  # until an answer counts as lost
 RECOVERY_SECONDS = 1.0
@@ -45,7 +54,10 @@ MEGABYTES = 20  # of growth
 CLOSED, WAITED = 0, -1  # instead of a status: the connection was closed before any answer, or waited for SECONDS
 
 
-def run(seed: int, minutes: float, record: Path = RECORD) -> tuple[dict[str, object], list[str]]:
+def run(
+    seed: int, minutes: float, record: Path = RECORD, requests: int | None = None
+) -> tuple[dict[str, object], list[str]]:
+    """`requests`: how many the first part sends; by default, as many as half of the time allows."""
     with tempfile.TemporaryDirectory() as folder:
         spec = Spec.of("bienc", data=tiny.prepare(Path(folder)), changes=tiny.SETTINGS)
         child = tiny.fork(lambda: train(spec, Path(folder) / "run"), Path(folder) / "log")
@@ -56,7 +68,7 @@ def run(seed: int, minutes: float, record: Path = RECORD) -> tuple[dict[str, obj
                 assert process.stdout is not None
                 found = re.search(r":(\d+)$", process.stdout.readline().strip())
                 assert found is not None
-                load = Load(process, int(found[1]))
+                load = Load(process, int(found[1]), seed, requests)
                 asyncio.run(load.run(60 * minutes))
             finally:
                 process.kill()
@@ -74,6 +86,8 @@ def _request(path: str, body: object) -> bytes:
 class Load:
     process: subprocess.Popen[str]
     port: int
+    seed: int
+    wanted: int | None
     counts: dict[str, object] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
@@ -81,7 +95,9 @@ class Load:
         examples = synthetic.build(100, seed=1)["train"]
         questions = [{"statement": e.statement, "scene": WORLD.to_json_scene(e.scene)} for e in examples]
         self.requests = [_request("/api/judge", each) for each in questions]
-        self.large = _request("/api/judge/many", {"questions": (questions * LARGE)[:LARGE]})
+        self.few, self.large = (
+            _request("/api/judge/many", {"questions": (questions * count)[:count]}) for count in (FEW, LARGE)
+        )
         for part in (self.steadily, self.overloaded, self.dripping, self.half_closed, self.terminated):
             await part(seconds)
 
@@ -93,31 +109,38 @@ class Load:
 
     async def steadily(self, seconds: float) -> None:
         statuses, latencies, megabytes = Counter[int](), list[float](), list[float]()
-        started = time.monotonic()
+        started, health = time.monotonic(), f"GET /health HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode()
+        kinds = [*self.requests, self.few, health]
+
+        def share() -> float:
+            """Of this part that is done."""
+            if self.wanted is not None:
+                return statuses.total() / self.wanted
+            return (time.monotonic() - started) / (seconds / 2)
 
         async def client(number: int) -> None:
-            connection = Connection(self.port)
-            while time.monotonic() < started + seconds / 2:
+            rng, connection = random.Random(f"{self.seed}/{number}"), Connection(self.port)
+            while share() < 1:
                 asked = time.monotonic()
-                statuses[await connection.ask(self.requests[number % len(self.requests)])] += 1
-                if number % 100 == 0:
-                    latencies.append(time.monotonic() - asked)
-                number += 1
+                await connection.send(b"".join(rng.choices(kinds, k=AT_ONCE)))
+                for _ in range(AT_ONCE):
+                    statuses[await connection.ask(b"")] += 1
+                latencies.append(time.monotonic() - asked)
             connection.close()
 
         async def watch() -> None:
-            await asyncio.sleep(seconds / 20)  # the first answers fill caches
-            while time.monotonic() < started + seconds / 2:
-                megabytes.append(self.megabytes())
-                await asyncio.sleep(seconds / 100)
+            while (done := share()) < 1:
+                if done >= (len(megabytes) + 1) / (SAMPLES + 1):
+                    megabytes.append(self.megabytes())
+                await asyncio.sleep(0.05)
 
         await asyncio.gather(watch(), *map(client, range(CLIENTS)))
-        spent, latencies = time.monotonic() - started, sorted(latencies)
+        spent, first = time.monotonic() - started, megabytes[WARMED_UP]
         self.counts |= {"requests": statuses.total(), "requests per second": round(statuses.total() / spent)}
-        self.counts |= {"p99 ms": round(1000 * latencies[int(0.99 * len(latencies))])}
-        self.counts |= {"MB at first": round(megabytes[0]), "MB at last": round(megabytes[-1])}
+        self.counts |= {f"p99 ms of {AT_ONCE}": round(1000 * sorted(latencies)[int(0.99 * len(latencies))])}
+        self.counts["MB"] = [round(each) for each in megabytes]
         self.check(set(statuses) == {200}, f"statuses {dict(statuses)}")
-        self.check(max(megabytes) < megabytes[0] + MEGABYTES, f"memory grows: {megabytes}")
+        self.check(max(megabytes[WARMED_UP:]) < first + MEGABYTES, f"memory grows: {megabytes}")
 
     async def overloaded(self, seconds: float) -> None:
         statuses, end = Counter[int](), time.monotonic() + min(60.0, seconds / 10)
@@ -266,3 +289,21 @@ class Connection:
     def close(self) -> None:
         if self.streams is not None:
             self.streams[1].close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--requests", type=int, help="Of the first part; by default, as many as half of the time allows."
+    )
+    parser.add_argument("--record", type=Path, default=RECORD)
+    given = parser.parse_args()
+    counts, failures = run(given.seed, given.minutes, given.record, given.requests)
+    print(json.dumps({**counts, "failures": failures}))
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

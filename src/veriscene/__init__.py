@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from veriscene.world.examples import Example
     from veriscene.world.schema import World
     from veriscene.worlds import parse, read
-    from veriscene.worlds.nlvr.decoder import scene as decode
-    from veriscene.worlds.nlvr.raster import pixels
+    from veriscene.worlds.nlvr.raster import decode, pixels
 
 __all__ = [
     "Example",
@@ -58,7 +57,7 @@ _HOMES = {
     "Question": "judge.judge.Question",
     "Verdict": "judge.judge.Verdict",
     "World": "world.schema.World",
-    "decode": "worlds.nlvr.decoder.scene",
+    "decode": "worlds.nlvr.raster.decode",
     "explain": "judge.explain.explain",
     "list_checkpoints": "judge.folders.list_checkpoints",
     "list_models": "judge.folders.list_models",
@@ -87,10 +86,15 @@ def train(
     `changes` are settings by `section.key`, and `folder` is that of the run (None: a new one below runs/). Without
     `on_event`, progress is shown on standard error.
     """
+    from veriscene.errors import missing_package
     from veriscene.output import Terminal
-    from veriscene.training.distributed import Machine
-    from veriscene.training.spec import Spec
-    from veriscene.training.train import train as train_spec
+
+    try:
+        from veriscene.training.distributed import Machine
+        from veriscene.training.spec import Spec
+        from veriscene.training.train import train as train_spec
+    except ModuleNotFoundError as error:
+        raise missing_package(error) from None
 
     spec = Spec.of(preset, data=data, changes=changes, programs=programs, initial=initial, world=world)
     machine = Machine(Terminal() if on_event is None else None)

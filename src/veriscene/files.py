@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import os
+import pickle
 import platform
 import re
 import shutil
@@ -17,7 +18,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import BinaryIO, NoReturn, TypeVar
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from veriscene.errors import InputError
 
@@ -129,6 +130,30 @@ def parse_json(text: str) -> object:
         raise InputError(f"not JSON: {what}") from None
     except ValueError:
         raise InputError("not JSON: a number has too many digits") from None
+
+
+def load_torch(path: Path, *, device: str = "cpu") -> Any:
+    """Returns what torch.save wrote, if it is tensors and plain values alone; raises any of many exceptions if not.
+
+    A compressed file, which torch never writes, may unpack to a thousand times its size.
+    """
+    import torch
+    from torch import _weights_only_unpickler as unpickler
+
+    class BriefError(pickle.UnpicklingError):
+        """torch searches messages, with names from the file, for patterns, in quadratic time."""
+
+        def __init__(self, what: object = "") -> None:
+            super().__init__(f"{what!s:.300}")
+
+    unpickler.UnpicklingError = BriefError  # type: ignore[attr-defined, assignment]
+    with path.open("rb") as stream:
+        if stream.read(4) == b"PK\x03\x04":
+            with zipfile.ZipFile(stream) as packed:
+                if sum(each.file_size for each in packed.infolist()) > path.stat().st_size:
+                    raise ValueError("is compressed")
+        stream.seek(0)
+        return torch.load(stream, map_location=device, weights_only=True)
 
 
 def _skip_line(stream: BinaryIO) -> bool:

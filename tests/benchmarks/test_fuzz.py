@@ -78,7 +78,7 @@ def test_a_teachers_cache_of_wrong_types_is_made_again(changes: dict[str, Any], 
     from readers import made_arrays
 
     from veriscene import files
-    from veriscene.data.teacher.store import Store
+    from veriscene.data.teacher.maker import Store
     from veriscene.worlds.nlvr.looks import WORLD
 
     stream = io.BytesIO()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-import sys
 
 import pytest
 
-from scripts import BENCHMARKS, script
+from scripts import script
 from veriscene.language.program import Statement
 from veriscene.worlds import parse
 
-sys.path.insert(0, str(BENCHMARKS))  # for its own import of program_skeletons
 module = script("grammar_coverage")
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from scripts import script
 from some_worlds import NLVR, scenes_of
+from veriscene.data.reader import Reading
 from veriscene.language.program import Statement
-from veriscene.models.reader import Reading
 from veriscene.worlds import parse
 
 phrasings = script("phrasings")

@@ -16,7 +16,7 @@ import pytest
 from shell import VERISCENE, settings
 
 from samples import yellow_circle_examples
-from veriscene.training.interruption import interruptible
+from veriscene.training.distributed import interruptible
 from veriscene.training.log import LOG, read_log
 from veriscene.world.examples import to_record
 from veriscene.worlds.nlvr.looks import WORLD
@@ -114,7 +114,7 @@ def test_nohup_is_respected_and_only_a_second_control_c_interrupts_at_once(monke
             signal.raise_signal(signal.SIGINT)  # torchrun passes on what a process has already received
             signal.raise_signal(signal.SIGTERM)
             assert requested.is_set()
-            monkeypatch.setattr("veriscene.training.interruption.SECONDS_TO_SECOND_INTERRUPT", -1.0)
+            monkeypatch.setattr("veriscene.training.distributed.SECONDS_TO_SECOND_INTERRUPT", -1.0)
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
     finally:

@@ -111,6 +111,29 @@ def test_what_was_read_tells_which_edits_to_combine() -> None:
     assert find_flip(blind, question, most_judgements=most).flip is None
 
 
+@pytest.mark.parametrize(
+    "statement", ["most items are black", "All items in box 1 are blue.", "There is a box with 3 items of one color."]
+)
+def test_the_service_finds_two_items_to_recolour(statement: str) -> None:
+    """The network sees little gain in the first of the two edits."""
+    looks = [(Size.LARGE, Shape.SQUARE), (Size.MEDIUM, Shape.CIRCLE), (Size.SMALL, Shape.TRIANGLE)]
+    places, colors = [(5, 10), (55, 10), (60, 60)], [Color.BLUE, Color.YELLOW, Color.BLACK]
+    box = Box(tuple(make_item(*at, *look, color) for at, look, color in zip(places, looks, colors, strict=True)))
+    found = find_flip(veriscene.load("best"), Question(statement, Scene((box,) * 3)), most_judgements=500)
+    assert found.flip is not None and [edit.attribute for edit in found.flip.edits] == ["color", "color"]
+
+
+def test_judgements_are_kept_for_two_edits_if_a_program_was_read() -> None:
+    program, singles = parse(TWO_YELLOW), len(list(edits(WORLD, SINGLES)))
+
+    class ReadingJudge(StubJudge):
+        def program(self, statement: str) -> Program:
+            return program
+
+    found = find_flip(ReadingJudge.of(program), Question(STATEMENT, SINGLES), most_judgements=singles - 20)
+    assert found.flip is not None and len(found.flip.edits) == 2 and program.holds(found.flip.scene)
+
+
 @pytest.mark.parametrize("most", [1, 2, 10, 100, 700])
 def test_no_more_judgements_than_allowed_and_the_search_says_when_it_gives_up(most: int) -> None:
     judge = StubJudge.of(parse(NEVER))

@@ -23,7 +23,7 @@ from veriscene.judge.judge import EyesJudge, Question
 from veriscene.models.vision import eyes as vision
 from veriscene.models.vision.eyes import Eyes
 from veriscene.world.scene import Box, Scene
-from veriscene.worlds.nlvr import decoder
+from veriscene.worlds.nlvr import raster
 from veriscene.worlds.nlvr.looks import WORLD
 from veriscene.worlds.nlvr.raster import Pixels, pixels
 
@@ -33,7 +33,7 @@ class PerfectEyes:
 
     def scenes(self, pictures: Sequence[Pixels]) -> list[Scene]:
         return [
-            decoder.scene(np.ascontiguousarray(each[:: len(each) // 100, :: len(each) // 100])) for each in pictures
+            raster.decode(np.ascontiguousarray(each[:: len(each) // 100, :: len(each) // 100])) for each in pictures
         ]
 
 
@@ -105,10 +105,10 @@ def test_of_a_picture_alone_the_seen_scene_is_reported() -> None:
     judge = TorchJudge(small_checkpoint("biatt-pointer"))
     picture = pixels(EXAMPLES[0].scene)[..., :3]
     verdict = EyesJudge(judge, PERFECT)(EXAMPLES[0].statement, picture)
-    assert verdict.seen == decoder.scene(picture)
-    expected = judge(EXAMPLES[0].statement, decoder.scene(picture))
+    assert verdict.seen == raster.decode(picture)
+    expected = judge(EXAMPLES[0].statement, raster.decode(picture))
     assert verdict.order == expected.order and verdict.attention == expected.attention
-    assert verdict.to_json(attention=True)["scene"] == WORLD.to_json_scene(decoder.scene(picture))
+    assert verdict.to_json(attention=True)["scene"] == WORLD.to_json_scene(raster.decode(picture))
 
 
 class Blind(PerfectEyes):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import veriscene
+from veriscene.data.reader import Reading
 from veriscene.judge.folders import READER, find
-from veriscene.judge.judge import Judge, Question, ReaderJudge, Verdict, checked
+from veriscene.judge.judge import Judge, NetworkJudge, Question, ReaderJudge, Verdict, checked
 from veriscene.judge.reading import with_reading
 from veriscene.language.bulk.arrays import SceneArrays
-from veriscene.models.reader import Reading
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr.scenes import draw_scenes
 
@@ -99,6 +99,13 @@ def test_who_decides_and_what_counts_as_understood(scenes: list[Scene]) -> None:
     assert together(0.9, scene, certainty=0.2, dialect=1.0).verdict is True  # which does not matter to the network
     sure = [together(0.5, scene, certainty=certainty).probability for certainty in (0.4, 0.7, 0.9, 0.99)]
     assert sure == sorted(sure) and sure[0] < 0.7 and 0.9 < sure[-1] < 0.995
+
+
+def test_a_typing_error_makes_no_new_word(best: Judge) -> None:
+    assert isinstance(best, NetworkJudge)
+    assert not best.has_new_words("There is a twoer with a blackk blok at the tpo.")
+    assert not best.has_new_words("There is a tower; isn't it?")
+    assert best.has_new_words("There is a hippopotamus on the tower.")
 
 
 def test_a_reader_alone_is_a_judge(scenes: list[Scene]) -> None:

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from veriscene.data import eyes as cells
 from veriscene.errors import InputError
 from veriscene.lab import pretrain as rendered
 from veriscene.lab.pretrain import (
@@ -22,16 +23,14 @@ from veriscene.lab.pretrain import (
     Pretrainer,
     Rendered,
     Settings,
+    TargetBackbone,
     Task,
     eyes_task,
     make_task,
     random_scenes,
 )
-from veriscene.lab.targets import TargetBackbone
-from veriscene.models.vision import eyes as cells
-from veriscene.models.vision.backbone import BACKBONES, save_weights
+from veriscene.models.vision.backbone import BACKBONES, Backbone, save_weights
 from veriscene.models.vision.eyes import Eyes
-from veriscene.models.vision.networks import Backbone
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr.looks import WORLD
 

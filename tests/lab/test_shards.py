@@ -14,8 +14,8 @@ from samples import write_corpus, yellow_circle_examples
 from veriscene.cli.output import parse_shard
 from veriscene.errors import InputError
 from veriscene.lab import plans, seeds
-from veriscene.lab.estimate import time_of_a_seed
 from veriscene.lab.reproduce import Reproduction
+from veriscene.lab.seeds import time_of_a_seed
 from veriscene.models import load_preset
 from veriscene.training.distributed import Machine
 from veriscene.training.spec import Spec
@@ -132,7 +132,7 @@ def test_the_time_of_a_seed_is_measured_without_leaving_anything_until_one_was_t
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("veriscene.training.train.REFRESH_SECONDS", -1.0)  # every step is an event
-    monkeypatch.setattr("veriscene.lab.estimate.MEASURED_SECONDS", 0.0)
+    monkeypatch.setattr("veriscene.lab.seeds.MEASURED_SECONDS", 0.0)
     work = reproduction(corpus, tmp_path / "runs")
     monkeypatch.setattr("veriscene.training.train._Steps._save", lambda self: pytest.fail("trained to its end"))
     assert "8 steps" in time_of_a_seed(work.spec(AFTER), work.own(AFTER), work.machine)

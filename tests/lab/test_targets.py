@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import torch
 
-from veriscene.lab.pretrain import random_scenes
-from veriscene.lab.targets import ITEM_TARGETS, TARGETS, TargetBackbone, cell_targets
+from veriscene.data import eyes as cells
+from veriscene.lab.pretrain import ITEM_TARGETS, TARGETS, TargetBackbone, cell_targets, random_scenes
 from veriscene.models.layers.geometry import encode_positions
-from veriscene.models.vision import eyes as cells
-from veriscene.models.vision.networks import ResNetV1
+from veriscene.models.vision.backbone import ResNetV1
 from veriscene.world.scene import Box, Item, Side
 from veriscene.worlds.nlvr.looks import WORLD, Color, Shape
 

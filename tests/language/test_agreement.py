@@ -17,14 +17,6 @@ LEAST_AGREEMENT = {"dev": 0.995, "train": 0.945}
 LEAST_COVERAGE = 0.998  # Five nonsensical train statements have no program.
 
 
-@pytest.fixture(scope="module")
-def programs_folder(nlvr_folder: Path) -> Path:
-    for folder in (nlvr_folder / "programs", nlvr_folder.parent / "programs"):
-        if (folder / "dev.jsonl").is_file():
-            return folder
-    pytest.skip(f"no programs in or beside {nlvr_folder}; put dev.jsonl and train.jsonl into a folder `programs` there")
-
-
 def collapsed(sentence: str) -> str:
     """The two sources differ in the white space of some sentences."""
     return " ".join(sentence.split())

@@ -20,10 +20,10 @@ from veriscene.config import Config, TrainingConfig
 from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import ItemOrder
 from veriscene.errors import MissingRequirement
-from veriscene.models.rnn_baselines import joined, small_boxes
+from veriscene.models.baselines import joined, small_boxes
 from veriscene.models.vision import backbone as backbones
+from veriscene.models.vision.backbone import ResNetV1
 from veriscene.models.vision.feature_maps import FeatureMapModel
-from veriscene.models.vision.networks import ResNetV1
 from veriscene.training.optimization import make_optimizer
 from veriscene.training.step import PlainStep
 from veriscene.worlds.nlvr import raster

@@ -17,7 +17,7 @@ from veriscene import worlds
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary, tokenize
-from veriscene.models.count_features import NO_FEATURE, NO_NUMBER, CountFeatures, numbers_of
+from veriscene.models.maxent import NO_FEATURE, NO_NUMBER, CountFeatures, numbers_of
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Item, Scene
 from veriscene.worlds.nlvr.looks import BOX_EXTENT, WORLD
@@ -147,7 +147,7 @@ def test_features_do_not_depend_on_the_order_of_the_corpus():
 def test_a_large_corpus_is_read_in_chunks(monkeypatch):
     examples = examples_of(STATEMENTS, 3, seed=7)
     whole, vocabulary = learned_from(examples)
-    monkeypatch.setattr("veriscene.models.count_features._CHUNK", 5)
+    monkeypatch.setattr("veriscene.models.maxent._CHUNK", 5)
     in_chunks, _ = learned_from(examples)
     assert len(list(in_chunks.chunks(encode(examples, vocabulary)))) == 5
     for name, tensor in whole.state_dict().items():

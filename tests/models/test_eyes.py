@@ -17,9 +17,9 @@ from torch.testing import assert_close
 from samples import random_scene
 from strategies import scenes
 from veriscene import worlds
+from veriscene.data import eyes as cells
 from veriscene.errors import InputError
-from veriscene.models.vision import eyes as cells
-from veriscene.models.vision.eyes import MARGIN, SHIPPED, Eyes, _windows
+from veriscene.models.vision.eyes import MARGIN, SHIPPED, Eyes, _windows, exact, loss
 from veriscene.world import corpus
 from veriscene.world.scene import Box, Item, Scene
 from veriscene.worlds.nlvr import pictures as picture
@@ -67,8 +67,8 @@ def test_targets_hold_all_that_a_box_holds(scene: Scene) -> None:
     classes = torch.from_numpy(cells.targets(scene.boxes))
     outputs = certain(classes)
     assert [list(box.items) for box in cells.read(outputs)] == [by_place(box) for box in scene.boxes]
-    assert cells.exact(outputs, classes).all()
-    assert cells.loss(outputs, classes) < 1e-6
+    assert exact(outputs, classes).all()
+    assert loss(outputs, classes) < 1e-6
 
 
 @given(scenes, st.integers(0, 2), st.integers(0, len(cells.HEADS)))
@@ -79,8 +79,8 @@ def test_one_wrong_answer_makes_a_box_inexact_and_costs(scene: Scene, box: int, 
     start = [0, *np.cumsum([1, *cells.HEADS]).tolist()][head]
     length = [1, *cells.HEADS][head]
     outputs[box, start : start + length, row, column] *= -1
-    assert cells.exact(outputs, classes).tolist() == [number != box for number in range(3)]
-    assert cells.loss(outputs, classes) > 0.1
+    assert exact(outputs, classes).tolist() == [number != box for number in range(3)]
+    assert loss(outputs, classes) > 0.1
 
 
 @given(st.integers(0, 2**32))

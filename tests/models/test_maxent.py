@@ -9,8 +9,7 @@ from torch.testing import assert_close
 
 from samples import vocabulary_of, yellow_circle_examples
 from veriscene.data.encoder import Encoder
-from veriscene.models.count_features import NO_FEATURE
-from veriscene.models.maxent import MLP, MaxEnt, MaxEntConfig, MLPConfig
+from veriscene.models.maxent import MLP, NO_FEATURE, MaxEnt, MaxEntConfig, MLPConfig
 from veriscene.worlds.nlvr.looks import WORLD
 
 # ---------------------------------------------------------------- MaxEnt

@@ -13,10 +13,7 @@ from torch import Tensor
 
 from some_worlds import SHELF
 from veriscene import worlds
-from veriscene.english.grammar import draw
-from veriscene.errors import InputError
-from veriscene.language.tokens import arity, tokens_of
-from veriscene.models.reader import (
+from veriscene.data.reader import (
     DIALECT,
     END,
     MAX_NGRAMS,
@@ -25,12 +22,14 @@ from veriscene.models.reader import (
     PLAIN,
     SPECIAL_TOKENS,
     START,
-    Reader,
     ReaderConfig,
-    ReaderNetwork,
     ngrams_of,
     split_words,
 )
+from veriscene.english.grammar import draw
+from veriscene.errors import InputError
+from veriscene.language.tokens import arity, tokens_of
+from veriscene.models.reader import Reader, ReaderNetwork
 
 LANGUAGE = worlds.language(SHELF)
 LENGTH = 24

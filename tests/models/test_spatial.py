@@ -176,7 +176,7 @@ def test_items_know_their_box_from_both_ends_and_which_thresholds_their_numbers_
     items = required(
         Encoder(VOCABULARY, SHELF, order=ItemOrder.FILE)([Example("0-0", "x", each) for each in scenes]).items
     )
-    index, steps = box_index_features(items, SHELF), number_features(items.features, SHELF)
+    index, steps = box_index_features(items), number_features(items.features, SHELF)
     for row, scene in enumerate(scenes):
         count, most = len(scene.boxes), SHELF.boxes[1]
         for number, box in enumerate(scene.boxes):

@@ -21,9 +21,9 @@ from veriscene.data.items import Attributes, extents
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.models import MODELS, Model
 from veriscene.models.biatt_pointer import BiATTPointer, greedy
-from veriscene.models.count_features import NO_FEATURE, agreements, quantities
 from veriscene.models.layers.geometry import COMPARISONS, count_features, looks
 from veriscene.models.layers.pooling import POOLINGS
+from veriscene.models.maxent import NO_FEATURE, agreements, quantities
 from veriscene.world.examples import Example
 from veriscene.world.scene import Box, Scene
 from veriscene.world.schema import World

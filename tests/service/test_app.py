@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ pytest.importorskip("uvicorn")
 from fastapi import Request
 from http_service import JUDGE, Client, HeldJudge, parse, running, tree_of
 
+import veriscene
 from scripts import script
 from small_models import EXAMPLES
 from veriscene.errors import InputError
@@ -120,6 +122,14 @@ def test_the_world_of_a_model_is_told(client: Client) -> None:
     assert status == 200 and world == {**tree_of("nlvr"), "abilities": {"pictures": True}}
     assert client.get("/api/world?model=x")[0] == 422
     assert [each["world"] for each in client.get("/api/models")[1]["models"]] == ["nlvr", "nlvr"]
+
+
+def test_the_grammar_makes_statements_for_a_model_that_reads_english() -> None:
+    judge = veriscene.load("shapeworld")
+    with running(judge) as client:
+        drawn = [client.get(f"/api/scenes/{kind}")[1] for kind in ("random", "example") * 4]
+    verdicts = judge([(each["statement"], judge.world.parse(each["scene"])) for each in drawn])
+    assert sum(verdict.verdict == each["label"] for verdict, each in zip(verdicts, drawn, strict=True)) >= 6
 
 
 def test_a_model_of_another_world_is_served(shelf_judge: Judge) -> None:
@@ -277,7 +287,13 @@ def test_what_any_page_can_make_a_browser_send_is_refused(client: Client, kind: 
 
 def test_only_its_own_names_are_served_and_no_redirect_names_another() -> None:
     with running(JUDGE, hosts={"localhost", "::1"}) as client:
-        for host, status in (("localhost:80", 200), ("[::1]:80", 200), ("evil.com", 421), ("localhost.evil.com", 421)):
+        for host, status in (
+            ("localhost:80", 200),
+            ("[::1]:80", 200),
+            ("evil.com", 421),
+            ("localhost.evil.com", 421),
+            ("localhost:80@evil.com", 421),
+        ):
             assert client.send("GET", "/health", Host=host)[0] == status
     with running(JUDGE) as client:
         status, _, headers = client.send("GET", "/health/", Host="evil.com")
@@ -330,6 +346,60 @@ def test_slow_clients_are_cut_off_and_keep_nobody_out(monkeypatch: pytest.Monkey
         with socket.create_connection(address, timeout=10) as half:
             half.sendall(HEAD % 100 + b"{")
             assert b" 408 " in half.recv(1000).split(b"\r\n")[0]
+
+
+def test_bodies_that_do_not_arrive_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "MAX_REQUESTS", 2)
+    monkeypatch.setattr(app, "MAX_CONNECTIONS", 20)
+    with running(JUDGE) as client, ExitStack() as open_ones:
+        address = ("127.0.0.1", client.port)
+        for count in (10, 60):  # more than requests, and then than connections
+            for _ in range(count):
+                open_ones.enter_context(socket.create_connection(address)).sendall(HEAD % 100 + b"{")
+            assert client.get("/health")[0] == client.get("/")[0] == client.post("/api/judge", QUESTION)[0] == 200
+
+
+def test_clients_that_do_not_read_their_answers_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "MAX_REQUESTS", 2)
+    monkeypatch.setattr(app, "READ_SECONDS", 1.0)
+    with running(JUDGE) as client, ExitStack() as open_ones:
+        stalled = [open_ones.enter_context(socket.socket()) for _ in range(10)]
+        for each in stalled:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            each.connect(("127.0.0.1", client.port))
+            each.setblocking(False)
+            each.send(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 500)
+        end = time.monotonic() + 60
+        while open_connections(client) > 1:
+            assert time.monotonic() < end
+            assert client.get("/")[0] == 200
+            time.sleep(0.1)
+
+
+def open_connections(client: Client) -> int:
+    """At the service's end, this request's included."""
+    table = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    found = [(local.rpartition(":")[2], state) for _, local, _, state, *_ in map(str.split, table)]
+    return found.count((f"{client.port:04X}", "01"))
+
+
+def test_large_requests_have_a_limit_together_and_small_ones_are_let_in_beyond_it() -> None:
+    limits = Limits(arriving=400_000)
+    with running(JUDGE, limits=limits) as client, ExitStack() as open_ones:
+        head = HEAD % 1_000_000
+        for _ in range(2):
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", client.port))).sendall(head + b" " * 190_000)
+        deadline = time.monotonic() + 20
+        while True:
+            status, answer, headers = client.send("POST", "/api/judge", b" " * 100_000 + b"{}")
+            if status == 503:
+                break
+            assert time.monotonic() < deadline
+        assert answer["detail"] and headers["retry-after"]
+        assert client.post("/api/judge", QUESTION)[0] == 200
+    with running(JUDGE, limits=limits) as client:
+        for _ in range(10):  # what has arrived counts no longer
+            assert client.send("POST", "/api/judge", b" " * 100_000 + b"{}")[0] == 422
 
 
 def test_beyond_the_limit_requests_are_refused_politely_and_health_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from veriscene.models import load_preset
 from veriscene.training import train as training
 from veriscene.training.distributed import Machine
 from veriscene.training.log import Event, OnEvent, Step, read_log
-from veriscene.training.spec import Record, Spec
+from veriscene.training.spec import Record, Spec, fresh_folder
 from veriscene.training.train import Result, train
 from veriscene.world.corpus import split_file
 from veriscene.worlds.nlvr import synthetic
@@ -136,6 +136,19 @@ def test_two_runs_that_start_at_once_do_not_mix(tmp_path: Path, monkeypatch: pyt
     assert len(worlds.read(split_file(folder / "corpus", "train"))) == 4 * 16
     record = Record.read(folder)
     assert record.spec.corpus is None and record.supervision == "synthetic"
+
+
+def test_runs_that_begin_in_the_same_second_get_folders_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(time, "strftime", lambda *_: "20260101-120000")
+    names = []
+    for _ in range(3):
+        folder = fresh_folder("biatt", "seed1")
+        folder.mkdir(parents=True)
+        names.append(folder.name)
+    assert names == ["biatt-seed1-20260101-120000" + end for end in ("", "-2", "-3")]
 
 
 def test_seeds_are_locked_together_and_each(corpus: Path, tmp_path: Path) -> None:

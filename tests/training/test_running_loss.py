@@ -11,11 +11,11 @@ import torch
 
 from samples import write_corpus, yellow_circle_examples
 from veriscene.errors import InputError
-from veriscene.training import running_loss, step, train
+from veriscene.training import step, train
 from veriscene.training.optimization import Loss, objective
-from veriscene.training.running_loss import NotFinite, RunningLoss
 from veriscene.training.source import Epoch
 from veriscene.training.spec import Spec
+from veriscene.training.step import NotFinite, RunningLoss
 
 SMALL = ("model.embedding=4", "model.hidden=4", "model.item=4", "training.batch=8", "data.minimum_count=1")
 TEACHER = ("teacher.statements=40", "teacher.grammar_scenes=2", "teacher.workers=1")
@@ -81,7 +81,7 @@ def test_labelled_examples_of_a_teacher_are_named_by_their_identifiers(tmp_path:
 
 
 def test_many_names_are_cut_off_and_the_sum_goes_on_after_each_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running_loss, "MAX_STEPS", 3)
+    monkeypatch.setattr(step, "MAX_UNREAD_LOSSES", 3)
     loss = RunningLoss(1.0, CPU)
     epoch: Any = Epoch(None, [], lambda numbers: [f"{number}-0" for number in numbers.tolist()])  # type: ignore[arg-type]
     for _ in range(3):

@@ -19,7 +19,7 @@ from veriscene.data.encoder import ItemOrder
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.models import load_preset
-from veriscene.training.source import CorpusSource, Epoch, Source, batches
+from veriscene.training.source import CorpusSource, Epoch, Given, Source, batches
 from veriscene.training.spec import Record, Spec
 from veriscene.training.train import train
 from veriscene.world.corpus import share_of
@@ -32,7 +32,7 @@ from veriscene.worlds.nlvr.pictures import render_examples, to_png
 
 def source(train: list[Example], dev: list[Example], **data: object) -> CorpusSource:
     config = Config(small_config("biatt"), DataConfig(**data), TrainingConfig(batch=16))
-    return CorpusSource(config, WORLD, train=train, dev=dev, supervision="labels")
+    return CorpusSource(Given(config, WORLD, train, dev, "labels"))
 
 
 @given(st.lists(st.integers(1, 25), min_size=1, max_size=90), st.integers(1, 16), st.integers(1, 5), st.integers(0, 9))
@@ -191,7 +191,7 @@ class ToyTeacher(Source):
 
     def __init__(self, config: Config) -> None:
         first = yellow_circle_examples(64, seed=0)
-        corpus = CorpusSource(config, WORLD, train=first, dev=yellow_circle_examples(16, seed=99), supervision="labels")
+        corpus = CorpusSource(Given(config, WORLD, first, yellow_circle_examples(16, seed=99), "labels"))
         self.encoder, self.dev, self.train = corpus.encoder, corpus.dev, corpus.train
         self.supervision, self.coverage, self.settings = "programs", 1.0, config.training
         self.made: list[int] = []

@@ -7,8 +7,9 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from some_worlds import NLVR, SHELF, WORLDS, scenes_of
-from veriscene.world.drawing import arrange, contact_sheet, look, svg
-from veriscene.world.scene import Scene
+from veriscene import worlds
+from veriscene.world.drawing import Look, arrange, contact_sheet, corners, look, svg
+from veriscene.world.scene import Box, Scene
 from veriscene.world.schema import World
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -29,6 +30,20 @@ def test_an_item_without_a_shape_is_a_labelled_tile() -> None:
     item = SHELF.make(0, 0, kind="jar", color="red", price=7, offer="no")
     seen = look(SHELF, item)
     assert seen.shape is None and seen.label == "jar 7€" and seen.fill == "#d62728"
+
+
+def test_numbers_that_shade_or_turn_an_item_are_not_written_on_it() -> None:
+    world = worlds.get("shapeworld")
+    given = {"shape": "square", "color": "red", "rotation": 0.25}
+    lighter, darker = (world.make(10, 20, width=20, height=10, **given, shade=shade) for shade in (0.5, -0.5))
+    assert look(world, lighter) == Look("square", "#ff8080", None, "", 0.25)
+    assert look(world, darker).fill == "#800000"
+    drawn = ElementTree.fromstring(svg(world, Scene((Box((lighter,)),))))
+    box, item = drawn.findall(f"{SVG}g/{SVG}rect")
+    assert item.get("transform") == "rotate(90 20 25)" and box.get("fill") == world.background == "#000000"
+    square = ((0, 0), (1, 0), (1, 1), (0, 1))
+    turned = [(round(x, 6), round(y, 6)) for x, y in corners(lighter, square, turn=0.25)]
+    assert turned == [(25, 15), (25, 35), (15, 35), (15, 15)]
 
 
 def test_wide_boxes_are_drawn_one_below_the_other() -> None:

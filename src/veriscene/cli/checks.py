@@ -23,7 +23,7 @@ BASE = ("numpy", "onnxruntime", "safetensors", "pillow", "typer", "rich", "huggi
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "prometheus_client": "prometheus-client"}  # by the module's name
 # What each extra is for. Everything else works without extras.
 COMMANDS = {
-    "train": "train, train-reader, pretrain, quickstart, reproduce",
+    "train": "train, train-reader, pretrain, quickstart, report, reproduce, settings",
     "onnx": "export",
     "serve": "serve",
     "plot": "figures",
@@ -139,7 +139,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     ]
     for name, model in found["models"].items():
         lines.append(f"  {name}: {_outcome(model)}")
-    lines += ["", "works without extras: predict, explain, evaluate, score, models, data, world"]
+    lines += ["", "works without extras: predict, judge, explain, evaluate, score, models, data, world, site"]
     for extra, about in found["extras"].items():
         lines.append(f"  [{extra}] {'installed' if about['installed'] else 'missing'}: {about['commands']}")
     if found["install"]:

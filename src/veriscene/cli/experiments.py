@@ -91,7 +91,7 @@ def reproduce(
 
 def _say_times(work: Reproduction, rows: Sequence[Row]) -> None:
     """Says how long a seed of each row takes, as far as the user waits for it."""
-    from veriscene.lab.estimate import time_of_a_seed
+    from veriscene.lab.seeds import time_of_a_seed
 
     if rows:
         output.say("expected times, estimated by a few steps of each row; Ctrl-C leaves them out:")

@@ -25,11 +25,6 @@ class Statement(TensorStruct):
         """(batch, word): whether there is a word."""
         return torch.arange(self.words.size(1), device=self.words.device) < self.lengths[:, None]
 
-    def narrowed(self, words: int) -> Statement:
-        """Returns the statements without the places beyond that many words."""
-        characters = None if self.characters is None else self.characters[:, :words]
-        return replace(self, words=self.words[:, :words], characters=characters)
-
 
 @dataclass(frozen=True)
 class Layouts(TensorStruct):
@@ -85,7 +80,9 @@ class Batch(TensorStruct):
 
         Narrowing comes first, because it is a view and makes the copies smaller.
         """
-        narrow = replace(self, statement=self.statement.narrowed(words))
+        characters = None if self.statement.characters is None else self.statement.characters[:, :words]
+        statement = replace(self.statement, words=self.statement.words[:, :words], characters=characters)
+        narrow = replace(self, statement=statement)
         if self.items is not None:
             features, positions = self.items.features[:, :, :items], self.items.positions[:, :, :items]
             narrow = replace(narrow, items=replace(self.items, features=features, positions=positions))

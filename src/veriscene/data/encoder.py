@@ -95,27 +95,34 @@ class Encoder:
         """
         truths = [example.label for example in examples]
         return Encoded(
-            **self._statement(examples),
+            **self._statements(examples),
             **self._items(examples) if Input.ITEMS in self.inputs else {},
-            **self._layouts(examples) if Input.LAYOUT in self.inputs else {},
             pixels=self._pixels(examples, progress) if Input.PIXELS in self.inputs else None,
             labels=None if None in truths else np.array(truths, np.float32),
         )
 
-    def _statement(self, examples: Sequence[Example]) -> dict[str, Array]:
-        encoded = {example.statement: self.vocabulary.encode(example.statement) for example in examples}
-        sentences = [encoded[example.statement] for example in examples]
-        for example, sentence in zip(examples, sentences, strict=True):
-            if not sentence:
+    def _statements(self, examples: Sequence[Example]) -> dict[str, Array]:
+        """Statements occur with several scenes, so each is read once."""
+        sentences = {example.statement: tokenize(example.statement) for example in examples}
+        for example in examples:
+            if not sentences[example.statement]:
                 raise InputError(f"example {example.identifier!r}: the statement has no words", where=example.place)
-        words = np.full((len(sentences), max(map(len, sentences), default=1)), PADDING, dtype=np.int64)
-        for row, sentence in zip(words, sentences, strict=True):
-            row[: len(sentence)] = sentence
-        lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+        lengths = np.array([len(sentence) for sentence in sentences.values()], dtype=np.int64)
+        words = np.full((len(sentences), max(lengths, default=1)), PADDING, dtype=np.int64)
         found = {"words": words, "lengths": lengths}
         if Input.CHARACTERS in self.inputs:
-            found["characters"] = _characters(examples, words.shape[1])
-        return found
+            found["characters"] = np.zeros((*words.shape, MOST_LETTERS), np.uint8)
+        if Input.LAYOUT in self.inputs:
+            found |= _layouts(list(sentences.values()), words.shape[1], self.world)
+        for row, (statement, sentence) in enumerate(sentences.items()):
+            words[row, : len(sentence)] = self.vocabulary.encode(statement)
+            if Input.CHARACTERS in self.inputs:
+                found["characters"][row, : len(sentence)] = spell(sentence)
+        if len(sentences) == len(examples):  # a copy of a million statements would take a gigabyte
+            return found
+        row_of = {statement: row for row, statement in enumerate(sentences)}
+        rows = [row_of[example.statement] for example in examples]
+        return {name: array[rows] for name, array in found.items()}
 
     def _items(self, examples: Sequence[Example]) -> dict[str, Array]:
         (fewest, most), (least, fullest) = self.world.boxes, self.world.items
@@ -170,31 +177,19 @@ class Encoder:
                     progress(done, len(files))
         return pixels
 
-    def _layouts(self, examples: Sequence[Example]) -> dict[str, Array]:
-        """Statements occur with several scenes, so each is read once."""
-        layout = worlds.require(self.world, "layout", "rules that lay out modules, which this model needs")
-        sentences = {example.statement: tokenize(example.statement) for example in examples}
-        layouts = {statement: layout(words) for statement, words in sentences.items()}
-        longest = max(map(len, sentences.values()), default=1)
-        modules = np.zeros((len(examples), MAX_STEPS), dtype=np.int64)
-        arguments = np.zeros((len(examples), MAX_STEPS, 2), dtype=np.int64)
-        spans = np.zeros((len(examples), MAX_STEPS, longest), dtype=bool)
-        for row, example in enumerate(examples):
-            for number, step in enumerate(layouts[example.statement]):
-                modules[row, number] = step.module
-                arguments[row, number] = (step.arguments * 2)[:2] or 0
-                spans[row, number, list(step.words)] = True
-        return {"modules": modules, "arguments": arguments, "spans": spans}
 
-
-def _characters(examples: Sequence[Example], longest: int) -> Array:
-    """(batch, word, letter). Statements occur with several scenes, so each is spelt once."""
-    sentences = {example.statement: tokenize(example.statement) for example in examples}
-    row_of = {statement: row for row, statement in enumerate(sentences)}
-    rows = np.zeros((len(sentences), longest, MOST_LETTERS), np.uint8)
-    for row, words in zip(rows, sentences.values(), strict=True):
-        row[: len(words)] = spell(words)
-    return rows[[row_of[example.statement] for example in examples]]
+def _layouts(sentences: Sequence[Sequence[str]], longest: int, world: World) -> dict[str, Array]:
+    """The arrays of module networks, (statement, step, …)."""
+    layout = worlds.require(world, "layout", "rules that lay out modules, which this model needs")
+    modules = np.zeros((len(sentences), MAX_STEPS), dtype=np.int64)
+    arguments = np.zeros((len(sentences), MAX_STEPS, 2), dtype=np.int64)
+    spans = np.zeros((len(sentences), MAX_STEPS, longest), dtype=bool)
+    for row, sentence in enumerate(sentences):
+        for number, step in enumerate(layout(sentence)):
+            modules[row, number] = step.module
+            arguments[row, number] = (step.arguments * 2)[:2] or 0
+            spans[row, number, list(step.words)] = True
+    return {"modules": modules, "arguments": arguments, "spans": spans}
 
 
 def _features(boxes: Sequence[Sequence[Item]], world: World) -> Array:

@@ -99,6 +99,12 @@ class Items(TensorStruct):
         positions = torch.arange(is_item.size(2), device=is_item.device).expand(is_item.shape)
         return cls(features * is_item[..., None], is_item.sum(dim=2), positions, boxes)
 
+    @classmethod
+    def empty(cls, world: World) -> Items:
+        """Returns a scene of empty boxes, which tells the sizes of what is computed of items."""
+        features = torch.zeros(1, world.boxes[1], 1, world.feature_count)
+        return cls(features, features[..., 0, 0].long(), features[..., 0].long())
+
     @property
     def mask(self) -> Tensor:
         """(batch, box, item): whether there is an item."""

@@ -37,14 +37,8 @@ SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", PLAIN, DIALECT, OUTSIDE)
 UNKNOWN = 1  # of words; 0 is padding
 MAX_NGRAMS = 20  # of a word
 SCALE = ".scale"  # after the name of a matrix in whole numbers
-FILE_ERRORS = (
-    SafetensorError,
-    LookupError,
-    TypeError,
-    ValueError,
-    RuntimeError,
-    OSError,
-)  # of a file that is no reader
+# Of a file that is no reader.
+FILE_ERRORS = (SafetensorError, LookupError, TypeError, ValueError, RuntimeError, OSError)
 CACHED = 4096  # readings of the most recent statements
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
 
@@ -108,11 +102,8 @@ class ProgramReader(ABC):
         count = len(SPECIAL_TOKENS)
         self._arities = np.array([1] * count + [arity(token) for token in tokens[count:]])
         number = np.arange(len(tokens))
-        self._is_style, self._is_end, self._is_program = (
-            (number >= 3) & (number < count),
-            number == END,
-            number >= count,
-        )
+        self._is_style, self._is_end = (number >= 3) & (number < count), number == END
+        self._is_program = number >= count
 
     @abstractmethod
     def begin(self, words: Array, ngrams: Array) -> Any:

@@ -9,13 +9,12 @@ can be named, by default after the first kind.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
 
 from veriscene.english import meaning as mean
 from veriscene.english.pattern import statement
-from veriscene.english.speaker import SOME, Domain, Kind, Property, Quantity, Sentence, Speaker
+from veriscene.english.speaker import SOME, Domain, Kind, Property, Quantity, Speaker
 from veriscene.english.tables import tables
 from veriscene.english.words import FOREIGN
 from veriscene.world.schema import Attribute
@@ -59,16 +58,6 @@ class Content:
         return not re.search(r",|:|they|them|that's|nothing else| it\b", self.things)
 
 
-def several_boxes(rule: Callable[[Speaker], Sentence | None]) -> Callable[[Speaker], Sentence | None]:
-    """Makes a rule return None in worlds of one box."""
-
-    @wraps(rule)
-    def checked(say: Speaker) -> Sentence | None:
-        return rule(say) if say.world.boxes[1] > 1 else None
-
-    return checked
-
-
 # ---------------------------------------------------------------- sentences
 
 
@@ -97,15 +86,9 @@ def within(where: Domain, clause: str) -> str | None:
 def _presence(where: Domain, found: Content) -> list[str]:
     """Wordings that say that things are there."""
     are, s = ("are", "") if found.plural else ("is", "s")
-    words = {
-        "that": where.subject,
-        "things": found.things,
-        "there": found.there,
-        "at": where.where,
-        "front": where.front,
-    }
-    words |= {"are": are, "s": s, "at_or_here": where.where or "here", "see": SEE}
-    words |= {"HAS": HAVE if where.plural else HAS, "at_or_picture": where.where or "in the picture"}
+    words = {"that": where.subject, "things": found.things, "there": found.there, "at": where.where, "see": SEE}
+    words |= {"are": are, "s": s, "at_or_here": where.where or "here", "at_or_picture": where.where or "in the picture"}
+    words |= {"front": where.front, "HAS": HAVE if where.plural else HAS, "be": "are" if where.plural else "is"}
     words |= {"have": "have", "it": "them"} if where.plural else {"have": "has", "it": "it"}
 
     def said(*names: str) -> list[str]:
@@ -156,13 +139,6 @@ def fill(say: Speaker, patterns: Sequence[str], kind: Kind, /, **slots: str) -> 
     if "{at}" not in chosen:
         chosen = _KIND.sub(r"\g<0> {at}", chosen, count=1)
     return chosen.format(**slots)
-
-
-def slots(say: Speaker, first: Kind, second: Kind | None = None) -> dict[str, str]:
-    """Words for patterns about boxes: {x} is "a circle", {X} "circle", {Xs} "circles"; {y}, {Y} and {Ys} the second."""
-    found = {"box": say.box, "boxes": say.boxes, "has": HAS, "have": HAVE, "see": SEE}
-    found |= {"x": first.a, "X": first.singular, "Xs": first.plural}
-    return found | ({"y": second.a, "Y": second.singular, "Ys": second.plural} if second is not None else {})
 
 
 # ---------------------------------------------------------------- kinds and amounts

@@ -8,15 +8,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import Content, fill, free_attribute, slots, tell, two_kinds, value_of
+from veriscene.english.clauses import Content, fill, free_attribute, tell, value_of
+from veriscene.english.parts import Parts, Unfit, contents_of
 from veriscene.english.places import other_kind, place
 from veriscene.english.predicates import Predicate, being, doing, having, valued
 from veriscene.english.speaker import Domain, Kind, Property, Sentence, Speaker
-from veriscene.english.tables import tables
+from veriscene.english.tables import Row, tables
 from veriscene.english.words import COMPARED, MEASURED, UNITS
 from veriscene.world.schema import Attribute
 
 _TABLES = tables(__name__)
+
+_BEATS = ("(exceeds|surpasses|beats|outdoes)", "(exceed|surpass|beat|outdo)", "(exceeding|surpassing|beating)")
 
 # ---------------------------------------------------------------- predicates
 
@@ -82,14 +85,22 @@ def compared(say: Speaker, where: Domain, kind: Kind, sort: str) -> Predicate | 
             which, given = f"the [only] {one}", f"count({other.among(where.items)}) == 1"
         condition = f"exist({mean.related(items, mean.both(other.condition, f'{value}($) {sign} {value}(@)'))})"
     verbs, name = MEASURED.get(attribute.name), attribute.words[0]
-    form = say.weighted((5, "is"), (2.0 * (verbs is not None), "verb"), (0.7, "has"), (0.5 * (how == "the"), "as"))
+    form = say.weighted(
+        (5, "is"), (2.0 * (verbs is not None), "verb"), (0.7, "has"), (0.5 * (how == "the" or sort == "some"), "as"),
+        (1.5 * (verbs is None), "beats"),
+    )  # fmt: skip
     if form == "verb" and verbs is not None:
         return doing(verbs, f"{verb} than {which}", condition, given=given)
     if form == "has":
         degree = "(higher|greater)" if sign == ">" else "lower"
         if attribute.kind == "numeric":
             return having(f"a {degree} {name} than {which}", condition, given=given)
-        return being(f"{words} in {name} than {which}", condition, verbs=False, given=given)
+        words = f"{words} in {name} than {which}|of (a|) {words} {name} than {which}"
+        return being(f"({words})", condition, verbs=False, given=given)
+    if form == "beats" and sign == ">":
+        return doing(_BEATS, f"{which} in {name}", condition, given=given)
+    if form == "beats":
+        return being(f"(exceeded|surpassed|outdone|beaten) in {name} by {which}", condition, verbs=False, given=given)
     if form == "as" and sign == "<" and _as(attribute):
         return being(f"not as {_as(attribute)} as {which}", condition, verbs=False, given=given)
     return being(f"{words} than {which}", condition, verbs=False, given=given)
@@ -260,47 +271,47 @@ def superlative(say: Speaker) -> Sentence | None:
     return Sentence(text, where.bind(f"All({greatest}, {mean.bind(found.condition)})")) if text else None
 
 
-def every_pair(say: Speaker) -> Sentence | None:
-    """ "Even the smallest circle is bigger than the biggest square"; "no square is as big as the biggest circle"."""
-    attribute, (first, second), where = ordered(say), two_kinds(say), say.domain()
-    if attribute is None:
-        return None
-    value = say.lexicon.names[attribute.name]
-    if f"{value}(" in first.condition + second.condition:
-        return None
-    words = {each: said(getattr(attribute, each)) for each in ("more", "less", "most", "least")}
-    sign, is_every = "<=", say.chance(0.65)
-    if is_every and say.chance(0.5):
-        sign, words = ">=", {"more": words["less"], "most": words["least"], "least": words["most"]}
-    elif _as(attribute):
-        words["large"] = _as(attribute)
-    unlike = f"exist({mean.related(where.items, mean.both(second.condition, f'{value}($) {sign} {value}(@)'))})"
-    test = mean.none(where.items, mean.both(first.condition, unlike))
-    if not is_every:
-        test = mean.some(where.items, mean.both(first.condition, mean.negation(unlike)))
-    texts = _TABLES["every_pair"].wordings if is_every else _TABLES["some_pair"].wordings
-    clause = fill(say, texts, first, Y=second.singular, Ys=second.plural, **words)
-    text = tell(say, where, Content("", clause=clause))
-    return Sentence(text, test) if text else None
+class _Compared(Parts):
+    """Two kinds whose values are compared: {more}, {most} and so on are the world's words for it, {name} is the
+    attribute, {large} is for "as large as", and {bigger} for "of bigger size"."""
 
+    has_two_kinds = True
 
-def same_pair(say: Speaker) -> Sentence | None:
-    """ "A box has a circle and a square of the same size"; "a circle and a square have the same colour"."""
-    first, second = two_kinds(say)
-    attribute = free_attribute(say, first.condition + second.condition)
-    if attribute is None:
-        return None
-    value, name = say.lexicon.names[attribute.name], say.rng.choice(attribute.words)
-    in_box = say.world.boxes[1] > 1 and say.chance(0.6)
-    others = "get_box_exclusive(@)" if in_box else "get_img_exclusive(@)"
-    are = f"(have the same {name}|are the same {name}|share the same {name}|are of the same {name}|match in {name})"
-    if attribute.more and _as(attribute):
-        are = f"({are}|{are}|are equally {_as(attribute)}|are equal in {name})"
-    words = slots(say, first, second) | {"are": are, "name": name, "same": f"(of|with) the same {name}"}
-    words["some"] = f"(a {say.box}|some {say.box}|one of the {say.boxes}|at least one {say.box})"
-    text = say.rng.choice(_TABLES["same_in_box"].wordings if in_box else _TABLES["same_pair"].wordings).format(**words)
-    found = f"exist({mean.related(others, mean.both(second.condition, f'{value}(@) == {value}($)'))})"
-    return Sentence(text, mean.some(mean.ALL_ITEMS, mean.both(first.condition, found)))
+    def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
+        super().__init__(say, row, where)
+        self.draw_kinds()
+        taken = " ".join(kind.condition for kind in self.kinds.values())
+        attribute = free_attribute(say, taken) if self.names("same") else ordered(say)
+        if attribute is None or f"{say.lexicon.names[attribute.name]}(" in taken:
+            raise Unfit
+        self.value, self["name"], self.sign = say.lexicon.names[attribute.name], attribute.words[0], ">"
+        words = {each: said(getattr(attribute, each)) for each in ("more", "less", "most", "least")}
+        if self.names("every", "some") and say.chance(0.4):
+            opposites = ("less", "more", "least", "most")
+            self.sign, words = "<", dict(zip(words, map(words.__getitem__, opposites), strict=True))
+        elif attribute.more and _as(attribute):
+            self["large"] = _as(attribute)
+        if self.sign == ">" and attribute.name not in MEASURED:
+            self |= {"beats": "(exceeds|surpasses|beats|outdoes)", "beat": "(exceed|surpass|beat|outdo)"}
+            self |= {"beaten": "(exceeded|surpassed|outdone|beaten)", "beating": "(exceeding|surpassing|beating)"}
+        self |= words
+        if attribute.kind != "numeric" or attribute.has_extents:
+            self["bigger"] = words["more"]
+
+    def meant(self, what: str, name: str, place: str = "") -> str:
+        """Every or some x is compared with all y or some y; or has the same value as one, in its box or anywhere."""
+        (x, y), value = self.kinds.values(), self.value
+        if what == "same":
+            others = "get_box_exclusive(@)" if name == "box" or self.where.box else "get_img_exclusive(@)"
+            alike = mean.related(others, mean.both(y.condition, f"{value}(@) == {value}($)"))
+            return mean.some(self.where.items, mean.both(x.condition, f"exist({alike})"))
+        sign = {"all": {">": "<=", "<": ">="}[self.sign]}.get(name, self.sign)
+        # Seen from another item, $ is the item of kind x.
+        found = f"exist({mean.related(self.where.items, mean.both(y.condition, f'{value}($) {sign} {value}(@)'))})"
+        compared = mean.negation(found) if name == "all" else found
+        if what == "every":
+            return mean.none(self.where.items, mean.both(x.condition, mean.negation(compared)))
+        return mean.some(self.where.items, mean.both(x.condition, compared))
 
 
 def total(say: Speaker) -> Sentence | None:
@@ -309,19 +320,20 @@ def total(say: Speaker) -> Sentence | None:
     if attribute is None:
         return None
     where, kind = say.domain(), say.kind(plain=True, generic=0.4)
-    value, name, most_items = say.lexicon.names[attribute.name], attribute.words[0], say.rng.randint(2, 6)
+    value, most_items, row = say.lexicon.names[attribute.name], say.rng.randint(2, 6), _TABLES["signs"].draw(say)
     number = round(most_items * (attribute.low + attribute.high) / 2)
-    sign, words = say.pick((">", "more than"), ("<", "less than"), (">=", "at least"), ("<=", "at most"))
-    amount = f"{number}{attribute.unit}" if attribute.unit and say.chance(0.6) else f"{number}"
-    if attribute.unit in UNITS and say.chance(0.4):
-        amount = f"{number} {UNITS[attribute.unit]}"
-    texts = [f"the total {name} of the {kind.plural} {where.where} ~is {words} {amount}"]
-    texts += [f"the {name}s of the {kind.plural} {where.where} add up to {words} {amount}"]
-    if attribute.name in MEASURED:
-        verb = MEASURED[attribute.name][1]
-        texts += [f"{where.front}(together, the|all together, the|in sum, the) {kind.plural} ~{verb} {words} {amount}"]
-        texts += [f"the {kind.plural} {where.where} ~{verb} {words} {amount} (in total|together|altogether)"] * 2
-    return Sentence(say.pick(*texts), f"sum({kind.among(where.items)}, lambda x0: {value}(x0)) {sign} {number}")
+    unit = attribute.unit if attribute.unit and say.chance(0.6) else ""
+    unit = f" {UNITS[attribute.unit]}" if attribute.unit in UNITS and say.chance(0.4) else unit
+    words = {
+        "name": attribute.words[0],
+        "Xs": kind.plural,
+        "at": where.where,
+        "amount": f"{row.say(say)} {number}{unit}",
+    }
+    words |= {"cost": MEASURED[attribute.name][1]} if attribute.name in MEASURED else {}
+    text = _TABLES["totals"].say(say, **words)
+    return Sentence(text, f"sum({kind.among(where.items)}, lambda x0: {value}(x0)) {row.columns[0]} {number}")
 
 
-RULES = ((2.5, superlative), (0.6, every_pair), (0.8, same_pair), (0.5, total))
+CONTENTS = contents_of(_TABLES, _Compared, compared=1.0, same=0.9)
+RULES = ((2.5, superlative), (0.5, total))

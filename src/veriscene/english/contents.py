@@ -3,16 +3,15 @@ particular box, several, as both outer ones or all but the first, and boxes with
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from veriscene.english import counts, places, shares
+from veriscene.english import compare, counts, places, shares
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import EACH_BOX, Content, tell
 from veriscene.english.speaker import Domain, Sentence, Speaker
+from veriscene.english.tables import tables
 from veriscene.english.words import Place
 
+_TABLES = tables(__name__)
 BOXES = mean.ALL_BOXES
-_Bind = Callable[[str], str]
 
 
 def domain(say: Speaker) -> Domain:
@@ -72,48 +71,31 @@ def at(test: str, box: str) -> str:
 def group(say: Speaker) -> Domain:
     """Several particular boxes: both outer ones, neither the left nor the right one, all but the first."""
     low, high = say.world.boxes
-    box, boxes, is_fixed = say.box, say.boxes, low == high > 2
-    first, second = say.rng.sample(say.lexicon.distinct_places, 2)
-    v, w, a, b = say.rng.choice(first.words), say.rng.choice(second.words), first.box, second.box
-    ends = [f"{BOXES}[{at}]" for at in (0, 1, high - 2, high - 1)]
-    exception = this_box(say)
-    but = f"(except|but|except for) {short(say, exception)}"
+    (first, second), exception = say.rng.sample(say.lexicon.distinct_places, 2), this_box(say)
+    places = {"a": first.box, "b": second.box, "exception": exception.box}
+    if low == high > 2:
+        ends = {"first": 0, "second": 1, "penultimate": high - 2, "last": high - 1}
+        places |= {name: f"{BOXES}[{number}]" for name, number in ends.items()}
+    rows = [(weight, row) for weight, row in _TABLES["groups"].rows if places.keys() >= set(row.columns[2].split())]
+    row = say.weighted(*rows)
+    number, how, boxes = row.columns
 
-    def all_of(*places: str) -> _Bind:
-        return lambda test: mean.both(*(at(test, place) for place in places))
+    def bind(test: str) -> str:
+        tests = [at(test, places[each]) for each in boxes.split()]
+        if how == "none":
+            return mean.both(*map(mean.negation, tests))
+        if how == "all but":  # the exception does not meet the condition: that is what "except" says
+            others = mean.none(BOXES, another(exception.box, mean.negation(test)), "#")
+            return mean.both(mean.negation(tests[0]), others)
+        return mean.either(*tests) if how == "some" else mean.both(*tests)
 
-    def neither(test: str) -> str:
-        return mean.both(*(mean.negation(at(test, place)) for place in (a, b)))
-
-    def either(test: str) -> str:
-        return mean.either(at(test, a), at(test, b))
-
-    def all_but(test: str) -> str:
-        """The exception does not meet the condition: that is what "except" says."""
-        others = mean.none(BOXES, another(exception.box, mean.negation(test)), "#")
-        return mean.both(mean.negation(at(test, exception.box)), others)
-
-    both = f"([both] the {v} and {w} {boxes}|both the {v} and the {w} {box}|the {v} {box} and the {w} one)"
-    some = f"([either] the {v} or the {w} {box}|at least one of the {v} and {w} {boxes})"
-    outer = f"((both|the [two]) outer {boxes}|the [two] {boxes} (on|at) the ends|the first and the last {box})"
-    start = f"([both of] the first two {boxes}|the two {boxes} on the left|the two leftmost {boxes})"
-    rest = f"(the last two {boxes}|the two {boxes} on the right|the two rightmost {boxes})"
-    rows: tuple[tuple[float, tuple[str, bool, _Bind]], ...] = (
-        (3, (both, True, all_of(a, b))),
-        (2, (f"neither the {v} nor the {w} {box}", False, neither)),
-        (1.5, (some, False, either)),
-        (2.0 * is_fixed, (outer, True, all_of(ends[0], ends[3]))),
-        (0.8 * is_fixed, (start, True, all_of(*ends[:2]))),
-        (0.8 * is_fixed, (rest, True, all_of(*ends[2:]))),
-        (1.5, (f"(all {boxes}|all the {boxes}|all of the {boxes}) {but}", True, all_but)),
-        (1, (f"(every|each) {box} {but}", False, all_but)),
-    )
-    return say.boxes_with(*say.weighted(*rows))
+    words = {"v": say.rng.choice(first.words), "w": say.rng.choice(second.words), "one": short(say, exception)}
+    return say.boxes_with(row.say(say, box=say.box, boxes=say.boxes, **words), number == "many", bind)
 
 
 # ---------------------------------------------------------------- contents
 
-_CONTENTS = (*counts.CONTENTS, *shares.CONTENTS, *places.CONTENTS)
+_CONTENTS = (*counts.CONTENTS, *shares.CONTENTS, *places.CONTENTS, *compare.CONTENTS)
 
 
 def content(say: Speaker, where: Domain = EACH_BOX, *, things: bool = False) -> Content:

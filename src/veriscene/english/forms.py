@@ -7,7 +7,7 @@ import re
 from veriscene.english import pattern
 from veriscene.english.speaker import Sentence, Speaker
 from veriscene.english.tables import tables
-from veriscene.english.words import NUMBERS, ORDINALS, word_list
+from veriscene.english.words import NUMBERS, ONE_LETTER_APART, ORDINALS
 
 _TABLES = tables(__name__)
 _FINITE = re.compile(r"(\b(is|are|has|have|do|does|can|cannot|see|means|implies)|n't|'(s|ve))\b")
@@ -45,16 +45,8 @@ _SEEING = re.compile(r"^there ~(is|are) (?!(no|not|neither|zero)\b)")
 
 def _question(say: Speaker, text: str) -> str:
     """ "Are there two circles?"; "there are two circles, right?"; "is it true that there are two circles?" """
-    options = (
-        (60, "inverted"),
-        (13, "that"),
-        (8, "check"),
-        (8, "tag"),
-        (4, "negative"),
-        (5, "seeing"),
-        (2, "statement"),
-    )
-    how = say.weighted(*options)
+    weights = {"inverted": 60, "that": 13, "check": 8, "tag": 8, "negative": 4, "seeing": 6, "statement": 2}
+    how = say.rng.choices(list(weights), list(weights.values()))[0]
     if _OUTER_NEGATION.match(text):  # "Is it true that it is not true that" is hard to understand.
         how = "check"
     mark = say.weighted((84, "?"), (15, ""), (1, "??"))
@@ -68,7 +60,7 @@ def _question(say: Speaker, text: str) -> str:
     if how == "negative" and (words := pattern.negative_question(text)):
         return f"{words}{mark}"
     if how == "seeing" and "^" not in text and (match := _SEEING.match(text)):
-        start = say.expand("((can|do|could) you (see|find|spot|count)|do we (have|see)|(would|can) I (find|see))")
+        start = say.expand(_TABLES["seeing"].say(say))
         return f"{start} {pattern.statement(text[match.end() :])}{mark}"
     if how == "statement":
         return f"{plain}?"
@@ -196,15 +188,7 @@ def _spelled(say: Speaker, words: str) -> str:
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _KEYS = {letter: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _ROWS for at, letter in enumerate(row)}
-# Words that other words become by one wrong letter, with another meaning: "three" and "there", "none" and "one".
-_OTHER_WORDS = frozenset((*NUMBERS, *ORDINALS)) | set(
-    word_list("""
-    there here then than they the last lest least most more must every very ever never even over under lower above below
-    left right light same some small mall all tall ball fall call only on one ones none not note both box that these
-    those each reach bigger higher wider lighter tower towers power shower fewer for our her where were other others
-    mother top tops stop to too two any many odd add its it is in no nor or and are at
-""")
-)
+_OTHER_WORDS = frozenset((*NUMBERS, *ORDINALS, *ONE_LETTER_APART))
 
 
 def _typed(say: Speaker, words: str) -> str:

@@ -108,41 +108,34 @@ def _values(say: Speaker, kind: Kind) -> list[Property]:
 
 def the_rest(say: Speaker) -> Sentence | None:
     """ "One circle is blue and the others are yellow"; "two of the items are squares, the rest circles"."""
-    where, kind = say.domain(), say.kind(plain=True, generic=0.4)
+    where, kind, number = say.domain(), say.kind(plain=True, generic=0.4), say.pick(1, 1, 2, 2, 3)
     values = _values(say, kind)
     if not values:
         return None
-    (first, second), at, number = values, where.where, say.pick(1, 1, 2, 2, 3)
+    first, second = values
     items, p, q = (kind.among(where.items, each) for each in ("", first.condition, second.condition))
+    words = {"at": where.where, "X": kind.singular, "Xs": kind.plural, "n": say.number(number), "p": first.singular}
+    words |= {"ps": first.plural, "q": second.singular, "qs": second.plural}
     if number == 1 and say.chance(0.4):
-        text = f"one {kind.singular} {at} ~is {first.singular} and the other [one] (is|) {second.singular}"
-        return Sentence(text, mean.both(f"count({items}) == 2", f"count({p}) == 1", f"count({q}) == 1"))
-    said, rest = say.number(number), "(all|) the others|the rest|the other ones|the remaining ones"
-    few = f"({said} {kind.plural} {at}|{said} of the {kind.plural} {at}) ~are {first.plural}"
-    if number == 1:
-        few = f"(only|just|exactly) {said} {kind.singular} {at} ~is {first.singular}"
+        tests = (f"count({items}) == 2", f"count({p}) == 1", f"count({q}) == 1")
+        return Sentence(_TABLES["one_and_other"].say(say, **words), mean.both(*tests))
     neither = kind.among(where.items, _MEANINGS["neither"](first.condition, second.condition))
-    text = f"{few}(, ({rest}) (are|)| and ({rest}) are) {second.plural}"
+    text = _TABLES["one_and_rest" if number == 1 else "some_and_rest"].say(say, **words)
     return Sentence(text, mean.both(f"count({p}) == {number}", f"not exist({neither})"))
 
 
 def each_its_own(say: Speaker) -> Sentence | None:
     """ "The circles are blue and the squares are yellow"; "all circles are blue, all squares yellow"."""
-    where, (a, b) = say.domain(), two_kinds(say)
-    p, q, at = say.property(avoid=a.condition), say.property(avoid=b.condition), where.where
-    the = say.pick("the", "all the", "all", "all of the")
-    text = say.pick(
-        f"{where.front}{the} {a.plural} ~are {p.plural} and {the} {b.plural} are {q.plural}",
-        f"{the} {a.plural} {at} ~are {p.plural} (and|while|whereas) {the} {b.plural} {at} are {q.plural}",
-        f"{where.front}{the} {a.plural} ~are {p.plural}, {the} {b.plural} {q.plural}",
-        f"{where.front}every {a.singular} ~is {p.singular} and every {b.singular} is {q.singular}",
-    )
-    if say.chance(0.2):
-        q = p
-        text = f"(all the {a.plural} and {b.plural}|both the {a.plural} and the {b.plural}) {at} ~are {p.plural}"
-        if p.condition in b.condition:
-            return None
+    where, (a, b), is_same = say.domain(), two_kinds(say), say.chance(0.2)
+    p, q = say.property(avoid=a.condition), say.property(avoid=b.condition)
+    q = p if is_same else q
+    if is_same and p.condition in b.condition:
+        return None
+    words = {"front": where.front, "at": where.where, "X": a.singular, "Xs": a.plural, "Y": b.singular, "Ys": b.plural}
+    words |= {"p": p.singular, "ps": p.plural, "q": q.singular, "qs": q.plural}
+    words["all"] = say.pick("the", "all the", "all", "all of the")
     others = [kind.among(where.items, mean.negation(each.condition)) for kind, each in ((a, p), (b, q))]
+    text = _TABLES["both_kinds" if is_same else "each_kind"].say(say, **words)
     return Sentence(text, mean.both(*(f"not exist({each})" for each in others)))
 
 

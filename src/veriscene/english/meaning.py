@@ -66,6 +66,11 @@ def implication(premise: str, conclusion: str) -> str:
     return f"{_closed(negation(premise), 'and')} or {_closed(conclusion, 'and')}"
 
 
+def closed(condition: str) -> str:
+    """Puts brackets around a condition that consists of several."""
+    return _closed(_closed(condition, "or"), "and")
+
+
 def _depths(text: str) -> list[int]:
     """Returns how many brackets are open after each letter."""
     return list(accumulate((letter == "(") - (letter == ")") for letter in text))

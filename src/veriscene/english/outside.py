@@ -8,17 +8,14 @@ import random
 from veriscene.english.pattern import with_articles
 from veriscene.english.speaker import Speaker
 from veriscene.english.tables import tables
-from veriscene.english.words import lexicon_of, word_list
+from veriscene.english.words import lexicon_of
 from veriscene.language.language import Language
 
 _TABLES = tables(__name__)
 _SLOTS = {name: f"({'|'.join(_TABLES[name].wordings)})" for name in ("PERSON", "THING", "TIME")}
 _LETTERS = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "1234567890", "abcdefghijklmnopqrstuvwxyz", "bcdfghjklmnpqrstvwxz")
 _SIGNS = "?!.,;:-_#*+=/0123456789"
-_SMALL_WORDS = word_list("the of if unless both and no than all is")
-_UNRELATED = word_list(
-    "sky run blorp fast window seven because apple under jump metal quiet often idea never song paper"
-)
+_SMALL_WORDS, _UNRELATED = (_TABLES[name].wordings[0].split() for name in ("small_words", "unrelated"))
 
 
 def outside(rng: random.Random, language: Language) -> str:

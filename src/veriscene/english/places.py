@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import Content, fill, slots, tell, two_kinds
+from veriscene.english.clauses import Content, fill, tell
+from veriscene.english.parts import Parts, Unfit, contents_of
 from veriscene.english.predicates import Predicate, being, doing, having, negative
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
-from veriscene.english.tables import tables
+from veriscene.english.tables import Row, tables
 
 _TABLES = tables(__name__)
 
@@ -114,70 +115,38 @@ def other_kind(say: Speaker, kind: Kind) -> Kind:
             return found
 
 
+def _around(condition: str, *pairs: tuple[str, str]) -> str:
+    """One such item on either side of an item: left and right of it, or above and below."""
+    sides = [[mean.some(f"get_box_all_{each}(@)", condition) for each in pair] for pair in pairs]
+    return mean.either(*(mean.both(*each) for each in sides))
+
+
 def between(say: Speaker, kind: Kind) -> Predicate:
     """ "Is between two circles": one on either side, or one above and one below."""
-    other = other_kind(say, kind)
-
-    def around(first: str, second: str) -> str:
-        return mean.both(
-            mean.some(f"get_box_all_{first}(@)", other.condition),
-            mean.some(f"get_box_all_{second}(@)", other.condition),
-        )
-
-    beside, above = around("left", "right"), around("above", "below")
-    two = f"{say.pick('two', 'two', '2', 'a pair of', 'a couple of')} {other.plural}"
-    words = f"(between|in between|sandwiched between|somewhere between) {two}"
-    if say.is_tower:
-        if say.chance(0.4):
-            return having(
-                f"{other.a} (above <it> and {other.a} below <it>|above <it> and another one below <it>)", above
-            )
-        return being(words, above, verbs=False)
-    if say.chance(0.4):
-        return having(f"{other.a} (on either side|on each side|on both sides|to the left and to the right)", beside)
-    return being(words, mean.either(beside, above), verbs=False)
+    other, row = other_kind(say, kind), _TABLES["between_in_towers" if say.is_tower else "between"].draw(say)
+    pairs = {"beside": ("left", "right"), "above": ("above", "below")}
+    words = row.say(say, y=other.a, Ys=other.plural)
+    condition = _around(other.condition, *(pairs[each] for each in row.columns[1].split()))
+    return having(words, condition) if row.columns[0] == "has" else being(words, condition, verbs=False)
 
 
 # ---------------------------------------------------------------- walls, corners and the ends of a box
 
+_RESTS = ("(rests|sits|stands|lies)", "(rest|sit|stand|lie)", "(resting|sitting|standing|lying)")
+_VERBS = {"touch": _TOUCHES, "rest": _RESTS}
 _SIDES = {"LEFT": "left", "RIGHT": "right", "TOP": "(top|upper)", "BOTTOM": "(bottom|lower)"}
 
 
 def wall(say: Speaker) -> Predicate:
     """ "Touches the left wall"; "is in a corner"; "is on the floor"."""
-    box = say.box
-    of_box = f"[(of|in) (<its> {box}|the {box})]"
-    how = say.weighted((4, "wall"), (3, "side"), (3, "corner"), (1, "this corner"), (2, "floor"), (0.5, "ceiling"))
-    condition = "is_touching_wall(@)"
-    if how == "corner":
-        words = f"(in (a|the|some|one) corner {of_box}|in one of the corners {of_box}|in the corner)"
-        if say.chance(0.15):
-            return being(f"(tucked|stuck) {words}", "is_touching_corner(@)", verbs=False)
-        return replace(being(words, "is_touching_corner(@)"), is_there=True)
-    if how == "this corner":
-        height, side = say.pick("TOP", "BOTTOM"), say.pick("LEFT", "RIGHT")
-        if say.chance(0.3):
-            return being(f"in (a|some) {_SIDES[height]} corner {of_box}", f"is_touching_corner(@, Side.{height})")
-        condition = f"is_touching_corner(@, Side.{height}) and is_touching_wall(@, Side.{side})"
-        words = f"in the {_SIDES[height]}( |-){_SIDES[side]} corner {of_box}"
-        return replace(being(words, condition), is_there=True)
-    if how == "floor":
-        condition = "is_touching_wall(@, Side.BOTTOM)"
-        if say.chance(0.4):
-            verbs = ("(rests|sits|stands|lies)", "(rest|sit|stand|lie)", "(resting|sitting|standing|lying)")
-            return doing(verbs, f"on the (floor|ground|bottom wall|bottom edge) {of_box}", condition)
-        words = f"on the (floor|floor|ground|bottom wall|bottom edge) {of_box}"
-        return replace(being(words, condition), is_there=True)
-    if how == "ceiling":
-        return doing(_TOUCHES, f"the ceiling {of_box}", "is_touching_wall(@, Side.TOP)")
-    words = f"(a wall|the wall|an edge|a wall|one of the walls|a side|the edge|the side|the border) {of_box}"
-    if how == "side":
-        side = say.rng.choice(list(_SIDES))
-        condition = f"is_touching_wall(@, Side.{side})"
-        words = f"the {_SIDES[side]} (wall|wall|edge|side|border) {of_box}"
-    if say.chance(0.6):
-        return doing(_TOUCHES, words, condition)
-    return being(f"(against|up against|right up against|in contact with|right at) {words}", condition, verbs=False)
+    row, side = _TABLES["walls"].draw(say), say.rng.choice(list(_SIDES))
+    height, end = say.pick("TOP", "BOTTOM"), say.pick("LEFT", "RIGHT")
+    condition, how = row.columns[0].format(side=side, height=height, end=end), row.columns[1]
+    words = {"side": _SIDES[side], "height": _SIDES[height], "end": _SIDES[end]}
+    text = row.say(say, of_box=f"[(of|in) (<its> {say.box}|the {say.box})]", **words)
+    if how in _VERBS:
+        return doing(_VERBS[how], text, condition)
+    return replace(being(text, condition, verbs=how != "is"), is_there=how == "there")
 
 
 @dataclass(frozen=True)
@@ -226,59 +195,37 @@ def placed_kind(say: Speaker, kind: Kind) -> Kind | None:
     return predicate.restrict(say, kind)
 
 
-# The items that the first is related to; whether the first is left, right, above or below; and words for that.
-_DIRECTIONS = (
-    ("get_box_all_below(@)", "above", "(higher|higher up|upper)", "(above|higher than|higher up than)"),
-    ("get_box_all_above(@)", "below", "(lower|lower down)", "(below|lower than|under|lower down than)"),
-    ("get_box_all_right(@)", "to the left of", "(further left|more to the left)", "(left of|to the left of)"),
-    ("get_box_all_left(@)", "to the right of", "(further right|more to the right)", "(right of|to the right of)"),
-)
+class _Pair(Parts):
+    """Two kinds, of which {X} is {above} {Y}, and {Y} {below} {X}; {higher} compares it."""
 
+    has_two_kinds = True
 
-def pair(say: Speaker, where: Domain) -> Content:
-    """ "Above a circle there is a square"; "a circle and a square are in one box, and the circle is higher"."""
-    first, second = two_kinds(say)
-    others, above, higher, _ = say.rng.choice(_DIRECTIONS[: 2 if say.is_tower else 4])
-    text = say.rng.choice([each for each in _TABLES["pairs"].wordings if not where.box or "{at}" in each])
-    clause = text.format(**slots(say, first, second), above=above, higher=higher, at="{at}")
-    return Content(
-        mean.some(where.items, mean.both(first.condition, mean.some(others, second.condition))), clause=clause
-    )
-
-
-def all_above(say: Speaker, where: Domain) -> Content | None:
-    """ "All circles are above all squares", in a box."""
-    if not where.box:
-        return None
-    first, second = two_kinds(say)
-    others, _, _, above = say.rng.choice(_DIRECTIONS[: 2 if say.is_tower else 4])
-    every = "(all|all the|all of the)"
-    clause = say.pick(
-        f"{every} {first.plural} ~are {above} {every} {second.plural}",
-        f"(every|each|any) {first.singular} ~is {above} (every|each|any) {second.singular}",
-        f"the {first.plural} ~are all {above} [all] the {second.plural}",
-    )
-    condition = f"contained({second.among(where.items)}, {others})"
-    return Content(f"not exist({first.among(where.items, mean.negation(condition))})", clause=clause)
-
-
-def contact(say: Speaker, where: Domain) -> Content:
-    """ "A circle and a square touch"; "circles never touch squares"; "all circles stay off the walls"."""
-    row, (first, second) = _TABLES["contacts"].draw(say), two_kinds(say)
-    condition = mean.some("get_touching(@)", second.condition)
-    words = {"y": second.a, "any": f"any {second.singular}", "ys": f"(the|all|all the) {second.plural}"}
-    if say.world.walls and not say.is_tower and say.chance(0.4):
+    def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
+        super().__init__(say, row, where)
+        if "all" in self.meaning and not where.box:
+            raise Unfit
+        how = say.rng.choice(_TABLES["directions"].rows[: 2 if say.is_tower else 4])[1]
+        names = ("above", "below", "higher", "all_above", "before")
+        self |= dict(zip(names, map(say.expand, how.wordings), strict=False))
+        self.others = how.columns[0]
         side = say.pick("", "", *_SIDES)
-        edge = f"the {_SIDES[side]} (wall|edge|side)" if side else ""
-        condition = f"is_touching_wall(@, Side.{side})" if side else "is_touching_wall(@)"
-        words = {
-            "y": edge or "a (wall|edge)",
-            "any": edge or "any wall",
-            "ys": edge or "(the walls|the edges|all walls)",
-        }
-    clause = say.rng.choice(row.wordings).format(x=first.a, X=first.singular, Xs=first.plural, at="{at}", **words)
-    touching = mean.some(where.items, mean.both(first.condition, condition))
-    return Content(row.columns[0].format(touching=touching), clause=clause)
+        if say.world.walls and not say.is_tower:
+            edge = f"the {_SIDES[side]} (wall|edge|side)" if side else ""
+            self |= {"edge": edge or "a (wall|edge)", "any_edge": edge or "any wall"}
+            self |= {"edges": edge or "(the walls|the edges|all walls)"}
+        self.edge = f"is_touching_wall(@, Side.{side})" if side else "is_touching_wall(@)"
+
+    def meant(self, what: str, name: str, place: str = "") -> str:
+        """Some x are above a y, touch one, touch a wall, are between two; all are above all."""
+        x, y = self.kind("x"), self.kind("y")
+        if what == "all":
+            others = mean.negation(f"contained({y.among(self.where.items)}, {self.others})")
+            return mean.none(self.where.items, mean.both(x.condition, others))
+        pairs = (("left", "right"), ("above", "below"))[self.say.is_tower :]
+        touching, above = (mean.some(others, y.condition) for others in ("get_touching(@)", self.others))
+        conditions = {"above": above, "touching": touching, "edge": self.edge}
+        conditions["between"] = _around(y.condition, *pairs)
+        return mean.some(self.where.items, mean.both(x.condition, conditions[name]))
 
 
 def extreme(say: Speaker) -> Sentence | None:
@@ -305,5 +252,5 @@ def extreme(say: Speaker) -> Sentence | None:
     return Sentence(told, meaning) if told else None
 
 
-CONTENTS = ((1.2, pair), (0.6, all_above), (1.8, contact))
+CONTENTS = contents_of(_TABLES, _Pair, pairs=1.8, all_above=0.8, contacts=1.8, betweens=0.8)
 RULES = ((2.0, extreme),)

@@ -36,9 +36,12 @@ class Predicate:
         unlike = negative(say, self)
         one, many = self.one, self.many
         slots = {"does": one.does, "do": many.does, "doesnt": unlike.one.does, "dont": unlike.many.does}
-        slots |= {"that": one.that, "thats": many.that, "not_that": unlike.one.that, "p": one.bare, "ps": many.bare}
+        slots |= {"that": one.that, "thats": many.that, "not_that": unlike.one.that, "not_thats": unlike.many.that}
+        slots |= {"p": one.bare, "ps": many.bare}
         if self.is_value:
             slots |= {"v": one.bare, "vs": many.bare}
+            if one.bare == many.bare and one.bare.replace("-", "").isalpha():
+                slots["adj"] = one.bare
         if self.is_value and one.bare.startswith("a ") and " or " not in one.bare:
             slots["nouns"] = many.bare
         if self.is_there:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from veriscene.english.pattern import with_articles
+from veriscene.english.tables import tables
 from veriscene.english.words import NUMBERS, ORDINALS
 from veriscene.language.expression import (
     GLOBALS,
@@ -32,56 +33,18 @@ from veriscene.language.text import unparse
 from veriscene.language.tokens import program_of, tokens_of
 from veriscene.world.schema import Attribute, World
 
-_AMOUNTS = {"==": "exactly {}", ">=": "at least {}", ">": "more than {}", "<=": "at most {}", "<": "fewer than {}"}
 _FLIPPED = {"==": "==", "!=": "!=", ">=": "<=", "<=": ">=", ">": "<", "<": ">"}
 _NEGATED = {"==": "!=", "!=": "==", ">=": "<", "<=": ">", ">": "<=", "<": ">="}
-_MORE = {
-    ">": "more {} than {}",
-    "<": "fewer {} than {}",
-    ">=": "at least as many {} as {}",
-    "<=": "at most as many {} as {}",
-    "==": "as many {} as {}",
-    "!=": "not as many {} as {}",
-}
-_IS = {"==": "is", "!=": "is not", "in": "is among", "not in": "is not among"}
-_IS |= {">": "is more than", "<": "is less than", ">=": "is at least", "<=": "is at most"}
-# What is said of an item if there is such another one, and of the other one.
-_RELATIONS = {
-    "get_touching": ("touching", "touching"),
-    "get_closely_touching": ("close to", "close to"),
-    "get_above": ("below", "above"),
-    "get_below": ("above", "below"),
-    "get_box_all_above": ("below", "above"),
-    "get_box_all_below": ("above", "below"),
-    "get_img_all_above": ("below", "above"),
-    "get_img_all_below": ("above", "below"),
-    "get_directly_above": ("directly below", "directly on"),
-    "get_directly_below": ("directly on", "directly below"),
-    "get_box_all_left": ("to the right of", "to the left of"),
-    "get_box_all_right": ("to the left of", "to the right of"),
-    "get_behind": ("in front of", "behind"),
-    "get_in_front": ("behind", "in front of"),
-}
-_OTHERS = {"get_box_inclusive": ("", "in its {}"), "get_box_exclusive": ("other", "in its {}")}
-_OTHERS |= {"get_img_exclusive": ("other", "")}
-_MEASURES = {"area": "size", "center_x": "place from the left", "center_y": "place from the top"}
 _COUNTS = ("count", "len")
-_EXTREMES = {"min": "least", "max": "greatest"}
-_PLACES = {
-    "is_top": "at the top",
-    "is_bottom": "at the bottom",
-    "is_leftmost": "farthest left",
-    "is_rightmost": "farthest right",
-    "is_second": "second from below",
-    "is_third": "third from below",
-    "is_foreign": "of a kind unknown here",
+_WORDS = {
+    name: {row.columns[0]: [each.strip('"') for each in row.wordings] for _, row in table.rows}
+    for name, table in tables(__name__).items()
 }
-_WALLS = {
-    "is_touching_wall": "at {} wall",
-    "is_closely_touching_wall": "close to {} wall",
-    "is_touching_corner": "in {} corner",
-    "is_closely_touching_corner": "close to {} corner",
-}
+_RELATIONS, _OTHERS = _WORDS["relations"], _WORDS["others"]
+_AMOUNTS, _MORE, _IS, _MEASURES, _EXTREMES, _PLACES, _WALLS = (
+    {name: words for name, (words,) in _WORDS[table].items()}
+    for table in ("amounts", "more", "is", "measures", "extremes", "places", "walls")
+)
 _ALL_ITEMS = Variable("all_items", GLOBALS["all_items"])
 _NAMED, _LETTERS = (Kind.ITEM, Kind.BOX), "XYZUVW"  # items and boxes are told apart by letters
 

@@ -9,6 +9,7 @@ from veriscene.english import clauses
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import Content, fill
 from veriscene.english.compare import anything
+from veriscene.english.parts import Parts, Unfit, contents_of, draws
 from veriscene.english.predicates import Predicate, negative
 from veriscene.english.speaker import Domain, Kind, Quantity, Speaker
 from veriscene.english.tables import tables
@@ -28,7 +29,7 @@ def _about(
     if sort in ("some", "number") and not found.given and not found.condition.startswith("not ") and say.chance(0.08):
         found = negative(say, found)
     those, others = kind.among(where.items, found.condition), kind.among(where.items, mean.negation(found.condition))
-    return kind, found, {"those": those, "others": others}
+    return kind, found, {"those": those, "others": others, "all": kind.among(where.items)}
 
 
 def _clause(say: Speaker, texts: Sequence[str], kind: Kind, found: Predicate, **slots: str) -> str:
@@ -45,18 +46,28 @@ def share(say: Speaker, where: Domain) -> Content | None:
     if drawn is None:
         return None
     kind, found, sets = drawn
-    amount, number = clauses.amount(say, 2, 4), say.small(2, 3)
-    test = meaning.format(**sets, value=number, so_many=amount.holds(sets["those"]))
-    clause = _clause(say, row.wordings, kind, found, n=amount.words, m=say.number(number))
+    amount, number, (words, size) = clauses.amount(say, 2, 4), say.small(2, 3), _fraction(say)
+    test = meaning.format(**sets, **size, value=number, so_many=amount.holds(sets["those"]))
+    slots = {"n": amount.words, "m": say.number(number), "the_share": words}
+    clause = _clause(say, row.wordings, kind, found, **slots)
     return Content(mean.both(found.given, test), clause=clause)
+
+
+def _fraction(say: Speaker) -> tuple[str, dict[str, str]]:
+    """ "At least a third": its words, its sign, and one part of three parts."""
+    size, sign = _TABLES["fractions"].draw(say), _TABLES["signs"].draw(say)
+    part, parts = ("" if each == "1" else f" * {each}" for each in size.columns[0].split("/"))
+    return sign.say(say, share=size.say(say)), {"sign": sign.columns[0], "times_part": part, "times_parts": parts}
 
 
 def share_of(say: Speaker, where: Domain, kind: Kind, found: Predicate, high: int) -> tuple[str, str]:
     """The wording and meaning of a predicate of any share of a kind; `high` is the largest number."""
     row, number, other = _TABLES["shares"].draw(say), clauses.amount(say, 2, high), say.small(2, high)
     those, others = (kind.among(where.items, each) for each in (found.condition, mean.negation(found.condition)))
-    meaning = row.columns[1].format(those=those, others=others, value=other, so_many=number.holds(those))
-    text = fill(say, row.wordings, kind, n=number.words, m=say.number(other), **found.slots(say))
+    words, size = _fraction(say)
+    sets = {"those": those, "others": others, "all": kind.among(where.items)}
+    meaning = row.columns[1].format(**sets, **size, value=other, so_many=number.holds(those))
+    text = fill(say, row.wordings, kind, n=number.words, m=say.number(other), the_share=words, **found.slots(say))
     return text.replace("{at}", where.where), meaning
 
 
@@ -178,29 +189,20 @@ def alike(say: Speaker, where: Domain) -> Content | None:
     return Content(test, things, plural, fill(say, texts, kind, **words))
 
 
-def values(say: Speaker, where: Domain) -> Content | None:
+class _Values(Parts):
     """Values without a noun: "yellow", "no blue", "yellow but no black"."""
-    options = [
-        each
-        for each in clauses.named_attributes(say)
-        if each.kind == "categorical" and not each.is_noun and len(each.choices) > 1
-    ]
-    if not options:
-        return None
-    attribute = say.rng.choice(options)
-    first, second = say.rng.sample(attribute.choices, 2)
-    a, b = say.rng.choice(first.words), say.rng.choice(second.words)
-    x, y = (mean.some(where.items, say.has(attribute, each)) for each in (first, second))
-    test, things = say.weighted(
-        (2, (x, f"(|something|some) {a}")),
-        (1.5, (mean.negation(x), f"(no {a}|nothing {a}|no {a} at all)")),
-        (1.5, (mean.both(x, y), f"[both] {a} and {b}")),
-        (1, (mean.both(x, mean.negation(y)), f"{a} but no {b}")),
-        (1, (mean.either(x, y), f"{a} or {b}")),
-        (1, (mean.both(f"not {x}", f"not {y}"), f"(neither {a} nor {b}|no {a} or {b}|no {a} and no {b})")),
-        (0.7, (mean.every(where.items, say.has(attribute, first)), f"(only|just|nothing but) {a}")),
-    )
-    return Content(test, things, is_negative=things.startswith(("(no", "(neither")))
+
+    @draws("X Y")
+    def draw_kinds(self) -> None:
+        found = clauses.value_kinds(self.say, 2, bare=True)
+        if len(found) < 2 or any(each.singular != each.plural for each in found):
+            raise Unfit
+        self.add_kinds(*found)
+
+    def meant(self, what: str, name: str, place: str = "") -> str:
+        if what == "others":
+            return mean.some(self.where.items, mean.negation(self.kind(name).condition))
+        return super().meant(what, name, place)
 
 
 CONTENTS = (
@@ -210,5 +212,5 @@ CONTENTS = (
     (2.2, only),
     (2.2, everything),
     (4.0, alike),
-    (1.0, values),
+    *contents_of(_TABLES, _Values, values=1.5),
 )

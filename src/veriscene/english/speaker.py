@@ -197,15 +197,6 @@ class Speaker:
             return modifier if modifier is not None else found
         return found
 
-    def two_kinds(self) -> tuple[Kind, Kind]:
-        """Two different kinds."""
-        first = self.kind(plain=True, generic=0.04)
-        for _ in range(20):
-            second = self.kind(plain=True, generic=0.04)
-            if second.condition != first.condition:
-                break
-        return first, second
-
     def _simple_kind(self) -> Kind:
         noun = self.world.noun
         if self.chance(self.foreign):

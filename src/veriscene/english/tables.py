@@ -2,33 +2,41 @@
 
 A table begins with its name, `[totals]`. Its lines are wordings, indented and separated by ` / `; lines that are
 indented further continue the line before, and `3* ` stands before a wording that is as frequent as three. A table with
-several meanings has rows: a line of columns, `weight ; meaning`, followed by the wordings. Where some wordings are
-phrases and some are whole clauses, the lines of the clauses begin with `+`. Lines that begin with `#` are comments.
+several meanings has rows: a line of columns, `weight ; meaning`, followed by the wordings. Rows without any share those
+at the head of the table, and say in further columns which words fill their slots: `weight ; meaning ; more: fewer`.
+Where some wordings are phrases and some are whole clauses, the lines of the clauses begin with `+`. Lines that begin
+with `#` are comments.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from veriscene.english.speaker import Speaker
 
+_SLOT = re.compile(r"\{(\w+)\}")
+_WORD = re.compile(r"(\w+): (.*)")
+
 
 @dataclass
 class Row:
     """Wordings of one meaning."""
 
-    columns: Sequence[str] = ()  # without the weight
+    columns: Sequence[str] = ()  # without the weight and the words
     wordings: list[str] = field(default_factory=list)
     clauses: list[str] = field(default_factory=list)
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def say(self, say: Speaker, **words: object) -> str:
-        """Returns one of the wordings, with these words in its slots."""
-        return say.rng.choice(self.wordings).format(**words)
+        """Returns one of the wordings for whose slots there are words, with these."""
+        known = {**words, **self.words}
+        usable = [each for each in self.wordings if known.keys() >= set(_SLOT.findall(each))]
+        return say.rng.choice(usable).format(**known).format(**known)  # words of rows have slots, too
 
 
 @dataclass
@@ -39,7 +47,8 @@ class Table(Row):
 
     def draw(self, say: Speaker) -> Row:
         """Returns a random row."""
-        return say.weighted(*self.rows)
+        row = say.weighted(*self.rows)
+        return row if row.wordings or row.clauses else replace(row, wordings=self.wordings, clauses=self.clauses)
 
 
 def tables(module: str) -> dict[str, Table]:
@@ -58,6 +67,7 @@ def tables(module: str) -> dict[str, Table]:
                 texts.extend([text] * int(times or 1))
         elif said and not line.startswith("#"):
             weight, *columns = (each.strip() for each in line.split(";"))
-            row = Row(columns)
+            words = [match for each in columns if (match := _WORD.fullmatch(each))]
+            row = Row(columns[: len(columns) - len(words)], words={match[1]: match[2] for match in words})
             list(found.values())[-1].rows.append((float(weight), row))
     return found

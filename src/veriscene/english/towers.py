@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from functools import wraps
 
 from veriscene.english import meaning as mean
+from veriscene.english.boxes import BoxParts
 from veriscene.english.clauses import amount
+from veriscene.english.parts import Unfit, draws, rules_of
 from veriscene.english.pattern import base_form
 from veriscene.english.predicates import Predicate, Words, being, having
 from veriscene.english.shares import share_of
 from veriscene.english.speaker import Domain, Kind, Sentence, Speaker
 from veriscene.english.tables import Row, tables
-from veriscene.english.words import ORDINALS
 from veriscene.world.schema import Attribute
 
 _TABLES = tables(__name__)
@@ -25,21 +26,25 @@ _TABLES = tables(__name__)
 BOXES, ITEMS = mean.ALL_BOXES, mean.ALL_ITEMS
 TOP, BOTTOM = "is_top(@)", "is_bottom(@)"
 LEVELS = (BOTTOM, "is_second(@)", "is_third(@)", "count(get_box_all_below(@)) == 3")  # from below
-AT_TOP, AT_BOTTOM = "(on top|at the [very] top)", "(at the [very] bottom|at the base)"
 TALL, TALLER, SHORTER = "(tall|high)", "(taller|higher)", "(shorter|lower)"
 
 Rule = Callable[[Speaker], Sentence | None]
 
 
+def speak_of_towers(say: Speaker) -> None:
+    """Makes a speaker say "tower" and mostly "block", as one does about heights and tops."""
+    if (say.box, say.boxes) not in say.lexicon.towers:
+        say.box, say.boxes = say.favourite(say.lexicon.towers)
+    if (say.item, say.items) not in say.lexicon.blocks and say.chance(0.7):
+        say.item, say.items = say.favourite(say.lexicon.blocks)
+
+
 def about_towers(rule: Rule) -> Rule:
-    """Makes a rule say "tower" and mostly "block", as one does about heights and tops."""
+    """Makes a rule speak of towers and blocks."""
 
     @wraps(rule)
     def prepared(say: Speaker) -> Sentence | None:
-        if (say.box, say.boxes) not in say.lexicon.towers:
-            say.box, say.boxes = say.favourite(say.lexicon.towers)
-        if (say.item, say.items) not in say.lexicon.blocks and say.chance(0.7):
-            say.item, say.items = say.favourite(say.lexicon.blocks)
+        speak_of_towers(say)
         return rule(say)
 
     return prepared
@@ -60,25 +65,9 @@ class Spot:
 
 def _spot(say: Speaker) -> Spot:
     """The top, the bottom, the middle, or the second from below."""
-    item, number = say.item, say.pick(2, 2, 3, 4)
-    nth, above, below = ORDINALS[number], "", ""
-    if number == 2:
-        above = f"|{item} (right|just|directly) (below|under) the top (one|{item})"
-        below = f"|{item} (right|just|directly|immediately) (above|on top of) the (base|bottom one|lowest {item})"
-    up, down = "(the bottom|below)", "the top"
-    return say.weighted(
-        (6, Spot(f"({AT_TOP}|on the top|up top)", f"(top|topmost|uppermost|highest) {item}", TOP, "(top|peak|summit)")),
-        (5, Spot(f"({AT_BOTTOM}|on the bottom|down at the bottom)", f"(bottom|lowest|bottommost) {item}", BOTTOM,
-                 "(base|bottom|foundation)")),
-        (2.5, Spot(f"({nth} from {up}|in the {nth} (place|position) from {up})",
-                   f"({nth} {item} [counted] from {up}|{nth}-lowest {item}|{nth} {item} up{below})",
-                   LEVELS[number - 1])),
-        (1, Spot(f"({nth} from {down}|in the {nth} (place|position) from {down})",
-                 f"({nth} {item} [counted] from {down}|{nth}-highest {item}{above})",
-                 f"count(get_box_all_above(@)) == {number - 1}")),
-        (1, Spot("(exactly|right|precisely) in the middle", f"(middle|middle|central) {item}",
-                 "count(get_box_all_above(@)) == count(get_box_all_below(@))")),
-    )  # fmt: skip
+    row = _TABLES["spots"].draw(say)
+    at, block, end, *_ = (each.format(item=say.item) for each in (*row.wordings, ""))
+    return Spot(at, block, row.columns[0], end)
 
 
 def varying(say: Speaker) -> list[Attribute]:
@@ -208,10 +197,7 @@ def _both_ends(say: Speaker) -> Predicate:
     """ "Has a black block on top and a yellow one at the bottom"; "is black on top and yellow at the bottom"."""
     (first, upper), (second, lower) = _value(say), _value(say)
     condition = mean.both(mean.some("#", mean.both(upper, TOP)), mean.some("#", mean.both(lower, BOTTOM)))
-    ends, tops = f"{first} {AT_TOP} and {second} {AT_BOTTOM}", f"a {first} top and a {second} (base|bottom)"
-    blocks = f"a {first} {say.item} {AT_TOP} and a {second} (one|{say.item}) {AT_BOTTOM}"
-    does = [f"has {blocks}", f"has {tops}", f"is {ends}", f"has {ends}"]
-    return _predicate(say, does, condition, [f"with {tops}", f"with {ends}"])
+    return _worded(say, condition, "both_ends", first=first, second=second, item=say.item)
 
 
 def _all_of_it(say: Speaker) -> Predicate:
@@ -322,16 +308,13 @@ def block_at(say: Speaker) -> Sentence:
 def height_of(say: Speaker) -> Sentence:
     """ "The height of the left tower is three blocks"; "two blocks make up the shortest tower"."""
     where, (blocks, test) = _tower(say), _blocks(say)
-    towers, is_one = where.subject, blocks.endswith(f" {say.item}")
-    texts = [f"the height of {towers} ~is {blocks}"]
-    if not where.plural:  # "there are three blocks in all towers" could be about all of them together
-        texts += [f"{blocks} ~make{'s' if is_one else ''} up {towers}", f"in {towers}, (I|you|we) ~count {blocks}"]
-        texts += [f"in {towers}[,] there ~{'is' if is_one else 'are'} {blocks}"]
-    if not where.is_quantified:
-        texts += [f"height of {towers}: {blocks}"]
-    if where.is_negative:
-        texts = [f"{towers} ~{'have' if where.plural else 'has'} {blocks}"]
-    return Sentence(say.pick(*texts), _said_of(where, test))
+    words = {"towers": where.subject, "blocks": blocks, "has": "have" if where.plural else "has"}
+    if not where.is_negative:
+        words |= {"any": where.subject}
+        if not where.plural:  # "there are three blocks in all towers" could be about all of them together
+            is_one = blocks.endswith(f" {say.item}")
+            words |= {"one": where.subject, "s": "s" if is_one else "", "are": "is" if is_one else "are"}
+    return Sentence(_TABLES["height_of"].say(say, **words), _said_of(where, test))
 
 
 @about_towers
@@ -343,17 +326,12 @@ def in_order(say: Speaker) -> Sentence | None:
     chosen = [say.rng.choice(attribute.choices) for _ in range(say.pick(2, 2, 3, 3, 3, 4))]
     blocks = [mean.both(say.has(attribute, each), at) for each, at in zip(chosen, LEVELS, strict=False)]
     condition = mean.both(f"count(#) == {len(chosen)}", *(mean.some("#", each) for each in blocks))
-    words = [say.rng.choice(each.words) for each in chosen]
-    way = "from (bottom to top|the bottom up|the ground up|base to top)"
-    if say.chance(0.4):
-        words, way = words[::-1], "from (top to bottom|the top down)"
+    words, row = [say.rng.choice(each.words) for each in chosen], _TABLES["ways"].draw(say)
+    words = words[::-1] if row.columns[0] == "down" else words
     listed = say.pick(", ".join(words), f"{', '.join(words[:-1])} and {words[-1]}", ", then ".join(words))
-    be = "are" if where.plural else "is"
-    texts = [f"{way}, {where.subject} ~{be} {listed}", f"{where.subject} ~{be} {listed} {way}"]
-    if not where.is_quantified:
-        texts += [f"{where.subject}, {way}: {listed}", f"{where.subject} ~goes {listed} {way}"]
-        texts += [f"{way}, {where.subject} ~(goes|reads) {listed}"]
-    return Sentence(say.pick(*texts), _said_of(where, condition))
+    slots = {"towers": where.subject, "be": "are" if where.plural else "is", "listed": listed, "way": row.say(say)}
+    slots |= {} if where.is_quantified else {"one": where.subject}
+    return Sentence(_TABLES["in_order"].say(say, **slots), _said_of(where, condition))
 
 
 # ---------------------------------------------------------------- rules: blocks
@@ -364,22 +342,14 @@ def blocks(say: Speaker) -> Sentence:
     """ "Every black block is at the top of its tower"; "no black block is directly on a yellow one"."""
     kind, other, spot = _kind(say), _kind(say), _spot(say)
     thing = f"another {kind.singular}" if other.condition == kind.condition else other.a
-    onto = "((directly|right|immediately) (on|on top of|above)|resting on|sitting on|placed directly on)"
-    under = "((directly|right|immediately) (under|below|beneath)|just underneath)"
-    below, above = (f"get_directly_{each}(@)" for each in ("below", "above"))
-    upon, beneath = "on top of <it>", "(under|below|beneath) <it>"
-    its, something = f"(<its>|a) {say.box}", f"(something|another {say.item}|a {say.item})"
-    found = say.weighted(
-        (1, being(f"(at the [very] top|on top) of {its}", TOP)),
-        (1, being(f"at the ([very] bottom|base) of {its}", BOTTOM)),
-        (1, being(f"the {spot.block} of <its> {say.box}", spot.condition, verbs=False, that="{}")),
-        (4, being(f"{onto} {thing}", mean.some(below, other.condition), verbs=False)),
-        (2, being(f"{under} {thing}", mean.some(above, other.condition), verbs=False)),
-        (0.8, having(f"{thing} (directly|right|immediately) below <it>", mean.some(below, other.condition))),
-        (0.3, having(f"{something} {upon}", f"exist({above})")),
-        (0.3, having(f"{something} {beneath}", f"exist({below})")),
-        (0.3, having(f"nothing {upon}", f"not exist({above})")),
-        (0.3, having(f"nothing {beneath}", f"not exist({below})")),
+    row, below, above = _TABLES["block_places"].draw(say), "get_directly_below(@)", "get_directly_above(@)"
+    on, under = mean.some(below, other.condition), mean.some(above, other.condition)
+    condition = row.columns[1].format(spot=spot.condition, below=below, above=above, on=on, under=under)
+    words = row.say(say, thing=thing, block=spot.block, box=say.box, item=say.item)
+    found = (
+        having(words, condition)
+        if row.columns[0] == "has"
+        else being(words, condition, verbs=row.columns[0] == "placed")
     )
     where = Domain(ITEMS, "", "") if say.chance(0.8) else say.domain()
     return Sentence(*share_of(say, where, kind, found, 4))
@@ -388,103 +358,47 @@ def blocks(say: Speaker) -> Sentence:
 # ---------------------------------------------------------------- rules that compare towers
 
 
-def _words(say: Speaker) -> dict[str, str]:
-    """Words for all wordings about heights."""
-    words = {"box": say.box, "boxes": say.boxes, "items": say.items, "two": "(at least two|two or more)"}
-    return words | {"tall": TALL, "taller": TALLER, "shorter": SHORTER}
+class _TowerParts(BoxParts):
+    """Parts of rules that compare towers: {height here} is that of a particular tower, {by} and {more} are numbers of
+    blocks; {ends} are the values {c} of the blocks {at} an end of all towers, {end here} that of one tower."""
 
+    def __init__(self, say: Speaker, row: Row) -> None:
+        speak_of_towers(say)
+        super().__init__(say, row)
+        same = f"(equally {TALL}|the same height|of (the same|equal) height)"
+        self |= {"tall": TALL, "taller": TALLER, "shorter": SHORTER, "two": "(at least two|two or more)", "same": same}
+        self["alike"] = f"~(are {same}|{_TABLES['alike'].say(say, items=say.items)})"
+        self |= row.words
 
-@about_towers
-def compared_heights(say: Speaker) -> Sentence | None:
-    """ "The left tower is two blocks taller than the right one"; "… has twice as many blocks as the right one"."""
-    if len(say.lexicon.distinct_places) < 2:
-        return None
-    (first, second), value = say.two_places(), say.small(1, 3)
-    noun, n = say.items if value > 1 else say.item, say.number(value)
-    there = say.pick(second.subject, the_one(say, second))
-    row = _TABLES["heights"].draw(say)
-    words = {"here": first.subject, "there": there, "n": n, "by": f"{n} {noun}", "more": f"{n} more {noun}"}
-    meaning = row.columns[0].format(a=f"count({first.box})", b=f"count({second.box})", value=value)
-    return Sentence(row.say(say, **words, **_words(say)), meaning)
+    def meant(self, what: str, name: str, place: str = "") -> str:
+        if what == "height":
+            return f"count({self.items_in(name)})"
+        if what == "end":
+            return f"{self.value}({mean.those(self.items_in(name), self.end)})"
+        if what == "heights":  # from left to right
+            low, high = self.say.world.boxes
+            if not low == high <= 4:
+                raise Unfit
+            return f" {name} ".join(f"count({BOXES}[{at}])" for at in range(high))
+        return super().meant(what, name, place)
 
+    @draws("by more")
+    def draw_blocks(self) -> None:
+        noun = self.say.item if self["N"] == "1" else self.say.items
+        self |= {"by": f"{self['n']} {noun}", "more": f"{self['n']} more {noun}"}
 
-@about_towers
-def extreme(say: Speaker) -> Sentence | None:
-    """ "The left tower is the tallest"; "no other tower is as high as the left one"; "no tower is higher"."""
-    if say.world.boxes[1] < 2:
-        return None
-    where = say.which()
-    box, boxes, one = say.box, say.boxes, the_one(say, where)
-    words = _words(say) | {"here": where.subject, "one": one, "tallest": "(tallest|highest)", "most": "most"}
-    words["more"], sign = "more", ">"
-    if say.chance(0.4):
-        words |= {"tallest": "(shortest|lowest|smallest)", "tall": "(short|low)", "taller": SHORTER, "shorter": TALLER}
-        words |= {"most": "fewest", "more": "fewer"}
-        sign = "<"
-    words["others"] = f"(all [the] other|the other) {boxes}|every other {box}|any other {box}|(all|) the (others|rest)"
-    strict = mean.none(BOXES, f"# != {where.box} and count(#) {sign}= count({where.box})", "#")
-    if say.chance(0.08):
-        return Sentence(f"{where.subject} ~(is not|isn't) the {words['tallest']}", mean.negation(strict))
-    if say.chance(0.08):
-        weak = mean.none(BOXES, f"count(#) {sign} count({where.box})", "#")
-        return Sentence(f"(no {box}|none of the {boxes}) ~is {words['taller']} than {one}", weak)
-    texts = [*_TABLES["extremes"].wordings, *_TABLES["tallest"].wordings * (sign == ">")]
-    return Sentence(say.rng.choice(texts).format(**words), strict)
-
-
-_PAIR = "exist(filter_obj(all_boxes, lambda b1: exist(filter_obj(all_boxes, lambda b0: b0 != b1 and count(b0) {}))))"
-_MEANINGS = {
-    "equal": "all_same_attribute(all_boxes, lambda b0: count(b0))",
-    "two_equal": _PAIR.format("== count(b1)"),
-    "twice": _PAIR.format("== count(b1) + count(b1)"),
-    "one_tallest": _PAIR.replace("b1: exist", "b1: not exist").format(">= count(b1)"),
-}
-
-
-@about_towers
-def all_heights(say: Speaker) -> Sentence | None:
-    """ "All towers have the same height"; "no two towers are equally tall"; "the towers get taller to the right"."""
-    low, high = say.world.boxes
-    if low < 2:
-        return None
-    words = _words(say)
-    if low == high <= 4 and say.chance(0.12):
-        (up, sign), (down, _) = say.rng.sample([("left to right", " < "), ("right to left", " > ")], 2)
-        heights = [f"count(all_boxes[{at}])" for at in range(high)]
-        return Sentence(_TABLES["rising"].say(say, up=up, down=down, **words), sign.join(heights))
-    row, same = _TABLES["all_heights"].draw(say), f"(equally {TALL}|the same height|of (the same|equal) height)"
-    equal = f"(have|share) the same (height|number of {say.items})|match in height|are as tall as each other"
-    words |= {"same": same, "alike": f"~(are {same}|{equal})"}
-    words["like_it"] = f"(of the same height|that are {same}|with the same number of {say.items})"
-    return Sentence(row.say(say, **words), row.columns[0].format(**_MEANINGS))
-
-
-@about_towers
-def ends_compared(say: Speaker) -> Sentence | None:
-    """ "All towers have the same colour on top"; "no two bases have the same colour"; "the left and right tower …"."""
-    if not (options := varying(say)) or say.world.boxes[0] < 2:
-        return None
-    attribute, n = say.rng.choice(options), say.pick(2, 2, 3)
-    name, items, boxes = say.lexicon.names[attribute.name], say.items, say.boxes
-    top, tops, at, condition = say.pick(
-        ("top", f"((top|topmost|uppermost) {items}|tops of the {boxes})", AT_TOP, TOP),
-        ("(base|bottom)", f"((bottom|lowest) {items}|bases [of the {boxes}])", AT_BOTTOM, BOTTOM),
-    )
-    words = _words(say) | {"c": say.rng.choice(attribute.words), "top": top, "tops": tops, "at": at}
-    if say.chance(0.18) and len(say.lexicon.distinct_places) > 1:
-        text = say.rng.choice(_TABLES["two_ends"].wordings)
-        first, second = say.two_places()
-        a, b = (f"{name}({mean.those(where.box, condition)})" for where in (first, second))
-        sign = "!=" if "differ" in text else "=="
-        return Sentence(text.format(here=first.subject, there=second.subject, **words), f"{a} {sign} {b}")
-    row = _TABLES["all_ends"].draw(say)
-    test = row.columns[0].format(n=n)
-    text = row.say(say, said=say.number(n), **words)
-    return Sentence(text, f"count({name}({mean.those(ITEMS, condition)})) {test}")
+    @draws("c top tops")
+    def draw_ends(self) -> None:
+        if not (options := varying(self.say)):
+            raise Unfit
+        attribute, end = self.say.rng.choice(options), _TABLES["ends"].draw(self.say)
+        self |= dict(zip(("top", "tops", "at"), (each.format_map(self) for each in end.wordings), strict=True))
+        self.value, self.end = self.say.lexicon.names[attribute.name], end.columns[0]
+        self["c"] = self.say.rng.choice(attribute.words)
 
 
 RULES = (
     *((6.0, particular), (5.0, general), (2.8, only_tower), (5.0, block_at), (1.5, height_of)),
     *((1.5, in_order), (5.5, blocks)),
-    *((3.5, compared_heights), (3.0, extreme), (3.0, all_heights), (3.0, ends_compared)),
+    *rules_of(_TABLES, _TowerParts, heights=3.5, extremes=3.0, all_heights=3.0, ends_compared=3.0),
 )

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from veriscene.english.tables import tables
 from veriscene.language.language import Language
 from veriscene.world.schema import Attribute, World
 from veriscene.world.world_file import plural_of
@@ -13,44 +14,12 @@ from veriscene.world.world_file import plural_of
 Pair = tuple[str, str]  # singular and plural
 
 
-def word_list(text: str) -> tuple[str, ...]:
-    """Returns the words of a text."""
-    return tuple(text.split())
-
-
-def noun_list(text: str) -> tuple[Pair, ...]:
-    """Returns the nouns of a text with their plurals; an irregular plural follows a slash."""
-    found = (each.partition("/") for each in text.split())
-    return tuple((word, plural or plural_of(word)) for word, _, plural in found)
-
-
-NUMBERS = word_list("""
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-""")
-ORDINALS = word_list("zeroth first second third fourth fifth sixth seventh eighth ninth tenth")
-
-# General nouns. The first one is used most often; a world's own words come before these.
-_BOXES = noun_list("box panel section area frame compartment part container region")
-_ITEMS = noun_list("item object thing thing element piece figure one")
-_SHAPES = noun_list("shape shape form")
-_TOWERS = noun_list("tower tower stack pile column")
-_BLOCKS = noun_list("block block brick cube piece")
-# Other words that statements about scenes are made of.
-_COMMON = word_list("""
-a about above across adjacent all almost alone also always among amount an and another any anything apart are aren't as
-at away base be before below beneath beside between big bigger biggest border both bottom but by can can't centre center
-ceiling close closer column color colors colour colours colored coloured contain containing contains corner corners
-directly do does doesn't don't different each edge edges either else empty equal equally even every everything exactly
-except false far few fewer fewest floor for from furthest greater ground half has have height here higher highest if in
-inside is isn't it its just kind kinds large larger largest last least left leftmost less lie lies line located lower
-lowest made many maximum middle minimum more most much near nearly neither next no none nor not nothing number of odd on
-once only opposite or other others out outside over pair picture placed position row same scene seen several short
-shorter shortest shown side sides single size sizes small smaller smallest some spread stacked still tall taller tallest
-than that the their them then there there's these they they're those to together too top topmost total touch touches
-touching true twice under underneath up upper using very wall walls when where which while whole whose with within
-without zero rightmost right
-""")
-
+_LISTS = {name: " ".join(table.wordings).split() for name, table in tables(__name__).items()}
+NUMBERS, ORDINALS, ONE_LETTER_APART = (tuple(_LISTS[name]) for name in ("numbers", "ordinals", "one_letter_apart"))
+_BOXES, _ITEMS, _SHAPES, _TOWERS, _BLOCKS, _FOREIGN_NOUNS = (
+    [(word, plural or plural_of(word)) for word, _, plural in (each.partition("/") for each in _LISTS[name])]
+    for name in ("boxes", "items", "shapes", "towers", "blocks", "foreign_nouns")
+)
 # Other words for those that worlds compare with, and verbs for some attributes.
 COMPARED = {
     "larger": "(larger|bigger|bigger)",
@@ -75,18 +44,7 @@ _AREA = replace(
 )
 UNITS = {"€": "euros", "$": "dollars", "£": "pounds"}
 
-# What is_foreign says of an item: it has a property that no item of this world can have. These lists are the only
-# colours and shapes that are named outside of worlds/.
-FOREIGN = "is_foreign(@)"
-_FOREIGN_ADJECTIVES = word_list("""
-    red green orange purple pink brown white grey gray violet turquoise golden silver cyan magenta beige crimson maroon
-    teal lilac striped dotted transparent wooden round-cornered hollow
-""")
-_FOREIGN_NOUNS = noun_list("""
-    star rectangle pentagon hexagon diamond heart oval ellipse cross cat dog house tree car person/people arrow ring
-    cylinder sphere pyramid letter octagon crescent moon flower ball bottle face line rhombus trapezoid cone
-    fish/fish
-""")
+FOREIGN = "is_foreign(@)"  # an item has a property that no item of this world can have
 
 
 @dataclass(frozen=True)
@@ -174,7 +132,7 @@ class Lexicon:
 
     def foreign_adjective(self, rng: random.Random) -> str:
         """An adjective for what the world lacks."""
-        return rng.choice([word for word in _FOREIGN_ADJECTIVES if word not in self._taken])
+        return rng.choice([word for word in _LISTS["foreign_adjectives"] if word not in self._taken])
 
     def foreign_noun(self, rng: random.Random) -> Pair:
         """A noun for what the world lacks."""
@@ -218,7 +176,15 @@ def real_words(world: World) -> frozenset[str]:
     own = (world.box.singular, world.box.plural, world.item.singular, world.item.plural)
     compared = (word for each in world.attributes for word in (each.more, each.less, each.most, each.least))
     said += [word for each in world.attributes for word in each.words]
-    phrases = (*_COMMON, *NUMBERS, *ORDINALS, *(word for pair in nouns for word in pair), *said, *own, *compared)
+    phrases = (
+        *_LISTS["common"],
+        *NUMBERS,
+        *ORDINALS,
+        *(word for pair in nouns for word in pair),
+        *said,
+        *own,
+        *compared,
+    )
     return frozenset(word for phrase in phrases for word in phrase.lower().split())
 
 

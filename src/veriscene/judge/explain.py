@@ -55,7 +55,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class Search:
-    """A flip has as few edits as any that `world.edits` knows.
+    """A flip has as few edits as any that `world.edits` knows, unless there were more scenes than judgements.
 
     Without a flip, `complete` says that there is none with up to `most_edits`; otherwise the judgements were used up.
     """
@@ -178,8 +178,9 @@ def find_flip(
     """Searches breadth first: scenes with n + 1 edits are judged only if all those with n edits leave the verdict.
 
     Single edits are judged from the smallest change to the largest, several edits from the most promising on: those
-    that change the truth of the program that was read, then those with the largest gains. The search ends with the
-    first group that has a clear flip. The result is the same each time.
+    that change the truth of the program that was read, then those with the largest gains. If a program was read, some
+    judgements are kept for several edits. The search ends with the first group that has a clear flip. The result is
+    the same each time.
     """
     if question.scene is None:
         raise InputError("has no scene to edit", where="question", allowed="give a scene, not a picture")
@@ -194,24 +195,27 @@ def find_flip(
     if program is not None and program.holds(question.scene) != verdict.verdict:
         program = None  # the verdict does not follow what was read
 
-    def rank(candidate: _Candidate) -> tuple[bool, float, int]:
-        is_kept = program is None or program.holds(candidate.scene) == verdict.verdict
-        return is_kept, -candidate.gain, _cost(candidate)
+    def is_kept(candidate: _Candidate) -> bool:
+        return program is None or program.holds(candidate.scene) == verdict.verdict
 
-    seen, gains = {_key(question.scene)}, dict[Edit, float]()
+    seen, gains, is_complete = {_key(question.scene)}, dict[Edit, float](), True
     parents = [_Candidate(question.scene, (), 0.0)]
     for size in range(1, most_edits + 1):
-        most = (CANDIDATES_PER_JUDGEMENT if program is None else READ_PER_JUDGEMENT) * (most_judgements - judged)
-        candidates, are_all = _expand(judge.world, parents, gains, seen, most=most)
+        left = most_judgements - judged
+        most = (CANDIDATES_PER_JUDGEMENT if program is None else READ_PER_JUDGEMENT) * left
+        candidates, are_all = _expand(judge.world, parents, gains, seen, most=most, changes_first=program is not None)
+        if program is not None and size < most_edits:
+            left -= min(STREAM_BATCH, left // 2)
         parents, flips = [], list[Flip]()
         if size == 1:
-            candidates.sort(key=_cost)
+            candidates.sort(key=lambda candidate: (_cost(candidate), is_kept(candidate)))
             groups = [list(group) for _, group in groupby(candidates, _cost)]
         else:
-            candidates.sort(key=rank)
+            candidates.sort(key=lambda candidate: (is_kept(candidate), -candidate.gain, _cost(candidate)))
             groups = [candidates[n : n + STREAM_BATCH] for n in range(0, len(candidates), STREAM_BATCH)]
         for group in groups:
-            asked = group[: most_judgements - judged]
+            asked = group[:left]
+            left -= len(asked)
             verdicts = judge.stream(Question(question.statement, candidate.scene) for candidate in asked)
             for candidate, found in zip(asked, map(checked, verdicts), strict=True):
                 gain = towards_flip * (_log_odds(found) - _log_odds(verdict))
@@ -224,28 +228,47 @@ def find_flip(
                 break
         if flips:
             return Search(min(flips, key=_preference), judged, True, verdict)
-        if not are_all or len(parents) < len(candidates):
+        is_complete = is_complete and are_all and len(parents) == len(candidates)
+        if not is_complete and (program is None or judged == most_judgements):
             return Search(None, judged, False, verdict)
         if size == 1:
             gains = {candidate.edits[0]: candidate.gain for candidate in parents}
         parents.sort(key=lambda candidate: -candidate.gain)
-    return Search(None, judged, True, verdict)
+    return Search(None, judged, is_complete, verdict)
 
 
 def _expand(
-    world: World, parents: Sequence[_Candidate], gains: Mapping[Edit, float], seen: set[_Shown], *, most: int
+    world: World,
+    parents: Sequence[_Candidate],
+    gains: Mapping[Edit, float],
+    seen: set[_Shown],
+    *,
+    most: int,
+    changes_first: bool,
 ) -> tuple[list[_Candidate], bool]:
     """The scenes one edit away from the parents and not seen before, and whether these are all of them: parents are
-    left out when there are many more candidates than the judgements that can be afforded."""
+    left out when there are many more candidates than the judgements that can be afforded.
+
+    With `changes_first`, up to half of them only change values (as in recolouring two items), whatever their gains: a
+    model that answers by a program may see no gain in the first of two edits.
+    """
     found: list[_Candidate] = []
-    for parent in parents:
-        if len(found) >= most:
-            return found, False
-        for edit, scene in edits(world, parent.scene):
+
+    def add(parent: _Candidate, *, only_changes: bool) -> None:
+        for edit, scene in edits(world, parent.scene, only_changes=only_changes):
             key = _key(scene)
             if key not in seen:
                 seen.add(key)
                 found.append(_Candidate(scene, (*parent.edits, edit), parent.gain + gains.get(edit, 0.0)))
+
+    changed = [parent for parent in parents if parent.edits and all(edit.kind == "change" for edit in parent.edits)]
+    for parent in changed if changes_first else ():
+        if len(found) < most // 2:
+            add(parent, only_changes=True)
+    for parent in parents:
+        if len(found) >= most:
+            return found, False
+        add(parent, only_changes=False)
     return found, True
 
 

@@ -25,6 +25,7 @@ from veriscene.data.batch import Batch, Statement, required
 from veriscene.data.encoder import Encoded, Encoder, Input, Order
 from veriscene.data.eyes import BOX_EXTENT, WIDTH
 from veriscene.data.items import Items
+from veriscene.data.reader import START, split_words
 from veriscene.errors import InputError, missing_package
 from veriscene.judge import ONNX, folders
 from veriscene.judge import READER as SAFETENSORS
@@ -36,7 +37,7 @@ from veriscene.judge.judge import FIELDS
 from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, OnnxEyes, OnnxReader, graph_inputs, graphs_of
 from veriscene.judge.sessions import WEIGHTS_KEY, Graph, weights_header
 from veriscene.models import Model
-from veriscene.models.reader import START, Reader, ReaderNetwork, split_words
+from veriscene.models.reader import Reader, ReaderNetwork
 from veriscene.models.vision.eyes import Eyes
 from veriscene.output import Say, silent
 from veriscene.world.examples import MAX_WORDS, Example
@@ -71,7 +72,7 @@ def export(checkpoint: Checkpoint, path: Path, *, weights: Path | None = None, s
         "order": checkpoint.model.order.value,
     }
     contents = _finished(graph, model, weights, metadata)
-    _verify(model, Graph(contents, threads=1, weights=weights).session, checkpoint.encoder)
+    _verify(model, Graph(contents, threads=1, weights=weights, is_own=True).session, checkpoint.encoder)
     files.write_bytes(path, contents)
 
 

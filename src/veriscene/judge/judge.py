@@ -23,7 +23,7 @@ from veriscene import worlds
 from veriscene.data.encoder import Encoded, Encoder, Input, Order
 from veriscene.data.eyes import PictureReader, resized
 from veriscene.data.reader import ProgramReader, split_words
-from veriscene.data.vocabulary import SPECIAL, UNKNOWN, Vocabulary, tokenize
+from veriscene.data.vocabulary import SPECIAL, Vocabulary, tokenize
 from veriscene.english.words import real_words
 from veriscene.errors import InputError
 from veriscene.judge.hub import HubMixin
@@ -281,11 +281,19 @@ class NetworkJudge(Judge):
         verdicts = self._by_network(questions, FIELDS if maps else [name for name in FIELDS if name not in MAPS])
         if self.reader is None:
             return verdicts
-        vocabulary, readings = self.encoder.vocabulary, self.reader.read([asked.statement for asked in questions])
+        readings = self.reader.read([asked.statement for asked in questions])
         return [
-            with_reading(verdict, question, reading, is_new=UNKNOWN in vocabulary.encode(question.statement))
+            with_reading(verdict, question, reading, is_new=self.has_new_words(question.statement))
             for verdict, question, reading in zip(verdicts, questions, readings, strict=True)
         ]
+
+    def has_new_words(self, statement: str) -> bool:
+        """Returns whether the network does not know all words. One that reads letters knows misspelt words, too."""
+        vocabulary = self.encoder.vocabulary
+        unknown = [word for word in tokenize(statement) if not vocabulary.knows(word)]
+        if Input.CHARACTERS in self.encoder.inputs:
+            unknown = [word for word in unknown if not _nearest(word, vocabulary.words[len(SPECIAL) :])]
+        return bool(unknown)
 
 
 class ReaderJudge(Judge):

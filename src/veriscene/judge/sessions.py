@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,21 @@ from veriscene.judge.folders import first_line
 MAX_BYTES = 1 << 30  # of a file of weights: tables of MaxEnt and MLP included
 MAX_HEADER = 100 << 20  # bytes; the format allows no more
 WEIGHTS_KEY = "weights"  # in a graph's metadata: the digest of its weights' header
+PACKAGE = Path(__file__).parents[1]
+# A process that opens a graph: some damaged ones make the runtime itself crash, with the process that it works in.
+TRIAL = """
+import os, sys, onnxruntime
+model, *weights = sys.argv[1:]
+options = onnxruntime.SessionOptions()
+for path in weights:
+    with open(path, "rb") as file:
+        content = file.read()
+    options.add_external_initializers_from_files_in_memory([os.path.basename(path)], [content], [len(content)])
+source = model or sys.stdin.buffer.read()
+onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"], enable_fallback=0)
+"""
+TRIAL_SECONDS = 120.0
+_tried = set[str]()  # digests of graphs that this process knows to be harmless
 
 
 def default_threads() -> int:
@@ -31,11 +49,12 @@ def default_threads() -> int:
 class Graph:
     """An ONNX graph in ONNX Runtime, on the CPU. Unpickling opens it again."""
 
-    def __init__(self, model: Path | bytes, *, threads: int, weights: Path | None = None) -> None:
+    def __init__(self, model: Path | bytes, *, threads: int, weights: Path | None = None, is_own: bool = False) -> None:
         """`model` is a file or its contents; `weights` the safetensors file that it refers to. InputError if the graph
-        belongs to another one."""
+        belongs to another one. One that neither ships with the package nor, as `is_own` says, was made by the caller is
+        opened in another process first."""
         self.model, self.threads, self.weights = model, threads, weights
-        self.session = _opened(model, threads, weights)
+        self.session = _opened(model, threads, weights, is_own=is_own)
 
     def __reduce__(self) -> tuple[Any, ...]:
         model = self.model.absolute() if isinstance(self.model, Path) else self.model
@@ -58,7 +77,7 @@ class Graph:
         )
 
 
-def _opened(model: Path | bytes, threads: int, weights: Path | None) -> Any:
+def _opened(model: Path | bytes, threads: int, weights: Path | None, *, is_own: bool) -> Any:
     """Returns an onnxruntime.InferenceSession."""
     import onnxruntime
 
@@ -73,7 +92,9 @@ def _opened(model: Path | bytes, threads: int, weights: Path | None) -> Any:
     # command line sets to PASSIVE, decides for torch's threads and for these.
     if os.environ.get("OMP_WAIT_POLICY", "").upper() == "PASSIVE":
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3  # errors only: the log goes to stderr
+    options.log_severity_level = 4  # nothing: errors are raised, and a stranger's names have no place on a terminal
+    if not is_own and not (isinstance(model, Path) and model.resolve().is_relative_to(PACKAGE)):
+        try_opening(model, weights)
     digest = None
     if weights is not None:
         digest = weights_header(weights)[1]
@@ -84,12 +105,41 @@ def _opened(model: Path | bytes, threads: int, weights: Path | None) -> Any:
     where = model if isinstance(model, Path) else None
     try:
         source = model if isinstance(model, bytes) else str(model)
-        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        # With a fallback, to the same provider, it would print its errors.
+        only = ["CPUExecutionProvider"]
+        session = onnxruntime.InferenceSession(source, options, providers=only, enable_fallback=0)
     except Exception as error:  # the runtime's exceptions have no common base class
         raise InputError(f"damaged, or not an ONNX file ({first_line(error)})", where=where) from None
     if digest is not None and session.get_modelmeta().custom_metadata_map.get(WEIGHTS_KEY) != digest:
         raise InputError(f"does not belong to {weights}", where=where, allowed="export it again")
     return session
+
+
+def try_opening(model: Path | bytes, weights: Path | None) -> None:
+    """Raises InputError if opening the graph ends the process that does so; other errors are found later."""
+    digest = files.digest([model]) if isinstance(model, Path) else hashlib.sha256(model).hexdigest()
+    if digest in _tried:
+        return
+    where = model if isinstance(model, Path) else None
+    # -P: no module is imported from the working folder.
+    command = [
+        sys.executable,
+        "-P",
+        "-c",
+        TRIAL,
+        "" if where is None else str(where),
+        *map(str, filter(None, [weights])),
+    ]
+    content = b"" if isinstance(model, Path) else model
+    with suppress(OSError):  # no other process can be started here
+        try:
+            done = subprocess.run(command, input=content, capture_output=True, timeout=TRIAL_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise InputError("takes too long to open", where=where, allowed="export it again") from None
+        if done.returncode < 0 or done.returncode >= 0xC0000000:  # a signal, or a fault on Windows
+            what = "damaged: ONNX Runtime crashes when it opens it"
+            raise InputError(what, where=where, allowed="export it again")
+    _tried.add(digest)
 
 
 def weights_header(path: Path) -> tuple[dict[str, Any], str]:

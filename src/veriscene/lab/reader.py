@@ -23,12 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from veriscene import worlds
-from veriscene.data.teacher.workers import Workers
-from veriscene.english.grammar import draw_alike
-from veriscene.english.outside import outside
-from veriscene.language.program import read_programs
-from veriscene.language.tokens import VALUE, tokens_of
-from veriscene.models.reader import (
+from veriscene.data.reader import (
     DIALECT,
     END,
     MAX_NGRAMS,
@@ -38,12 +33,16 @@ from veriscene.models.reader import (
     SPECIAL_TOKENS,
     START,
     UNKNOWN,
-    Reader,
     ReaderConfig,
-    ReaderNetwork,
     ngrams_of,
     split_words,
 )
+from veriscene.data.teacher.workers import Workers
+from veriscene.english.grammar import draw_alike
+from veriscene.english.outside import outside
+from veriscene.language.program import read_programs
+from veriscene.language.tokens import VALUE, tokens_of
+from veriscene.models.reader import Reader, ReaderNetwork
 from veriscene.training.optimization import EMA, Muon, matrices_apart
 from veriscene.training.state import restore_progress, save_progress
 from veriscene.world.schema import World
@@ -245,7 +244,9 @@ class _Training:
         self.working.train()
         for step, (rows, *shape) in enumerate(self._batches(number, *lengths), number * settings.steps):
             done, warm = step / (settings.epochs * settings.steps), min(1.0, (step + 1) / WARMUP_STEPS)
-            self._set_rate(settings.learning_rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done))))
+            rate = settings.learning_rate * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.rate.fill_(rate) if isinstance(self.rate, Tensor) else rate
             which = torch.from_numpy(rows).to(self.device)
             placed, targets = (each[which, :length] for each, length in zip(taught, shape, strict=True))
             total += self._run(tables[0][placed], tables[1][placed], targets.long())
@@ -265,10 +266,6 @@ class _Training:
             for batch in rng.permutation(rows.flatten()[order].reshape(rows.shape)):
                 longest = [int(each[batch].max()) for each in lengths]
                 yield batch, *(-(-each // LENGTH_STEP) * LENGTH_STEP for each in longest)
-
-    def _set_rate(self, rate: float) -> None:
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.rate.fill_(rate) if isinstance(self.rate, Tensor) else rate
 
     def _run(self, *inputs: Tensor) -> Tensor:
         """Runs one step, on a GPU as a graph."""

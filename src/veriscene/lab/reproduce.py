@@ -205,7 +205,7 @@ class Reproduction:
             record = seeds.prepare(self.spec(row), own, row.seeds, machine=self.machine)
             for seed in record.seeds:
                 cells.setdefault((self.own(self._initial(row) or row), seed), []).append((own, seed, record))
-        for own, seed, record in (cell for chain in seeds.part(list(cells.values()), shard) for cell in chain):
+        for own, seed, record in (cell for chain in list(cells.values())[shard[0] :: shard[1]] for cell in chain):
             if not seeds.train_seed(own, seed, record, self.machine):
                 return None
         # One process looks: another shard may finish a seed meanwhile.

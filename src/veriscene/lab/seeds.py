@@ -10,7 +10,10 @@ import csv
 import gzip
 import io
 import json
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -23,17 +26,20 @@ from veriscene.judge.evaluate import probabilities
 from veriscene.judge.folders import BEST, SUMMARY
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Score, Summary, train_statements, unseen_accuracy
+from veriscene.output import Output, clock
 from veriscene.training.distributed import Machine
-from veriscene.training.log import OnEvent
+from veriscene.training.log import Event, OnEvent, Step, read_log
 from veriscene.training.spec import SPEC, Record, Spec, corpus_of, new_folder_hint
 from veriscene.training.train import train
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example, read_predictions, write_predictions
 
 T = TypeVar("T")
-Shard = tuple[int, int]  # its number, from 0, and how many there are
+Shard = tuple[int, int]  # its number i, from 0, and how many there are, n: it has every n-th seed, from the i-th on
 
 MAX_SEEDS = 1_000  # more is a typing error
+MEASURED_SECONDS = 4.0  # of steps; the first ones, which compile or capture, are left out
+PREPARING_SECONDS = 120.0  # after which examples or features that are still being made are not waited for
 
 
 # ---------------------------------------------------------------- training
@@ -91,15 +97,9 @@ def train_shard(spec: Spec, folder: Path, count: int, shard: Shard, *, machine: 
     """Trains those of `count` seeds that are the shard's, unless that was done before; False if it was interrupted."""
     record = prepare(spec, folder, count, machine=machine)
     try:
-        return all(train_seed(folder, seed, record, machine) for seed in part(record.seeds, shard))
+        return all(train_seed(folder, seed, record, machine) for seed in record.seeds[shard[0] :: shard[1]])
     except KeyboardInterrupt:  # while no seed is trained, which would save first
         return False
-
-
-def part(cells: Sequence[T], shard: Shard) -> Sequence[T]:
-    """Returns a shard's share of the cells: shards are disjoint, and together they are all cells."""
-    number, count = shard
-    return cells[number::count]
 
 
 def _first_seeds(spec: Spec, count: int) -> range:
@@ -276,3 +276,58 @@ def _judge(own: Path, split: str, machine: Machine, examples: Sequence[Example])
 def is_trained(own: Path) -> bool:
     """A seed's verdicts on dev are written last; with its weights they are all that is needed later."""
     return (own / "dev.csv").exists() and files.present(own / BEST) is not None
+
+
+# ---------------------------------------------------------------- how long a seed takes
+
+
+class _Enough(Exception):
+    """Ends a training that is only measured."""
+
+
+class _Stopwatch(Output):
+    """Watches a training, and ends it with _Enough when its speed is known or preparing it takes too long."""
+
+    def __init__(self) -> None:
+        self.started, self.begun = time.monotonic(), (0, 0.0)  # begun: a step, and when it was made
+        self.steps, self.per_step = 0, 0.0  # all steps, and the seconds of one
+
+    def progress(self, *_: object, **__: object) -> None:
+        self.see(None)
+
+    def see(self, event: Event | None) -> None:
+        (step, at), now = self.begun, time.monotonic()
+        if not isinstance(event, Step):
+            if not step and now - self.started > PREPARING_SECONDS:
+                raise _Enough
+        elif not step:
+            self.begun = event.step, now
+        elif now - at >= MEASURED_SECONDS:
+            self.steps, self.per_step = event.total_steps, (now - at) / (event.step - step)
+            raise _Enough
+
+
+def time_of_a_seed(spec: Spec, folder: Path, machine: Machine) -> str:
+    """Says how long one seed of a folder of seeds takes on this machine, and how this is known."""
+    for own in sorted(folder.glob("seed*")):
+        if is_trained(own) and Record.read(own).machine == str(machine) and (log := read_log(own)):
+            return f"about {clock(log[-1].seconds)} a seed, as {own} took on {machine}"
+    if models.MODELS[spec.config.model.name].is_fitted:
+        return "not estimated: it is fitted in one piece"
+    if machine.processes > 1:
+        return "not estimated by several processes"
+    watch = _Stopwatch()
+    with tempfile.TemporaryDirectory() as place, suppress(_Enough):
+        # What a model starts from may not be trained yet, and makes no difference.
+        plain, silent = replace(spec, initial=None), Machine(watch, machine.accelerator)
+        result = train(plain, Path(place, "run"), machine=silent, on_event=watch.see)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        return f"about {clock(result.position.seconds)} a seed: one was trained to its end on {machine}"
+    if not watch.steps:
+        return f"not estimated: its examples are not ready after {PREPARING_SECONDS:.0f} s"
+    by_steps, limit = watch.steps * watch.per_step, spec.config.training.minutes * 60
+    return (
+        f"at most about {clock(min(by_steps, limit or by_steps))} a seed, and scoring: {watch.steps:,} steps of"
+        f" {watch.per_step:.2g} s, as measured for {MEASURED_SECONDS:.0f} s on {machine}"
+    )

@@ -27,6 +27,11 @@ class Result:
     supervision: str  # labels | synthetic | programs, as the corpus says
     command: str
 
+    def shares(self, figure: str) -> list[str]:
+        """Returns a figure of dev and of test in %, empty where there is none."""
+        values = [None if each is None else getattr(each, figure) for each in (self.dev, self.test)]
+        return ["" if value is None else f"{100 * value:.1f}" for value in values]
+
 
 def predictions_file(row: Row) -> str:
     """Returns where a row's verdicts are kept, beside the table."""
@@ -106,17 +111,12 @@ def _bold(gap: Difference) -> str:
 
 
 def _line(result: Result) -> str:
-    def mean(summary: Summary | None) -> str:
-        if summary is None:
-            return "-"
-        return f"{100 * summary.accuracy:.1f}" + ("" if summary.spread is None else f" ± {100 * summary.spread:.1f}")
-
     published = " / ".join(f"{figure:.1f}" for figure in result.row.published or ()) or "-"
-    both = (result.dev, result.test)
-    unseen = ["-" if each is None or each.unseen is None else f"{100 * each.unseen:.1f}" for each in both]
-    consistency = ["-" if each is None else f"{100 * each.consistency:.1f}" for each in both]
-    cells = [result.row.name, published, mean(result.dev), mean(result.test), *map(" / ".join, (unseen, consistency))]
-    return f"| {' | '.join(cells)} | {len(result.dev.scores)} | {100 * result.dev.best.accuracy:.1f} |"
+    spreads = [f" ± {spread}" if spread else "" for spread in result.shares("spread")]
+    means = [mean + spread or "-" for mean, spread in zip(result.shares("accuracy"), spreads, strict=True)]
+    others = [" / ".join(share or "-" for share in result.shares(figure)) for figure in ("unseen", "consistency")]
+    counted = [str(len(result.dev.scores)), f"{100 * result.dev.best.accuracy:.1f}"]
+    return f"| {' | '.join([result.row.name, published, *means, *others, *counted])} |"
 
 
 # ---------------------------------------------------------------- the page
@@ -168,24 +168,17 @@ def _rows(table: Table) -> str:
 
 
 def _row(row: Row, result: Result | None) -> str:
-    def here(summary: Summary | None) -> str:
-        if summary is None:
-            return "–"
-        spread = "" if summary.spread is None else f"<small>± {100 * summary.spread:.1f}</small>"
-        return f"<strong>{100 * summary.accuracy:.1f}</strong>{spread}"
-
-    dev, test = (None, None) if result is None else (result.dev, result.test)
-    theirs = [
-        "–" if figure is None else f"{figure:.1f}" for figure in (*(row.published or (None,) * 2), row.unreleased)
-    ]
-    unseen = ["–" if each is None or each.unseen is None else f"{100 * each.unseen:.1f}" for each in (dev, test)]
-    consistency = ["–" if each is None else f"{100 * each.consistency:.1f}" for each in (dev, test)]
-    told = "not measured here"
+    published = [*(row.published or (None, None)), row.unreleased]
+    dev, test, unreleased = ("" if figure is None else f"{figure:.1f}" for figure in published)
+    cells, told = [dev, "", test, "", unreleased, *[""] * 4], "not measured here"
     if result is not None:
+        spreads = [f"<small>± {spread}</small>" if spread else "" for spread in result.shares("spread")]
+        means = [f"<strong>{mean}</strong>" if mean else "" for mean in result.shares("accuracy")]
+        cells[1:4:2] = [mean + spread for mean, spread in zip(means, spreads, strict=True)]
+        cells[5:] = result.shares("unseen") + result.shares("consistency")
         count = len(result.dev.scores)
         told = f"{count} seed{'s' if count > 1 else ''}, {result.supervision}"
-    name = f"{escape(row.name)}<small>{escape(told)}</small>"
-    return _cells(name, [theirs[0], here(dev), theirs[1], here(test), theirs[2], *unseen, *consistency])
+    return _cells(f"{escape(row.name)}<small>{escape(told)}</small>", [cell or "–" for cell in cells])
 
 
 def _differences(table: Table) -> str:

@@ -24,7 +24,7 @@ from veriscene.config import apply_change, flat, parse_change, train_command
 from veriscene.errors import InputError
 from veriscene.judge.card import changes_with_effect
 from veriscene.judge.folders import BEST
-from veriscene.models.settings import check_changes, has_effect, key_of
+from veriscene.models.settings import check_changes, key_of, with_effect
 from veriscene.training.distributed import Machine
 from veriscene.training.log import LogLine
 from veriscene.training.spec import Spec
@@ -73,7 +73,7 @@ class Search:
         taught = base.is_taught or "teacher.statements" in map(key_of, lines)
         for line in lines or DEFAULT_SPACE:
             key = key_of(line)
-            is_idle = key not in flat(config) or not has_effect(config.model, key, corpus_given=True, taught=taught)
+            is_idle = key not in flat(config) or not with_effect([line], config.model, corpus_given=True, taught=taught)
             if not lines and (is_idle or key in fixed):
                 continue
             try:

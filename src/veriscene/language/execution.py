@@ -26,13 +26,16 @@ STEPS = 0
 MAX_STEPS = 1_000_000  # about half a second; public programs take at most a few thousand
 _NAMES: Scope = ("remaining steps", *tree.GLOBALS)
 
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": equal,
-    "!=": lambda left, right: not equal(left, right),
+ORDERINGS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    **ORDERINGS,
+    "==": equal,
+    "!=": lambda left, right: not equal(left, right),
     "in": contains,
     "not in": lambda member, members: not contains(member, members),
 }
@@ -47,14 +50,6 @@ def compile_expression(expression: Expression, place: Callable[[Scene], Placed])
     """
     code = _code(expression, _NAMES)
     return lambda scene: code([MAX_STEPS, *place(scene)])
-
-
-def count_steps(expression: Expression, placed: Placed) -> int:
-    """Returns how many steps an expression takes on a scene."""
-    frame: Frame = [MAX_STEPS, *placed]
-    _code(expression, _NAMES)(frame)
-    remaining: int = frame[STEPS]
-    return MAX_STEPS - remaining
 
 
 def _code(node: Expression, scope: Scope) -> Code:
@@ -146,23 +141,20 @@ def _function(function: tree.Lambda, scope: Scope) -> Code:
 
 
 def _charged(code: Code, depth: int, steps: int = 1) -> Code:
-    """Charges steps per member, including members of members."""
-
     def run(frame: Frame) -> Members:
         members: Members = code(frame)
-        _charge(frame, len(members) * steps)
-        if depth > 1:
-            _charge_nested(frame, members, depth - 1)
+        _charge_members(frame, members, depth, steps)
         return members
 
     return run
 
 
-def _charge_nested(frame: Frame, sets: Members, depth: int) -> None:
-    for members in sets:
-        _charge(frame, len(members))
-        if depth > 1:
-            _charge_nested(frame, members, depth - 1)
+def _charge_members(frame: Frame, members: Members, depth: int, steps: int = 1) -> None:
+    """Charges steps per member, and one per member of members."""
+    _charge(frame, len(members) * steps)
+    if depth > 1:
+        for each in members:
+            _charge_members(frame, each, depth - 1)
 
 
 def _charge(frame: Frame, steps: int) -> None:

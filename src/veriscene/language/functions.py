@@ -50,17 +50,6 @@ class PlacedItem:
     def center(self) -> tuple[float, float]:
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
-    def beyond(self, axis: int, sign: int) -> Items:
-        """Returns the items of its box whose centers are further right or down (1), or left or up (-1)."""
-        own = self.center[axis]
-        return tuple([other for other in self.box.items if sign * (other.center[axis] - own) > 0])
-
-    def overlapping(self, sign: int) -> Items:
-        """Returns the items that it overlaps, of those that are drawn later (1) or earlier (-1)."""
-        items, at = self.box.items, self.box.items.index(self)
-        others = items[at + 1 :] if sign > 0 else items[:at]
-        return tuple([other for other in others if self.distance(other) < 0])
-
     def touches_wall(self, side: Side | None, margin: Number) -> bool:
         return (min(self.gaps) if side is None else self.gaps[_WALL[side]]) <= margin
 
@@ -69,32 +58,6 @@ class PlacedItem:
 
     def distance(self, other: PlacedItem) -> Number:
         return max(self.left - other.right, other.left - self.right, self.top - other.bottom, other.top - self.bottom)
-
-    def within(self, margin: Number) -> Items:
-        return tuple([other for other in self.box.items if other is not self and self.distance(other) <= margin])
-
-    def all_above(self, items: Items) -> Items:
-        top = self.top
-        return tuple([other for other in items if other.bottom <= top])
-
-    def all_below(self, items: Items) -> Items:
-        bottom = self.bottom
-        return tuple([other for other in items if other.top >= bottom])
-
-    def all_left(self) -> Items:
-        return tuple([other for other in self.box.items if other.right <= self.left])
-
-    def all_right(self) -> Items:
-        return tuple([other for other in self.box.items if other.left >= self.right])
-
-    def touching_among(self, others: Items, margin: Number) -> Items:
-        return tuple([other for other in others if self.distance(other) <= margin])
-
-    def adjacent_in_tower(self, others: Items, margin: Number) -> Items:
-        """Returns the others that touch this item if they form a tower, otherwise all of them."""
-        if not self.box.is_tower:
-            return others
-        return self.touching_among(others, margin)
 
 
 Items = tuple[PlacedItem, ...]
@@ -332,11 +295,12 @@ def _logic_and_numbers() -> dict[str, Function]:
 
 def _places(world: World) -> dict[str, Function]:
     """Where an item is in its box."""
+    one = (takes.ITEM,)
 
     def level(steps: int) -> Function:
         height = world.towers.step * steps if world.towers else 0
         value = lambda item: item.box.is_tower and item.gaps[1] == height  # noqa: E731
-        return Function((takes.ITEM,), TRUTH, value, bulk=("level", height))
+        return Function(one, TRUTH, value, bulk=("level", height))
 
     def wall(test: Callable[[PlacedItem, Side | None, Number], bool], margin: Number) -> Function:
         bulk = ("walls", test is PlacedItem.touches_corner, margin)
@@ -345,23 +309,22 @@ def _places(world: World) -> dict[str, Function]:
     def corner_of(item: PlacedItem, a: Side | None = None, b: Side | None = None) -> bool:
         return item.touches_corner(a, world.close) and item.touches_wall(b, world.close)
 
+    def end(beyond: Relation) -> Function:
+        return Function(one, TRUTH, lambda x: not any(beyond(x, y) for y in x.box.items))
+
     found = {
-        "is_top": Function((takes.ITEM,), TRUTH, lambda x: x.top == x.box.highest, bulk=("item", "is_top")),
-        "is_bottom": Function((takes.ITEM,), TRUTH, lambda x: x.top == x.box.lowest, bulk=("item", "is_bottom")),
-        "is_leftmost": Function((takes.ITEM,), TRUTH, lambda x: x.left == x.box.leftmost, bulk=("item", "is_leftmost")),
-        "is_rightmost": Function(
-            (takes.ITEM,), TRUTH, lambda x: x.right == x.box.rightmost, bulk=("item", "is_rightmost")
-        ),
+        "is_top": Function(one, TRUTH, lambda x: x.top == x.box.highest, bulk=("end", "top", 1)),
+        "is_bottom": Function(one, TRUTH, lambda x: x.top == x.box.lowest, bulk=("end", "top", -1)),
+        "is_leftmost": Function(one, TRUTH, lambda x: x.left == x.box.leftmost, bulk=("end", "left", 1)),
+        "is_rightmost": Function(one, TRUTH, lambda x: x.right == x.box.rightmost, bulk=("end", "right", -1)),
         # What statements say of items that this world cannot contain, such as a colour that it lacks.
-        "is_foreign": Function((takes.ITEM,), TRUTH, lambda x: False, bulk=("item", "is_foreign")),
-        "box": Function((takes.ITEM,), always(Kind.BOX), operator.attrgetter("box"), Form.ATTRIBUTE),
+        "is_foreign": Function(one, TRUTH, lambda x: False),
+        "box": Function(one, always(Kind.BOX), operator.attrgetter("box"), Form.ATTRIBUTE),
         "all_items_in_box": Function((takes.BOX,), FOUND_ITEMS, operator.attrgetter("items"), Form.METHOD),
     }
     if world.centers:
-        ends = (("is_top", 1, -1), ("is_bottom", 1, 1), ("is_leftmost", 0, -1), ("is_rightmost", 0, 1))
-        for name, axis, sign in ends:
-            value = partial(lambda x, axis, sign: not x.beyond(axis, sign), axis=axis, sign=sign)
-            found[name] = Function((takes.ITEM,), TRUTH, value)
+        ends = {"is_top": (1, -1), "is_bottom": (1, 1), "is_leftmost": (0, -1), "is_rightmost": (0, 1)}
+        found |= {name: end(_beyond(axis, sign)) for name, (axis, sign) in ends.items()}
     if world.towers:
         is_tower = Function((takes.BOX,), TRUTH, operator.attrgetter("is_tower"), Form.METHOD)
         found |= {"is_second": level(1), "is_third": level(2), "is_tower": is_tower}
@@ -379,17 +342,49 @@ def _places(world: World) -> dict[str, Function]:
     return found
 
 
+Relation = Callable[[PlacedItem, PlacedItem], bool]  # whether the second item is what is asked for of the first
+
+
+def _beyond(axis: int, sign: int) -> Relation:
+    """The second item's center is further right or down (1), or further left or up (-1)."""
+    return lambda x, y: sign * (y.center[axis] - x.center[axis]) > 0
+
+
+def is_later(x: PlacedItem, y: PlacedItem) -> bool:
+    """Returns whether the second item is drawn after the first."""
+    return x.box.items.index(y) > x.box.items.index(x)
+
+
+def related(relation: Relation, bulk: tuple[Any, ...], *, scans: int, in_scene: bool = False) -> Function:
+    """Returns a function that gives the items of its box, or of its scene, that are in a relation to an item, or to any
+    item of a set. `bulk`: its rule for many scenes."""
+
+    def of_item(x: PlacedItem) -> Items:
+        return tuple([y for y in (x.box.scene_items if in_scene else x.box.items) if relation(x, y)])
+
+    def value(items: Items) -> Items:
+        return of_item(items[0]) if len(items) == 1 else distinct(y for x in items for y in of_item(x))
+
+    return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value, bulk=bulk, scans=scans)
+
+
 def _relations(world: World) -> dict[str, Function]:
     near, close = world.touching, world.close
-    box_items, scene_items = world.items[1], world.boxes[1] * world.items[1]
 
-    def related(find: Callable[[PlacedItem], Items], pairs: str = "", scanned: int = box_items) -> Function:
-        def value(items: Items) -> Items:
-            return find(items[0]) if len(items) == 1 else distinct(other for item in items for other in find(item))
-
-        bulk = ("related", pairs) if pairs else ()
+    def found_by(relation: Relation, pairs: str = "", in_scene: bool = False) -> Function:
+        scanned = world.items[1] * (world.boxes[1] if in_scene else 1)
         # Comparing with eight items takes about as long as a step.
-        return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value, bulk=bulk, scans=(scanned - 1) // 8)
+        scans = (scanned - 1) // 8
+        return related(relation, ("related", pairs) if pairs else (), scans=scans, in_scene=in_scene)
+
+    def above(x: PlacedItem, y: PlacedItem) -> bool:
+        return y.bottom <= x.top
+
+    def below(x: PlacedItem, y: PlacedItem) -> bool:
+        return y.top >= x.bottom
+
+    def adjacent(x: PlacedItem, y: PlacedItem) -> bool:
+        return not x.box.is_tower or x.distance(y) <= near
 
     def is_closely_touching(x: PlacedItem, y: PlacedItem) -> bool:
         gaps = (x.top - y.bottom, x.left - y.right, y.top - x.bottom, y.left - x.right)
@@ -399,18 +394,18 @@ def _relations(world: World) -> dict[str, Function]:
         return Function((takes.ITEM,), FOUND_ITEMS, lambda x: tuple([other for other in find(x) if other is not x]))
 
     found = {
-        "get_touching": related(lambda x: x.within(near), "touching"),
-        "get_closely_touching": related(lambda x: x.within(close), "closely_touching"),
-        "get_above": related(lambda x: x.adjacent_in_tower(x.all_above(x.box.items), near), "above"),
-        "get_below": related(lambda x: x.adjacent_in_tower(x.all_below(x.box.items), near), "below"),
-        "get_box_all_above": related(lambda x: x.all_above(x.box.items), "all_above"),
-        "get_box_all_below": related(lambda x: x.all_below(x.box.items), "all_below"),
-        "get_box_all_left": related(PlacedItem.all_left, "all_left"),
-        "get_box_all_right": related(PlacedItem.all_right, "all_right"),
-        "get_directly_above": related(lambda x: x.touching_among(x.all_above(x.box.items), near), "directly_above"),
-        "get_directly_below": related(lambda x: x.touching_among(x.all_below(x.box.items), near), "directly_below"),
-        "get_img_all_above": related(lambda x: x.all_above(x.box.scene_items), scanned=scene_items),
-        "get_img_all_below": related(lambda x: x.all_below(x.box.scene_items), scanned=scene_items),
+        "get_touching": found_by(lambda x, y: y is not x and x.distance(y) <= near, "touching"),
+        "get_closely_touching": found_by(lambda x, y: y is not x and x.distance(y) <= close, "closely_touching"),
+        "get_above": found_by(lambda x, y: above(x, y) and adjacent(x, y), "above"),
+        "get_below": found_by(lambda x, y: below(x, y) and adjacent(x, y), "below"),
+        "get_box_all_above": found_by(above, "all_above"),
+        "get_box_all_below": found_by(below, "all_below"),
+        "get_box_all_left": found_by(lambda x, y: y.right <= x.left, "all_left"),
+        "get_box_all_right": found_by(lambda x, y: y.left >= x.right, "all_right"),
+        "get_directly_above": found_by(lambda x, y: above(x, y) and x.distance(y) <= near, "directly_above"),
+        "get_directly_below": found_by(lambda x, y: below(x, y) and x.distance(y) <= near, "directly_below"),
+        "get_img_all_above": found_by(above, in_scene=True),
+        "get_img_all_below": found_by(below, in_scene=True),
         "get_box_inclusive": Function((takes.ITEM,), FOUND_ITEMS, lambda x: x.box.items),
         "get_box_exclusive": others(lambda x: x.box.items),
         "get_img_exclusive": others(lambda x: x.box.scene_items),
@@ -418,12 +413,12 @@ def _relations(world: World) -> dict[str, Function]:
     }
     if world.centers:
         for words, axis, sign in (("above", 1, -1), ("below", 1, 1), ("left", 0, -1), ("right", 0, 1)):
-            names = [name for name in found if name in (f"get_{words}", f"get_box_all_{words}", f"get_img_all_{words}")]
-            found |= dict.fromkeys(names, related(partial(PlacedItem.beyond, axis=axis, sign=sign)))
+            names = found.keys() & {f"get_{words}", f"get_box_all_{words}", f"get_img_all_{words}"}
+            found |= dict.fromkeys(names, found_by(_beyond(axis, sign)))
     if world.overlap:
         found |= {
-            "get_in_front": related(partial(PlacedItem.overlapping, sign=1)),
-            "get_behind": related(partial(PlacedItem.overlapping, sign=-1)),
+            "get_in_front": found_by(lambda x, y: x.distance(y) < 0 and is_later(x, y)),
+            "get_behind": found_by(lambda x, y: x.distance(y) < 0 and is_later(y, x)),
         }
     return found
 

@@ -8,6 +8,7 @@ single token.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from veriscene.errors import InputError
 from veriscene.language import expression as tree
@@ -29,6 +30,7 @@ def tokens_of(program: Program) -> list[str]:
 
 def _write(node: Expression, scope: dict[str, str], depth: int) -> Iterator[str]:
     """`scope`: the tokens of the parameters around the node; `depth`: how many lambdas are around it."""
+    parts: Sequence[Expression] = ()
     match node:
         case tree.Number() | tree.Constant():
             yield VALUE + unparse(node)
@@ -39,38 +41,33 @@ def _write(node: Expression, scope: dict[str, str], depth: int) -> Iterator[str]
             yield from _write(body, {**scope, parameter.name: f"v{depth}"}, depth + 1)
         case tree.Call(function, (tested,)) if function.bulk[:1] == ("has",):
             _, attribute, rank = function.bulk
+            parts = (tested,)
             yield _has(function.language, attribute, rank)
-            yield from _write(tested, scope, depth)
         case tree.Comparison((tree.Call(function, (tested,)), tree.Constant() as constant), ("==",)) if (
             function.bulk[:1] == ("attribute",) and tested.type is Kind.ITEM
         ):
+            parts = (tested,)
             yield _has(function.language, function.bulk[1], constant.value)
-            yield from _write(tested, scope, depth)
-        case tree.Call(function, arguments) if _LOGIC.get(function.name) in ("and", "or"):
-            operator = _LOGIC[function.name]
-            operands = tuple(_flat(operator, arguments))
-            yield f"{operator}/{len(operands)}"
-            for each in operands:
-                yield from _write(each, scope, depth)
+        case tree.Call(tree.Function(name=("AND" | "OR") as operator), parts) | tree.Logic(operator, parts):
+            parts = tuple(_flat(operator.lower(), parts))
+            yield f"{operator.lower()}/{len(parts)}"
         case tree.Call(function, arguments):
             yield _OPERATORS.get(function.name) or f"{_LOGIC.get(function.name, function.name)}/{len(arguments)}"
-            for takes, each in zip(function.parameters, arguments, strict=False):
-                is_content = isinstance(each, tree.Call) and each.function.name == "all_items_in_box"
-                part = each.arguments[0] if isinstance(each, tree.Call) and is_content and takes.collected else each
-                yield from _write(part, scope, depth)
-        case tree.Comparison(operands, operators):
-            yield f"{' '.join(operators)}/{len(operands)}" if len(operators) > 1 else operators[0]
-            for each in operands:
-                yield from _write(each, scope, depth)
-        case tree.Logic(operator, operands):
-            operands = tuple(_flat(operator, operands))
-            yield f"{operator}/{len(operands)}"
-            for each in operands:
-                yield from _write(each, scope, depth)
-        case tree.Display(members, is_set):
-            yield f"{'{}' if is_set else '[]='}/{len(members)}"
-            for each in members:
-                yield from _write(each, scope, depth)
+            parts = [
+                each.arguments[0] if takes.collected and _is_content(each) else each
+                for takes, each in zip(function.parameters, arguments, strict=False)
+            ]
+        case tree.Comparison(parts, operators):
+            yield f"{' '.join(operators)}/{len(parts)}" if len(operators) > 1 else operators[0]
+        case tree.Display(parts, is_set):
+            yield f"{'{}' if is_set else '[]='}/{len(parts)}"
+    for part in parts:
+        yield from _write(part, scope, depth)
+
+
+def _is_content(node: Expression) -> TypeGuard[tree.Call]:
+    """Whether a node says `all_items_in_box()` of a box, which may stand for its items itself."""
+    return isinstance(node, tree.Call) and node.function.name == "all_items_in_box"
 
 
 def _flat(operator: str, operands: Sequence[Expression]) -> Iterator[Expression]:

@@ -20,30 +20,18 @@ from veriscene.config import Changes, Config, ModelConfig
 from veriscene.data.encoder import Encoder, ItemOrder
 from veriscene.data.vocabulary import SPECIAL, Vocabulary
 from veriscene.errors import InputError
-from veriscene.models.base import Judgement, Model, Order, check_weights
-from veriscene.models.biatt import BiATT, BiENC
+from veriscene.models.base import Judgement as Judgement
+from veriscene.models.base import Model as Model
+from veriscene.models.base import Order as Order
+from veriscene.models.base import check_weights
+from veriscene.models.baselines import CNNRNN, ImageFeatRNN, RelationNet
+from veriscene.models.biatt import BiATT, BiDAF, BiENC
 from veriscene.models.biatt_pointer import BiATTPointer
-from veriscene.models.bidaf import BiDAF
 from veriscene.models.cnn_biatt import CNNBiATT, CNNBiENC
 from veriscene.models.maxent import MLP, MaxEnt
 from veriscene.models.nmn import NMN
-from veriscene.models.relation_net import RelationNet
-from veriscene.models.rnn_baselines import CNNRNN, ImageFeatRNN
 from veriscene.models.spatial import Spatial
 from veriscene.world.schema import World
-
-__all__ = [
-    "MODELS",
-    "Judgement",
-    "Model",
-    "Order",
-    "build",
-    "check",
-    "encoder",
-    "load_preset",
-    "read_config",
-    "register",
-]
 
 MODELS: dict[str, type[Model]] = {
     "maxent": MaxEnt,

@@ -19,8 +19,8 @@ from veriscene.language.module_layout import Module
 from veriscene.models.base import Judgement
 from veriscene.models.layers.geometry import at_least
 from veriscene.models.layers.recurrence import BiLSTM, last_outputs
+from veriscene.models.vision.backbone import GRID
 from veriscene.models.vision.feature_maps import FeatureMapConfig, FeatureMapModel
-from veriscene.models.vision.networks import GRID
 from veriscene.world.schema import World
 
 MOST_COUNTED = 5  # larger counts are told apart only by the linear term

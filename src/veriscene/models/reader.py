@@ -14,47 +14,18 @@ from torch.nn import functional as F
 
 from veriscene import files
 from veriscene.data.reader import (
-    DIALECT,
-    END,
     FILE_ERRORS,
-    MAX_NGRAMS,
-    OUTSIDE,
     PAD,
-    PLAIN,
     SCALE,
-    SPECIAL_TOKENS,
-    START,
-    UNKNOWN,
     Array,
     ProgramReader,
     ReaderConfig,
-    Reading,
     invalid_reader,
     language_of,
-    ngrams_of,
     read_file,
-    split_words,
 )
 from veriscene.language.language import Language
 from veriscene.world.world_file import to_tree
-
-__all__ = [
-    "DIALECT",
-    "END",
-    "MAX_NGRAMS",
-    "OUTSIDE",
-    "PAD",
-    "PLAIN",
-    "SPECIAL_TOKENS",
-    "START",
-    "UNKNOWN",
-    "Reader",
-    "ReaderConfig",
-    "ReaderNetwork",
-    "Reading",
-    "ngrams_of",
-    "split_words",
-]
 
 KeyValue = tuple[Tensor, Tensor]  # (batch, head, place, dim / heads) each
 # What each layer attends to, which words are padding, and the keys and values of the tokens so far.

@@ -26,46 +26,44 @@ OF_CORPUS = ("teacher.generated", "teacher.labels")  # of a teacher that is give
 ALWAYS = ("model.name", "training.seed", "data.minimum_count", "data.counting")
 
 
-def has_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool = False) -> bool:
-    """Returns whether `section.key` can change what such a model becomes, on a given corpus or on a synthetic one, and
-    with or without a teacher."""
+def without_effect(model: ModelConfig, key: str, *, corpus_given: bool, taught: bool = False) -> str | None:
+    """Returns what makes `section.key` change nothing: such a model, a given corpus or its absence, or a teacher or its
+    absence. None: the setting has an effect."""
     kind = models.MODELS[model.name]
     section, _, name = key.partition(".")
-    if key in ALWAYS:
-        return True
+    teacher_alone = "on a teacher that has no corpus"
+    if key in ALWAYS or key == "teacher.statements":
+        return None
     if key in SYNTHETIC:
-        return not corpus_given and not taught
+        return "on a corpus given with --data" if corpus_given else teacher_alone if taught else None
     if key == "data.train_share":
-        return not taught
+        return "on a teacher, which makes its own examples" if taught else None
     if section == "teacher":
-        return (taught and (corpus_given or key not in OF_CORPUS)) or name == "statements"
+        missing = teacher_alone if key in OF_CORPUS and not corpus_given else None
+        return missing if taught else "without a teacher"
     if section == "model":
-        return name in {field.name for field in fields(model)}
-    if key == "data.order":
-        return kind.order is not Order.NONE
-    if key in ("training.policy_weight", "training.entropy_weight"):
-        return kind.order is Order.CHOSEN
-    return not kind.is_fitted
+        is_read = name in {field.name for field in fields(model)}
+    elif key == "data.order":
+        is_read = kind.order is not Order.NONE
+    elif key in ("training.policy_weight", "training.entropy_weight"):
+        is_read = kind.order is Order.CHOSEN
+    else:
+        is_read = not kind.is_fitted
+    return None if is_read else f"on {model.name}"
 
 
 def check_changes(changes: Changes, model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> None:
     """Rejects settings that the chosen model or source would ignore."""
     for key in map(key_of, changes):
-        if not has_effect(model, key, corpus_given=corpus_given, taught=taught):
-            if key.startswith("teacher.") and not taught:
-                allowed = "set teacher.statements, or train with --teacher FILE"
-                raise InputError(f"{key} has no effect without a teacher", where=f"--set {key}", allowed=allowed)
-            on = "a corpus given with --data" if key in SYNTHETIC else model.name
-            if taught and key == "data.train_share":
-                on = "a teacher, which makes its own examples"
-            elif taught and not corpus_given and key in (*SYNTHETIC, *OF_CORPUS):
-                on = "a teacher that has no corpus"
-            raise InputError(f"{key} has no effect on {on}", where=f"--set {key}")
+        if why := without_effect(model, key, corpus_given=corpus_given, taught=taught):
+            allowed = "set teacher.statements, or train with --teacher FILE" if why == "without a teacher" else None
+            raise InputError(f"{key} has no effect {why}", where=f"--set {key}", allowed=allowed)
 
 
 def with_effect(changes: Iterable[str], model: ModelConfig, *, corpus_given: bool, taught: bool = False) -> list[str]:
     """Returns those of the `section.key=value` changes that have an effect."""
-    return [change for change in changes if has_effect(model, key_of(change), corpus_given=corpus_given, taught=taught)]
+    given = {"corpus_given": corpus_given, "taught": taught}
+    return [change for change in changes if without_effect(model, key_of(change), **given) is None]
 
 
 def key_of(change: str) -> str:

@@ -298,7 +298,7 @@ class Sheet:
         for number, (box, (right, down)) in enumerate(zip(scene.boxes, place.corners, strict=True)):
             left, upper = x + right * scale, self.y + down * scale
             sides = (side * scale for side in world.canvas)
-            self.patch(Rectangle((left, upper), *sides, fc=BOX_FILL, lw=0))
+            self.patch(Rectangle((left, upper), *sides, fc=world.background or BOX_FILL, lw=0))
             for item in box.items:
                 self.patch(shape(world, item), x=left, y=upper, scale=scale)
                 self._label(world, item, x=left, y=upper, scale=scale)
@@ -353,8 +353,8 @@ def shape(world: World, item: Item) -> Patch:
         style["ec"] = seen.outline
     points = SHAPES[seen.shape or "rectangle"]
     if not points:
-        return Ellipse(center(item), item.width, item.height, **style)
-    return Polygon(corners(item, points), **style)
+        return Ellipse(center(item), item.width, item.height, angle=360 * seen.turn, **style)
+    return Polygon(corners(item, points, turn=seen.turn), **style)
 
 
 def text_width(text: str, size: float) -> float:

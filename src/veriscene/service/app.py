@@ -38,6 +38,7 @@ BACKLOG = 512
 MAX_CONNECTIONS = 800  # below the 1,024 open files that systems usually allow a process
 UNREAD = {"Connection": "close"}  # what the client still sends is not read
 HEADER_SECONDS = 10.0  # in which a request's headers must arrive
+READ_SECONDS = 10.0  # in which a client must read on
 
 
 class Json(Response):
@@ -144,14 +145,19 @@ async def _read(request: Request, service: Service) -> Record:
         async with asyncio.timeout(service.limits.seconds):
             async for part in request.stream():
                 size += len(part)
+                service.arriving += len(part)
                 if size > service.limits.body:
                     raise HTTPException(413, f"a request has at most {service.limits.body:,} bytes", UNREAD)
+                if size > SMALL_BODY and service.arriving > service.limits.arriving:
+                    raise Busy("too many large requests at once")
                 parts.append(part)
+        body = b"".join(parts)
+        record = _parse(body) if size <= SMALL_BODY else await service.jobs.run(lambda: _parse(body))
     except TimeoutError:
         what = f"the request did not arrive within {service.limits.seconds:g} seconds"
         raise HTTPException(408, what, UNREAD) from None
-    body = b"".join(parts)
-    record = _parse(body) if size <= SMALL_BODY else await service.jobs.run(lambda: _parse(body))
+    finally:
+        service.arriving -= size
     if not isinstance(record, dict):
         raise not_allowed(record, "it must be a JSON object").at("body")
     return record
@@ -230,35 +236,51 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Protocol(H11Protocol):
-    """Closes connections whose requests do not arrive, so that they keep nobody else out.
+    """Closes connections that wait for their clients, so that they keep nobody else out.
 
-    One that has not sent a whole header within HEADER_SECONDS is closed. Beyond MAX_CONNECTIONS, the one that has
-    waited longest without a request makes room for the new one.
+    One that has not sent a whole header within HEADER_SECONDS is closed, and one that does not read its answers for
+    READ_SECONDS. Beyond MAX_CONNECTIONS, the one that has waited longest for the rest of a request, or for somebody to
+    read its answer, makes room for the new one.
     """
 
     _deadline: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
     _since = 0.0
 
     @property
     def _is_waiting(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 
+    @property
+    def _can_make_room(self) -> bool:
+        return self._is_waiting or self.cycle.more_body or self._unread is not None
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._await_request()
         if len(self.connections) > MAX_CONNECTIONS:
-            waiting = [each for each in self.connections if isinstance(each, Protocol) and each._is_waiting]
+            waiting = [each for each in self.connections if isinstance(each, Protocol) and each._can_make_room]
             min(waiting, key=lambda each: each._since).transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self._is_waiting and self._deadline is None:
             self._await_request()
-        elif not self._is_waiting:
+        elif not self._is_waiting and self._deadline is not None:
+            self._since = self.loop.time()
             self._cancel()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._cancel_unread()
+        super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel()
+        self._cancel_unread()
         super().connection_lost(exc)
 
     def _await_request(self) -> None:
@@ -274,6 +296,11 @@ class Protocol(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _cancel_unread(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
 
 def make_server(app: FastAPI) -> uvicorn.Server:

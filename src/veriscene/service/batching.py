@@ -26,6 +26,7 @@ class Limits:
     """Bounds on everything that a client could make large or slow."""
 
     body: int = 4 << 20  # bytes of a request
+    arriving: int = 256 << 20  # bytes of all requests that are being received; small ones are let in beyond that
     questions: int = 256  # of one request
     letters: int = 4096  # of a statement; a statement has at most 256 words besides
     batch: int = 16  # questions judged together; larger batches need more padding and are no faster

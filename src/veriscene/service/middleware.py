@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection
 
@@ -29,9 +30,10 @@ ALWAYS = {
 }
 # Modules have no version in their names: a browser asks whether its copy is still the current one (ETag).
 FILES, ANSWERS = "no-cache", "no-store"
-MAX_REQUESTS = 512  # that are being answered
+MAX_REQUESTS = 512  # that have arrived and are being answered
 ALWAYS_ANSWERED = ("/health", "/ready", "/metrics")
 BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64)
+_HOST = re.compile(r"(\[[^\]]*\]|[^:@]*)(:\d*)?")
 SECONDS_BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
@@ -76,8 +78,8 @@ class Middleware:
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        name = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
-        if self.hosts is not None and name.lower() not in self.hosts:
+        name = _HOST.fullmatch(host)
+        if self.hosts is not None and (name is None or name[1].strip("[]").lower() not in self.hosts):
             return 421, "this host is not served here; `veriscene serve --allow-host NAME` permits it"
         if "\0" in scope["path"]:  # at which starlette 0.49 fails
             return 404, "there is no such page"
@@ -94,10 +96,24 @@ class Middleware:
             return
         scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope  # the server leaves out the body
         start, status, refused = time.perf_counter(), 500, self._refusal(scope)
+        is_active = False
+
+        def set_active(now: bool) -> None:
+            # Not while a client sends its request or takes its answer, which may take as long as the client wants.
+            nonlocal is_active
+            self.active += now - is_active
+            is_active = now
+
+        async def receive_whole() -> Message:
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body", False):
+                set_active(True)
+            return message
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
+                set_active(False)
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers.update(ALWAYS)
@@ -105,11 +121,11 @@ class Middleware:
                 headers["Cache-Control"] = FILES if is_file else ANSWERS
             await send(message)
 
-        self.active += 1
+        set_active(refused is None and scope["method"] != "POST")
         try:
-            await (self.app if refused is None else _refuse(*refused))(scope, receive, send_with_headers)
+            await (self.app if refused is None else _refuse(*refused))(scope, receive_whole, send_with_headers)
         finally:
-            self.active -= 1
+            set_active(False)
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.requests.labels(route, str(status)).inc()
             self.metrics.seconds.labels(route).observe(time.perf_counter() - start)

@@ -14,6 +14,8 @@ from typing import Any
 
 from veriscene import worlds
 from veriscene.data.eyes import PictureReader
+from veriscene.english import grammar
+from veriscene.english.words import real_words
 from veriscene.errors import InputError
 from veriscene.judge import load_eyes
 from veriscene.judge.explain import explain
@@ -31,6 +33,7 @@ from veriscene.world.world_file import to_tree
 Record = Mapping[str, Any]
 FORMATS = ("png", "svg")
 SHIPPED_EXAMPLES = 8  # of a world, if the user gives none
+STATEMENTS_TRIED, MAX_WORDS = 500, 10  # of the grammar, to find a plain one that is true, or false, as it should be
 
 
 class Service:
@@ -41,6 +44,7 @@ class Service:
 
     def __init__(self, judges: Mapping[str, Judge], *, limits: Limits, examples: Sequence[Example] = ()) -> None:
         self.limits, self.metrics = limits, Metrics()
+        self.arriving = 0  # bytes of requests
         self.jobs = Jobs(threads=limits.workers, waiting=limits.jobs)
         self.batchers: dict[str, Batcher] = {}
         for name, judge in judges.items():
@@ -225,8 +229,9 @@ def read_picture(world: World, image: object, *, with_eyes: bool) -> list[Any]:
 def draw_example(judge: Judge, rng: random.Random, kind: str | None = None) -> dict[str, Any]:
     """Returns a random scene with a statement about it, and whether it is true.
 
-    The scene was made such that the statement may well be false. `kind` is one of the world's kinds of scenes. A world
-    without statements of its own has a scene only.
+    The scene was made such that the statement may well be false. `kind` is one of the world's kinds of scenes. In a
+    world without statements of its own, the grammar makes one for a judge that reads plain English; for others there is
+    a scene only.
     """
     world = judge.world
     draw = worlds.ability(world, "draw_example")
@@ -234,6 +239,13 @@ def draw_example(judge: Judge, rng: random.Random, kind: str | None = None) -> d
         return _example(world, *draw(rng, kind))
     if kind is not None:
         raise not_allowed(kind, f"the world {world.name} has one kind of scenes").at("kind")
+    if judge.reader is not None:
+        real, truth = real_words(world), rng.random() < 0.5
+        for _ in range(STATEMENTS_TRIED):
+            statement, scene = grammar.draw(rng, worlds.language(world)), random_scene(world, rng)
+            words = re.findall(r"[^\W\d_]+", statement.text.lower())
+            if len(words) <= MAX_WORDS and real.issuperset(words) and statement.program.holds(scene) == truth:
+                return _example(world, statement.text, scene, truth)
     return _example(world, None, random_scene(world, rng), None)
 
 

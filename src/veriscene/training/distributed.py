@@ -1,4 +1,4 @@
-"""The device, the processes and the output of a command, in one handle.
+"""The device, the processes and the output of a command, in one handle; and requests to stop it.
 
 With a single process nothing is communicated.
 """
@@ -6,9 +6,13 @@ With a single process nothing is communicated.
 from __future__ import annotations
 
 import platform
+import signal
+import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TypeVar
 
 import torch
@@ -21,6 +25,9 @@ from veriscene.errors import InputError, message
 from veriscene.output import Output
 
 T = TypeVar("T")
+# Windows has no SIGHUP.
+SIGNALS = tuple(number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP"))
+SECONDS_TO_SECOND_INTERRUPT = 1.0  # torchrun repeats a Ctrl-C that its processes have already received
 
 
 class Machine:
@@ -66,11 +73,6 @@ class Machine:
         if self.processes > 1:
             broadcast_object_list(shared)
         return shared[0]
-
-    def main_first(self) -> AbstractContextManager[None]:
-        """Lets the main process go first; the others follow when it has left the context."""
-        context: AbstractContextManager[None] = self.accelerator.main_process_first()
-        return context
 
     def wait(self) -> None:
         """Waits until every process is here."""
@@ -121,3 +123,31 @@ class Machine:
         with ExitStack() as stack:
             self.on_main(lambda: stack.enter_context(context))
             yield
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Sets the event on SIGINT (Ctrl-C), SIGTERM or SIGHUP (the terminal was closed); a second Ctrl-C raises
+    KeyboardInterrupt. Outside the main thread, which alone receives signals, the event is never set."""
+    requested = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield requested
+        return
+    first = 0.0
+
+    def request(number: int, frame: FrameType | None) -> None:
+        nonlocal first
+        if not requested.is_set():
+            first = time.monotonic()
+            requested.set()
+        elif number == signal.SIGINT and time.monotonic() - first > SECONDS_TO_SECOND_INTERRUPT:
+            raise KeyboardInterrupt
+
+    # nohup asks for SIGHUP to be ignored, so it stays ignored.
+    numbers = [s for s in SIGNALS if s.name != "SIGHUP" or signal.getsignal(s) != signal.SIG_IGN]
+    previous = {number: signal.signal(number, request) for number in numbers}
+    try:
+        yield requested
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

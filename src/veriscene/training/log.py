@@ -114,6 +114,8 @@ def show(event: Event, output: Output) -> None:
 class RunLog:
     """Writes log.jsonl, which `read_log` reads, and TensorBoard's files."""
 
+    FILES = (LOG, TENSORBOARD)
+
     def __init__(self, run: Path, *, up_to_step: int) -> None:
         """Drops lines after `up_to_step`: after a crash the log may be ahead of the state that is resumed."""
         self.path = run / LOG

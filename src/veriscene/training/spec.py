@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import shlex
@@ -219,8 +220,10 @@ def new_folder_hint(folder: Path) -> str:
 
 
 def fresh_folder(preset: str, what: str) -> Path:
-    """Names a folder below runs/ that does not exist yet."""
-    return Path("runs") / f"{Path(preset).stem}-{what}-{time.strftime('%Y%m%d-%H%M%S')}"
+    """Names a folder below runs/ that does not exist yet, also if another run began in the same second."""
+    name = f"{Path(preset).stem}-{what}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(folder for each in names if not (folder := Path("runs") / each).exists())
 
 
 def commit() -> str | None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from veriscene import files
-from veriscene.config import TrainingConfig
+from veriscene.config import TrainingConfig, flag, number, read
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
@@ -23,21 +22,28 @@ from veriscene.training.distributed import Machine
 from veriscene.training.optimization import EMA, make_optimizer
 
 STATE = "trainer.pt"
+MOST = 10**18  # of anything that a run counts; above it, a saved position is damaged
 
 
 @dataclass
 class Position:
     """How far a run is."""
 
-    step: int = 0
-    best_accuracy: float = -1.0
-    best_step: int = 0
-    scores_since_best: int = 0
-    seconds: float = 0.0
-    loss_sum: float = 0.0  # since the last dev score
-    loss_count: int = 0
-    training_seconds: float = 0.0  # since the last dev score, without scoring and saving
-    finished: bool = False
+    step: int = number(0, 0, MOST)
+    best_accuracy: float = number(-1.0, -1.0, 1.0)  # below zero: there is no dev score yet
+    best_step: int = number(0, 0, MOST)
+    scores_since_best: int = number(0, 0, MOST)
+    seconds: float = number(0.0, 0.0, MOST)
+    loss_sum: float = number(0.0, 0.0, MOST)  # since the last dev score
+    loss_count: int = number(0, 0, MOST)
+    training_seconds: float = number(0.0, 0.0, MOST)  # since the last dev score, without scoring and saving
+    finished: bool = flag(False)
+
+    def check(self, total_steps: int) -> None:
+        """Raises ValueError for a position that no run of so many steps can have."""
+        last = min(self.step, total_steps)
+        if self.step > last or max(self.best_step, self.loss_count) > last or (self.best_accuracy < 0 < self.best_step):
+            raise ValueError(f"step {self.step} of {total_steps} with the best at {self.best_step}")
 
 
 class TrainingState:
@@ -73,9 +79,9 @@ class TrainingState:
         """Raises InputError, and changes nothing that matters, if the saved state is damaged or of another run."""
         saved, path = checkpoints.load(folder), folder / STATE
         try:
-            state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-            position = Position(**{field.name: state["position"][field.name] for field in fields(Position)})
+            state: dict[str, Any] = files.load_torch(path)
             data, moments, ema, processes = (state[key] for key in ("data", "moments", "ema", "processes"))
+            tree = {field.name: state["position"][field.name] for field in fields(Position)}
         except Exception as error:  # unpickling has no common class of errors
             raise InputError(f"damaged ({type(error).__name__}); it cannot be resumed", where=path) from None
         if type(data) is not int or data != self.data or saved.encoder != self.checkpoint.encoder:
@@ -86,8 +92,8 @@ class TrainingState:
             raise InputError(f"was trained by {count} processes; resume with as many", where=folder.parent)
         try:
             mine = processes[self.machine.rank]
-            position.loss_sum = mine["loss_sum"]
-            _check_position(position, total_steps)
+            position = read(Position, {**tree, "loss_sum": mine["loss_sum"]}, where="position", prefix="")
+            position.check(total_steps)
             _check_moments(moments, self.optimizer, position.step)
             self.checkpoint.model.load_state_dict(saved.model.state_dict())
             groups = self.optimizer.state_dict()["param_groups"]
@@ -98,7 +104,7 @@ class TrainingState:
             torch.set_rng_state(mine["cpu"])
             if self.captured and mine["cuda"] is not None:
                 torch.cuda.set_rng_state(mine["cuda"], self.machine.device)
-        except (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, AttributeError) as error:
+        except (InputError, ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, AttributeError) as error:
             what = f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
             raise InputError(f"{what}; it cannot be resumed", where=path) from None
         self.position = position
@@ -121,7 +127,7 @@ def restore_progress(
     if not path.exists():
         raise InputError("there is nothing to resume", where=path, allowed="leave out --resume")
     try:
-        state = torch.load(path, map_location=next(network.parameters()).device, weights_only=True)
+        state = files.load_torch(path, device=str(next(network.parameters()).device))
         position: dict[str, float] = state["position"]
         is_same = state["settings"] == json.dumps(settings)
         if is_same:
@@ -135,31 +141,16 @@ def restore_progress(
     return position
 
 
-def _check_position(position: Position, total_steps: int) -> None:
-    for name, kind in get_type_hints(Position).items():
-        value = vars(position)[name]
-        if type(value) is not kind:
-            raise ValueError(f"{name} is {value!r}, not {kind.__name__}")
-        if kind is float and not math.isfinite(value):
-            raise ValueError(f"{name} is {value}")
-        if name != "best_accuracy" and value < 0:
-            raise ValueError(f"{name} is {value}, below zero")
-    if position.step > total_steps or position.best_step > position.step or position.loss_count > position.step:
-        raise ValueError(f"step {position.step} of {total_steps} with the best at {position.best_step}")
-    if not (0 <= position.best_accuracy <= 1 or (position.best_accuracy == -1 and position.best_step == 0)):
-        raise ValueError(f"best accuracy is {position.best_accuracy}")
-
-
 def _check_moments(moments: object, optimizer: torch.optim.Optimizer, step: int) -> None:
     """An optimizer has one state for each parameter, of its shape, as soon as a step was made."""
     groups = [(p, group.get("orthogonal", False)) for group in optimizer.param_groups for p in group["params"]]
-    parameters = {number: each for number, each in enumerate(groups) if each[0].requires_grad}
+    parameters = {index: each for index, each in enumerate(groups) if each[0].requires_grad}
     if not isinstance(moments, dict) or set(moments) != (set(parameters) if step else set()):
         raise ValueError("the optimizer's moments are not those of this model")
-    for number, state in moments.items():
-        parameter, is_orthogonal = parameters[number]
+    for index, state in moments.items():
+        parameter, is_orthogonal = parameters[index]
         for name in ("exp_avg",) if is_orthogonal else ("exp_avg", "exp_avg_sq"):
-            _check_fits(state[name], parameter, f"the moments of parameter {number}")
+            _check_fits(state[name], parameter, f"the moments of parameter {index}")
         if int(state["step"]) != step:
             raise ValueError(f"the optimizer is at step {int(state['step'])}, the run at step {step}")
 

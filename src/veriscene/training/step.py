@@ -7,6 +7,7 @@ graphs, and one all-reduce of all gradients between them.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,9 +21,12 @@ from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import ItemOrder
 from veriscene.models.base import Model
 from veriscene.training.optimization import Loss, objective, r_drop
+from veriscene.training.source import Epoch
 
 # Statements and boxes are padded to multiples of these, so that few graphs are captured; towers have up to four items.
 LENGTH_STEP, ITEMS_STEP = 4, 4
+MAX_UNREAD_LOSSES = 4096  # steps between two reads of their sum
+SHOWN_NAMES = 64  # of a batch whose loss is not finite
 
 
 @dataclass(eq=False)
@@ -251,3 +255,54 @@ def padded(numbers: Tensor, share: Tensor, *, size: int) -> tuple[Tensor, Tensor
     so that the batch's statistics stay about the same."""
     missing = size - len(numbers)
     return numbers[torch.arange(size) % len(numbers)], torch.cat([share, share.new_zeros(missing)])
+
+
+# ---------------------------------------------------------------- the sum of the losses
+
+
+class NotFinite(Exception):
+    """Some losses are not finite: those of the last `steps` steps. `names` tells the first one's examples."""
+
+    def __init__(self, steps: int, names: str) -> None:
+        super().__init__(names)
+        self.steps, self.names = steps, names
+
+
+class RunningLoss:
+    """The sum of the losses, and which batch made it infinite or NaN.
+
+    It keeps the sum after each step on the device, in one addition, and reads it only when it is asked for."""
+
+    def __init__(self, start: float, device: torch.device) -> None:
+        self.sums = torch.full((MAX_UNREAD_LOSSES + 1,), start, dtype=torch.float64, device=device)
+        self.places = self.sums.unbind()
+        self.batches: list[tuple[Epoch, Tensor]] = []  # since the last read: the epoch, and the indices in it
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.batches) == MAX_UNREAD_LOSSES
+
+    def add(self, loss: Tensor, epoch: Epoch, numbers: Tensor) -> None:
+        at = len(self.batches)
+        torch.add(self.places[at], loss, out=self.places[at + 1])
+        self.batches.append((epoch, numbers))
+
+    def read(self) -> float:
+        """Waits for the device. Raises NotFinite if the sum is not finite."""
+        last = self.places[len(self.batches)]
+        value = float(last)
+        if not math.isfinite(value):
+            finite = int(self.sums[: len(self.batches) + 1].isfinite().sum())  # what follows is not finite either
+            if not finite:
+                raise NotFinite(len(self.batches), "")
+            epoch, numbers = self.batches[finite - 1]
+            names = epoch.names(numbers)
+            more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+            raise NotFinite(len(self.batches) - finite, ", ".join(names[:SHOWN_NAMES]) + more)
+        self.places[0].copy_(last)
+        self.batches.clear()
+        return value
+
+    def reset(self) -> None:
+        self.places[0].zero_()
+        self.batches.clear()

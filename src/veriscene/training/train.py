@@ -26,30 +26,13 @@ from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.folders import BEST, METRICS
 from veriscene.models.base import Model, judge_in_batches
 from veriscene.output import Output, clock
-from veriscene.training.distributed import Machine
-from veriscene.training.interruption import interruptible
-from veriscene.training.log import (
-    LOG,
-    TENSORBOARD,
-    Event,
-    LogLine,
-    OnEvent,
-    Remark,
-    RunLog,
-    Saved,
-    Scored,
-    Step,
-    Waiting,
-    read_log,
-    show,
-)
+from veriscene.training.distributed import Machine, interruptible
+from veriscene.training.log import Event, LogLine, OnEvent, Remark, RunLog, Saved, Scored, Step, Waiting, read_log, show
 from veriscene.training.optimization import learning_rate, objective, tf32
-from veriscene.training.running_loss import NotFinite, RunningLoss
-from veriscene.training.source import CorpusSource, Epoch, Source
+from veriscene.training.source import CorpusSource, Epoch, Source, TeacherSource
 from veriscene.training.spec import CORPUS, DEV, SPEC, Record, Spec, fresh_folder, new_folder_hint
 from veriscene.training.state import Position, TrainingState
-from veriscene.training.step import CapturedStep, PlainStep
-from veriscene.training.teacher_source import TeacherSource
+from veriscene.training.step import CapturedStep, NotFinite, PlainStep, RunningLoss
 from veriscene.world import examples
 from veriscene.world.corpus import SUPERVISION
 
@@ -117,7 +100,7 @@ def train(
             if record.spec != spec:
                 raise InputError("was started with other settings", where=folder, allowed="name another folder")
         else:
-            fill, hint = [SPEC, CORPUS, DEV, LOG, TENSORBOARD], new_folder_hint(folder)
+            fill, hint = [SPEC, CORPUS, DEV, *RunLog.FILES], new_folder_hint(folder)
             stack.enter_context(machine.created(folder, fill=fill, hint=hint))
             record = Record.new(spec, machine)
             machine.on_main(lambda: record.write(folder))
@@ -292,7 +275,9 @@ def _build(run: Run, initial: Checkpoint | None) -> TrainingState:
     source.to(machine.device)
     model.to(machine.device)
     machine.broadcast(model.state_dict().values())
-    with machine.main_first():  # the main process stores what frozen parts make of the corpus; the others read it
+    with (
+        machine.accelerator.main_process_first()
+    ):  # the main process stores what frozen parts make of the corpus; the others read it
         source.transform(partial(model.extract, store=True, output=machine.output))
     # Processes must draw different dropout masks and orders.
     torch.manual_seed(settings.seed + 7919 * machine.rank)

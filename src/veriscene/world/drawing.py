@@ -26,15 +26,10 @@ def escape(text: str) -> str:
     return html.escape(_NOT_XML.sub("\ufffd", text))
 
 
-def _regular(corners: int) -> tuple[Point, ...]:
-    turns = (2 * math.pi * number / corners for number in range(corners))
-    return tuple((0.5 + 0.5 * math.sin(turn), 0.5 - 0.5 * math.cos(turn)) for turn in turns)
-
-
-def _star(inner: float) -> tuple[Point, ...]:
-    radii = (0.5 if number % 2 == 0 else inner for number in range(10))
-    turns = (math.pi * number / 5 for number in range(10))
-    return tuple((0.5 + r * math.sin(turn), 0.5 - r * math.cos(turn)) for r, turn in zip(radii, turns, strict=True))
+def _around(*radii: float) -> tuple[Point, ...]:
+    """Corners at these distances from the middle, clockwise from the top."""
+    turns = [(radius, 2 * math.pi * number / len(radii)) for number, radius in enumerate(radii)]
+    return tuple((0.5 + radius * math.sin(turn), 0.5 - radius * math.cos(turn)) for radius, turn in turns)
 
 
 _SQUARE: tuple[Point, ...] = ((0, 0), (1, 0), (1, 1), (0, 1))
@@ -46,9 +41,9 @@ SHAPES: dict[str, tuple[Point, ...]] = {
     "ellipse": (),
     "triangle": ((0.5, 0), (0, 1), (1, 1)),
     "diamond": ((0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5)),
-    "pentagon": _regular(5),
-    "hexagon": _regular(6),
-    "star": _star(0.2),
+    "pentagon": _around(*[0.5] * 5),
+    "hexagon": _around(*[0.5] * 6),
+    "star": _around(*[0.5, 0.2] * 5),
     "cross": tuple(
         (x / 3, y / 3)
         for x, y in ((1, 0), (2, 0), (2, 1), (3, 1), (3, 2), (2, 2), (2, 3), (1, 3), (1, 2), (0, 2), (0, 1), (1, 1))
@@ -72,6 +67,7 @@ class Look:
     fill: str
     outline: str | None
     label: str
+    turn: float = 0.0  # clockwise, in parts of a full turn
 
     @property
     def ink(self) -> str:
@@ -85,12 +81,16 @@ class Look:
 
 
 def look(world: World, item: Item) -> Look:
-    """Returns how the world says that an item looks. Numbers are written on the item."""
+    """Returns how the world says that an item looks. Numbers are written on the item, unless they shade or turn it."""
     hints: dict[str, str] = {}
+    drawn: dict[str, float] = {}
     labels, tile = [], ""
     for attribute, (_, value) in zip(world.attributes, item.values, strict=True):
         if attribute.kind == "numeric":
-            labels.append(attribute.say(value))
+            if attribute.draw:
+                drawn[attribute.draw] = float(value)
+            else:
+                labels.append(attribute.say(value))
             continue
         choice = attribute.by_name[value]
         for key in ("fill", "shape", "outline"):
@@ -103,8 +103,16 @@ def look(world: World, item: Item) -> Look:
     shape = hints.get("shape")
     if shape is None:
         labels.insert(0, tile)
-    fill = hints.get("fill", TILE_FILL if shape is None else "#444444")
-    return Look(shape, fill, hints.get("outline"), " ".join(filter(None, labels)))
+    fill = _shaded(hints.get("fill", TILE_FILL if shape is None else "#444444"), drawn.get("shade", 0.0))
+    return Look(shape, fill, hints.get("outline"), " ".join(filter(None, labels)), drawn.get("turn", 0.0))
+
+
+def _shaded(color: str, shade: float) -> str:
+    """Mixes a colour, #rrggbb, with white (of which 1 leaves nothing else) or, below 0, with black."""
+    if not re.fullmatch("#[0-9a-fA-F]{6}", color):
+        return color
+    other, share = (255 if shade > 0 else 0), min(abs(shade), 1.0)
+    return "#" + "".join(f"{math.floor(part + (other - part) * share + 0.5):02x}" for part in bytes.fromhex(color[1:]))
 
 
 @dataclass(frozen=True)
@@ -142,7 +150,7 @@ def svg(
     ]
     for number, (box, (x, y)) in enumerate(zip(scene.boxes, place.corners, strict=True)):
         parts.append(f'<g transform="translate({x:g} {y:g})">')
-        parts.append(f'<rect width="{width}" height="{height}" fill="{BOX_FILL}"/>')
+        parts.append(f'<rect width="{width}" height="{height}" fill="{escape(world.background or BOX_FILL)}"/>')
         parts.extend(item_svg(world, item) for item in box.items)
         if order is not None:
             parts.extend(_arrows([box.items[index] for index in order[number]]))
@@ -157,6 +165,9 @@ def item_svg(world: World, item: Item) -> str:
     outline = seen.outline or (TILE_OUTLINE if seen.shape is None else None)
     if outline:
         paint += f' stroke="{escape(outline)}" stroke-width="{min(item.width, item.height) / 20:g}"'
+    if seen.turn:
+        x, y = center(item)
+        paint += f' transform="rotate({360 * seen.turn:g} {x:g} {y:g})"'
     shape = SHAPES.get(seen.shape or "square", _SQUARE)
     if not shape:
         (x, y), rx, ry = center(item), item.width / 2, item.height / 2
@@ -186,9 +197,13 @@ def _label(item: Item, seen: Look) -> str:
     )
 
 
-def corners(item: Item, shape: tuple[Point, ...]) -> list[Point]:
-    """Returns the corners of a shape where the item is."""
-    return [(item.x + x * item.width, item.y + y * item.height) for x, y in shape]
+def corners(item: Item, shape: tuple[Point, ...], *, turn: float = 0.0) -> list[Point]:
+    """Returns the corners of a shape where the item is, turned clockwise around its middle."""
+    if not turn:
+        return [(item.x + x * item.width, item.y + y * item.height) for x, y in shape]
+    (right, down), sine, cosine = center(item), math.sin(2 * math.pi * turn), math.cos(2 * math.pi * turn)
+    sides = [((x - 0.5) * item.width, (y - 0.5) * item.height) for x, y in shape]
+    return [(right + x * cosine - y * sine, down + x * sine + y * cosine) for x, y in sides]
 
 
 def center(item: Item) -> Point:

@@ -165,9 +165,9 @@ def _ranked(look: str, values: list[Number], value: Number, low: str, high: str)
 
 
 def _direction(item: Item, other: Item) -> str:
-    if item.is_above(other):
+    if item.lower <= other.y:
         return "above"
-    if other.is_above(item):
+    if other.lower <= item.y:
         return "below"
     return "left of" if item.right <= other.x else "right of"
 
@@ -178,12 +178,16 @@ def _direction(item: Item, other: Item) -> str:
 _Change = tuple[EditKind, str | None, Item | None, Item | None, tuple[Item, ...]]
 
 
-def edits(world: World, scene: Scene) -> Iterator[tuple[Edit, Scene]]:
-    """Yields each edit with the scene that it leads to, which is valid and not the same scene."""
+def edits(world: World, scene: Scene, *, only_changes: bool = False) -> Iterator[tuple[Edit, Scene]]:
+    """Yields each edit with the scene that it leads to, which is valid and not the same scene; with `only_changes`,
+    those that change a value, without the time that the others take."""
     towers = [blocks for box in scene.boxes if (blocks := tower_of(world, box.items))]
     are_towers = len(towers) == len(scene.boxes)
     for number, box in enumerate(scene.boxes):
-        changes = _tower_edits(world, towers[number]) if are_towers else _scatter_edits(world, box.items)
+        if are_towers:
+            changes = _tower_edits(world, towers[number], only_changes)
+        else:
+            changes = _scatter_edits(world, box.items, only_changes)
         for kind, attribute, before, after, items in changes:
             if set(items) != set(box.items):
                 boxes = (*scene.boxes[:number], Box(items), *scene.boxes[number + 1 :])
@@ -213,7 +217,7 @@ def _restacked(world: World, blocks: Sequence[Item]) -> tuple[Item, ...]:
     )
 
 
-def _tower_edits(world: World, blocks: tuple[Item, ...]) -> Iterator[_Change]:
+def _tower_edits(world: World, blocks: tuple[Item, ...], only_changes: bool) -> Iterator[_Change]:
     assert world.towers is not None
     fixed = {each for each, _ in world.towers.values} | ({world.sizes.name} if world.sizes else set())
     free = [attribute for attribute in reversed(world.attributes) if attribute.name not in fixed]
@@ -221,6 +225,8 @@ def _tower_edits(world: World, blocks: tuple[Item, ...]) -> Iterator[_Change]:
         for level, value in product(range(len(blocks)), _values(attribute, blocks)):
             changed = world.changed(blocks[level], **{attribute.name: value})
             yield "change", attribute.name, blocks[level], changed, (*blocks[:level], changed, *blocks[level + 1 :])
+    if only_changes:
+        return
     for level, block in enumerate(blocks):
         rest = (*blocks[:level], *blocks[level + 1 :])
         if len(rest) >= max(1, world.items[0]):
@@ -251,15 +257,17 @@ def _values(attribute: Attribute, items: Sequence[Item] = ()) -> list[Value]:
 # ---------------------------------------------------------------- scattered items
 
 
-def _scatter_edits(world: World, items: tuple[Item, ...]) -> Iterator[_Change]:
+def _scatter_edits(world: World, items: tuple[Item, ...], only_changes: bool) -> Iterator[_Change]:
     for position, item in enumerate(items):
         before, after = items[:position], items[position + 1 :]
         for attribute, changed in _changes(world, item, [*before, *after]):
+            if only_changes and attribute is None:
+                break
             kind: EditKind = "move" if attribute is None else "change"
             yield kind, attribute, item, changed, (*before, changed, *after)
-        if len(items) > world.items[0]:
+        if len(items) > world.items[0] and not only_changes:
             yield "remove", None, item, None, (*before, *after)
-    if len(items) < world.items[1]:
+    if len(items) < world.items[1] and not only_changes:
         for item in _additions(world, list(items)):
             yield "add", None, None, item, (*items, item)
 

@@ -54,10 +54,6 @@ class Item:
         """Returns the widest gap between facing edges; it is negative exactly when the two items overlap."""
         return max(self.x - other.right, other.x - self.right, self.y - other.lower, other.y - self.lower)
 
-    def is_above(self, other: Item) -> bool:
-        """Returns whether this item lies wholly above the other one."""
-        return self.lower <= other.y
-
 
 @dataclass(frozen=True)
 class Box:

@@ -11,6 +11,7 @@ import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
@@ -231,14 +232,8 @@ class World:
 
     def walls_of(self, item: Item, margin: Number = 0) -> frozenset[Side]:
         """Returns the walls of the box within `margin` of this item."""
-        width, height = self.canvas
-        contacts = (
-            (Side.RIGHT, item.right >= width - margin),
-            (Side.LEFT, item.x <= margin),
-            (Side.BOTTOM, item.lower >= height - margin),
-            (Side.TOP, item.y <= margin),
-        )
-        return frozenset(side for side, is_touched in contacts if is_touched)
+        gaps = (item.y, self.canvas[1] - item.lower, item.x, self.canvas[0] - item.right)  # in the order of Side
+        return frozenset(side for side, gap in zip(Side, gaps, strict=True) if gap <= margin)
 
     def touches(self, item: Item, other: Item, margin: Number | None = None) -> bool:
         return item.distance(other) <= (self.touching if margin is None else margin)
@@ -260,14 +255,11 @@ class World:
         A categorical attribute has one feature for each value, 0 or 1; the others have one, from -1 to 1. In the
         paper's world these are its nine (appendix A.3.1).
         """
-        found, start = {}, 0
         plain = ("x", "y", "width", "height") if self.has_free_extents else ("x", "y")
         widths = dict.fromkeys(plain, 1)
         widths |= {each.name: len(each.choices) if each.kind == "categorical" else 1 for each in self.attributes}
-        for name, width in widths.items():
-            found[name] = slice(start, start + width)
-            start += width
-        return found
+        ends = accumulate(widths.values())
+        return {name: slice(end - widths[name], end) for name, end in zip(widths, ends, strict=True)}
 
     @cached_property
     def feature_count(self) -> int:
@@ -388,7 +380,8 @@ def _members(value: Any, count: tuple[int, int], noun: Noun, where: str, problem
     if type(value).__module__ == "numpy":  # pandas reads nested lists from parquet files as arrays of objects
         value = value.tolist()
     low, high = count
-    allowed = f"it must be a list of {low if low == high else f'{low} to {high}'} {noun.plural}"
+    number = str(low) if low == high else f"{low} to {high}"
+    allowed = f"it must be a list of {number} {noun.singular if high == 1 else noun.plural}"
     if not isinstance(value, list | tuple):
         problems.append(not_allowed(value, allowed).at(where))
     elif not low <= len(value) <= high:

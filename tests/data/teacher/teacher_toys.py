@@ -10,7 +10,7 @@ from pathlib import Path
 from samples import drawn_scene, small_config, write_corpus
 from veriscene.config import Config
 from veriscene.models import load_preset
-from veriscene.training.teacher_source import TeacherSource
+from veriscene.training.source import TeacherSource
 from veriscene.world.examples import Example
 
 BLACK_TOP = "exist(filter_obj(all_items, lambda x: is_black(x) and is_top(x)))"

@@ -15,7 +15,7 @@ import torch
 from teacher_toys import GRAMMAR, teacher
 
 from veriscene.data.batch import Batch
-from veriscene.data.teacher import store
+from veriscene.data.teacher import maker
 from veriscene.data.teacher.workers import Workers
 from veriscene.errors import InputError
 from veriscene.worlds.nlvr.looks import WORLD
@@ -82,7 +82,7 @@ def test_what_is_kept_follows_from_statements_programs_scenes_and_code(
     assert list(with_labels._inputs()) != inputs, "the order of labelled scenes matters"
     changes = [[], [GRAMMAR, "teacher.seed=2"], [GRAMMAR, "teacher.near_misses=0.5"], [GRAMMAR, "teacher.labels=0.5"]]
     found = [folder(*some) for some in changes]
-    monkeypatch.setattr(store, "_code", lambda: b"another grammar")
+    monkeypatch.setattr(maker, "_code", lambda: b"another grammar")
     found += [before, folder(GRAMMAR)]
     assert len(set(found)) == len(found)
 
@@ -159,25 +159,25 @@ def test_the_longest_unused_teachers_make_room_then_older_epochs(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = teacher(tmp_path)
-    made, own = source.maker.make(0, 0), store.Store(WORLD, [b"own"], statements=len(source.statements))
+    made, own = source.maker.make(0, 0), maker.Store(WORLD, [b"own"], statements=len(source.statements))
     own.epoch(0, lambda: made)
     size = (own.folder / "epoch-0.npz").stat().st_size
     for time, name in enumerate(("first", "second"), 1):
         (cache / name).mkdir()
         (cache / name / "epoch-0.npz").write_bytes(bytes(10_000))
         os.utime(cache / name, (time, time))
-    other = store.Store(WORLD, [b"first"], statements=len(source.statements))
+    other = maker.Store(WORLD, [b"first"], statements=len(source.statements))
     other.folder = cache / "first"
     shutil.copy(own.folder / "epoch-0.npz", other.folder)
     assert other.epoch(0, lambda: pytest.fail("it is kept")).labels.tolist() == made.labels.tolist()  # used just now
     (cache / "a file").write_text("that is no teacher")
     (own.folder / "epoch-7.1.partial.npz").write_text("of a process that was killed")
     others = sum(file.stat().st_size for file in cache.glob("*/*") if file.parent != own.folder)
-    monkeypatch.setattr(store, "MAX_BYTES", others + 2 * size - 1)
+    monkeypatch.setattr(maker, "MAX_BYTES", others + 2 * size - 1)
     own.epoch(1, lambda: made)
     assert not (cache / "second").exists() and (cache / "first").exists()
     assert {file.name for file in own.folder.iterdir()} == {"epoch-0.npz", "epoch-1.npz"}
-    monkeypatch.setattr(store, "MAX_BYTES", 1)
+    monkeypatch.setattr(maker, "MAX_BYTES", 1)
     own.epoch(2, lambda: made)
     assert not (cache / "first").exists()
     assert [file.name for file in own.folder.iterdir()] == ["epoch-2.npz"], "the newest stays"

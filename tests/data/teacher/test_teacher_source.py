@@ -27,7 +27,7 @@ from veriscene.data.teacher.statements import draw_statements
 from veriscene.errors import InputError
 from veriscene.language.program import Statement
 from veriscene.models import load_preset
-from veriscene.training.teacher_source import TeacherSource
+from veriscene.training.source import TeacherSource
 from veriscene.world.examples import Example, write
 from veriscene.world.scene import Item, Scene
 from veriscene.world.schema import World

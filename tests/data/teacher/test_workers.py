@@ -21,8 +21,8 @@ from veriscene.data.teacher.statements import draw_statements, plain
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.training.log import Event, Step, read_log
+from veriscene.training.source import DEV_SCENES, TeacherSource
 from veriscene.training.spec import CORPUS, Record, Spec, scored_split
-from veriscene.training.teacher_source import DEV_SCENES, TeacherSource
 from veriscene.training.train import train
 from veriscene.world.schema import World
 from waiting import wait_until

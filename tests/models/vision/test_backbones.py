@@ -8,8 +8,7 @@ from tiny import DEPTHS, TINY, WIDTH, random_pixels, tiny
 from torch import nn
 from torch.testing import assert_close
 
-from veriscene.models.vision.backbone import BACKBONES, SAME_WEIGHTS, weights_path
-from veriscene.models.vision.networks import GRID, ResNetV1, ResNetV2
+from veriscene.models.vision.backbone import BACKBONES, GRID, SAME_WEIGHTS, ResNetV1, ResNetV2, weights_path
 
 MILLIONS = {"convolutions": 0.5, "resnet50-imagenet": 23.5, "resnet50-rendered": 23.5, "resnetv2-101-imagenet": 42.5}
 MILLIONS |= {"resnetv2-101-slim": 42.5, "resnetv2-101-keras": 42.5}

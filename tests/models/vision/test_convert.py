@@ -20,9 +20,8 @@ from torch.testing import assert_close
 
 from veriscene.errors import InputError
 from veriscene.models.vision import convert as tfjs
-from veriscene.models.vision.backbone import BACKBONES, load_weights, weights_path
+from veriscene.models.vision.backbone import BACKBONES, ResNetV1, ResNetV2, load_weights, weights_path
 from veriscene.models.vision.convert import CLASSIFIER, HUB, convert, fill_from, from_keras
-from veriscene.models.vision.networks import ResNetV1, ResNetV2
 
 make_v1 = partial(ResNetV1, size=320, stride=32, depths=DEPTHS, width=WIDTH)
 make_v2 = partial(ResNetV2, size=320, depths=DEPTHS, width=WIDTH)

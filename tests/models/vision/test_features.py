@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from veriscene.errors import InputError
-from veriscene.models.vision import features as maps_file
-from veriscene.models.vision.features import extract
-from veriscene.models.vision.networks import GRID, Backbone
+from veriscene.models.vision import feature_maps as maps_file
+from veriscene.models.vision.backbone import GRID, Backbone
+from veriscene.models.vision.feature_maps import extract
 
 
 class Brightness(Backbone):

@@ -15,9 +15,8 @@ from torch.testing import assert_close
 
 from veriscene.errors import InputError
 from veriscene.models.vision import convert as converting
-from veriscene.models.vision.backbone import BACKBONES, load_weights
+from veriscene.models.vision.backbone import BACKBONES, ResNetV2, load_weights
 from veriscene.models.vision.convert import fill_from
-from veriscene.models.vision.networks import ResNetV2
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

@@ -15,8 +15,14 @@ from torch.testing import assert_close
 
 from veriscene import files
 from veriscene.errors import InputError
-from veriscene.models.vision.backbone import PRETRAINED, check_weights_file, load_weights, save_weights, weights_path
-from veriscene.models.vision.networks import ResNetV1
+from veriscene.models.vision.backbone import (
+    PRETRAINED,
+    ResNetV1,
+    check_weights_file,
+    load_weights,
+    save_weights,
+    weights_path,
+)
 
 NAME = "resnet50-rendered"
 make = partial(ResNetV1, size=160, stride=16, depths=DEPTHS, width=WIDTH)

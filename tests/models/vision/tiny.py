@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from veriscene.models.vision.networks import Backbone, Convolutions, ResNetV1, ResNetV2
+from veriscene.models.vision.backbone import Backbone, Convolutions, ResNetV1, ResNetV2
 
 DEPTHS, WIDTH = (2, 1, 1, 2), 4
 

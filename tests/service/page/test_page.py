@@ -338,6 +338,26 @@ def test_a_trained_model_of_another_world_answers(chromium: Browser, shelf_judge
     assert errors == []
 
 
+def test_the_page_of_shapeworld_shades_and_turns_shapes_and_asks(chromium: Browser) -> None:
+    import veriscene
+
+    with running(veriscene.load("shapeworld")) as client:
+        page = chromium.new_page(viewport={"width": 1200, "height": 1000})
+        page.goto(f"http://127.0.0.1:{client.port}/")
+        expect(page.get_by_role("textbox", name="Statement")).not_to_have_value("")
+        expect(page.locator(".verdict").first).to_have_text(re.compile("True|False"))
+        assert page.locator(".label").count() == 0
+        turns = page.locator(".item .body").evaluate_all(
+            "shapes => shapes.map((shape) => shape.attributes.transform.value)"
+        )
+        assert turns and not any(turn.startswith("rotate(0 ") for turn in turns)
+        floor = page.locator(".floor").evaluate("floor => getComputedStyle(floor).fill")
+        assert floor == "rgb(0, 0, 0)"
+        page.get_by_role("button", name="You against the model").click()
+        expect(page.locator("#guess-true")).to_be_visible()
+        page.close()
+
+
 def test_a_narrow_screen_with_wide_boxes(open_page: Callable[..., Desk]) -> None:
     desk = open_page(service=lambda page: ShelfService(page, is_default=True), **PHONE)
     assert desk.page.evaluate("document.documentElement.scrollWidth") <= 400

@@ -143,6 +143,7 @@ def test_typing_editing_links_and_changes(open_site: Callable[..., Desk]) -> Non
     assert max(weights) == 1
     desk.statement.fill("My neighbour likes music.")
     expect(desk.verdict).to_have_text("Not about this scene")
+    expect(desk.page.locator(".sure").first).to_have_text("Say something that is true or false of it.")
     scene = desk.scene()
     desk.page.wait_for_function("location.hash.includes('neighbour')")
     again = open_site(desk.link)

@@ -52,7 +52,7 @@ const run = {
   encode(questions) {
     const { inputs, positions } = encoder.arrays(questions.map(({ statement, scene }) => ({ statement, scene: read(scene) })));
     const arrays = Object.entries(inputs).map(([name, [, data, shape]]) => [name, { data: Array.from(data, Number), shape }]);
-    return { ...Object.fromEntries(arrays), positions, unknown: questions.map(({ statement }) => whole.unknownWords(statement)) };
+    return { ...Object.fromEntries(arrays), positions, unknown: questions.map(({ statement }) => whole.unknownWords(statement)), is_new: questions.map(({ statement }) => whole.isNew(statement)) };
   },
   split: (statement, buckets) => splitWords(statement).map((word) => [word, ngramsOf(word, buckets)]),
   program(tokens, shown) {

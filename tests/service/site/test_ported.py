@@ -47,7 +47,7 @@ STRANGE = (
     "  a\u00a0b\x1cc ",
     "a-verylongwordwithmorethansixteenletters",
 )
-QUESTIONS, PROGRAMS, SCENES_EACH, JUDGEMENTS = 1000, 1250, 8, 120
+QUESTIONS, PROGRAMS, SCENES_EACH, JUDGEMENTS = 1000, 1250, 8, (120, *[30] * 9)
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +109,7 @@ def test_arrays_of_questions(judge: OnnxJudge, questions: list[tuple[str, Scene]
             for box, order in enumerate(found["positions"][row]):
                 assert order == encoded.positions[row, box, : len(order)].tolist()
             assert found["unknown"][row] == judge.unknown_words(text)
+            assert found["is_new"][row] == judge.has_new_words(text)
 
 
 def test_words_of_the_reader(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:
@@ -197,12 +198,13 @@ class ProgramJudge(Judge):
 def test_search_for_the_smallest_change(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:
     world, drawn = judge.world, programs(judge, QUESTIONS)
     assert Input.ITEMS in judge.encoder.inputs
+    limits = [JUDGEMENTS[number % len(JUDGEMENTS)] for number in range(QUESTIONS)]
     tasks = [
-        ["search", tokens_of(program), world.to_json_scene(scene), JUDGEMENTS]
-        for program, (_, scene) in zip(drawn, questions, strict=True)
+        ["search", tokens_of(program), world.to_json_scene(scene), most]
+        for program, (_, scene), most in zip(drawn, questions, limits, strict=True)
     ]
-    for program, (text, scene), found in zip(drawn, questions, run(judge, tasks), strict=True):
-        search = find_flip(ProgramJudge(judge, program), Question(text, scene), most_judgements=JUDGEMENTS)
+    for program, (text, scene), most, found in zip(drawn, questions, limits, run(judge, tasks), strict=True):
+        search = find_flip(ProgramJudge(judge, program), Question(text, scene), most_judgements=most)
         flip = search.flip
         assert found == {
             "judgements": search.judgements,

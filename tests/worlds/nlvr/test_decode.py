@@ -16,11 +16,10 @@ from veriscene.errors import InputError
 from veriscene.world.corpus import split_file
 from veriscene.world.scene import Box, Item, Scene
 from veriscene.worlds import read
-from veriscene.worlds.nlvr import decoder
 from veriscene.worlds.nlvr import pictures as picture
 from veriscene.worlds.nlvr.looks import SCENE_KINDS, Color, Shape, Size, make_item
 from veriscene.worlds.nlvr.pictures import with_pictures
-from veriscene.worlds.nlvr.raster import BOX_PITCH, pixels
+from veriscene.worlds.nlvr.raster import BOX_PITCH, decode, pixels
 
 KINDS = st.sampled_from(SCENE_KINDS)
 
@@ -47,7 +46,7 @@ def test_pictures_of_the_corpus_are_decoded_exactly(nlvr_folder: Path, split: st
     wrong = []
     for example in examples if count is None else random.Random(0).sample(examples, count):
         shown = picture.read(example.picture)  # type: ignore[arg-type]
-        decoded = decoder.scene(shown)
+        decoded = decode(shown)
         if contents(decoded) != contents(example.scene) or not np.array_equal(pixels(decoded)[..., :3], shown):
             wrong.append(example.identifier)
     assert wrong == []
@@ -56,16 +55,16 @@ def test_pictures_of_the_corpus_are_decoded_exactly(nlvr_folder: Path, split: st
 @given(scenes | st.builds(drawn_scene, st.integers(0, 2**32), KINDS))
 def test_decoding_inverts_rendering(scene: Scene) -> None:
     rendered = pixels(scene)
-    decoded = decoder.scene(rendered)
+    decoded = decode(rendered)
     assert contents(decoded) == contents(scene)
-    assert decoder.scene(rendered[..., :3]) == decoded
+    assert decode(rendered[..., :3]) == decoded
     assert len(decoded.items) == len(scene.items)
 
 
 @given(scenes)
 def test_items_come_in_reading_order_of_their_first_pixels(scene: Scene) -> None:
     rendered = pixels(scene)
-    for number, box in enumerate(decoder.scene(rendered).boxes):
+    for number, box in enumerate(decode(rendered).boxes):
         starts = []
         for item in box.items:
             left = number * BOX_PITCH + item.x
@@ -80,7 +79,7 @@ def test_a_picture_with_one_changed_pixel_is_refused(scene: Scene, y: int, x: in
     changed = pixels(scene)
     changed[y, x, channel] = (int(changed[y, x, channel]) + by) % 256
     with pytest.raises(InputError, match=r"pixel x=\d+ y=\d+") as caught:
-        decoder.scene(changed)
+        decode(changed)
     place = f"box {x // BOX_PITCH + 1}" if x % BOX_PITCH < 100 else "between boxes"
     assert place in str(caught.value) and "\n" not in str(caught.value)
 
@@ -91,7 +90,7 @@ def test_shifts_and_noise_are_refused(scene: Scene, shift: int) -> None:
     noise = np.random.default_rng(shift + 3).integers(0, 256, rendered.shape, dtype=np.uint8)
     for other in (np.roll(rendered, shift, axis=1), noise, noise[..., :3], rendered[..., ::-1].copy()):
         with pytest.raises(InputError):
-            decoder.scene(other)
+            decode(other)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,7 @@ def test_shifts_and_noise_are_refused(scene: Scene, shift: int) -> None:
 )
 def test_what_is_wrong_is_said(picture: np.ndarray, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        decoder.scene(picture)
+        decode(picture)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +125,7 @@ def test_what_is_wrong_is_said(picture: np.ndarray, message: str) -> None:
 )
 def test_squares_that_touch_without_a_gap_are_explained_by_the_same_pixels(items: tuple[Item, ...]) -> None:
     scene = with_first_box(*items)
-    decoded = decoder.scene(pixels(scene))
+    decoded = decode(pixels(scene))
     assert np.array_equal(pixels(decoded), pixels(scene))
     assert contents(decoded) == contents(scene)
 
@@ -134,7 +133,7 @@ def test_squares_that_touch_without_a_gap_are_explained_by_the_same_pixels(items
 def test_the_largest_square_does_not_always_fit() -> None:
     """Where the two small squares are, a medium one fits, but would leave a piece of the large one."""
     scene = with_first_box(square(20, 0), square(30, 0), square(13, 10, Size.LARGE))
-    assert decoder.scene(pixels(scene)) == scene
+    assert decode(pixels(scene)) == scene
 
 
 @pytest.mark.parametrize(("x", "y"), [(40, 40), (60, 40)])
@@ -144,4 +143,4 @@ def test_items_whose_extents_overlap_are_refused(x: int, y: int) -> None:
     assert (picture[y : y + 10, x : x + 10] == picture[0, 0]).all()
     picture[y : y + 10, x : x + 10, :3] = 0
     with pytest.raises(InputError, match=r"box 1, pixel .*: no item fits here"):
-        decoder.scene(picture)
+        decode(picture)

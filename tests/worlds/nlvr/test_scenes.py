@@ -1,60 +1,15 @@
-"""Scenes that are drawn and edited at random."""
+"""NLVR's own random scenes: how often walls and neighbours are touched. See also language/test_random_scenes.py."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from samples import drawn_scene
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.random_scenes import by_kind
-from veriscene.world.edits import tower_of
 from veriscene.world.scene import Box, Scene
-from veriscene.worlds.nlvr.looks import SCENE_KINDS, TOUCHING, WORLD, SceneKind
-from veriscene.worlds.nlvr.scenes import MAX_BLOCKS, MAX_SCATTERED, are_towers, draw_scenes, edit_scenes
-
-
-def check_valid(scenes: SceneArrays, kind: SceneKind) -> None:
-    for scene in scenes.scenes():
-        assert WORLD.parse(WORLD.to_json_scene(scene)) == scene  # inside the box, 1 to 8 items, no overlaps
-        for box in scene.boxes:
-            assert len(box.items) <= MAX_SCATTERED
-            assert all(a.distance(b) >= TOUCHING for a in box.items for b in box.items if a is not b)
-        if kind == "tower":
-            assert all(tower_of(WORLD, box.items) == box.items for box in scene.boxes)
-            assert all(len(box.items) <= MAX_BLOCKS and box.items[0].x == 40 for box in scene.boxes)
-    assert (are_towers(scenes) == (kind == "tower")).all()
-    assert ((scenes.fields == 0) | scenes.mask).all(), "empty slots are zero"
-
-
-@given(st.integers(0, 2**32), st.sampled_from(SCENE_KINDS))
-def test_drawn_and_edited_scenes_are_valid_and_of_their_kind(seed: int, kind: SceneKind) -> None:
-    rng = np.random.default_rng(seed)
-    scenes = draw_scenes(rng, kind, 20)
-    check_valid(scenes, kind)
-    before = scenes.scenes()
-    for _ in range(12):
-        scenes = edit_scenes(rng, scenes)
-    check_valid(scenes, kind)
-    assert scenes.scenes() != before
-
-
-@pytest.mark.parametrize("kind", SCENE_KINDS)
-def test_an_edit_changes_little_and_nearly_always_something(kind: SceneKind) -> None:
-    rng = np.random.default_rng(1)
-    scenes = draw_scenes(rng, kind, 500)
-    pairs = list(zip(scenes.scenes(), edit_scenes(rng, scenes).scenes(), strict=True))
-    changed = [(one, other) for one, other in pairs if one != other]
-    assert len(changed) > 0.6 * len(pairs)
-    for one, other in changed:
-        differing = [pair for pair in zip(one.boxes, other.boxes, strict=True) if pair[0] != pair[1]]
-        assert len(differing) <= 2
-        assert all(abs(len(a.items) - len(b.items)) <= 1 for a, b in differing)
-        if kind == "scatter":
-            assert all(len(set(a.items) - set(b.items)) <= 1 for a, b in differing)
-    assert edit_scenes(np.random.default_rng(2), scenes).scenes() != edit_scenes(rng, scenes).scenes()
+from veriscene.worlds.nlvr.looks import WORLD
+from veriscene.worlds.nlvr.scenes import draw_scenes
 
 
 def test_walls_corners_and_neighbours_are_touched_often_enough() -> None:

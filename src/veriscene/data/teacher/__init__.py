@@ -1,1 +1,1 @@
-"""A teacher: new labelled scenes for its statements in each epoch. Only source.py needs torch."""
+"""A teacher: new labelled scenes for its statements in each epoch. None of it needs torch."""

@@ -17,6 +17,8 @@ Array = Any  # a numpy array: to the type checker, what indexing one returns is 
 STATE = 0  # the column that says what is in a slot:
 EMPTY, ITEM, NO_BOX = range(3)  # the last one in every slot of a box that the scene does not have
 
+INVERSES = {"below": "above", "all_below": "all_above", "all_right": "all_left", "directly_below": "directly_above"}
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -196,27 +198,10 @@ class SceneArrays:
         width, height = self.world.canvas
         return np.stack([self.top, height - self.bottom, self.left, width - self.right])
 
-    @cached_property
-    def is_top(self) -> Array:
-        beyond = 2 * self.world.canvas[1]
-        return self.top == np.where(self.mask, self.top, beyond).min(axis=2, keepdims=True)
-
-    @cached_property
-    def is_bottom(self) -> Array:
-        return self.top == np.where(self.mask, self.top, -1).max(axis=2, keepdims=True)
-
-    @cached_property
-    def is_leftmost(self) -> Array:
-        beyond = 2 * self.world.canvas[0]
-        return self.left == np.where(self.mask, self.left, beyond).min(axis=2, keepdims=True)
-
-    @cached_property
-    def is_rightmost(self) -> Array:
-        return self.right == np.where(self.mask, self.right, -1).max(axis=2, keepdims=True)
-
-    @cached_property
-    def is_foreign(self) -> Array:
-        return np.zeros(self.mask.shape, bool)
+    def is_at_end(self, edge: str, sign: int) -> Array:
+        """Returns whether this edge of no other item of the box is smaller (sign 1), or greater (-1)."""
+        edges = sign * getattr(self, edge)
+        return edges == np.where(self.mask, edges, 2 * max(self.world.canvas)).min(axis=2, keepdims=True)
 
     @cached_property
     def is_tower(self) -> Array:
@@ -235,6 +220,12 @@ class SceneArrays:
         return (own & self.mask[:, None]).reshape(-1, self.layout.slots)
 
     # ------------------------------------------------------------ (n, box, slot, slot): pairs of items of one box
+
+    def related(self, relation: str) -> Array:
+        """Returns whether the second item is in a relation to the first: one of those below, or the inverse of one."""
+        inverse = INVERSES.get(relation)
+        found: Array = getattr(self, inverse or relation)
+        return found.swapaxes(2, 3) if inverse else found
 
     @cached_property
     def distance(self) -> Array:
@@ -270,29 +261,13 @@ class SceneArrays:
         return (self.left[..., None] >= self.right[..., None, :]) & self.are_pairs
 
     @cached_property
-    def all_right(self) -> Array:
-        return self.all_left.swapaxes(2, 3)
-
-    @cached_property
     def directly_above(self) -> Array:
         return self.all_above & (self.distance <= self.world.touching)
-
-    @cached_property
-    def directly_below(self) -> Array:
-        return self.directly_above.swapaxes(2, 3)
 
     @cached_property
     def above(self) -> Array:
         """In a tower only the adjacent one."""
         return self.all_above & ((self.distance <= self.world.touching) | ~self.is_tower[:, :, None, None])
-
-    @cached_property
-    def all_below(self) -> Array:
-        return self.all_above.swapaxes(2, 3)
-
-    @cached_property
-    def below(self) -> Array:
-        return self.above.swapaxes(2, 3)
 
 
 def _number(value: float) -> Number:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from veriscene.language.bulk.rows import (
     Code,
     Rows,
     Unsupported,
+    all_items,
     are_sets,
     joined,
     membership,
@@ -25,7 +25,7 @@ from veriscene.language.bulk.rows import (
     same,
     truth,
 )
-from veriscene.language.execution import MAX_STEPS, compile_expression
+from veriscene.language.execution import MAX_STEPS, ORDERINGS, compile_expression
 from veriscene.language.expression import Expression, Kind, Many
 from veriscene.language.functions import Undefined
 from veriscene.language.program import Program
@@ -147,9 +147,8 @@ def _variable(variable: tree.Variable, layout: Layout, scope: Scope) -> Code:
     if depths:
         depth = depths[-1]  # Inner lambdas hide outer ones.
         return Code(lambda rows: rows.value(depth), variable.type, most=scope[depth - 1][1])
-    slots = layout.slots
     if variable.name == "all_items":
-        return Code(lambda rows: rows.scenes.mask.reshape(-1, slots)[rows.scene], variable.type, most=slots)
+        return Code(all_items, variable.type, most=layout.slots)
     return Code(lambda rows: rows.scenes.box_mask[rows.scene], variable.type, most=layout.boxes)
 
 
@@ -186,14 +185,6 @@ def _junction(conjunctive: bool, codes: Sequence[Code], node: Expression) -> Cod
     return joined(codes, Code(run, node.type, most=most, ordered=False, distinct=False))
 
 
-_ORDERINGS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
 def _comparison(codes: Sequence[Code], words: Sequence[str]) -> Code:
     if not all(code.total for code in codes[2:]):  # the first two are always evaluated
         raise Unsupported("a chain that stops before an operand without a value")
@@ -208,8 +199,8 @@ def _comparison(codes: Sequence[Code], words: Sequence[str]) -> Code:
 
 
 def _test(word: str, left: Code, right: Code) -> Callable[[Rows, Any, Any], Any]:
-    if word in _ORDERINGS:
-        ordering = _ORDERINGS[word]
+    if word in ORDERINGS:
+        ordering = ORDERINGS[word]
         return lambda rows, a, b: ordering(a, b)
     compare = membership(left, right) if word in ("in", "not in") else same(left, right)
     if word in ("==", "in"):

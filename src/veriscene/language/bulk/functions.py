@@ -18,6 +18,7 @@ from veriscene.language.bulk.rows import (
     Rows,
     Subsets,
     Unsupported,
+    all_items,
     any_member,
     are_sets,
     as_members,
@@ -39,14 +40,14 @@ MAX_BITS = 62  # values of an attribute whose sets are compared as numbers
 Compile = Callable[[tree.Call, Sequence[Code], Layout], Code]
 
 
-def _of_values(value: Callable[..., Any], *, in_box: bool = False) -> Compile:
-    """The rule of a function of the rows, the arguments' values and the rule's arguments. `in_box`: it returns items of
-    one box; otherwise a single value."""
+def _of_values(value: Callable[..., Any], *, most: str = "") -> Compile:
+    """The rule of a function of the rows, the arguments' values and the rule's arguments. `most`: it returns as many
+    items as a box has ("items") or a scene has ("slots"); otherwise a single value."""
 
     def compile(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
         own = call.function.bulk[1:]
         run = lambda rows: value(rows, *(code.run(rows) for code in codes), *own)  # noqa: E731
-        return Code(run, call.type, most=layout.items if in_box else 1)
+        return Code(run, call.type, most=getattr(layout, most) if most else 1)
 
     return compile
 
@@ -216,18 +217,18 @@ def _walls(rows: Rows, item: Array, *given: Any) -> Array:
 
 def _related(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     """The items related to an item, by one of the relations of SceneArrays. For a set, the union."""
-    (code,), (_, pairs), (boxes, items) = codes, call.function.bulk, (layout.boxes, layout.items)
+    (code,), (_, relation), (boxes, items) = codes, call.function.bulk, (layout.boxes, layout.items)
 
     def of_item(rows: Rows) -> Any:
         item = code.run(rows)
         found = np.zeros((len(rows), boxes, items), bool)
         own_box = item // items % boxes
-        found[np.arange(len(rows)), own_box] = getattr(rows.scenes, pairs).reshape(-1, items)[item]
+        found[np.arange(len(rows)), own_box] = rows.scenes.related(relation).reshape(-1, items)[item]
         return found.reshape(len(rows), layout.slots)
 
     def of_set(rows: Rows) -> Any:
         members = as_members(rows, code).reshape(len(rows), boxes, items, 1)
-        return (members & getattr(rows.scenes, pairs)[rows.scene]).any(axis=2).reshape(len(rows), layout.slots)
+        return (members & rows.scenes.related(relation)[rows.scene]).any(axis=2).reshape(len(rows), layout.slots)
 
     if code.type is Kind.ITEM:
         return Code(of_item, call.type, most=items, operators=call.function.scans)
@@ -235,11 +236,19 @@ def _related(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
     return Code(of_set, call.type, most=layout.slots, cost=layout.slots * items, operators=operators, ordered=False)
 
 
-def _others_in_box(rows: Rows, item: Array) -> Array:
-    layout = rows.scenes.layout
-    found = rows.scenes.items_of_box[item // layout.items]
-    found[np.arange(len(rows)), item % layout.slots] = False
-    return found
+def _box(rows: Rows, item: Array) -> Array:
+    return item // rows.scenes.layout.items
+
+
+def _without(rows: Rows, sets: Array, item: Array) -> Array:
+    sets[np.arange(len(rows)), item % rows.scenes.layout.slots] = False
+    return sets
+
+
+def _end(rows: Rows, item: Array, edge: str, sign: int) -> Array:
+    """Whether an item is the uppermost of its box, or the like."""
+    found = rows.scenes.derived(("end", edge, sign), lambda scenes: scenes.is_at_end(edge, sign))
+    return found.reshape(-1)[item]
 
 
 def _attribute(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
@@ -266,14 +275,16 @@ def _count_values(rows: Rows, items: Array, name: str) -> Array:
 
 
 def _values(call: tree.Call, codes: Sequence[Code], layout: Layout) -> Code:
-    (items,), (_, name, *distinct_only) = codes, call.function.bulk
-    if any(distinct_only):
-        assert isinstance(call.type, Many) and isinstance(call.type.of, AttributeType)
-        run = lambda rows: (_count_values(rows, as_members(rows, items), name) > 0).astype(np.int8)  # noqa: E731
-        return Code(run, call.type, most=min(items.most, call.type.of.size), ordered=False)
-    _require_distinct(items)
-    run = lambda rows: _count_values(rows, as_members(rows, items), name)  # noqa: E731
-    return Code(run, call.type, most=items.most, ordered=False)
+    (items,), (_, name, *once) = codes, call.function.bulk  # `once`: whether each value is given once
+    if not any(once):
+        _require_distinct(items)
+
+    def run(rows: Rows) -> Any:
+        counts = _count_values(rows, as_members(rows, items), name)
+        return (counts > 0).astype(np.int8) if any(once) else counts
+
+    most = min(items.most, width_of(tree.element_type(call.type), layout)) if any(once) else items.most
+    return Code(run, call.type, most=most, ordered=False)
 
 
 def of_values(call: tree.Call, items: Code, layout: Layout) -> Code:
@@ -298,12 +309,6 @@ def of_values(call: tree.Call, items: Code, layout: Layout) -> Code:
     return joined([items], Code(run, call.type, cost=items.most, total=which == "count"))
 
 
-def _others_in_scene(rows: Rows, item: Array) -> Array:
-    found = rows.scenes.mask.reshape(-1, rows.scenes.layout.slots)[rows.scene]
-    found[np.arange(len(rows)), item % rows.scenes.layout.slots] = False
-    return found
-
-
 OF_SUBSETS = ("exist", "count", "len", "not")  # the rules that accept sets of sets
 
 RULES: dict[str, Compile] = {
@@ -325,20 +330,19 @@ RULES: dict[str, Compile] = {
     "+": _plus,
     "[]": _nth,
     "last": _nth,
-    "item": _of_values(lambda rows, item, name: getattr(rows.scenes, name).reshape(-1)[item]),
+    "end": _of_values(_end),
+    "is_foreign": _of_values(lambda rows, item: np.zeros(len(rows), bool)),
     "level": _of_values(_level),
     "walls": _of_values(_walls),
     "related": _related,
-    "box": _of_values(lambda rows, item: item // rows.scenes.layout.items),
+    "box": _of_values(_box),
     "is_tower": _of_values(lambda rows, box: rows.scenes.is_tower.reshape(-1)[box]),
-    "all_items_in_box": _of_values(lambda rows, box: rows.scenes.items_of_box[box], in_box=True),
-    "get_box_inclusive": _of_values(
-        lambda rows, item: rows.scenes.items_of_box[item // rows.scenes.layout.items], in_box=True
+    "all_items_in_box": _of_values(lambda rows, box: rows.scenes.items_of_box[box], most="items"),
+    "get_box_inclusive": _of_values(lambda rows, item: rows.scenes.items_of_box[_box(rows, item)], most="items"),
+    "get_box_exclusive": _of_values(
+        lambda rows, item: _without(rows, rows.scenes.items_of_box[_box(rows, item)], item), most="items"
     ),
-    "get_box_exclusive": _of_values(_others_in_box, in_box=True),
-    "get_img_exclusive": lambda call, codes, layout: replace(
-        _of_values(_others_in_scene)(call, codes, layout), most=layout.slots
-    ),
+    "get_img_exclusive": _of_values(lambda rows, item: _without(rows, all_items(rows), item), most="slots"),
     "attribute": _attribute,
     "has": _of_values(lambda rows, item, name, number: rows.scenes.values(name).reshape(-1)[item] == number),
     "keep": _keep,

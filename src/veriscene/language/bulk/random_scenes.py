@@ -60,7 +60,7 @@ def edit_scenes(rng: Generator, scenes: SceneArrays) -> SceneArrays:
     changed, or an item is moved, added or removed. Towers remain towers."""
     boxes = _Boxes(scenes.world, scenes.fields.copy())
     is_tower = _are_towers(scenes)
-    which = np.arange(len(scenes)) * boxes.per_scene + _pick(rng, scenes.box_mask.sum(axis=1))
+    which = np.arange(len(scenes)) * boxes.per_scene + pick(rng, scenes.box_mask.sum(axis=1))
     kinds = rng.integers(0, 5, len(scenes))
     for number, edit in enumerate((boxes.change, boxes.add, boxes.remove, boxes.move)):
         some = np.flatnonzero(kinds == number if number else kinds % 4 == 0)  # changes are twice as frequent
@@ -68,7 +68,7 @@ def edit_scenes(rng: Generator, scenes: SceneArrays) -> SceneArrays:
     return boxes.scenes
 
 
-def _pick(rng: Generator, counts: Array) -> Array:
+def pick(rng: Generator, counts: Array) -> Array:
     """Draws a random number below each count; 0 where the count is 0."""
     return (rng.random(len(counts)) * counts).astype(np.intp)
 
@@ -115,13 +115,13 @@ class _Boxes:
         fields[STATE] = np.where(exists, EMPTY, NO_BOX)[..., None]
         boxes = cls(world, fields)
         fullest = rng.integers(least, most + 1, count).repeat(layout.boxes)
-        wanted = (least + _pick(rng, fullest - least + 1)) * exists.reshape(-1)
+        wanted = (least + pick(rng, fullest - least + 1)) * exists.reshape(-1)
         palettes, sizes = boxes._palettes(rng)
         for number in range(wanted.max(initial=0)):
             some = np.flatnonzero(wanted > number)
             item = boxes._item(rng, some)
             for attribute in world.attributes:
-                choice = palettes[attribute.name][some, _pick(rng, sizes[attribute.name][some])]
+                choice = palettes[attribute.name][some, pick(rng, sizes[attribute.name][some])]
                 is_free = rng.random(len(some)) < FREE_NUMBERS * (attribute.kind == "numeric")
                 item[attribute.name] = np.where(is_free, item[attribute.name], choice)
             boxes._put(rng, some, item, np.full(len(some), is_tower))
@@ -229,7 +229,7 @@ class _Boxes:
         beside = np.flatnonzero((rng.random(len(counts)) < BESIDE) & (counts > 0))
         if len(beside):
             # Removed items leave an empty slot among the others; no place beside it is worse than another.
-            neighbour = others[:, beside, _pick(rng, counts[beside])]
+            neighbour = others[:, beside, pick(rng, counts[beside])]
             reach, sides = self._extents(neighbour), rng.integers(0, 2, len(beside))
             for way, name in enumerate(("x", "y")):
                 own, corner = extents[way][beside], neighbour[self.columns[name]]
@@ -263,13 +263,13 @@ class _Boxes:
         counts = self._counts(which)
         least = np.where(is_tower, max(1, self.world.items[0]), self.world.items[0])
         which, is_tower, counts = (each[counts > least] for each in (which, is_tower, counts))
-        slot = np.where(is_tower, counts - 1, _pick(rng, counts))
+        slot = np.where(is_tower, counts - 1, pick(rng, counts))
         self.fields[:, which, slot] = self.fields[:, which, counts - 1]
         self.fields[:, which, counts - 1] = EMPTY
 
     def move(self, rng: Generator, which: Array, is_tower: Array) -> None:
         which = which[~is_tower & (self._counts(which) > 0)]
-        slot = _pick(rng, self._counts(which))
+        slot = pick(rng, self._counts(which))
         item = {name: self.fields[at, which, slot] for name, at in self.columns.items()}
         others = self.fields[:, which]
         others[:, np.arange(len(which)), slot] = EMPTY
@@ -285,7 +285,7 @@ class _Boxes:
             is_free = ~is_tower | (attribute.name not in fixed and not attribute.has_extents)
             some = which[(drawn == number) & is_free]
             some = some[self._counts(some) > 0]
-            slot, column = _pick(rng, self._counts(some)), self.columns[attribute.name]
+            slot, column = pick(rng, self._counts(some)), self.columns[attribute.name]
             item = {name: self.fields[at, some, slot] for name, at in self.columns.items()}
             new = _values(attribute, rng, (len(some),))
             if attribute.step:

@@ -172,6 +172,11 @@ def one_hot(rows: Rows, numbers: Any, width: int) -> Array:
     return result
 
 
+def all_items(rows: Rows) -> Array:
+    """Returns (R, slots): the items of each row's scene."""
+    return rows.scenes.mask.reshape(-1, rows.scenes.layout.slots)[rows.scene]
+
+
 def as_members(rows: Rows, code: Code) -> Any:
     """Returns the value as a collection: a box becomes its items, a single value a set of one."""
     return _collected(rows, code.type, code.run(rows))

@@ -16,14 +16,7 @@ from veriscene.models.layers.pooling import max_over, min_over
 from veriscene.world.schema import World
 
 HALF = 0.5  # positions are whole pixels but for rounding errors
-WALL_FEATURES = 16
 SIDES, CONTACTS = slice(4, 8), slice(9, 11)  # in pair features
-_WITHIN_BOX = 13
-
-
-def pair_feature_count(world: World) -> int:
-    categorical = sum(attribute.kind == "categorical" for attribute in world.attributes)
-    return _WITHIN_BOX + categorical + 2 * (len(world.attributes) - categorical) + 2
 
 
 def edges(items: Tensor, world: World) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -35,7 +28,7 @@ def edges(items: Tensor, world: World) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def wall_features(items: Tensor, world: World) -> Tensor:
-    """(…, feature) -> (…, WALL_FEATURES).
+    """(…, feature) -> (…, wall feature).
 
     The distance of each wall (left, right, bottom, top). Then, exactly and closely: which walls are touched, whether
     any is, and whether a corner is, which means two walls.
@@ -113,13 +106,8 @@ def _comparisons(flat: Tensor, world: World) -> list[Tensor]:
 MAX_THRESHOLDS = 64  # of a numeric attribute
 
 
-def box_index_count(world: World) -> int:
-    """Returns how many features `box_index_features` has; a world with one box has none."""
-    return 2 * world.boxes[1] + 1 if world.boxes[1] > 1 else 0
-
-
-def box_index_features(items: Items, world: World) -> Tensor:
-    """(batch, box, box_index_count): which box it is from the left, which from the right, and whether it is in the
+def box_index_features(items: Items) -> Tensor:
+    """(batch, box, …): which box it is from the left, which from the right, and whether it is in the
     middle."""
     most, device = items.features.size(1), items.features.device
     number = torch.arange(most, device=device)
@@ -130,26 +118,15 @@ def box_index_features(items: Items, world: World) -> Tensor:
     return torch.cat([*hot, (from_left == from_right)[..., None]], dim=-1).to(items.features.dtype)
 
 
-def _thresholds(world: World) -> dict[str, int]:
-    """The number of thresholds of each numeric attribute: one for each step, if these are not too many."""
-    numeric = [each for each in world.attributes if each.kind == "numeric"]
-    return {
-        each.name: round(min(MAX_THRESHOLDS, (each.high - each.low) / each.step if each.step else MAX_THRESHOLDS))
-        for each in numeric
-    }
-
-
-def number_feature_count(world: World) -> int:
-    return sum(_thresholds(world).values())
-
-
 def number_features(items: Tensor, world: World) -> Tensor:
-    """(…, feature) -> (…, number_feature_count): whether each numeric attribute reaches each threshold."""
-    found = [
-        at_least((items[..., world.columns[name].start] + 1) / 2 * most, most)
-        for name, most in _thresholds(world).items()
-    ]
-    return torch.cat([items[..., :0], *found], dim=-1)
+    """(…, feature) -> (…, threshold): whether each numeric attribute reaches each of its thresholds, one for each step
+    if these are not too many."""
+    found = [items[..., :0]]
+    for each in world.attributes:
+        if each.kind == "numeric":
+            steps = round(min(MAX_THRESHOLDS, (each.high - each.low) / each.step if each.step else MAX_THRESHOLDS))
+            found.append(at_least((items[..., world.columns[each.name].start] + 1) / 2 * steps, steps))
+    return torch.cat(found, dim=-1)
 
 
 # ---------------------------------------------------------------- coordinates
@@ -193,23 +170,8 @@ class ItemEmbedding(nn.Linear):
 # How many things of each look there are: around an item, in its box and in the scene. Statements count, and a network
 # learns the threshold between two and three slowly. So each threshold is a feature.
 
-RELATIONS, MAX_NEIGHBOURS = 10, 3
+MAX_NEIGHBOURS = 3
 COMPARISONS = 4
-
-
-def look_count(world: World) -> int:
-    """Returns how many features `looks` has."""
-    discrete = [len(each.choices) for each in world.attributes if each.kind != "numeric"]
-    pairs = combinations([len(each.choices) for each in world.attributes if each.kind == "categorical"], 2)
-    return 1 + sum(discrete) + sum(first * second for first, second in pairs)
-
-
-def neighbour_feature_count(world: World) -> int:
-    return RELATIONS * look_count(world) * MAX_NEIGHBOURS
-
-
-def count_feature_count(world: World) -> int:
-    return 2 * look_count(world) * world.items[1] + COMPARISONS
 
 
 def at_least(counts: Tensor, most: int) -> Tensor:

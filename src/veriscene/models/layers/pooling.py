@@ -57,27 +57,19 @@ SCORE_COMBINATIONS = {"max": max_over, "mean": mean_over}
 POOLINGS = (*SCORE_COMBINATIONS, "concatenate", "lstm", "early", "joint")
 
 
-class ScorePooling(nn.Module):
-    """Scores each box by itself, then takes the max (the paper's choice) or the mean of the scores."""
+class Pooling(nn.Module):
+    """Merges the boxes into one vector and scores that; or, without `merge`, scores each box by itself and combines the
+    scores: their max (the paper's choice) or their mean."""
 
-    def __init__(self, scorer: Scorer, combine: Combine) -> None:
+    def __init__(self, merge: Combine | None, scorer: Scorer, combine: Combine = max_over) -> None:
         super().__init__()
-        self.scorer, self.combine = scorer, combine
+        self.merge, self.scorer, self.combine = merge, scorer, combine
 
-    def forward(self, vectors: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(self, vectors: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        if self.merge is not None:
+            return self.scorer(self.merge(vectors, mask)), None
         scores = self.scorer(vectors)
         return self.combine(scores, mask), scores
-
-
-class VectorPooling(nn.Module):
-    """Merges the vectors into one, and scores that."""
-
-    def __init__(self, merge: Combine, scorer: Scorer) -> None:
-        super().__init__()
-        self.merge, self.scorer = merge, scorer
-
-    def forward(self, vectors: Tensor, mask: Tensor | None) -> tuple[Tensor, None]:
-        return self.scorer(self.merge(vectors, mask)), None
 
 
 class LastOfLSTM(nn.Module):
@@ -117,21 +109,19 @@ class PoolingConfig(Protocol):
     def dropout(self) -> float: ...
 
 
-def make_pooling(
-    config: PoolingConfig, world: World, size: int, scorer: type[Scorer] = Scorer
-) -> ScorePooling | VectorPooling:
+def make_pooling(config: PoolingConfig, world: World, size: int, scorer: type[Scorer] = Scorer) -> Pooling:
     """Returns the configured pooling of box vectors of this size."""
 
-    def score(size: int) -> Scorer:
-        return scorer(size, config.mlp, config.dropout)
+    def scored(merge: Combine, size: int) -> Pooling:
+        return Pooling(merge, scorer(size, config.mlp, config.dropout))
 
     match config.pooling:
         case "concatenate":
-            return VectorPooling(concatenate, score(world.boxes[1] * size))
+            return scored(concatenate, world.boxes[1] * size)
         case "lstm":
-            return VectorPooling(LastOfLSTM(size, config.hidden, config.dropout), score(config.hidden))
+            return scored(LastOfLSTM(size, config.hidden, config.dropout), config.hidden)
         case "early":
-            return VectorPooling(max_over, score(size))
+            return scored(max_over, size)
         case "joint":
-            return VectorPooling(max_mean_min, score(3 * size))
-    return ScorePooling(score(size), SCORE_COMBINATIONS[config.pooling])
+            return scored(max_mean_min, 3 * size)
+    return Pooling(None, scorer(size, config.mlp, config.dropout), SCORE_COMBINATIONS[config.pooling])

@@ -19,8 +19,17 @@ from torch import Tensor, nn
 
 from veriscene import files
 from veriscene.errors import InputError
-from veriscene.models.vision.backbone import BACKBONES, fill, read_weights, save_weights, weights_path
-from veriscene.models.vision.networks import Backbone, PreActivationBottleneck, ResNetV1, ResNetV2
+from veriscene.models.vision.backbone import (
+    BACKBONES,
+    Backbone,
+    PreActivationBottleneck,
+    ResNetV1,
+    ResNetV2,
+    fill,
+    read_weights,
+    save_weights,
+    weights_path,
+)
 from veriscene.output import Progress
 
 HUB = "resnetv2-101"  # the source to name instead of a file
@@ -88,12 +97,13 @@ def download() -> Path:
 
 
 def _read_torch(path: Path) -> dict[str, Tensor]:
-    with files.opened(path) as stream:
-        try:
-            weights = torch.load(stream, map_location="cpu", weights_only=True)
-        except Exception as error:  # unpickling has no common class of errors
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise InputError(f"damaged, or not weights alone ({reason:.80})", where=path) from None
+    with files.opened(path):  # raises InputError if it cannot be read
+        pass
+    try:
+        weights = files.load_torch(path)
+    except Exception as error:  # unpickling has no common class of errors
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"damaged, or not weights alone ({reason:.80})", where=path) from None
     if not isinstance(weights, Mapping) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
         raise InputError("holds something else than tensors by name", where=path)
     return dict(weights)
@@ -234,15 +244,14 @@ def _add_tensors(tensors: dict[str, Tensor], content: bytearray, weights: list[d
     """Adds the tensors of one group of shards, which follow one another without gaps."""
     start = 0
     for weight in weights:
-        name, shape = weight["name"], weight["shape"]
-        count = math.prod(shape)
+        name, count = weight["name"], math.prod(weight["shape"])
         if weight["dtype"] != "float32" or "quantization" in weight:
             raise InputError(f"{name} is not of type float32")
         if name in tensors:
             raise InputError(f"{name} occurs twice")
         if start + 4 * count > len(content):
             raise InputError(f"{name} is cut off")
-        tensors[name] = torch.from_numpy(np.frombuffer(content, "<f4", count, start).reshape(shape))
+        tensors[name] = torch.from_numpy(np.frombuffer(content, "<f4", count, start).reshape(weight["shape"]))
         start += 4 * count
     if start != len(content):
         raise InputError(f"{len(content) - start:,} bytes belong to no tensor")

@@ -20,40 +20,16 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from veriscene.data.eyes import (
     ABSENT,
-    ATTRIBUTES,
     BOX_EXTENT,
     BOX_PITCH,
-    CELL,
     CHANNELS,
-    GRID,
     HEADS,
     SHIPPED,
-    WORLD,
     PictureReader,
     Pixels,
-    read,
-    resized,
-    targets,
 )
 from veriscene.errors import InputError
 from veriscene.models.vision.backbone import fill, read_weights, save_weights
-
-__all__ = [
-    "ABSENT",
-    "ATTRIBUTES",
-    "CELL",
-    "CHANNELS",
-    "GRID",
-    "HEADS",
-    "SHIPPED",
-    "WORLD",
-    "Eyes",
-    "exact",
-    "loss",
-    "read",
-    "resized",
-    "targets",
-]
 
 PRESENCE_WEIGHT = 10.0  # the other terms of the loss are means over items, of which a box has about 4 in 100 cells
 STRIP = 128  # the grey between boxes

@@ -53,11 +53,15 @@ export function outline(shape, { width, height }) {
   return `M0 ${ry}a${rx} ${ry} 0 0 1 ${width} 0a${rx} ${ry} 0 0 1 ${-width} 0Z`;
 }
 
+/** How an outline is turned around the middle of its item, as a transformation. */
+export const turned = ({ turn = 0 }, { width, height }) => `rotate(${360 * turn} ${width / 2} ${height / 2})`;
+
 /** The outline and the label of an item, at the item's top-left corner. `className` is that of the outline. */
 export function body(look, item, className = "body") {
   const { shape, fill, outline: edge, label } = look;
   const paint = edge ? { stroke: edge, "stroke-width": Math.min(item.width, item.height) / (look.isMarked ? 9 : 30) } : {};
-  const drawn = svg("path", { d: outline(shape, item), fill, class: edge ? className : `${className} plain`, ...paint });
+  const place = { d: outline(shape, item), transform: turned(look, item) };
+  const drawn = svg("path", { ...place, fill, class: edge ? className : `${className} plain`, ...paint });
   return label ? [drawn, text(look, item)] : [drawn];
 }
 
@@ -126,7 +130,9 @@ export function ghost(world, { before, after }) {
   const isMoved = hasSameExtent && (old.x !== next.x || old.y !== next.y);
   if (isMoved) {
     const [[x1, y1], [x2, y2]] = [middle(old), middle(next)];
-    parts.push(svg("path", { d: outline(world.look(old).shape, old), transform: at(old), class: "edge" }));
+    const looked = world.look(old);
+    const place = { d: outline(looked.shape, old), transform: `${at(old)} ${turned(looked, old)}` };
+    parts.push(svg("path", { ...place, class: "edge" }));
     parts.push(svg("line", { x1, y1, x2, y2, class: "edge under" }), svg("line", { x1, y1, x2, y2, class: "edge" }));
   }
   // A new value is shown inside the old item, or above or below it so that both labels can be read.
@@ -143,7 +149,7 @@ export function ghost(world, { before, after }) {
     svg(
       "g",
       { transform: at(inner), opacity: isInside ? 1 : 0.8 },
-      svg("path", { d: outline(look.shape, inner), class: "edge under" }),
+      svg("path", { d: outline(look.shape, inner), transform: turned(look, inner), class: "edge under" }),
       ...body({ ...look, outline: null }, inner, "edge body"),
     ),
   );

@@ -1,7 +1,7 @@
 // The boxes: draws a scene, and turns pointers and keys into edits.
 
 import * as edits from "./edits.js";
-import { at, body, ghost, order, outline, svg } from "./drawing.js";
+import { at, body, ghost, order, outline, svg, turned } from "./drawing.js";
 import { find } from "./scene.js";
 import { capitalize, withArticle } from "./world.js";
 
@@ -110,11 +110,12 @@ export class Editor {
     const over = svg("g", { class: "over", "aria-hidden": "true" });
     const picture = svg(
       "svg",
-      { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": capitalize(world.itemWords) },
+      { class: world.isDark ? "dark" : "light", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": capitalize(world.itemWords) },
       svg("rect", { width, height, class: "floor" }),
       items,
       over,
     );
+    if (world.background) picture.style.setProperty("--box", world.background);
     const html = (tag, properties, ...children) => {
       const element = Object.assign(document.createElement(tag), properties);
       element.append(...children);
@@ -167,7 +168,7 @@ export class Editor {
     element.replaceChildren(
       svg("rect", { ...frame, rx: margin, class: "frame" }),
       ...body(look, item),
-      svg("path", { d: outline(look.shape, item), class: "glow" }),
+      svg("path", { d: outline(look.shape, item), transform: turned(look, item), class: "glow" }),
     );
     element.drawn = item;
   }

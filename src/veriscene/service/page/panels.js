@@ -2,11 +2,12 @@
 
 import { capitalize } from "./world.js";
 
+const HINT = "Say something that is true or false of it.";
 const percent = (share) => `${Math.round(100 * share)} %`;
 
 /** A verdict, and how to change it if that is known, as a screen reader says it. */
 export function spoken({ verdict, probability }, explanation) {
-  if (verdict === null) return "Not about this scene.";
+  if (verdict === null) return `Not about this scene. ${HINT}`;
   const outcome = `${verdict ? "True" : "False"}, ${sure(verdict, probability)}.`;
   const change = explanation?.counterfactual?.text;
   return change ? `${outcome} To make it ${verdict ? "false" : "true"}: ${change}.` : outcome;
@@ -84,8 +85,8 @@ export class Panels {
     panel.root.classList.toggle("shown", isComparing && isShown);
     const isJudged = verdict && verdict.verdict !== null;
     panel.word.textContent = verdict ? (isJudged ? (verdict.verdict ? "True" : "False") : "Not about this scene") : "…";
-    panel.sure.textContent =
-      problem ?? (isJudged ? sure(verdict.verdict, verdict.probability) : isBlank ? "Type a statement" : "");
+    const hint = isBlank ? "Type a statement" : verdict ? HINT : "";
+    panel.sure.textContent = problem ?? (isJudged ? sure(verdict.verdict, verdict.probability) : hint);
     panel.root.classList.toggle("is-true", Boolean(isJudged && verdict.verdict));
     panel.root.classList.toggle("is-false", Boolean(isJudged && !verdict.verdict));
     panel.reading.textContent = read(verdict);

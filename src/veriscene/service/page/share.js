@@ -48,12 +48,12 @@ function boxes(world, scene, top, room) {
       // The page's style sheet does not reach into a picture.
       const look = world.look(item);
       const [shape, label] = body(look, item);
-      if (!look.outline) shape.setAttribute("stroke", "#333");
+      if (!look.outline) shape.setAttribute("stroke", world.isDark ? "#aaa" : "#333");
       if (!look.outline) shape.setAttribute("stroke-width", 0.8 * world.unit);
       label?.setAttribute("text-anchor", "middle");
       return svg("g", { transform: at(item) }, shape, label ?? "");
     });
-    const floor = svg("rect", { width, height, fill: "#d9d9dc" });
+    const floor = svg("rect", { width, height, fill: world.background ?? "#d9d9dc" });
     return svg("svg", { x, y, width: width * scale, height: height * scale, viewBox: `0 0 ${width} ${height}` }, floor, ...shown);
   });
   return svg("g", { transform: `translate(${MARGIN} ${top})` }, ...drawn);

@@ -17,6 +17,8 @@ export class World {
     [this.box, this.boxWords] = box;
     [this.item, this.itemWords] = item;
     this.tree = tree;
+    this.background = tree.background ?? null; // of a box
+    this.isDark = this.background !== null && isDark(this.background);
     this.attributes = Object.entries(tree.attributes).map(([key, table]) => readAttribute(key, table));
     this.sizes = this.attributes.find((each) => each.choices[0]?.extent) ?? null;
     this.extent = extent && { width: extent[0], height: extent[1] };
@@ -67,15 +69,18 @@ export class World {
     return [[...before, noun].join(" "), ...after].join(", ");
   }
 
-  /** How an item is drawn: {shape, fill, outline, isMarked, label, ink}. Without a shape it is a tile, which always has an
-   *  outline; `isMarked` says that a value asks for it. Numbers are written on the item. */
+  /** How an item is drawn: {shape, fill, outline, isMarked, label, ink, turn}. Without a shape it is a tile, which always
+   *  has an outline; `isMarked` says that a value asks for it. Numbers are written on the item, unless they shade or turn
+   *  it; `turn` is clockwise, in parts of a full turn. */
   look({ values }) {
     const hints = {};
+    const drawn = { shade: 0, turn: 0 };
     const labels = [];
     let tile = "";
-    for (const { name, kind, isNoun, choices, say } of this.attributes) {
+    for (const { name, kind, draw, isNoun, choices, say } of this.attributes) {
       if (kind === "numeric") {
-        labels.push(say(values[name]));
+        if (draw) drawn[draw] = values[name];
+        else labels.push(say(values[name]));
         continue;
       }
       const choice = choices.find((each) => each.name === values[name]);
@@ -83,10 +88,11 @@ export class World {
       if (choice.label) labels.push(choice.label);
       if (isNoun || (!tile && !choice.fill && !choice.shape)) tile = choice.word;
     }
-    const { shape = null, fill = shape ? PLAIN : TILE, outline = shape ? null : TILE_EDGE } = hints;
+    const { shape = null, outline = shape ? null : TILE_EDGE } = hints;
+    const fill = shaded(hints.fill ?? (shape ? PLAIN : TILE), drawn.shade);
     if (!shape) labels.unshift(tile);
-    const ink = isDark(fill) ? "white" : "black";
-    return { shape, fill, outline, isMarked: "outline" in hints, label: labels.filter(Boolean).join(" "), ink };
+    const [label, ink] = [labels.filter(Boolean).join(" "), isDark(fill) ? "white" : "black"];
+    return { shape, fill, outline, isMarked: "outline" in hints, label, ink, turn: drawn.turn };
   }
 
   /** The next value of an attribute in the direction 1 or -1; null at the end, unless `isCycle`. */
@@ -154,12 +160,13 @@ export class World {
   }
 }
 
-function readAttribute(name, { kind, field, words, values = {}, range = [0, 0], step = 0, unit = "", noun = false }) {
+function readAttribute(name, table) {
+  const { kind, field, words, values = {}, range = [0, 0], step = 0, unit = "", draw = "", noun = false } = table;
   const choices = Object.entries(values).map(([key, table]) => ({ name: key, ...table, word: table.words[0] }));
   const byName = new Map(choices.map((choice) => [choice.name, choice]));
   const say = (value) => (kind === "numeric" ? `${value}${unit}` : byName.get(value).word);
   const [low, high] = range;
-  return { name, kind, field, word: words[0], choices, low, high, step, unit, isNoun: noun, say, key: null };
+  return { name, kind, field, word: words[0], choices, low, high, step, unit, draw, isNoun: noun, say, key: null };
 }
 
 /** The widest gap between facing edges; negative exactly when the two items overlap. */
@@ -170,6 +177,15 @@ export const distance = (one, other) =>
     one.y - (other.y + other.height),
     other.y - (one.y + one.height),
   );
+
+/** A colour, #rrggbb, mixed with white or, if the shade is below 0, with black. */
+function shaded(color, shade) {
+  if (!/^#[0-9a-f]{6}$/i.test(color)) return color;
+  const [other, share] = [shade > 0 ? 255 : 0, Math.min(Math.abs(shade), 1)];
+  const parts = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+  const mixed = parts.map((part) => Math.floor(part + (other - part) * share + 0.5));
+  return `#${mixed.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}
 
 function isDark(color) {
   if (!color.startsWith("#")) return DARK_NAMES.includes(color.toLowerCase());

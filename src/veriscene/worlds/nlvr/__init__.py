@@ -22,8 +22,8 @@ ABILITIES = {  # as `worlds.ability` finds them
     "picture_from_file": "pictures.of_any_size",
     "picture_from_bytes": "pictures.from_bytes",
     "with_pictures": "pictures.with_pictures",
-    "check_picture": "decoder.check_size",
-    "decode": "decoder.scene",
+    "check_picture": "raster.check_size",
+    "decode": "raster.decode",
     "decode_file": "pictures.decode_file",
     # statements and scenes
     "draw_statement": "grammar.draw",

@@ -19,11 +19,11 @@ from PIL import Image, UnidentifiedImageError
 from veriscene.errors import InputError
 from veriscene.files import NEW_FOLDER, filled, opened
 from veriscene.world import drawing
+from veriscene.world.corpus import SPLITS
 from veriscene.world.examples import Example
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World
 from veriscene.worlds.nlvr import raster
-from veriscene.worlds.nlvr.decoder import scene as decode_scene
 from veriscene.worlds.nlvr.looks import BOX_EXTENT, BOXES, WORLD
 from veriscene.worlds.nlvr.raster import BACKGROUND, BOX_PITCH, WIDTH, Pixels
 
@@ -115,7 +115,6 @@ def _rgb(image: Image.Image) -> Pixels:
 # permutation of the three boxes, in the order of `itertools.permutations(range(3))`; 0 is the order of the structured
 # form. Files are found by their names, because the hidden split's examples have no `directory`.
 
-SPLITS = ("train", "dev", "test", "hidden")
 PERMUTATIONS = tuple(permutations(range(BOXES)))
 
 _NAME = re.compile(r"(?P<split>.+)-(?P<identifier>[^-]+-[^-]+)-(?P<permutation>[0-5])\.png")
@@ -290,6 +289,6 @@ def decode_file(path: Path) -> Scene:
     """Returns the scene that a PNG shows; raises InputError unless every pixel is that of a rendered scene."""
     pixels = read(path)
     try:
-        return decode_scene(pixels)
+        return raster.decode(pixels)
     except InputError as error:
         raise error.at(path) from None

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from veriscene.language.bulk.arrays import ITEM, STATE, Array, SceneArrays, layout_of
+from veriscene.language.bulk.random_scenes import pick
 from veriscene.worlds.nlvr.looks import BOX_EXTENT, BOXES, MAX_ITEMS, TOUCHING, WORLD, Color, SceneKind, Shape, Size
 
 MAX_BLOCKS = 4  # in a tower
@@ -140,7 +141,7 @@ def _draw_place(rng: np.random.Generator, others: Array, extent: Array) -> tuple
     counts = np.count_nonzero(others[STATE], axis=1)
     beside = np.flatnonzero((rng.random(len(extent)) < BESIDE_ANOTHER) & (counts > 0))
     if len(beside):
-        other = (rng.random(len(beside)) * counts[beside]).astype(np.intp)
+        other = pick(rng, counts[beside])
         # There may be empty slots before the item with this number.
         slot = ((others[STATE, beside] == ITEM).cumsum(axis=1) > other[:, None]).argmax(axis=1)
         place = others[:, beside].astype(np.int16)[:, np.arange(len(beside)), slot]
@@ -190,17 +191,12 @@ def _counts(boxes: Array, which: Array) -> Array:
     return np.count_nonzero(boxes[STATE, which], axis=1)
 
 
-def _pick(rng: np.random.Generator, counts: Array) -> Array:
-    """Draws a random number below each count."""
-    return (rng.random(len(counts)) * counts).astype(np.intp)
-
-
 def _swap_looks(rng: np.random.Generator, boxes: Array, scene: Array) -> None:
     """Swaps colour and shape of two items in different boxes."""
     here = rng.integers(0, BOXES, len(scene))
     there = (here + rng.integers(1, BOXES, len(scene))) % BOXES
     one, other = scene * BOXES + here, scene * BOXES + there
-    slot, other_slot = _pick(rng, _counts(boxes, one)), _pick(rng, _counts(boxes, other))
+    slot, other_slot = pick(rng, _counts(boxes, one)), pick(rng, _counts(boxes, other))
     for column in (COLOR, SHAPE):
         mine, theirs = boxes[column, one, slot], boxes[column, other, other_slot]
         boxes[column, one, slot], boxes[column, other, other_slot] = theirs, mine
@@ -210,7 +206,7 @@ def _swap_looks(rng: np.random.Generator, boxes: Array, scene: Array) -> None:
 
 
 def _change_look(column: int, rng: np.random.Generator, boxes: Array, which: Array) -> None:
-    slot = _pick(rng, _counts(boxes, which))
+    slot = pick(rng, _counts(boxes, which))
     boxes[column, which, slot] = _another(rng, boxes[column, which, slot])
 
 
@@ -228,7 +224,7 @@ def _taken_out(boxes: Array, which: Array, slot: Array) -> tuple[Array, Array]:
 
 
 def _resize(rng: np.random.Generator, boxes: Array, which: Array) -> None:
-    slot = _pick(rng, _counts(boxes, which))
+    slot = pick(rng, _counts(boxes, which))
     item, rest = _taken_out(boxes, which, slot)
     size = _another(rng, item[SIZE].astype(np.uint8))
     before, after = EXTENTS[item[SIZE]], EXTENTS[size]
@@ -238,7 +234,7 @@ def _resize(rng: np.random.Generator, boxes: Array, which: Array) -> None:
 
 
 def _move(rng: np.random.Generator, boxes: Array, which: Array) -> None:
-    slot = _pick(rng, _counts(boxes, which))
+    slot = pick(rng, _counts(boxes, which))
     item, rest = _taken_out(boxes, which, slot)
     x, y, found = place(rng, rest, EXTENTS[item[SIZE]])
     put(boxes, which, slot, found, (x, y, item[SIZE], item[SHAPE], item[COLOR]))
@@ -252,7 +248,7 @@ def _add(rng: np.random.Generator, boxes: Array, which: Array) -> None:
     size = rng.integers(0, len(EXTENTS), len(which))
     x, y, found = place(rng, boxes[:, which], EXTENTS[size])
     slot = np.zeros_like(counts)
-    slot[found] = _pick(rng, counts[found] + 1)
+    slot[found] = pick(rng, counts[found] + 1)
     boxes[:, which[found], counts[found]] = boxes[:, which[found], slot[found]]
     put(boxes, which, slot, found, (x, y, size, shape, color))
 
@@ -261,7 +257,7 @@ def _remove(rng: np.random.Generator, boxes: Array, which: Array) -> None:
     """The last item takes the free slot."""
     counts = _counts(boxes, which)
     which, counts = which[counts > 1], counts[counts > 1]
-    boxes[:, which, _pick(rng, counts)] = boxes[:, which, counts - 1]
+    boxes[:, which, pick(rng, counts)] = boxes[:, which, counts - 1]
     boxes[:, which, counts - 1] = 0
 
 
@@ -278,19 +274,19 @@ _LEVELS = np.arange(MAX_BLOCKS)
 
 
 def _add_block(rng: np.random.Generator, colors: Array, heights: Array) -> tuple[Array, Array]:
-    level, new = _pick(rng, heights + 1)[:, None], rng.integers(0, COLORS, (len(colors), 1), np.uint8)
+    level, new = pick(rng, heights + 1)[:, None], rng.integers(0, COLORS, (len(colors), 1), np.uint8)
     lower = np.take_along_axis(colors, np.maximum(_LEVELS - (level < _LEVELS), 0), axis=1)
     return np.where(level == _LEVELS, new, lower), heights + 1
 
 
 def _remove_block(rng: np.random.Generator, colors: Array, heights: Array) -> tuple[Array, Array]:
-    level = _pick(rng, heights)[:, None]
+    level = pick(rng, heights)[:, None]
     upper = np.minimum(_LEVELS + (level <= _LEVELS), MAX_BLOCKS - 1)
     return np.take_along_axis(colors, upper, axis=1), heights - 1
 
 
 def _swap_blocks(rng: np.random.Generator, colors: Array, heights: Array) -> tuple[Array, Array]:
-    one, other = _pick(rng, heights)[:, None], _pick(rng, heights)[:, None]
+    one, other = pick(rng, heights)[:, None], pick(rng, heights)[:, None]
     source = np.where(one == _LEVELS, other, np.where(other == _LEVELS, one, _LEVELS))
     return np.take_along_axis(colors, source, axis=1), heights
 

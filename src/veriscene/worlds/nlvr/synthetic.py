@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from veriscene import files
-from veriscene.config import LEVELS
 from veriscene.english.words import real_words
 from veriscene.errors import InputError
 from veriscene.language.bulk.arrays import SceneArrays
@@ -56,12 +55,9 @@ def build(statements: int, seed: int, level: str = "full", progress: Progress | 
     Deterministic given the arguments. Eight of ten statements are for training, one each for dev and test, and no
     text occurs in two splits. `progress` is called with the number of finished statements and their total.
     """
-    if level not in LEVELS:
-        raise InputError(f"unknown level {level!r}", allowed=f"choose from {', '.join(LEVELS)}")
     if not MIN_STATEMENTS <= statements <= MAX_STATEMENTS:
-        raise InputError(
-            f"cannot make {statements} statements", allowed=f"give a number from {MIN_STATEMENTS} to {MAX_STATEMENTS}"
-        )
+        allowed = f"give a number from {MIN_STATEMENTS} to {MAX_STATEMENTS}"
+        raise InputError(f"cannot make {statements} statements", allowed=allowed)
     rng, scene_rng = random.Random(seed), np.random.default_rng(seed)
     corpus = Corpus(level=level, seed=seed)
     tenth = statements // 10
@@ -134,16 +130,8 @@ def labelled_scenes(rng: np.random.Generator, statements: Sequence[Statement]) -
     scenes = SceneArrays.concatenated(drawn)
     truths = [program.holds(scenes, which) for program, which in zip(programs, starts, strict=True)]
     holds, owners = [program.holds for program in programs], np.arange(len(statements)).repeat(STARTS)
-    pairs = find_pairs(
-        rng,
-        edit_scenes,
-        holds,
-        scenes[starts.reshape(-1)],
-        owners,
-        np.concatenate(truths),
-        wanted=PAIRS,
-        rounds=ROUNDS,
-    )
+    started, known = scenes[starts.reshape(-1)], np.concatenate(truths)
+    pairs = find_pairs(rng, edit_scenes, holds, started, owners, known, wanted=PAIRS, rounds=ROUNDS)
     found = SceneArrays.concatenated([pairs.before, pairs.after])
     # Some get one edit more, if that does not change the truth: so the scenes of a pair are not always one edit apart.
     varied, is_varied = edit_scenes(rng, found), rng.random(len(found)) < ONE_EDIT_MORE

@@ -15,12 +15,8 @@ WORLD = worlds.get("shapeworld")
 ITEMS, OTHERS = mean.ALL_ITEMS, "get_img_exclusive(@)"
 _SIGNS = {"exactly": "==", "not": "!=", "less than": "<", "more than": ">", "at least": ">=", "at most": "<="}
 _SHARES = (
-    ("no", 0, 1),
-    ("a quarter", 1, 4),
-    ("a third", 1, 3),
-    ("half", 1, 2),
-    ("two thirds", 2, 3),
-    *(("three quarters", 3, 4), ("all", 1, 1)),
+    *(("no", 0, 1), ("a quarter", 1, 4), ("a third", 1, 3), ("half", 1, 2)),
+    *(("two thirds", 2, 3), ("three quarters", 3, 4), ("all", 1, 1)),
 )
 _SIDES = {
     "to the left of": "get_box_all_right",

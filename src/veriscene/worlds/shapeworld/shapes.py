@@ -8,9 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from veriscene.language import expression as takes
-from veriscene.language.expression import FOUND_ITEMS, Function
-from veriscene.language.functions import Items, PlacedItem, distinct, measure
+from veriscene.language.functions import Relation, is_later, measure, related
 from veriscene.language.language import Extension
 from veriscene.world.drawing import center
 from veriscene.world.scene import Item
@@ -88,21 +86,10 @@ def extend_language(world: World) -> Extension:
         is_near = math.dist(center(one), center(other)) < reach
         return is_near and max(overlap(one, other), overlap(other, one)) > MIN_OVERLAP
 
-    def related(before: bool, after: bool) -> Function:
-        def value(items: Items) -> Items:
-            def others(x: PlacedItem) -> Items:
-                every, at = x.box.items, x.box.items.index(x)
-                return (every[:at] if before else ()) + (every[at + 1 :] if after else ())
-
-            return distinct(each for x in items for each in others(x) if is_overlapping(x.item, each.item))
-
-        return Function((takes.ITEM_OR_ITEMS,), FOUND_ITEMS, value, bulk=("plain",), scans=16)
-
-    return Extension(
-        {
-            "area": measure(lambda x: area(x.item)),
-            "get_behind": related(before=True, after=False),
-            "get_in_front": related(before=False, after=True),
-            "get_touching": related(before=True, after=True),
-        }
-    )
+    relations: dict[str, Relation] = {
+        "get_behind": lambda x, y: is_later(y, x) and is_overlapping(x.item, y.item),
+        "get_in_front": lambda x, y: is_later(x, y) and is_overlapping(x.item, y.item),
+        "get_touching": lambda x, y: y is not x and is_overlapping(x.item, y.item),
+    }
+    found = {name: related(relation, ("plain",), scans=16) for name, relation in relations.items()}
+    return Extension({"area": measure(lambda x: area(x.item)), **found})

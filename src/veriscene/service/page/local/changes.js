@@ -137,12 +137,15 @@ function directionOf(item, other) {
 
 // ---------------------------------------------------------------- enumeration
 
-/** Each edit with the scene that it leads to, which is valid and not the same scene. */
-export function* edits(world, scene) {
+/** Each edit with the scene that it leads to, which is valid and not the same scene; with `onlyChanges`, those that
+ *  change a value. */
+export function* edits(world, scene, onlyChanges = false) {
   const towers = scene.map((items) => towerOf(world, items));
   const areTowers = towers.every((blocks) => blocks !== null);
   for (const [number, items] of scene.entries()) {
-    const changes = areTowers ? towerEdits(world, towers[number]) : scatterEdits(world, items);
+    const changes = areTowers
+      ? towerEdits(world, towers[number], onlyChanges)
+      : scatterEdits(world, items, onlyChanges);
     const known = boxKey(items);
     for (const [kind, attribute, before, after, changed] of changes)
       if (boxKey(changed) !== known)
@@ -176,7 +179,7 @@ const restacked = (world, blocks) =>
     y: world.canvas[1] - block.height - level * world.tree.towers.step,
   }));
 
-function* towerEdits(world, blocks) {
+function* towerEdits(world, blocks, onlyChanges) {
   const { step, ...values } = world.tree.towers;
   const free = world.attributes.filter(({ name }) => !(name in values) && name !== world.sizes?.name).reverse();
   for (const attribute of free)
@@ -184,6 +187,7 @@ function* towerEdits(world, blocks) {
       const changed = withValue(world, blocks[level], attribute.name, value);
       yield ["change", attribute.name, blocks[level], changed, blocks.with(level, changed)];
     }
+  if (onlyChanges) return;
   for (const [level, block] of blocks.entries()) {
     const rest = blocks.toSpliced(level, 1);
     if (rest.length >= Math.max(1, world.items[0])) yield ["remove", null, block, null, restacked(world, rest)];
@@ -205,14 +209,16 @@ function* towerEdits(world, blocks) {
 
 // ---------------------------------------------------------------- scattered items
 
-function* scatterEdits(world, items) {
+function* scatterEdits(world, items, onlyChanges) {
   for (const [position, item] of items.entries()) {
     const others = items.toSpliced(position, 1);
-    for (const [attribute, changed] of changesOf(world, item, others))
+    for (const [attribute, changed] of changesOf(world, item, others)) {
+      if (onlyChanges && attribute === null) break;
       yield [attribute === null ? "move" : "change", attribute, item, changed, items.with(position, changed)];
-    if (items.length > world.items[0]) yield ["remove", null, item, null, others];
+    }
+    if (items.length > world.items[0] && !onlyChanges) yield ["remove", null, item, null, others];
   }
-  if (items.length < world.items[1])
+  if (items.length < world.items[1] && !onlyChanges)
     for (const item of additions(world, items)) yield ["add", null, null, item, [...items, item]];
 }
 

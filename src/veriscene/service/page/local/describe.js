@@ -43,6 +43,7 @@ const OTHERS = {
   get_box_exclusive: ["other", "in its #"],
   get_img_exclusive: ["other", ""],
 };
+const MEASURES = { area: "size", center_x: "place from the left", center_y: "place from the top" };
 const EXTREMES = { min: "least", max: "greatest" };
 const PLACES = {
   is_top: "at the top",
@@ -77,6 +78,7 @@ const isTested = (node) => isCall(node, "All", "Any") && node.parts[1].kind === 
 const isSet = (node) => String(node.type).startsWith("[]");
 /** Whether the members are boxes or sets, of which more can be said than fits into a noun. */
 const hasParts = (node) => /^\[\](box|\[\])/.test(node.type);
+const measure = (node) => MEASURES[node.function.name] ?? node.function.name;
 const isUnlike = (node) => node.kind === "comparison" && node.words.join() === "!=" && node.parts[0].type === "box";
 const isGlobal = ({ name }) => name === "all_boxes" || name === "all_items";
 const lastWord = (name) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
@@ -440,28 +442,33 @@ class Describer {
     if (isOf(EXTREMES, node)) {
       const extreme = EXTREMES[node.function.name];
       if (parts.length === 1 && first.kind === "call" && first.parts.length === 1)
-        return `the ${extreme} ${first.function.name} of ${this.things(first.parts[0]).all}`;
+        return `the ${extreme} ${measure(first)} of ${this.things(first.parts[0]).all}`;
       if (second?.kind === "lambda" && second.body.kind === "call") {
         this.enter(second);
         const { body } = second;
         const most = node.function.name === "max" ? "most" : "fewest";
-        const said = isCount(body) ? `${most} ${this.things(body.parts[0]).all}` : `${extreme} ${body.function.name}`;
+        const said = isCount(body) ? `${most} ${this.things(body.parts[0]).all}` : `${extreme} ${this.key(body)}`;
         return `the ${this.things(first).one} with the ${said}`;
       }
     }
     if (isCall(node, "sum") && second?.kind === "lambda" && second.body.kind === "call") {
       this.enter(second);
-      return `the total ${second.body.function.name} of ${this.things(first).all}`;
+      return `the total ${this.key(second.body)} of ${this.things(first).all}`;
     }
     if (kind === "call" && parts.length === 1 && first.type === "item" && !isSet(node)) {
       const of = this.term(first);
-      return of === "it" ? `its ${node.function.name}` : `the ${node.function.name} of ${of}`;
+      return of === "it" ? `its ${measure(node)}` : `the ${measure(node)} of ${of}`;
     }
+    if (isCall(node, "distance")) return `the distance of ${this.term(first)} from ${this.term(second)}`;
     if (isCall(node, "*")) return `${this.term(second)} times ${this.term(first)}`;
     if (isCall(node, "+")) return `${this.term(first)} plus ${this.term(second)}`;
     if (kind === "constant") return lastWord(node.name);
     if (kind === "number") return numberWord(node.value);
     return isSet(node) ? this.things(node).all : unparse(node);
+  }
+
+  key(node) {
+    return isCall(node, "distance") ? `distance from ${this.term(node.parts[1])}` : measure(node);
   }
 
   listed(members) {

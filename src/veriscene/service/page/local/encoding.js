@@ -1,7 +1,8 @@
 // Statements and scenes as the arrays that the network reads: a port of the package's data/encoder.py and
 // data/vocabulary.py, with equal numbers.
 
-export const UNKNOWN = 1;
+const UNKNOWN = 1;
+export const SPECIAL = 2; // words of a vocabulary before the first real one
 const MOST_LETTERS = 16;
 const FOREIGN = 127; // the code of every character beyond ASCII
 const NEAREST = 3; // known words that are offered for an unknown one

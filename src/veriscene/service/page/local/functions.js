@@ -285,7 +285,18 @@ function relations({ tree }) {
     get_box_exclusive: others((x) => x.box.items),
     get_img_exclusive: others((x) => x.box.sceneItems),
     is_closely_touching: define([takes.item, takes.item], gives.truth, isClose),
+    center_x: define([takes.item], gives.number, (x) => (x.left + x.right) / 2),
+    center_y: define([takes.item], gives.number, (x) => (x.top + x.bottom) / 2),
+    distance: define([takes.item, takes.item], gives.number, distance),
   };
+}
+
+/** Between the centers of two items of one box. */
+function distance(one, other) {
+  if (one.box !== other.box) throw new Undefined();
+  const across = (one.left + one.right - other.left - other.right) / 2;
+  const down = (one.top + one.bottom - other.top - other.bottom) / 2;
+  return Math.sqrt(across * across + down * down); // of equal distances the same, which Math.hypot does not promise
 }
 
 function attributeFunctions(attribute, at) {

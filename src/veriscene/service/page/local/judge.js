@@ -1,7 +1,7 @@
 // The judge: a network and a reader, put together as in the package's judge/judge.py and judge/reading.py.
 
 import { readingOf } from "./describe.js";
-import { Encoder, UNKNOWN, Vocabulary, closeMatches, tokenize } from "./encoding.js";
+import { Encoder, SPECIAL, Vocabulary, closeMatches, tokenize } from "./encoding.js";
 import { Language } from "./program.js";
 import { Reader, splitWords } from "./reader.js";
 
@@ -34,7 +34,7 @@ export class Judge {
   /** The verdicts on one statement about several scenes. `pause()` is called before each run of the network. */
   async judgeMany(statement, scenes, { attention = false, pause = async () => {} } = {}) {
     const reading = await this.reader.read(statement);
-    const isNew = this.vocabulary.encode(statement).includes(UNKNOWN);
+    const isNew = this.isNew(statement);
     const unknownWords = this.unknownWords(statement);
     const verdicts = [];
     for (let start = 0; start < scenes.length; start += GROUP) {
@@ -61,6 +61,12 @@ export class Judge {
     return Object.fromEntries([...unknown].map((word) => [word, closeMatches(word, this.offers)]));
   }
 
+  /** Whether a statement has a word that the network neither knows nor, by its letters, takes for one that it knows. */
+  isNew(statement) {
+    const unknown = tokenize(statement).filter((word) => !this.vocabulary.knows(word));
+    return unknown.some((word) => !closeMatches(word, this.vocabulary.words.slice(SPECIAL)).length);
+  }
+
   async #byNetwork(statement, scenes) {
     const { inputs, positions } = this.encoder.arrays(scenes.map((scene) => ({ statement, scene })));
     const { logits, alpha, beta } = await this.run("network", inputs);
@@ -83,7 +89,7 @@ export class Judge {
   }
 }
 
-/** What network and reader say together. `isNew`: the network does not know all words, so that the reader decides. */
+/** What network and reader say together. `isNew`: there are words that the network does not know, so that the reader decides. */
 export function combine(probability, { program, certainty, dialect, outside }, scene, isNew) {
   const known = isNew ? 0 : dialect;
   const isUnsure = program === null || certainty < MIN_CERTAINTY;

@@ -21,12 +21,17 @@ export async function findFlip(world, scene, judge, { program = null, mostEdits 
   const seen = new Set([keyOf(scene)]);
   let gains = new Map();
   let parents = [{ scene, edits: [], gain: 0 }];
+  let isComplete = true;
   for (let size = 1; size <= mostEdits; size++) {
-    const [candidates, areAll] = expand(world, parents, gains, seen, perJudgement * (mostJudgements - judged));
+    let left = mostJudgements - judged;
+    const [candidates, areAll] = expand(world, parents, gains, seen, perJudgement * left, isRead);
+    if (isRead && size < mostEdits) left -= Math.min(BATCH, Math.floor(left / 2)); // kept for several edits
+    for (const each of candidates) each.isKept = Number(isKept(each));
     const flips = [];
     parents = [];
-    for (const group of size === 1 ? byCost(candidates) : byPromise(candidates, isKept)) {
-      const asked = group.slice(0, mostJudgements - judged);
+    for (const group of size === 1 ? byCost(candidates) : byPromise(candidates)) {
+      const asked = group.slice(0, left);
+      left -= asked.length;
       const found = asked.length ? await judge(asked.map((each) => each.scene)) : [];
       asked.forEach((candidate, at) => {
         parents.push({ ...candidate, gain: towardsFlip * (logOdds(found[at]) - logOdds(verdict)) });
@@ -36,24 +41,31 @@ export async function findFlip(world, scene, judge, { program = null, mostEdits 
       if (flips.some((flip) => clarity(flip) >= CLEAR)) break;
     }
     if (flips.length) return result(flips.reduce((best, each) => (isPreferred(each, best) ? each : best)), true);
-    if (!areAll || parents.length < candidates.length) return result(null, false);
+    isComplete = isComplete && areAll && parents.length === candidates.length;
+    if (!isComplete && (!isRead || judged === mostJudgements)) return result(null, false);
     if (size === 1) gains = new Map(parents.map(({ edits: [edit], gain }) => [editKey(edit), gain]));
     parents.sort((one, other) => other.gain - one.gain);
   }
-  return result(null, true);
+  return result(null, isComplete);
 }
 
-/** The scenes one edit away from the parents and not seen before, and whether these are all of them. */
-function expand(world, parents, gains, seen, most) {
+/** The scenes one edit away from the parents and not seen before, and whether these are all of them. With
+ *  `changesFirst`, up to half of them only change values, whatever their gains. */
+function expand(world, parents, gains, seen, most, changesFirst) {
   const found = [];
-  for (const parent of parents) {
-    if (found.length >= most) return [found, false];
-    for (const [edit, scene] of edits(world, parent.scene)) {
+  const add = (parent, onlyChanges) => {
+    for (const [edit, scene] of edits(world, parent.scene, onlyChanges)) {
       const key = keyOf(scene);
       if (seen.has(key)) continue;
       seen.add(key);
       found.push({ scene, edits: [...parent.edits, edit], gain: parent.gain + (gains.get(editKey(edit)) ?? 0) });
     }
+  };
+  const changed = parents.filter(({ edits: list }) => list.length && list.every(({ kind }) => kind === "change"));
+  for (const parent of changesFirst ? changed : []) if (found.length < most / 2) add(parent, true);
+  for (const parent of parents) {
+    if (found.length >= most) return [found, false];
+    add(parent, false);
   }
   return [found, true];
 }
@@ -64,7 +76,9 @@ const editKey = ({ kind, box, before, after, attribute }) =>
 const costOf = ({ edits: list }) => list.reduce((sum, edit) => sum + edit.cost, 0);
 const clarity = ({ verdict }) => Math.abs(verdict.probability - 0.5);
 
+/** From the smallest change to the largest; of one size, those that change the truth of what was read come first. */
 function byCost(candidates) {
+  candidates.sort((one, other) => one.isKept - other.isKept);
   const groups = new Map();
   for (const each of candidates) {
     const cost = costOf(each);
@@ -75,8 +89,7 @@ function byCost(candidates) {
 }
 
 /** Those that change the truth of what was read come first, then those with the largest gains. */
-function byPromise(candidates, isKept) {
-  for (const each of candidates) each.isKept = Number(isKept(each));
+function byPromise(candidates) {
   candidates.sort((one, other) => one.isKept - other.isKept || other.gain - one.gain || costOf(one) - costOf(other));
   const groups = [];
   for (let start = 0; start < candidates.length; start += BATCH) groups.push(candidates.slice(start, start + BATCH));

@@ -1,4 +1,5 @@
-"""ImageFeat+RNN and CNN+RNN (Suhr et al. 2017): an LSTM reads the statement, and the scene is one vector."""
+"""ImageFeat+RNN and CNN+RNN (Suhr et al. 2017), and RelationNet (Santoro et al. 2017): an LSTM reads the statement, and
+the scene is one vector, or its pairs of items are asked."""
 
 from __future__ import annotations
 
@@ -6,23 +7,21 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import interpolate, pad
+from torch.nn.functional import interpolate, linear, pad
 
 from veriscene.config import ModelConfig, share, size
 from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Input
 from veriscene.data.items import Attributes, Items
 from veriscene.data.vocabulary import PADDING, Vocabulary
-from veriscene.models.base import Judgement, Model, Order
-from veriscene.models.layers.pooling import Scorer
-from veriscene.models.layers.recurrence import xavier_
+from veriscene.models.base import Judgement, Model, Order, RecurrentConfig
+from veriscene.models.layers.geometry import encode_positions
+from veriscene.models.layers.pooling import Scorer, make_pooling
+from veriscene.models.layers.recurrence import lstm_to_final_state, xavier_
 from veriscene.output import Output
-from veriscene.world.scene import Side
 from veriscene.world.schema import World
 
 # ---------------------------------------------------------------- ImageFeat+RNN
-
-_RELATIONS = 4
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,8 @@ class ImageFeatRNN(Model):
         super().__init__(config, vocabulary, world)
         self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
         self.lang_lstm = nn.LSTM(config.embedding, config.hidden, batch_first=True)
-        self.scorer = Scorer(config.hidden + image_feature_count(world), config.mlp, dropout=0.0)
+        features = image_features(Items.empty(world), world).size(1)
+        self.scorer = Scorer(config.hidden + features, config.mlp, dropout=0.0)
         xavier_(self)
 
     def forward(self, batch: Batch) -> Judgement:
@@ -53,13 +53,6 @@ class ImageFeatRNN(Model):
         mean = outputs.masked_fill(~statement.mask[..., None], 0).sum(dim=1) / statement.lengths[:, None]
         features = image_features(items, self.world)
         return Judgement(logits=self.scorer(torch.cat([mean, features], dim=-1)), order=items.given_order)
-
-
-def image_feature_count(world: World) -> int:
-    choices = sum(len(attribute.choices) for attribute in world.attributes)
-    numeric = sum(attribute.kind == "numeric" for attribute in world.attributes)
-    slot = 1 + choices + numeric + len(Side) + _RELATIONS * world.items[1]
-    return world.boxes[1] * world.items[1] * slot
 
 
 def image_features(items: Items, world: World) -> Tensor:
@@ -165,3 +158,77 @@ def joined(boxes: Tensor) -> Tensor:
     """Small pictures (batch, RGB, 40, 160) from their small boxes, with the strips between them."""
     with_strips = pad(boxes, (0, STRIP_WIDTH), value=STRIP / 255)
     return with_strips.permute(0, 2, 3, 1, 4).flatten(3)[..., :WIDTH]
+
+
+# ---------------------------------------------------------------- RelationNet
+
+
+@dataclass(frozen=True)
+class RelationNetConfig(RecurrentConfig):
+    """Sizes as in appendix A.2: `joint` units per layer in g, `mlp` in f."""
+
+    name: str = "relation-net"
+    joint: int = size(256)
+    mlp: int = size(256)
+
+
+class FNet(Scorer):
+    """f: a scorer of two hidden layers with ReLU, dropout on the second."""
+
+    def __init__(self, size: int, hidden: int, dropout: float) -> None:
+        super().__init__(size, hidden, dropout)
+        self.second = nn.Linear(hidden, hidden)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """(…, size) -> (…)."""
+        units = torch.relu(self.second(torch.relu(self.first(vectors))))
+        scores: Tensor = self.last(self.dropout(units)).squeeze(-1)
+        return scores
+
+
+class RelationNet(Model):
+    """RN(O) = f(Σ_ik g(o_i, o_k, q)), reimplemented as in appendix A.2.
+
+    A relation holds within a box. With pooling `max` or `mean`, f scores each box; with the others it judges the boxes'
+    sums together.
+    """
+
+    Config = RelationNetConfig
+    summary = "RelationNet: the statement asked of every pair of items"
+    order = Order.NONE
+
+    def __init__(self, config: RelationNetConfig, vocabulary: Vocabulary, world: World) -> None:
+        super().__init__(config, vocabulary, world)
+        self.coordinates = config.coordinates
+        self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
+        self.lang_lstm = nn.LSTMCell(config.embedding, config.hidden)
+        self.dropout = nn.Dropout(config.dropout)  # not in appendix A.2; on the hidden outputs of LSTMs in A.3.1
+        # Items enter as they are: a linear embedding before a linear layer would add nothing.
+        self.g1 = nn.Linear(2 * world.feature_count + config.hidden, config.joint)
+        self.g2 = nn.Linear(config.joint, config.joint)
+        self.g3 = nn.Linear(config.joint, config.joint)
+        self.pool = make_pooling(config, world, config.joint, FNet)
+        xavier_(self, forget_bias=config.forget_bias)
+
+    def forward(self, batch: Batch) -> Judgement:
+        statement, items = batch.statement, required(batch.items)
+        _, (q, _) = lstm_to_final_state(self.lang_lstm, self.embed_words(statement.words), statement.lengths)
+        logits, scores = self.pool(self.relations(self.dropout(q), items), items.box_mask)
+        return Judgement(logits=logits, scores=scores)
+
+    def relations(self, q: Tensor, items: Items) -> Tensor:
+        """Σ_ik g(o_i, o_k, q) over all ordered pairs of a box's items, (batch, box, joint), for q (batch, hidden).
+
+        An item is also paired with itself, so a box with a single item has a relation too.
+        """
+        parts = [self.world.feature_count, self.world.feature_count, q.size(-1)]
+        of_first, of_second, of_question = torch.split(self.g1.weight, parts, dim=1)
+        # W [o_i; o_k; q] in parts: the wide concatenation is never materialised, and q is used once for all pairs.
+        question = linear(q, of_question, self.g1.bias)[:, None, None]
+        features = encode_positions(items.features, self.coordinates, self.world)
+        first = linear(features, of_first) + question
+        second = linear(features, of_second)
+        pairs = torch.relu(first[:, :, :, None] + second[:, :, None])  # (batch, box, item, item, joint)
+        g = torch.relu(self.g3(torch.relu(self.g2(pairs))))
+        present = items.mask[:, :, :, None] & items.mask[:, :, None]
+        return g.masked_fill(~present[..., None], 0).sum(dim=(2, 3))
