@@ -25,11 +25,11 @@ import torch
 from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.export import export
 from veriscene.judge.folders import GRAPH, READER, find
 from veriscene.judge.judge import Judge
 from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.world.examples import Example
 
 WARM_UP = 20  # examples

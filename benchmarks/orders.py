@@ -34,8 +34,7 @@ from veriscene.data.vocabulary import tokenize
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
-from veriscene.metrics.accuracy import score
-from veriscene.metrics.comparison import difference
+from veriscene.metrics.accuracy import difference, score
 from veriscene.metrics.judged import Orders, reordered_share, with_other_statements
 from veriscene.models import Model, Order
 from veriscene.models.base import INFERENCE_BATCH, judge_in_batches

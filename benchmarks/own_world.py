@@ -26,7 +26,7 @@ from veriscene.data.teacher.workers import usable_cores
 from veriscene.english import grammar
 from veriscene.errors import InputError
 from veriscene.judge import load
-from veriscene.judge.checkpoint import best_run
+from veriscene.judge.folders import best_run
 from veriscene.judge.judge import Judge, checked
 from veriscene.judge.question import Verdict
 from veriscene.metrics import accuracy as metrics

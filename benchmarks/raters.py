@@ -20,8 +20,7 @@ import numpy as np
 from veriscene import worlds
 from veriscene.lab.seeds import read_kept
 from veriscene.language.program import read_programs
-from veriscene.metrics.accuracy import per_statement, score, train_statements
-from veriscene.metrics.comparison import RESAMPLES
+from veriscene.metrics.accuracy import RESAMPLES, per_statement, score, train_statements
 from veriscene.metrics.judged import Programs, by_sentence, sentence_key
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example, normalized

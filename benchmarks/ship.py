@@ -20,9 +20,9 @@ from veriscene import files, worlds
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.card import model_card
-from veriscene.judge.checkpoint import ALIASES, WEIGHTS, Checkpoint
+from veriscene.judge.checkpoint import Checkpoint, TorchJudge
 from veriscene.judge.evaluate import evaluate
-from veriscene.judge.torch_judge import TorchJudge
+from veriscene.judge.folders import ALIASES, WEIGHTS, best_run
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
 from veriscene.training.spec import Record
@@ -46,7 +46,7 @@ def ship(
     shipped: Path = SHIPPED,
 ) -> Path:
     """Returns the folder of the checkpoint that ships from now on."""
-    own = checkpoints.best_run(folder)
+    own = best_run(folder)
     record = Record.read(own)
     if record.spec.corpus is None:
         raise InputError("trained on a synthetic corpus", where=own, allowed="ship a model trained on a real one")

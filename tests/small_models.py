@@ -18,11 +18,10 @@ from samples import random_scene, yellow_circle_examples
 from veriscene import models
 from veriscene.config import Config, DataConfig
 from veriscene.data.vocabulary import Vocabulary
-from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.checkpoint import Checkpoint, TorchJudge
 from veriscene.judge.export import export
 from veriscene.judge.judge import Judge
 from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.world.examples import Example
 from veriscene.world.schema import World
 from veriscene.worlds.nlvr.looks import WORLD

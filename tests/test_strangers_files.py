@@ -29,8 +29,8 @@ from veriscene.config import Config, TrainingConfig
 from veriscene.data import own
 from veriscene.errors import MAX_PART, InputError
 from veriscene.files import parse_json
-from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.listing import list_checkpoints
+from veriscene.judge import folders
+from veriscene.judge.folders import list_checkpoints
 from veriscene.judge.onnx_judge import OnnxJudge
 from veriscene.models.vision.backbone import BACKBONES
 from veriscene.models.vision.convert import TIMM, fill_from
@@ -309,7 +309,7 @@ def test_the_best_seed_of_a_summary_is_a_folder_beside_it(best: str, trained: Pa
         report_run(folder, Accelerator(cpu=True))
     assert refused.value.where == folder / "summary.json" and not (elsewhere / "report.html").exists()
     (folder / "summary.json").write_text(json.dumps({"best": "seed1"}))
-    assert checkpoints.best_run(folder) == folder / "seed1"
+    assert folders.best_run(folder) == folder / "seed1"
 
 
 # ---------------------------------------------------------------- what is shown

@@ -105,6 +105,7 @@ def targets(folder: Path) -> dict[str, Target]:
     from veriscene import worlds
     from veriscene.cli.data import import_
     from veriscene.judge import checkpoint as checkpoints
+    from veriscene.judge import folders
     from veriscene.report.run import report_run
     from veriscene.training.spec import Record, Spec
     from veriscene.training.train import train
@@ -132,12 +133,12 @@ def targets(folder: Path) -> dict[str, Target]:
 
     new, old = checkpoints.load(whole / "last"), folder / "judge"
     shutil.copytree(folder / "begun" / "best", old / "model")
-    weights = {(place / checkpoints.WEIGHTS).read_bytes() for place in (old / "model", whole / "last")}
+    weights = {(place / folders.WEIGHTS).read_bytes() for place in (old / "model", whole / "last")}
 
     def check_judge(place: Path) -> str:
         found = checkpoints.files.present(place / "model") or place / "model"
         checkpoints.load(found)
-        is_one = (found / checkpoints.WEIGHTS).read_bytes() in weights
+        is_one = (found / folders.WEIGHTS).read_bytes() in weights
         checkpoints.save(place / "model", new)
         return "" if is_one and [path.name for path in place.iterdir()] == ["model"] else "mixed weights"
 

@@ -31,12 +31,11 @@ from veriscene.data.reader import SPECIAL_TOKENS, ReaderConfig
 from veriscene.data.teacher.maker import Store
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge import sessions
+from veriscene.judge import folders, sessions
 from veriscene.judge.card import model_card
-from veriscene.judge.checkpoint import Checkpoint
-from veriscene.judge.listing import list_checkpoints
+from veriscene.judge.checkpoint import Checkpoint, TorchJudge
+from veriscene.judge.folders import list_checkpoints
 from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.lab import seeds
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.program import read_programs
@@ -201,12 +200,12 @@ def _of_checkpoints(folder: Path) -> dict[str, Target]:
 
         def read(content: bytes) -> None:
             path.write_bytes(content)
-            if name in (checkpoints.METRICS, checkpoints.CONFIG):
+            if name in (folders.METRICS, folders.CONFIG):
                 for each in list_checkpoints(copy / "runs"):
                     assert each.dev_accuracy is None or f"{each.dev_accuracy:.1%}"
             judge = TorchJudge(checkpoints.load(path.parent))
             json.dumps(judge.describe(), allow_nan=False)
-            if name == checkpoints.METRICS:
+            if name == folders.METRICS:
                 assert model_card(judge.checkpoint, name="name", scores={})
 
         return Target(read, [(best / name).read_bytes()], is_json=name.endswith(".json"))
@@ -220,7 +219,7 @@ def _of_checkpoints(folder: Path) -> dict[str, Target]:
     tokens = [*SPECIAL_TOKENS, "exist", "(", ")"]
     sizes = ReaderConfig(words=4, tokens=len(tokens), dim=4, heads=2, feedforward=4, layers=1, ngrams=16)
     Reader(ReaderNetwork(sizes), ["a", "b"], tokens, worlds.language(WORLD)).save(path)
-    parts = {name: part(name) for name in checkpoints.FILES}
+    parts = {name: part(name) for name in folders.FILES}
     return {**parts, "reader.safetensors": Target(reader, [path.read_bytes()])}
 
 
@@ -246,9 +245,9 @@ def _of_runs(folder: Path, spec: Spec) -> dict[str, Target]:
 
     def summary(content: bytes) -> None:
         (many / SPEC).write_bytes(whole)
-        (many / checkpoints.SUMMARY).write_bytes(content)
+        (many / folders.SUMMARY).write_bytes(content)
         seeds.is_summarised(many, 1)
-        checkpoints.best_run(many)
+        folders.best_run(many)
 
     def trainer(content: bytes) -> None:
         (resumed / STATE).write_bytes(content)
@@ -376,7 +375,7 @@ class Trial:
         with os.fdopen(graphs, "rb") as stream:
             while size := stream.read(8):
                 with suppress(InputError):
-                    sessions.open_session(stream.read(int.from_bytes(size, "little")), threads=1, is_own=True)
+                    sessions.Graph(stream.read(int.from_bytes(size, "little")), threads=1, is_own=True)
                 os.write(answers_out, b".")
         os._exit(0)
 

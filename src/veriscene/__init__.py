@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from veriscene.config import Changes
     from veriscene.judge import load
     from veriscene.judge.explain import explain
+    from veriscene.judge.folders import list_checkpoints, list_models
     from veriscene.judge.judge import Judge, Question, Verdict
-    from veriscene.judge.listing import list_checkpoints, list_models
     from veriscene.training.log import OnEvent
     from veriscene.training.train import Result
     from veriscene.world.examples import Example
@@ -59,8 +59,8 @@ _HOMES = {
     "World": "world.schema.World",
     "decode": "worlds.nlvr.raster.decode",
     "explain": "judge.explain.explain",
-    "list_checkpoints": "judge.listing.list_checkpoints",
-    "list_models": "judge.listing.list_models",
+    "list_checkpoints": "judge.folders.list_checkpoints",
+    "list_models": "judge.folders.list_models",
     "load": "judge.load",
     "parse": "worlds.parse",
     "pixels": "worlds.nlvr.raster.pixels",

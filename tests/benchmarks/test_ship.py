@@ -12,6 +12,7 @@ from samples import write_corpus, yellow_circle_examples
 from scripts import script
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge import folders
 from veriscene.lab import seeds
 from veriscene.metrics.accuracy import Scores
 from veriscene.training.distributed import Machine
@@ -32,7 +33,7 @@ def row(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(corpus / "test" / "test.json", examples[:4], WORLD)
     spec = Spec.of("biatt-pointer", data=corpus, changes=SMALL)
     assert seeds.start(spec, folder / "row", 2, machine=Machine())
-    best = checkpoints.best_run(folder / "row")
+    best = folders.best_run(folder / "row")
     write_predictions(best / "test.csv", {e.identifier: bool(e.label) ^ (e is examples[0]) for e in examples[:4]})
     return folder / "row"
 
@@ -81,7 +82,7 @@ def test_a_worse_model_gets_neither_the_name_nor_the_alias_of_a_better_one(
     assert refused(row, tmp_path) == place
     judges(monkeypatch, 0.70, 0.70, 0.71)
     assert refused(row, tmp_path, name="other", alias="best") == place
-    best = checkpoints.best_run(row)
+    best = folders.best_run(row)
     judges(monkeypatch, 0.70, 0.703)  # half precision costs too much
     assert refused(row, tmp_path, name="other") == best
     assert refused(row, tmp_path, name="other", alias="mine") == "--alias mine"

@@ -78,18 +78,44 @@ BAD_INPUT = {
     "judge model corpus/dev/dev.json corpus/dev": "corpus/dev: holds the questions",
     "judge model corpus/dev/dev.json out --shard 2/2": "--shard 2/2",
     "predict model --statement circle --image scene.json": "scene.json: not a PNG or JPEG picture",
+    "explain nothing --statement circle --scene scene.json": "nothing",
+    "explain model --statement circle --scene none.json": "none.json",
+    "explain model --statement circle --scene corpus/dev/dev.json": "dev.json",
+    "explain model --statement circle --scene shifted.png": "shifted.png: is a picture; use --image",
+    "explain model --statement ! --scene scene.json": "statement",
+    "explain model --statement circle --image shifted.png": "try --eyes",
+    "explain model --statement circle --image scene.json": "scene.json: not a PNG or JPEG picture",
+    "explain model --statement circle --scene scene.json --svg good.csv": "good.csv: already exists",
+    "figures order pairs corpus/dev/dev.json --out out": "pairs: does not choose an order",
+    "figures order best-pixels corpus/dev/dev.json --out out": "best-pixels: does not choose an order of the scene's",
+    "figures attention pairs corpus/dev/dev.json --out out": "pairs: has no attention",
+    "figures order nothing corpus/dev/dev.json --out out": "nothing",
+    "figures order model none.json --out out": "none.json",
+    "figures errors model unlabelled.json --out out": "unlabelled.json:1: '0-0' has no label",
+    "figures errors model corpus/dev/dev.json --identifiers 77-0 --out out": "corpus/dev/dev.json: no example '77-0'",
+    "figures order model corpus/dev/dev.json --identifiers , --out out": "--identifiers: names 0 examples",
+    "figures contrast model corpus/dev/dev.json --baseline model --out out": "dev.json: has no example that model",
+    "figures contrast model corpus/dev/dev.json --baseline model --identifiers 0-0 --out out": "'0-0' is not an",
+    "figures order model corpus/dev/dev.json --count 1 --out good.csv": "good.csv",
+    "figures order model corpus/dev/dev.json --font Nothing --out out": "there is no font 'Nothing'",
 }
 
 
 @pytest.mark.parametrize("command", BAD_INPUT)
 def test_invalid_input_is_one_clear_line(command: str, place: Path) -> None:
+    if command.startswith("figures"):
+        pytest.importorskip("matplotlib", reason="figures need matplotlib: pip install -e '.[dev]'")
     (place / "scene.onnx").write_text("no graph")
-    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+    def contents() -> dict[Path, bytes]:
+        return {path: path.read_bytes() if path.is_file() else b"" for path in place.rglob("*")}
+
+    before = contents()
     done = veriscene(*command.split(), cwd=place)
     assert done.returncode == 1 and done.stdout == "", done.stderr
     lines = [line for line in done.stderr.splitlines() if not line.startswith("expected time: ")]
     assert len(lines) == 1 and lines[0].startswith("veriscene: ") and BAD_INPUT[command] in lines[0], done.stderr
-    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+    assert contents() == before
 
 
 @pytest.mark.parametrize(
@@ -102,19 +128,36 @@ def test_invalid_input_is_one_clear_line(command: str, place: Path) -> None:
         "train biatt --resume model",
         "evaluate model",
         "fly",
+        "explain model --statement circle",
+        "explain model --scene scene.json",
+        "explain model --statement circle --scene scene.json --image shifted.png",
+        "explain model --statement circle --scene scene.json --edits 0",
+        "explain model --statement circle --scene scene.json --judgements 0",
     ],
 )
 def test_wrong_usage_is_status_two(command: str, place: Path) -> None:
     done = veriscene(*command.split(), cwd=place)
-    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
 
 
-def test_a_missing_library_is_reported_before_the_corpus_is_read(place: Path) -> None:
-    script = "import sys; sys.modules['sklearn'] = None; from veriscene.cli import main; main()"
-    command = [sys.executable, "-c", script, "train", "maxent", "--data", "half"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=place, timeout=120)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "pip install 'veriscene[maxent]'" in done.stderr
+@pytest.mark.parametrize(
+    ("library", "extra", "command"),
+    [
+        ("sklearn", "maxent", "train maxent --data half"),
+        ("matplotlib", "plot", "figures order nothing none.json --out out"),
+        ("optuna", "tune", "tune biatt --data half"),
+        ("uvicorn", "serve", "serve nothing"),
+    ],
+)
+def test_a_missing_library_is_reported_before_anything_is_read(
+    library: str, extra: str, command: str, place: Path
+) -> None:
+    script = f"import sys; sys.modules[{library!r}] = None; from veriscene.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command.split()], capture_output=True, text=True, cwd=place, timeout=120
+    )
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert f"pip install 'veriscene[{extra}]'" in done.stderr
 
 
 def test_an_endless_line_on_standard_input_takes_little_memory(place: Path) -> None:

@@ -39,7 +39,7 @@ import pytest
 # All that this file uses of the package, besides the commands `train` and `quickstart`.
 from veriscene.cli import main
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.torch_judge import TorchJudge
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.language.bulk.evaluation import BulkProgram
 from veriscene.worlds import parse, read

@@ -61,10 +61,10 @@ def test_half_precision_halves_the_file_and_is_loaded_as_float32(tmp_path: Path)
 
 def test_shipped_checkpoints_are_found_by_name_and_alias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders.resources, "files", lambda package: tmp_path)
-    assert checkpoints.shipped_checkpoints() == {}
+    assert folders.shipped_checkpoints() == {}
     checkpoints.save(tmp_path / "checkpoints" / "one", fresh())
     (tmp_path / "checkpoints" / "aliases.json").write_text('{"best": "one"}', encoding="utf-8")
-    assert sorted(checkpoints.shipped_checkpoints()) == ["best", "one"]
+    assert sorted(folders.shipped_checkpoints()) == ["best", "one"]
     for name in ("one", "best"):
         assert checkpoints.load(name).metrics == {"dev_accuracy": 0.5}
     with pytest.raises(InputError) as refused:
@@ -205,7 +205,7 @@ def test_a_huge_model_is_refused_before_memory_is_allocated(name: str, tmp_path:
 def test_an_unknown_name_lists_what_is_possible(tmp_path: Path) -> None:
     with pytest.raises(InputError) as unknown:
         checkpoints.load("nonsense")
-    assert all(name in str(unknown.value.allowed) for name in checkpoints.shipped_checkpoints())
+    assert all(name in str(unknown.value.allowed) for name in folders.shipped_checkpoints())
     with pytest.raises(InputError) as empty:
         checkpoints.load(tmp_path)
     assert (unknown.value.where, empty.value.where) == (Path("nonsense"), tmp_path)
@@ -218,6 +218,6 @@ def test_a_shipped_name_means_the_same_in_every_folder(
     own = fresh("bienc")
     checkpoints.save(tmp_path / name, own)  # a run folder holds `best`
     monkeypatch.chdir(tmp_path)
-    assert checkpoints.find(name) == checkpoints.shipped_checkpoints()[name]
+    assert folders.find(name) == folders.shipped_checkpoints()[name]
     for folder in (f"./{name}", Path(name), str(tmp_path / name)):
         assert checkpoints.load(folder).config == own.config

@@ -17,9 +17,9 @@ import fake_device
 import veriscene
 from samples import write_corpus, yellow_circle_examples
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.evaluate import probabilities
 from veriscene.judge.judge import Verdict
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.report.run import report_run
 from veriscene.training.distributed import Machine
 from veriscene.training.spec import Spec

@@ -17,9 +17,9 @@ from samples import random_box
 from small_models import EXAMPLES, small_checkpoint
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.explain import explain
 from veriscene.judge.judge import EyesJudge, Question
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.models.vision import eyes as vision
 from veriscene.models.vision.eyes import Eyes
 from veriscene.world.scene import Box, Scene

@@ -22,10 +22,10 @@ from veriscene.config import presets
 from veriscene.errors import InputError
 from veriscene.judge import folders
 from veriscene.judge.card import training_command
-from veriscene.judge.checkpoint import FILES, METRICS, WEIGHTS
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.evaluate import evaluate
+from veriscene.judge.folders import FILES, METRICS, WEIGHTS
 from veriscene.judge.judge import Judge
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.metrics.accuracy import Scores
 from veriscene.models import load_preset
 from veriscene.models.settings import with_effect

@@ -21,9 +21,9 @@ from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import tokenize
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.judge import STREAM_BATCH, Judge, Question, Verdict
 from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.world.examples import MAX_WORDS
 from veriscene.world.scene import Box, Scene
 from veriscene.worlds.nlvr.looks import WORLD

@@ -20,10 +20,9 @@ from veriscene.data.reader import END, OUTSIDE, PAD, split_words
 from veriscene.english.grammar import draw
 from veriscene.errors import InputError
 from veriscene.judge import folders
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.folders import READER
-from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.judge.onnx_reader import OnnxReader
-from veriscene.judge.torch_judge import TorchJudge
+from veriscene.judge.onnx_judge import OnnxJudge, OnnxReader
 from veriscene.language.tokens import program_of
 from veriscene.models.reader import Reader
 from veriscene.world.examples import write
@@ -54,24 +53,20 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_reader_in_onnx_and_torch_write_the_same_tokens_and_complete_programs() -> None:
-    path, rng, language = folders.find("best") / READER, random.Random(6), worlds.language(WORLD)
+    path, rng, language = folders.find("best") / READER, random.Random(5), worlds.language(WORLD)
     ours, theirs = OnnxReader(path), Reader.load(path)
-    given = ours.numbered([split_words(draw(rng, language).text) for _ in range(50)])
+    # Not the empty text: it is all padding, of which there is as much as the longest text beside it needs.
+    texts = [draw(rng, language).text for _ in range(200)] + ["hello", "zzq wibble", "там есть круг"]
+    for one, other in zip(ours.read(texts), theirs.read(texts), strict=True):
+        assert one.program == other.program
+        for name in ("certainty", "dialect", "outside"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-4)
+    given = ours.numbered([split_words(text) for text in texts[:50]])
     written = ours.write(*given)[0]
     assert np.array_equal(written, theirs.write(*given)[0])
     for numbers in written:
         style, *tokens, end = (ours.tokens[number] for number in numbers if number != PAD)
         assert end == ours.tokens[END] and (style == OUTSIDE or program_of(tokens, language))
-
-
-def test_reader_in_onnx_and_torch_write_the_same_programs() -> None:
-    path, rng, language = folders.find("best") / READER, random.Random(5), worlds.language(WORLD)
-    # Not the empty text: it is all padding, of which there is as much as the longest text beside it needs.
-    texts = [draw(rng, language).text for _ in range(200)] + ["hello", "zzq wibble", "там есть круг"]
-    for ours, theirs in zip(OnnxReader(path).read(texts), Reader.load(path).read(texts), strict=True):
-        assert ours.program == theirs.program
-        for name in ("certainty", "dialect", "outside"):
-            assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["best", "biatt-pointer"])

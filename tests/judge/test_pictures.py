@@ -22,10 +22,9 @@ from veriscene.data.batch import Batch, required
 from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
-from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.checkpoint import Checkpoint, TorchJudge
 from veriscene.judge.evaluate import probabilities
 from veriscene.judge.judge import Judge, Question, Verdict
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.models import Judgement, Model, Order
 from veriscene.world.schema import World
 from veriscene.worlds.nlvr.looks import WORLD

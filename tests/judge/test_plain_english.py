@@ -10,7 +10,7 @@ import pytest
 
 import veriscene
 from veriscene.data.reader import Reading
-from veriscene.judge.checkpoint import READER, find
+from veriscene.judge.folders import READER, find
 from veriscene.judge.judge import Judge, NetworkJudge, Question, ReaderJudge, Verdict, checked
 from veriscene.judge.reading import with_reading
 from veriscene.language.bulk.arrays import SceneArrays

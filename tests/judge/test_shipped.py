@@ -15,9 +15,9 @@ from some_worlds import scenes_of
 from veriscene import worlds
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge import folders
-from veriscene.judge.checkpoint import ALIASES
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.evaluate import probabilities
-from veriscene.judge.torch_judge import TorchJudge
+from veriscene.judge.folders import ALIASES
 from veriscene.metrics import accuracy as metrics
 from veriscene.world.corpus import split_file
 

@@ -23,8 +23,7 @@ from veriscene.lab import plans, seeds
 from veriscene.lab.reproduce import Reproduction, planned
 from veriscene.lab.table import Compared, Result, Table
 from veriscene.metrics import accuracy as metrics
-from veriscene.metrics.accuracy import Score, Summary
-from veriscene.metrics.comparison import Difference
+from veriscene.metrics.accuracy import Difference, Score, Summary
 from veriscene.models import load_preset
 from veriscene.models.layers.pooling import POOLINGS
 from veriscene.training.distributed import Machine

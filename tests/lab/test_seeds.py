@@ -15,6 +15,7 @@ from veriscene import worlds
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge import folders
 from veriscene.lab import seeds
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Summary
@@ -92,7 +93,7 @@ def test_each_seed_is_the_run_it_would_be_alone_and_the_best_on_dev_is_the_folde
     assert summary.accuracy == pytest.approx(mean)
     assert summary.spread == pytest.approx((sum((a - mean) ** 2 for a in accuracies) / 2) ** 0.5)
     assert summary.best.accuracy == max(accuracies)
-    assert checkpoints.find(tmp_path / "three") == tmp_path / "three" / f"seed{summary.best.seed}" / "best"
+    assert folders.find(tmp_path / "three") == tmp_path / "three" / f"seed{summary.best.seed}" / "best"
 
 
 def test_after_ctrl_c_training_continues_where_it_stopped(corpus: Path, tmp_path: Path) -> None:
@@ -218,7 +219,7 @@ def test_extending_a_folder_loses_nothing(corpus: Path, tmp_path: Path) -> None:
     folder = tmp_path / "two"
     before = train(folder, corpus, count=2)
     assert before is not None and seeds.is_summarised(folder, 2) and seeds.left(folder, 3) == 1
-    best = checkpoints.find(folder)
+    best = folders.find(folder)
 
     def interrupt(event: Event) -> None:
         if isinstance(event, Step):
@@ -227,7 +228,7 @@ def test_extending_a_folder_loses_nothing(corpus: Path, tmp_path: Path) -> None:
     assert seeds.resume(folder, count=4, machine=Machine(), on_event=interrupt) is None
     assert not seeds.is_summarised(folder, 2)  # there are four seeds now
     assert (seeds.left(folder, 0), seeds.left(folder, 5)) == (2, 3)
-    assert checkpoints.find(folder) == best  # the best finished one can be used meanwhile
+    assert folders.find(folder) == best  # the best finished one can be used meanwhile
     after = train(folder, corpus)
     assert after is not None and after.scores[:2] == before.scores and len(after.scores) == 4
     assert seeds.is_summarised(folder, 2)

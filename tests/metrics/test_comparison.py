@@ -10,7 +10,7 @@ import pytest
 
 from samples import random_scene
 from veriscene.errors import InputError
-from veriscene.metrics.comparison import McNemar, difference, mcnemar
+from veriscene.metrics.accuracy import McNemar, difference, mcnemar
 from veriscene.world.examples import Example
 
 SCENE = random_scene(random.Random(0))

@@ -22,9 +22,9 @@ from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.evaluate import probabilities
 from veriscene.judge.judge import Question
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.models import Judgement, Model, Order
 from veriscene.models.settings import check_changes
 from veriscene.training.distributed import Machine

@@ -17,7 +17,7 @@ from narrow_screen import BROWSER, width_on_a_phone
 from samples import random_scene, yellow_circle_examples
 from veriscene.language.program import Statement
 from veriscene.metrics import accuracy as metrics
-from veriscene.metrics.comparison import difference, mcnemar
+from veriscene.metrics.accuracy import difference, mcnemar
 from veriscene.metrics.judged import Judged, by_sentence, expected_calibration_error, mistakes, reliability
 from veriscene.report.page import STYLE, ReportedRun, majority, page, ticks
 from veriscene.training.log import LogLine

@@ -13,8 +13,8 @@ from accelerate import Accelerator
 from samples import fresh_checkpoint, write_corpus, yellow_circle_examples
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.evaluate import judged
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.metrics import accuracy as metrics
 from veriscene.report.run import report_run
 from veriscene.training.distributed import Machine

@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -406,10 +406,7 @@ def test_beyond_the_limit_requests_are_refused_politely_and_health_is_answered(m
     monkeypatch.setattr(middleware, "MAX_REQUESTS", 2)
     held = HeldJudge()
     with running(held, limits=Limits(workers=1)) as client, ThreadPoolExecutor(2) as pool:
-        accepted = [pool.submit(client.post, "/api/judge", QUESTION)]
-        assert held.asked.wait(10)
-        accepted.append(pool.submit(client.post, "/api/judge", QUESTION))
-        wait_for(client, 1)
+        accepted = asked(client, held, pool, waiting=1)
         status, answer, headers = client.send("POST", "/api/judge", QUESTION)
         assert status == 503 and answer["detail"] and headers["retry-after"] and headers["x-content-type-options"]
         assert client.get("/health")[0] == 200
@@ -426,13 +423,19 @@ def wait_for(client: Client, waiting: int) -> None:
         time.sleep(0.01)
 
 
+def asked(client: Client, held: HeldJudge, pool: ThreadPoolExecutor, *, waiting: int) -> list[Future[Any]]:
+    """The answers to a question that is being judged, and to others that wait."""
+    answers = [pool.submit(client.post, "/api/judge", QUESTION)]
+    assert held.asked.wait(10)
+    answers += [pool.submit(client.post, "/api/judge", QUESTION) for _ in range(waiting)]
+    wait_for(client, waiting)
+    return answers
+
+
 def test_a_full_queue_is_503_and_accepted_questions_are_answered() -> None:
     held = HeldJudge()
     with running(held, limits=Limits(queue=2, workers=1)) as client, ThreadPoolExecutor(3) as pool:
-        accepted = [pool.submit(client.post, "/api/judge", QUESTION)]
-        assert held.asked.wait(10)
-        accepted += [pool.submit(client.post, "/api/judge", QUESTION) for _ in range(2)]
-        wait_for(client, 2)
+        accepted = asked(client, held, pool, waiting=2)
         status, answer, headers = client.send("POST", "/api/judge", QUESTION)
         assert status == 503 and answer["detail"] and int(headers["retry-after"]) >= 1
         held.released.set()
@@ -492,10 +495,7 @@ def test_shutdown_answers_accepted_requests() -> None:
     held = HeldJudge()
     with ThreadPoolExecutor(5) as pool:
         with running(held, limits=Limits(workers=1)) as client:
-            accepted = [pool.submit(client.post, "/api/judge", QUESTION)]
-            assert held.asked.wait(10)
-            accepted += [pool.submit(client.post, "/api/judge", QUESTION) for _ in range(4)]
-            wait_for(client, 4)
+            accepted = asked(client, held, pool, waiting=4)
             threading.Timer(0.5, held.released.set).start()  # by then the service is shutting down
         assert [each.result()[0] for each in accepted] == [200] * 5
 

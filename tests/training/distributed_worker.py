@@ -12,8 +12,8 @@ from pathlib import Path
 from veriscene import worlds
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.evaluate import probabilities
-from veriscene.judge.torch_judge import TorchJudge
 from veriscene.lab import seeds
 from veriscene.models import load_preset
 from veriscene.training.distributed import Machine

@@ -13,11 +13,12 @@ import typer
 
 from veriscene import __version__
 from veriscene.cli import judge, output
-from veriscene.cli.bench import bench
+from veriscene.cli.bench import add_bench
 from veriscene.cli.checks import checks
 from veriscene.cli.data import data
 from veriscene.cli.experiments import reproduce, tune
 from veriscene.cli.figures import figures
+from veriscene.cli.output import option
 from veriscene.cli.serve import serve, site
 from veriscene.cli.train import pretrain, quickstart, report, settings, train, train_reader
 from veriscene.cli.world import app as world
@@ -38,15 +39,14 @@ for command in COMMANDS:
     app.command()(command)
 app.add_typer(data, name="data")
 app.add_typer(world, name="world")
-app.add_typer(bench, name="bench")
+add_bench(app)
 
 
 @app.callback(invoke_without_command=True)
 def options(
-    show_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    show_version: Annotated[bool, option("Print the version.", "--version")] = False,
     plugins: Annotated[
-        list[str] | None,
-        typer.Option("--plugin", metavar="MODULE", help="A Python module with models or a world of your own."),
+        list[str] | None, option("A Python module with models or a world of your own.", "--plugin", metavar="MODULE")
     ] = None,
 ) -> None:
     if show_version:

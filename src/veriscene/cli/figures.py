@@ -9,9 +9,9 @@ import typer
 
 from veriscene.cli import output
 from veriscene.cli.judge import Examples, Model
+from veriscene.cli.output import argument, option
 from veriscene.errors import InputError
 from veriscene.files import write_bytes
-from veriscene.metrics import require_matplotlib
 
 if TYPE_CHECKING:
     from veriscene.metrics.judged import Judged
@@ -21,24 +21,20 @@ MAX_EXAMPLES = 100  # in a figure
 
 
 def figures(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="One of order, attention, contrast, errors.")],
+    kind: Annotated[str, argument("One of order, attention, contrast, errors.", metavar="KIND")],
     model: Model,
     file: Examples,
-    out: Annotated[Path, typer.Option(readable=False, help="Folder of the files. Replaces earlier ones.")],
-    baseline: Annotated[str | None, typer.Option(help="For contrast: the model to compare with.")] = None,
+    out: Annotated[Path, option("Folder of the files. Replaces earlier ones.")],
+    baseline: Annotated[str | None, option("For contrast: the model to compare with.")] = None,
     count: Annotated[
-        int | None, typer.Option(min=1, max=MAX_EXAMPLES, help="How many examples. Default: 4; attention: 2.")
+        int | None, option("How many examples. Default: 4; attention: 2.", min=1, max=MAX_EXAMPLES)
     ] = None,
-    identifiers: Annotated[
-        str | None, typer.Option(metavar="N-M,…", help="These examples, separated by commas.")
-    ] = None,
-    width: Annotated[
-        float | None, typer.Option(min=1.5, max=50, help="In inches. Default: 3.3, a column; attention: 7.")
-    ] = None,
+    identifiers: Annotated[str | None, option("These examples, separated by commas.", metavar="N-M,…")] = None,
+    width: Annotated[float | None, option("In inches. Default: 3.3, a column; attention: 7.", min=1.5, max=50)] = None,
     height: Annotated[
-        float, typer.Option(min=1, max=200, help="Of a page, in inches. What does not fit goes to further files.")
+        float, option("Of a page, in inches. What does not fit goes to further files.", min=1, max=200)
     ] = 9.5,
-    font: Annotated[str, typer.Option(help="Of all text; one that matplotlib finds.")] = "DejaVu Sans",
+    font: Annotated[str, option("Of all text; one that matplotlib finds.")] = "DejaVu Sans",
 ) -> None:
     """Draw a figure of a paper as PDF and SVG, for a page of two columns. Several pages: KIND-1.pdf, KIND-2.pdf, …
 
@@ -51,7 +47,6 @@ def figures(
     Example: veriscene figures order biatt-pointer nlvr/dev/dev.json --out figures
     """
     output.require_one_process("figures")
-    require_matplotlib()
     from veriscene.judge import load
     from veriscene.judge.evaluate import judged
     from veriscene.metrics.judged import reordered_share, with_other_statements

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from veriscene.cli import output
-from veriscene.cli.output import AsJson, Shard
+from veriscene.cli.output import AsJson, Shard, argument, option
 from veriscene.errors import InputError, MissingRequirement, missing_package, printable
 from veriscene.files import check_absent, opened, write_text
 
@@ -26,18 +26,16 @@ if TYPE_CHECKING:
 
 Model = Annotated[
     str,
-    typer.Argument(
-        help="A folder written by `veriscene train`, a shipped checkpoint's name, an .onnx file, or owner/name on the"
+    argument(
+        "A folder written by `veriscene train`, a shipped checkpoint's name, an .onnx file, or owner/name on the"
         " Hugging Face hub."
     ),
 ]
-Eyes = Annotated[bool, typer.Option("--eyes", help="Judge by what is recognised in the pictures, however distorted.")]
-SceneFile = Annotated[
-    Path | None, typer.Option("--scene", readable=False, help="JSON file: the boxes, or an object with `scene`.")
-]
-Picture = Annotated[Path | None, typer.Option("--image", readable=False, help="PNG of the scene, instead of --scene.")]
+Eyes = Annotated[bool, option("Judge by what is recognised in the pictures, however distorted.", "--eyes")]
+SceneFile = Annotated[Path | None, option("JSON file: the boxes, or an object with `scene`.", "--scene")]
+Picture = Annotated[Path | None, option("PNG of the scene, instead of --scene.", "--image")]
 PICTURES = (b"\x89PNG", b"\xff\xd8\xff")  # how PNG and JPEG files begin
-Examples = Annotated[Path, typer.Argument(readable=False, help="An NLVR file: JSON lines.")]
+Examples = Annotated[Path, argument("An NLVR file: JSON lines.")]
 
 
 def models(as_json: AsJson = False) -> None:
@@ -45,7 +43,7 @@ def models(as_json: AsJson = False) -> None:
 
     Example: veriscene models --json
     """
-    from veriscene.judge.listing import list_checkpoints, list_models
+    from veriscene.judge.folders import list_checkpoints, list_models
 
     checkpoints = list_checkpoints()
     try:
@@ -70,17 +68,13 @@ def models(as_json: AsJson = False) -> None:
 
 def evaluate(
     model: Model,
-    file: Annotated[Path, typer.Argument(readable=False, help="An NLVR file, or a corpus folder for its dev split.")],
+    file: Annotated[Path, argument("An NLVR file, or a corpus folder for its dev split.")],
     images: Annotated[
-        Path | None,
-        typer.Option(readable=False, help="Folder of the split's pictures, each of which is judged, not the scene."),
+        Path | None, option("Folder of the split's pictures, each of which is judged, not the scene.")
     ] = None,
     eyes: Eyes = False,
-    predictions: Annotated[Path | None, typer.Option(readable=False, help="Write them as the official CSV.")] = None,
-    train: Annotated[
-        Path | None,
-        typer.Option(readable=False, help="Train split or corpus folder: score statements that it lacks apart."),
-    ] = None,
+    predictions: Annotated[Path | None, option("Write them as the official CSV.")] = None,
+    train: Annotated[Path | None, option("Train split or corpus folder: score statements that it lacks apart.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print accuracy with its 95 % interval, consistency and a breakdown on a labelled file.
@@ -138,13 +132,8 @@ def evaluate(
 
 def score(
     file: Examples,
-    predictions: Annotated[
-        Path, typer.Argument(readable=False, help="Lines `identifier,true|false` or `file.png,true|false`.")
-    ],
-    other: Annotated[
-        Path | None,
-        typer.Argument(readable=False, metavar="OTHER", help="Predictions of another system, to compare with."),
-    ] = None,
+    predictions: Annotated[Path, argument("Lines `identifier,true|false` or `file.png,true|false`.")],
+    other: Annotated[Path | None, argument("Predictions of another system, to compare with.", metavar="OTHER")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score the predictions of any system, as the official scripts do. Predictions by file name have one line for each
@@ -155,7 +144,7 @@ def score(
     Examples: veriscene score nlvr/dev/dev.json dev.csv, or veriscene score nlvr/dev/dev.json mine.csv theirs.csv
     """
     from veriscene import worlds
-    from veriscene.metrics.comparison import difference, mcnemar
+    from veriscene.metrics.accuracy import difference, mcnemar
 
     given = worlds.read(file)
     examples, verdicts, counts = _read_predictions(given, predictions)
@@ -201,12 +190,12 @@ def _read_predictions(examples: list[Example], file: Path) -> tuple[list[Example
 
 def predict(
     model: Model,
-    statement: Annotated[str | None, typer.Option(help="The statement to judge.")] = None,
+    statement: Annotated[str | None, option("The statement to judge.")] = None,
     scene: SceneFile = None,
     image: Picture = None,
     eyes: Eyes = False,
     as_json: AsJson = False,
-    attention: Annotated[bool, typer.Option("--attention", help="Add the attention maps to the JSON output.")] = False,
+    attention: Annotated[bool, option("Add the attention maps to the JSON output.", "--attention")] = False,
 ) -> None:
     """Judge one statement about one scene. Without --statement: JSON lines on standard input, one verdict per line.
 
@@ -290,24 +279,15 @@ def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
 def judge(
     context: typer.Context,
     model: Model,
-    questions: Annotated[
-        Path,
-        typer.Argument(readable=False, help="JSON lines or Parquet: a file, or a folder of .jsonl, .json, .parquet."),
-    ],
-    out: Annotated[Path, typer.Argument(readable=False, help="Folder of the answers; shards share it.")],
+    questions: Annotated[Path, argument("JSON lines or Parquet: a file, or a folder of .jsonl, .json, .parquet.")],
+    out: Annotated[Path, argument("Folder of the answers; shards share it.")],
     shard: Shard = None,
-    workers: Annotated[
-        int, typer.Option(min=0, max=1024, help="Processes. 0: one for each core; on a GPU at most eight.")
-    ] = 0,
-    form: Annotated[
-        str, typer.Option("--format", help="Of the answers: jsonl or parquet. Default: that of the questions.")
-    ] = "",
-    readings: Annotated[bool, typer.Option("--readings", help="Add each statement as it was understood.")] = False,
+    workers: Annotated[int, option("Processes. 0: one for each core; on a GPU at most eight.", min=0, max=1024)] = 0,
+    form: Annotated[str, option("Of the answers: jsonl or parquet. Default: that of the questions.", "--format")] = "",
+    readings: Annotated[bool, option("Add each statement as it was understood.", "--readings")] = False,
     eyes: Eyes = False,
-    device: Annotated[str, typer.Option(help="cpu, or cuda for a GPU, which needs the extra `train`.")] = "cpu",
-    part: Annotated[
-        int, typer.Option(min=1, help="Questions for each file of answers; of JSON lines, their KiB.")
-    ] = 8192,
+    device: Annotated[str, option("cpu, or cuda for a GPU, which needs the extra `train`.")] = "cpu",
+    part: Annotated[int, option("Questions for each file of answers; of JSON lines, their KiB.", min=1)] = 8192,
     as_json: AsJson = False,
 ) -> None:
     """Judge any number of questions. The answers are files part-000000, part-000001, …, in the order of the questions.
@@ -354,15 +334,13 @@ def _print_verdict(verdict: Verdict, world: World) -> None:
 
 def explain(
     model: Model,
-    statement: Annotated[str, typer.Option(help="The statement to judge.")],
+    statement: Annotated[str, option("The statement to judge.")],
     scene: SceneFile = None,
     image: Picture = None,
     eyes: Eyes = False,
-    edits: Annotated[int, typer.Option(min=1, help="Maximum number of edits.")] = 2,
-    judgements: Annotated[int, typer.Option(min=1, help="Maximum number of judgements.")] = 1000,
-    svg: Annotated[
-        Path | None, typer.Option(readable=False, help="New file: the scene with its order, and after the edits.")
-    ] = None,
+    edits: Annotated[int, option("Maximum number of edits.", min=1)] = 2,
+    judgements: Annotated[int, option("Maximum number of judgements.", min=1)] = 1000,
+    svg: Annotated[Path | None, option("New file: the scene with its order, and after the edits.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a verdict, the order and attention behind it, and the fewest edits of the scene that would change it.
@@ -393,12 +371,8 @@ def explain(
 
 
 def export(
-    model: Annotated[
-        str, typer.Argument(help="A folder written by `veriscene train`, or a shipped checkpoint's name.")
-    ],
-    out: Annotated[
-        Path | None, typer.Argument(readable=False, help="The .onnx file to write. Default: graphs beside the weights.")
-    ] = None,
+    model: Annotated[str, argument("A folder written by `veriscene train`, or a shipped checkpoint's name.")],
+    out: Annotated[Path | None, argument("The .onnx file to write. Default: graphs beside the weights.")] = None,
 ) -> None:
     """Write a model as one self-contained ONNX file, verified against torch. `predict` and `evaluate` accept it.
 

@@ -27,29 +27,38 @@ SECONDS_FOR_MAIN_PROCESS = 10.0
 WORDS_SHOWN = 10
 OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")]
-_DATA_HELP = "Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated."
-DataFolder = Annotated[Path | None, typer.Option("--data", readable=False, help=_DATA_HELP)]
-_TEACHER_HELP = "JSON lines of statements with programs, for which a teacher makes scenes; may be repeated."
-Teacher = Annotated[
-    list[Path] | None, typer.Option("--teacher", metavar="FILE.jsonl", readable=False, help=_TEACHER_HELP)
-]
-_INITIAL_HELP = "Start from this model's weights and vocabulary; of a folder of seeds, from the same seed's."
-Initial = Annotated[str | None, typer.Option("--init", metavar="MODEL", help=_INITIAL_HELP)]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
-]
-Out = Annotated[
-    Path | None, typer.Option("--out", readable=False, help="Folder of the run. Default: a new one below runs/.")
-]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of weights, example order, dropout and sampling.")]
 
+def option(meaning: str, *names: str, **more: Any) -> Any:
+    """Declares an option, whose names follow from the parameter's unless they are given.
+
+    That a file may not be read is said by what reads it, in one line, instead of by click as wrong usage.
+    """
+    return typer.Option(*names, help=meaning, readable=False, **more)
+
+
+def argument(meaning: str, **more: Any) -> Any:
+    """Declares an argument, as `option` does."""
+    return typer.Argument(help=meaning, readable=False, **more)
+
+
+AsJson = Annotated[bool, option("Print exactly one JSON object on standard output.", "--json")]
+_DATA_HELP = "Corpus folder with train/train.json and dev/dev.json. Default: a synthetic corpus is generated."
+DataFolder = Annotated[Path | None, option(_DATA_HELP, "--data")]
+_TEACHER_HELP = "JSON lines of statements with programs, for which a teacher makes scenes; may be repeated."
+Teacher = Annotated[list[Path] | None, option(_TEACHER_HELP, "--teacher", metavar="FILE.jsonl")]
+_INITIAL_HELP = "Start from this model's weights and vocabulary; of a folder of seeds, from the same seed's."
+Initial = Annotated[str | None, option(_INITIAL_HELP, "--init", metavar="MODEL")]
+Changes = Annotated[
+    list[str] | None, option("Change a setting; may be repeated.", "--set", metavar="SECTION.KEY=VALUE")
+]
+Out = Annotated[Path | None, option("Folder of the run. Default: a new one below runs/.", "--out")]
+Seed = Annotated[int | None, option("Seed of weights, example order, dropout and sampling.", "--seed")]
 Shard = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Do only the I-th of N parts, I from 0 to N-1; other commands, perhaps on other machines, do the others.",
         "--shard",
         metavar="I/N",
-        help="Do only the I-th of N parts, I from 0 to N-1; other commands, perhaps on other machines, do the others.",
     ),
 ]
 

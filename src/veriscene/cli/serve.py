@@ -6,42 +6,35 @@ import ipaddress
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from veriscene.cli import output
-from veriscene.errors import missing_package
+from veriscene.cli.output import argument, option
 
 
 def serve(
     models: Annotated[
         list[str],
-        typer.Argument(
+        argument(
+            "Shipped checkpoints, folders written by `veriscene train`, or .onnx files; the first is the default.",
             metavar="MODEL...",
-            help="Shipped checkpoints, folders written by `veriscene train`, or .onnx files; the first is the default.",
         ),
     ],
-    host: Annotated[str, typer.Option(help="The address to bind to.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
-    data: Annotated[Path | None, typer.Option(readable=False, help="File whose examples the page shows.")] = None,
+    host: Annotated[str, option("The address to bind to.")] = "127.0.0.1",
+    port: Annotated[int, option("0: any free one.", min=0, max=65535)] = 8000,
+    data: Annotated[Path | None, option("File whose examples the page shows.")] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A name, as of a proxy, by which it may be addressed; may be repeated."),
+        option("A name, as of a proxy, by which it may be addressed; may be repeated.", metavar="NAME"),
     ] = None,
-    eyes: Annotated[
-        bool, typer.Option("--eyes", help="Judge by what is recognised in pictures of the scenes.")
-    ] = False,
+    eyes: Annotated[bool, option("Judge by what is recognised in pictures of the scenes.", "--eyes")] = False,
 ) -> None:
     """Serve models over HTTP, with a page to try them on. Ctrl-C answers what was accepted, then ends.
 
     Example: veriscene serve best best-pixels, then open http://127.0.0.1:8000
     """
     output.require_one_process("serve")
-    try:
-        from veriscene.service.app import configure_process, listen, make_app, run
-    except ImportError as error:
-        raise missing_package(error) from None
     from veriscene import worlds
     from veriscene.judge import load
+    from veriscene.service.app import configure_process, listen, make_app, run
 
     listener = listen(host, port)
     configure_process()
@@ -57,13 +50,12 @@ def serve(
 
 
 def site(
-    folder: Annotated[Path, typer.Argument(metavar="OUT", help="A new folder.")],
+    folder: Annotated[Path, argument("A new folder.", metavar="OUT")],
     runtime: Annotated[
-        Path | None,
-        typer.Option(help="A folder with the files of onnxruntime-web; otherwise npm downloads them."),
+        Path | None, option("A folder with the files of onnxruntime-web; otherwise npm downloads them.")
     ] = None,
-    code: Annotated[str | None, typer.Option(metavar="URL", help="The repository that the page links to.")] = None,
-    url: Annotated[str | None, typer.Option(metavar="URL", help="The page's own address: previews need it.")] = None,
+    code: Annotated[str | None, option("The repository that the page links to.", metavar="URL")] = None,
+    url: Annotated[str | None, option("The page's own address: previews need it.", metavar="URL")] = None,
 ) -> None:
     """Write the page as static files: the model `best` runs in the browser, without a server.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from veriscene.cli import output
-from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Shard, Teacher
+from veriscene.cli.output import INTERRUPTED, Changes, DataFolder, Initial, Out, Seed, Shard, Teacher, argument, option
 from veriscene.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ HELD_OUT = {"cuda": 512, "cpu": 32}  # scenes judged for each progress line of `
 
 def train(
     preset: Annotated[
-        str | None,
-        typer.Argument(metavar="PRESET|FILE.toml", help="quick, biatt-pointer, ...: see `veriscene models`."),
+        str | None, argument("quick, biatt-pointer, ...: see `veriscene models`.", metavar="PRESET|FILE.toml")
     ] = None,
     data: DataFolder = None,
     changes: Changes = None,
@@ -33,22 +32,21 @@ def train(
     initial: Initial = None,
     world: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|FILE.toml",
-            help="What scenes can contain. Without --data a teacher makes statements and scenes for this world."
+        option(
+            "What scenes can contain. Without --data a teacher makes statements and scenes for this world."
             " Default: world.toml of the corpus, or nlvr.",
+            metavar="NAME|FILE.toml",
         ),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(help="Train this many seeds; prints mean, spread and best.")] = None,
+    seeds: Annotated[int | None, option("Train this many seeds; prints mean, spread and best.")] = None,
     shard: Shard = None,
     train_share: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Learn from this share of the train statements only.")
+        float | None, option("Learn from this share of the train statements only.", metavar="SHARE")
     ] = None,
     out: Out = None,
-    resume: Annotated[Path | None, typer.Option(readable=False, help="Continue this run where it stopped.")] = None,
+    resume: Annotated[Path | None, option("Continue this run where it stopped.")] = None,
     or_resume: Annotated[
-        bool,
-        typer.Option("--resume-if-present", help="Continue the run in --out if there is one: for torchrun's restarts."),
+        bool, option("Continue the run in --out if there is one: for torchrun's restarts.", "--resume-if-present")
     ] = False,
 ) -> None:
     """Train a model. Ctrl-C finishes the step, saves, and prints the command to resume.
@@ -138,23 +136,19 @@ def _report_seeds(folder: Path, summary: Summary | None) -> None:
 
 
 def pretrain(
-    name: Annotated[str, typer.Argument(help="eyes, or the backbone resnet50-rendered.")],
+    name: Annotated[str, argument("eyes, or the backbone resnet50-rendered.")],
     out: Annotated[
-        Path | None,
-        typer.Option(readable=False, help="File to write. Default: eyes.safetensors, or the backbone's own place."),
+        Path | None, option("File to write. Default: eyes.safetensors, or the backbone's own place.")
     ] = None,
-    minutes: Annotated[float, typer.Option(min=0.01, help="How long to train.")] = 10.0,
-    steps: Annotated[int | None, typer.Option(min=1, help="Train for this many steps instead.")] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Scenes per step. Default: 384; backbone: 192.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of weights and scenes.")] = 0,
+    minutes: Annotated[float, option("How long to train.", min=0.01)] = 10.0,
+    steps: Annotated[int | None, option("Train for this many steps instead.", min=1)] = None,
+    batch: Annotated[int | None, option("Scenes per step. Default: 384; backbone: 192.", min=1)] = None,
+    seed: Annotated[int, option("Seed of weights and scenes.", min=0)] = 0,
     initial: Annotated[
-        Path | None,
-        typer.Option("--init", readable=False, help="Train this backbone's weights further; use another --seed."),
+        Path | None, option("Train this backbone's weights further; use another --seed.", "--init")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=0, max=256, help="Processes that draw scenes. Default: one per core.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
+    workers: Annotated[int | None, option("Processes that draw scenes. Default: one per core.", min=0, max=256)] = None,
+    resume: Annotated[bool, option("Continue an interrupted training.", "--resume")] = False,
 ) -> None:
     """Train a network to see what is where, on rendered scenes without end. No corpus is needed.
 
@@ -193,27 +187,26 @@ def pretrain(
 
 
 def train_reader(
-    out: Annotated[Path, typer.Argument(readable=False, help="The .safetensors file to write.")],
-    world: Annotated[str, typer.Option(help="A world's name or its TOML file.")] = "nlvr",
+    out: Annotated[Path, argument("The .safetensors file to write.")],
+    world: Annotated[str, option("A world's name or its TOML file.")] = "nlvr",
     programs: Annotated[
-        list[Path] | None,
-        typer.Option("--teacher", readable=False, help="Statements with programs, as JSON lines; may be repeated."),
+        list[Path] | None, option("Statements with programs, as JSON lines; may be repeated.", "--teacher")
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Each draws new statements.")] = 10,
-    statements: Annotated[int, typer.Option(min=500, help="Drawn in each epoch.")] = 100_000,
-    steps: Annotated[int, typer.Option(min=1, help="Of each epoch.")] = 1_200,
-    batch: Annotated[int, typer.Option(min=1, help="Statements per step.")] = 512,
-    dim: Annotated[int, typer.Option(min=8, max=1024, help="Size of the network's vectors, a multiple of 8.")] = 256,
-    layers: Annotated[int, typer.Option(min=1, max=12, help="Of the encoder and of the decoder.")] = 4,
-    learning_rate: Annotated[float, typer.Option(min=0, help="At its highest.")] = 1.2e-3,
+    epochs: Annotated[int, option("Each draws new statements.", min=1)] = 10,
+    statements: Annotated[int, option("Drawn in each epoch.", min=500)] = 100_000,
+    steps: Annotated[int, option("Of each epoch.", min=1)] = 1_200,
+    batch: Annotated[int, option("Statements per step.", min=1)] = 512,
+    dim: Annotated[int, option("Size of the network's vectors, a multiple of 8.", min=8, max=1024)] = 256,
+    layers: Annotated[int, option("Of the encoder and of the decoder.", min=1, max=12)] = 4,
+    learning_rate: Annotated[float, option("At its highest.", min=0)] = 1.2e-3,
     dialect: Annotated[
-        float, typer.Option(min=0, max=0.9, help="Share of statements in the dialect of the world's corpus, if any.")
+        float, option("Share of statements in the dialect of the world's corpus, if any.", min=0, max=0.9)
     ] = 0.25,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of weights and statements.")] = 0,
+    seed: Annotated[int, option("Seed of weights and statements.", min=0)] = 0,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Processes that draw statements. Default: one per core.")
+        int | None, option("Processes that draw statements. Default: one per core.", min=1, max=256)
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
+    resume: Annotated[bool, option("Continue an interrupted training.", "--resume")] = False,
 ) -> None:
     """Train a reader, which turns statements in plain English into programs. No corpus is needed.
 
@@ -252,8 +245,8 @@ def train_reader(
 
 
 def settings(
-    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="`veriscene models` lists presets.")] = "",
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/settings.md: all models' settings.")] = False,
+    preset: Annotated[str, argument("`veriscene models` lists presets.", metavar="PRESET|FILE.toml")] = "",
+    markdown: Annotated[bool, option("Print docs/settings.md: all models' settings.", "--markdown")] = False,
 ) -> None:
     """Print every setting with its value, its range and its meaning.
 
@@ -290,17 +283,13 @@ def quickstart(data: DataFolder = None, changes: Changes = None, seed: Seed = No
 
 
 def report(
-    run: Annotated[Path, typer.Argument(readable=False, help="A folder written by `veriscene train`.")],
-    against: Annotated[
-        Path | None, typer.Argument(readable=False, metavar="OTHER", help="A run on the same corpus, to compare with.")
-    ] = None,
+    run: Annotated[Path, argument("A folder written by `veriscene train`.")],
+    against: Annotated[Path | None, argument("A run on the same corpus, to compare with.", metavar="OTHER")] = None,
     programs: Annotated[
-        Path | None,
-        typer.Option(readable=False, help="JSON lines: sentence and program. Is label, program or model at fault?"),
+        Path | None, option("JSON lines: sentence and program. Is label, program or model at fault?")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(readable=False, help="File to write. Default: report.html (two runs: comparison.html) in RUN."),
+        Path | None, option("File to write. Default: report.html (two runs: comparison.html) in RUN.")
     ] = None,
 ) -> None:
     """Write one self-contained HTML page about a run or two: scores, learning curve, calibration, every mistake.

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from veriscene.cli.output import argument, option
 from veriscene.errors import InputError
 
 app = typer.Typer(
@@ -18,7 +19,7 @@ app = typer.Typer(
 
 EXAMPLE = Path(__file__).with_name("example_world.toml")
 
-File = Annotated[Path, typer.Argument(metavar="FILE.toml", help="A world file.")]
+File = Annotated[Path, argument("A world file.", metavar="FILE.toml")]
 
 
 @app.command()
@@ -58,13 +59,10 @@ def check(file: File) -> None:
 
 @app.command()
 def show(
-    file: Annotated[str, typer.Argument(metavar="FILE.toml", help="A world file, or the name of a world.")],
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The SVG file to write. Default: FILE.svg in the current folder."),
-    ] = None,
-    scenes: Annotated[int, typer.Option(min=1, max=100, help="How many scenes to draw.")] = 6,
-    seed: Annotated[int, typer.Option(help="Of the random scenes.")] = 1,
+    file: Annotated[str, argument("A world file, or the name of a world.", metavar="FILE.toml")],
+    out: Annotated[Path | None, option("The SVG file to write. Default: FILE.svg in the current folder.")] = None,
+    scenes: Annotated[int, option("How many scenes to draw.", min=1, max=100)] = 6,
+    seed: Annotated[int, option("Of the random scenes.")] = 1,
 ) -> None:
     """Draw random scenes of a world as one SVG picture.
 

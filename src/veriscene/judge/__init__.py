@@ -7,10 +7,9 @@ from pathlib import Path
 from veriscene.data.eyes import SHIPPED as EYES
 from veriscene.data.eyes import PictureReader
 from veriscene.errors import missing_package
-from veriscene.judge.folders import GRAPH, find, shipped_checkpoints, shipped_readers
-from veriscene.judge.judge import PIXELS, EyesJudge, Judge, ReaderJudge
-from veriscene.judge.onnx_judge import OnnxEyes, OnnxJudge
-from veriscene.judge.onnx_reader import OnnxReader, graphs_of
+from veriscene.judge.folders import GRAPH, find, shipped_readers, without_eyes
+from veriscene.judge.judge import EyesJudge, Judge, ReaderJudge
+from veriscene.judge.onnx_judge import OnnxEyes, OnnxJudge, OnnxReader, graphs_of
 
 ONNX, READER = ".onnx", ".safetensors"  # suffixes by which exported files and readers are recognised
 
@@ -22,10 +21,9 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
     A shipped name comes before a folder of the same name; "./NAME" or a Path is the folder. With `eyes`, or if the name
     ends with -pixels, it judges what eyes see. Where there are graphs beside the weights, ONNX Runtime runs them.
     """
-    plain = str(model).removesuffix(PIXELS)
-    has_eyes = plain != str(model) and (plain in shipped_checkpoints() or not Path(model).exists())
-    if eyes or has_eyes:
-        return EyesJudge(load(plain if has_eyes else model, device=device), load_eyes(device=device))
+    plain = without_eyes(model)
+    if eyes or plain != model:
+        return EyesJudge(load(plain, device=device), load_eyes(device=device))
     is_on_cpu = str(device) == "cpu"
     if str(model).endswith(ONNX):
         return OnnxJudge.load(model, device=device)
@@ -37,7 +35,7 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
     if is_on_cpu and (Path(folder) / GRAPH).exists():
         return OnnxJudge.load(folder)
     try:
-        from veriscene.judge.torch_judge import TorchJudge
+        from veriscene.judge.checkpoint import TorchJudge
         from veriscene.models.reader import Reader
     except ModuleNotFoundError as error:
         raise missing_package(error).at(model) from None

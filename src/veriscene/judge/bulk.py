@@ -12,7 +12,7 @@ import json
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ from veriscene.data.tables import FORMATS, open_parquet, parquet_batches, parque
 from veriscene.data.teacher.workers import Workers
 from veriscene.errors import InputError
 from veriscene.judge import load
-from veriscene.judge.folders import DOWNLOADED, find, read_json, shipped_checkpoints, shipped_readers
-from veriscene.judge.judge import PIXELS, EyesJudge, Judge
+from veriscene.judge.folders import DOWNLOADED, find, read_json, shipped_checkpoints, shipped_readers, without_eyes
+from veriscene.judge.judge import EyesJudge, Judge
 from veriscene.judge.question import Question
+from veriscene.output import Progress, silent
 from veriscene.world.examples import as_it_is
 
 Row = dict[str, Any]
 Counts = Counter[str]
-Progress = Callable[[int, int], None]
 
 PART = 8192  # rows of Parquet files in a part; of JSON lines as many KiB, since a line has about one
 WINDOW, PICTURE_WINDOW = 1024, 64  # questions that are judged together; pictures take more memory
@@ -154,7 +154,7 @@ class Bulk:
     def judge(self) -> Judge:
         return load(self.model, device=self.device, eyes=self.eyes)
 
-    def answer(self, part: Part, progress: Progress = lambda done, total: None) -> Counts:
+    def answer(self, part: Part, progress: Progress = silent) -> Counts:
         """Judges a part and writes its file, completely or not at all; tells `progress` how many of the part's bytes or
         rows are judged."""
         counts = Counter(NOTHING)
@@ -282,9 +282,7 @@ class _Missing:
         return self.bulk.answer(self.parts[block])
 
 
-def judge_missing(
-    bulk: Bulk, shard: tuple[int, int], *, workers: int, progress: Progress = lambda done, total: None
-) -> dict[str, Any]:
+def judge_missing(bulk: Bulk, shard: tuple[int, int], *, workers: int, progress: Progress = silent) -> dict[str, Any]:
     """Judges the parts of a shard that have no answers, in several processes, and returns what was done.
 
     `progress` gets the percentage of the shard that is done. One process alone uses all threads of the judge.
@@ -340,8 +338,7 @@ def _row_count(path: Path) -> int:
 
 def _digest(model: str) -> str:
     """Of the files of a model, so that answers of different models are never mixed."""
-    without = model.removesuffix(PIXELS)
-    name = without if without in shipped_checkpoints() or not Path(model).exists() else model  # as `load` decides
+    name = str(without_eyes(model))
     path = shipped_readers().get(name, Path(name))
     if path.is_file() and name not in shipped_checkpoints():
         return files.digest([path])

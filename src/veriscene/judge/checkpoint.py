@@ -1,10 +1,11 @@
-"""Checkpoints in torch: a model with its settings, its vocabulary and its world, in a folder."""
+"""Checkpoints in torch: a model with its settings, its vocabulary and its world, in a folder; and a judge that answers
+with one, on any device."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -20,51 +21,27 @@ from veriscene import __version__, files, models, worlds
 from veriscene.config import Config
 from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder
+from veriscene.data.reader import ProgramReader
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.judge.folders import (
-    ALIASES,
-    BEST,
     CONFIG,
-    FILES,
-    GRAPH,
     METRICS,
     READER,
-    SUMMARY,
     VOCABULARY,
     WEIGHTS,
     WORLD,
-    best_run,
     find,
     first_line,
     read_json,
-    shipped_checkpoints,
+    read_metrics,
 )
+from veriscene.judge.judge import FIELDS, NetworkJudge, Question, Verdict
 from veriscene.judge.sessions import MAX_BYTES
 from veriscene.models import Model
+from veriscene.models.reader import Reader
 from veriscene.world.examples import Example
 from veriscene.world.world_file import to_tree, world_of
-
-__all__ = [
-    "ALIASES",
-    "BEST",
-    "CONFIG",
-    "FILES",
-    "GRAPH",
-    "METRICS",
-    "READER",
-    "SUMMARY",
-    "VOCABULARY",
-    "WEIGHTS",
-    "WORLD",
-    "Checkpoint",
-    "best_run",
-    "find",
-    "load",
-    "load_config",
-    "save",
-    "shipped_checkpoints",
-]
 
 FORMAT = 2
 
@@ -118,7 +95,7 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     vocabulary, world = _load_vocabulary(folder / VOCABULARY), worlds.get()
     if (folder / WORLD).exists():
         world = world_of(read_json(folder / WORLD), where=str(folder / WORLD))
-    metrics = read_json(folder / METRICS) if (folder / METRICS).exists() else {}
+    metrics = read_metrics(folder)
     try:
         model = models.build(config.model, vocabulary=vocabulary, world=world)
     except InputError as error:
@@ -131,7 +108,7 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
         what = f"does not fit {CONFIG}; the files are of different models"
         raise InputError(what, where=folder / WEIGHTS) from None
     encoder = models.encoder(config, vocabulary, world)
-    return Checkpoint(model.to(device).eval(), config, encoder, metrics if isinstance(metrics, dict) else {})
+    return Checkpoint(model.to(device).eval(), config, encoder, metrics)
 
 
 def load_config(folder: Path) -> Config:
@@ -181,3 +158,45 @@ def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor]
 
 def _write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+# ---------------------------------------------------------------- the judge that answers with one
+
+
+class TorchJudge(NetworkJudge):
+    """Answers with a checkpoint, on the checkpoint's device."""
+
+    def __init__(self, checkpoint: Checkpoint, reader: ProgramReader | None = None) -> None:
+        self.checkpoint, self.encoder, self.order = checkpoint, checkpoint.encoder, checkpoint.model.order
+        self.reader, self.name, self.metrics = reader, checkpoint.config.model.name, checkpoint.metrics
+
+    @classmethod
+    def load(cls, name_or_folder: str | Path, *, device: str = "cpu") -> TorchJudge:
+        """Loads a shipped checkpoint by name, a folder that holds one, or `owner/name` on the Hugging Face hub."""
+        try:
+            torch.empty(1, device=device)
+        except (RuntimeError, AssertionError) as error:
+            what = f"cannot be used here ({first_line(error)})"
+            allowed = "use cpu, or cuda on a machine with a GPU"
+            raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
+        folder = find(name_or_folder)
+        reader = folder / READER
+        return cls(load(folder, device=device), Reader.load(reader, device=device) if reader.exists() else None)
+
+    def _saved(self) -> Checkpoint:
+        return self.checkpoint
+
+    def _write(self, folder: Path) -> None:
+        save(folder, self.checkpoint)
+        if self.reader is not None:
+            self.reader.save(folder / READER)
+
+    def _by_network(self, questions: list[Question], fields: Collection[str] = FIELDS) -> list[Verdict]:
+        encoded = self._encode(questions)
+        model = self.checkpoint.model
+        if model.training:  # it visits every module, which takes as long as some layers
+            model.eval()
+        with torch.inference_mode():
+            judgement = model(Batch.of(encoded).to(self.checkpoint.device))
+        judged = {name: tensor for name, tensor in vars(judgement).items() if name in fields and tensor is not None}
+        return self._verdicts(questions, encoded, {name: tensor.cpu().numpy() for name, tensor in judged.items()})

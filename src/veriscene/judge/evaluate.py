@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -13,6 +13,7 @@ from veriscene.judge.judge import EyesJudge, Judge, Question, Verdict, checked
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Scores
 from veriscene.metrics.judged import Judged
+from veriscene.output import Progress, silent
 from veriscene.world.examples import Example
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def probabilities(
     judge: Judge,
     examples: Sequence[Example],
     accelerator: Accelerator | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = silent,
 ) -> dict[str, float]:
     """Returns the probability of truth by identifier, for each example exactly once, in the order of the file; NaN for
     a statement that was not understood. Of an example with a picture, the picture is judged, not the scene.

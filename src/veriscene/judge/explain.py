@@ -5,7 +5,7 @@ What would change a verdict are the fewest edits of the scene that flip it, foun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import log
@@ -15,6 +15,7 @@ from veriscene import worlds
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
 from veriscene.judge.judge import STREAM_BATCH, EyesJudge, Judge, Question, Verdict, checked
+from veriscene.output import Progress, silent
 from veriscene.world import drawing
 from veriscene.world.edits import Edit, edits
 from veriscene.world.edits import name as item_name
@@ -139,7 +140,7 @@ def explain(
     *,
     most_edits: int = 2,
     most_judgements: int = 1000,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = silent,
 ) -> Explanation:
     """Judges the question and searches for the fewest edits that flip the verdict (`find_flip`).
 
@@ -172,7 +173,7 @@ def find_flip(
     *,
     most_edits: int = 2,
     most_judgements: int = 1000,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = silent,
 ) -> Search:
     """Searches breadth first: scenes with n + 1 edits are judged only if all those with n edits leave the verdict.
 

@@ -27,15 +27,15 @@ from veriscene.data.eyes import BOX_EXTENT, WIDTH
 from veriscene.data.items import Items
 from veriscene.data.reader import START, split_words
 from veriscene.errors import InputError, missing_package
-from veriscene.judge import ONNX
+from veriscene.judge import ONNX, folders
 from veriscene.judge import READER as SAFETENSORS
 from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.folders import first_line
 from veriscene.judge.graphs import Replacements, Traceable, attach, describe, trace
 from veriscene.judge.judge import FIELDS
-from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, OnnxEyes, graph_inputs
-from veriscene.judge.onnx_reader import OnnxReader, graphs_of
-from veriscene.judge.sessions import WEIGHTS_KEY, open_session, weights_header
+from veriscene.judge.onnx_judge import FORMAT, FORMAT_KEY, OnnxEyes, OnnxReader, graph_inputs, graphs_of
+from veriscene.judge.sessions import WEIGHTS_KEY, Graph, weights_header
 from veriscene.models import Model
 from veriscene.models.reader import Reader, ReaderNetwork
 from veriscene.models.vision.eyes import Eyes
@@ -72,7 +72,7 @@ def export(checkpoint: Checkpoint, path: Path, *, weights: Path | None = None, s
         "order": checkpoint.model.order.value,
     }
     contents = _finished(graph, model, weights, metadata)
-    _verify(model, open_session(contents, threads=1, weights=weights, is_own=True), checkpoint.encoder)
+    _verify(model, Graph(contents, threads=1, weights=weights, is_own=True).session, checkpoint.encoder)
     files.write_bytes(path, contents)
 
 
@@ -83,11 +83,11 @@ def export_beside(model: str | Path, *, say: Say = silent) -> list[Path]:
         with safe_open(model, "np") as stored:
             is_reader = "reader" in (stored.metadata() or {})
         return [*export_reader(Path(model), say=say)] if is_reader else [export_eyes(Path(model), say=say)]
-    folder = checkpoints.find(model)
-    graphs = [folder / checkpoints.GRAPH]
-    export(checkpoints.load(folder), graphs[0], weights=folder / checkpoints.WEIGHTS, say=say)
-    if (folder / checkpoints.READER).exists():
-        graphs += export_reader(folder / checkpoints.READER, say=say)
+    folder = folders.find(model)
+    graphs = [folder / folders.GRAPH]
+    export(checkpoints.load(folder), graphs[0], weights=folder / folders.WEIGHTS, say=say)
+    if (folder / folders.READER).exists():
+        graphs += export_reader(folder / folders.READER, say=say)
     return graphs
 
 
@@ -185,8 +185,7 @@ def _reported(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # the exporter's exceptions have no common base class
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"{name} cannot be exported ({reason:.200})") from error
+        raise InputError(f"{name} cannot be exported ({first_line(error):.200})") from error
 
 
 def _check_exportable(model: Model, name: str) -> None:

@@ -1,4 +1,5 @@
-"""Where checkpoints are: in the package, in folders of runs, or on the Hugging Face hub. Does not import torch.
+"""Where checkpoints are: in the package, in folders of runs, or on the Hugging Face hub, and which there are. Does not
+import torch.
 
 A checkpoint is a folder: model.safetensors, config.json, vocabulary.json, world.json and metrics.json. It may also have
 a reader, and the ONNX graphs of model and reader, which share their weights.
@@ -8,12 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from veriscene import files
-from veriscene.errors import InputError
+from veriscene.config import presets
+from veriscene.data.eyes import SHIPPED as EYES
+from veriscene.errors import InputError, missing_package
+from veriscene.world.corpus import SUPERVISION
 
 WEIGHTS, CONFIG, VOCABULARY, METRICS = "model.safetensors", "config.json", "vocabulary.json", "metrics.json"
 WORLD, READER = "world.json", "reader.safetensors"  # the reader may be missing
@@ -23,6 +28,7 @@ DOWNLOADED = (*FILES, READER, GRAPH, *READER_GRAPHS)
 BEST = "best"
 ALIASES = "aliases.json"  # of the checkpoints that ship with the package
 SUMMARY = "summary.json"  # of a folder of seeds; names the run of the best one
+PIXELS = "-pixels"  # NAME-pixels is the model NAME with eyes
 _REPOSITORY = re.compile(r"(?P<owner>\w[\w.-]*)/\w[\w.-]*", re.ASCII)
 
 
@@ -81,6 +87,13 @@ def download(repository: str, names: Collection[str], **options: Any) -> Path:
         raise InputError(f"cannot be downloaded ({first_line(error)})", where=where) from None
 
 
+def without_eyes(model: str | Path) -> str | Path:
+    """Returns NAME for NAME-pixels, the model NAME with eyes, unless only a path has this name; else the model."""
+    plain = str(model).removesuffix(PIXELS)
+    is_named = plain != str(model) and (plain in shipped_checkpoints() or not Path(model).exists())
+    return plain if is_named else model
+
+
 def best_run(folder: Path) -> Path:
     """Returns the run itself or, for a folder of seeds, the run of the best one."""
     if not (folder / SUMMARY).is_file():
@@ -118,6 +131,80 @@ def read_json(path: Path) -> Any:
         raise InputError(f"damaged, {error.what}", where=error.where or path, allowed=error.allowed) from None
 
 
+def read_metrics(folder: Path) -> dict[str, Any]:
+    """Returns what is recorded about the checkpoint in exactly this folder."""
+    found = read_json(folder / METRICS) if (folder / METRICS).exists() else {}
+    return found if isinstance(found, dict) else {}
+
+
 def first_line(error: Exception) -> str:
     """Returns the first line of an error's message, or its type."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+# ---------------------------------------------------------------- what can be trained and loaded
+
+
+@dataclass(frozen=True)
+class ListedModel:
+    """A kind of model that `veriscene train` builds."""
+
+    name: str
+    summary: str
+    presets: list[str]
+
+
+@dataclass(frozen=True)
+class ListedCheckpoint:
+    """A trained model that `veriscene.load` takes, by name or folder."""
+
+    name: str
+    model: str
+    dev_accuracy: float | None
+    supervision: str | None
+    megabytes: float
+    folder: str
+
+
+def list_models() -> list[ListedModel]:
+    """Lists the kinds of models with the presets that train them; raises MissingRequirement without torch."""
+    try:
+        from veriscene import models
+    except ModuleNotFoundError as error:
+        raise missing_package(error) from None
+    kinds = {name: models.load_preset(name).model.name for name in sorted(presets())}
+    return [
+        ListedModel(name, kind.summary, [preset for preset, model in kinds.items() if model == name])
+        for name, kind in models.MODELS.items()
+    ]
+
+
+def list_checkpoints(runs: Path = Path("runs")) -> list[ListedCheckpoint]:
+    """Lists those that ship with the package, with and without eyes, and finished runs below `runs`, without damaged
+    ones."""
+    shipped = shipped_checkpoints()
+    trained = (run for run in sorted(runs.glob("*")) if (run / SUMMARY).is_file() or files.present(run / BEST))
+    places = shipped | {str(run): run for run in trained}
+    found = []
+    for name, folder in places.items():
+        try:
+            own = find(folder)
+            config: Any = read_json(own / CONFIG)
+            kind = str(config["model"]["name"])
+            metrics = read_metrics(own)
+            size = (own / WEIGHTS).stat().st_size / 1e6
+            accuracy, supervision = metrics.get("dev_accuracy"), metrics.get("supervision")
+            accuracy = accuracy if type(accuracy) is float and 0 <= accuracy <= 1 else None  # or a stranger's
+            supervision = supervision if supervision in SUPERVISION else None
+        except (InputError, OSError, ValueError, TypeError, KeyError, AttributeError):
+            continue
+        found.append(ListedCheckpoint(name, kind, accuracy, supervision, round(size, 1), str(folder)))
+        if name in shipped and EYES.is_file() and (own / GRAPH).is_file():  # only models of items have a graph
+            size += EYES.stat().st_size / 1e6
+            seeing = f"eyes + {kind}"
+            found.append(ListedCheckpoint(name + PIXELS, seeing, None, supervision, round(size, 1), str(folder)))
+    for name, path in shipped_readers().items():
+        about: Any = files.parse_json(files.read_text(path.with_suffix(".json")))
+        size = round(path.stat().st_size / 1e6, 1)
+        found.append(ListedCheckpoint(name, "reader", about["dev_accuracy"], about["supervision"], size, str(path)))
+    return found

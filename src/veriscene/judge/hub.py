@@ -32,14 +32,12 @@ class HubMixin(ModelHubMixin):
     ) -> Judge:
         """Loads a judge from `owner/name` on the hub, a folder that `save_pretrained` or `veriscene train` wrote, or
         the name of a shipped checkpoint. Further options are those of the download: revision, token, cache_dir, …"""
+        from veriscene.judge import load
+
         place = pretrained_model_name_or_path
         if is_repository(place):
             place = download(str(place), DOWNLOADED, **options)
-        return cls._of_checkpoint(place, device=device)
-
-    @classmethod
-    def _of_checkpoint(cls, folder: str | Path, *, device: str) -> Judge:
-        raise NotImplementedError
+        return load(place, device=device)
 
     def save_pretrained(self, save_directory: str | Path, **options: Any) -> str | None:
         """Writes the checkpoint to a folder, with a card unless it has a README.md; other files stay as they are.

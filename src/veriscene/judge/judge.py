@@ -14,7 +14,6 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeGuard, TypeVar, cast, overload
 
 import numpy as np
@@ -54,7 +53,6 @@ Array = NDArray[Any]
 T = TypeVar("T")
 MATCH_DISTANCE = 10  # pixels that a recognised item may be away from the scene's, which are at least as large
 MIN_LIKENESS = 0.75  # of a word that is offered in place of an unknown one
-PIXELS = "-pixels"  # NAME-pixels is the model NAME with eyes
 
 Shown = Scene | list[Any] | Pixels  # a scene, its boxes as in the world's files, or a picture (height, width, RGB)
 AnyQuestion = Question | Example | tuple[str, Shown]
@@ -78,6 +76,8 @@ class Judge(HubMixin, ABC):
     encoder: Encoder
     order: Order  # of the model
     reader: ProgramReader | None = None
+    name: str | None = None  # of the kind of model
+    metrics: Mapping[str, Any] = {}  # that are recorded with it
 
     @property
     def world(self) -> World:
@@ -177,17 +177,12 @@ class Judge(HubMixin, ABC):
 
     def describe(self) -> dict[str, str | float | None]:
         """Returns the kind of model behind the judge, its dev accuracy and supervision, as far as they are known."""
-        return {"model": None, "dev_accuracy": None, "supervision": None}
+        known = {name: self.metrics.get(name) for name in ("dev_accuracy", "supervision")}
+        return {"model": self.name, **known}
 
     @abstractmethod
     def _judge(self, questions: list[Question], *, maps: bool = True) -> Sequence[Answer]:
         """Answers questions that `prepare` returned; without `maps`, verdicts need no attention and no order."""
-
-    @classmethod
-    def _of_checkpoint(cls, folder: str | Path, *, device: str) -> Judge:
-        from veriscene.judge import load
-
-        return load(folder, device=device)
 
     def _prepared(self, question: AnyQuestion | InputError) -> Question | InputError:
         if isinstance(question, InputError):
@@ -305,13 +300,11 @@ class ReaderJudge(Judge):
     """Judges by a reader alone, which executes what it understood: for worlds that no network knows."""
 
     reader: ProgramReader
+    name, metrics = "reader", {"supervision": "synthetic"}
 
     def __init__(self, reader: ProgramReader) -> None:
         self.reader, self.order = reader, Order.NONE
         self.encoder = Encoder(Vocabulary((*SPECIAL, *reader.words)), reader.language.world)
-
-    def describe(self) -> dict[str, str | float | None]:
-        return {"model": "reader", "dev_accuracy": None, "supervision": "synthetic"}
 
     def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
         readings = self.reader.read([question.statement for question in questions])
@@ -335,14 +328,11 @@ class EyesJudge(Judge):
         self.draw = worlds.require(judge.world, "pixels", "pictures, so eyes are of no use")
         self.judge, self.eyes = judge, eyes
         self.encoder, self.order = judge.encoder, judge.order
+        self.name, self.metrics = f"eyes + {judge.name}", {"supervision": judge.metrics.get("supervision")}
 
     def prepare(self, question: Question) -> Question:
         """Returns the question with its picture in the size that eyes read; a scene stays, to tell the items."""
         return question if question.picture is None else replace(question, picture=resized(question.picture))
-
-    def describe(self) -> dict[str, str | float | None]:
-        plain = self.judge.describe()
-        return {"model": f"eyes + {plain['model']}", "dev_accuracy": None, "supervision": plain["supervision"]}
 
     def see(self, questions: Sequence[Question]) -> list[Scene | InputError]:
         """Returns the scene that is recognised for each prepared question; InputError where a box seems to be empty.

@@ -1,8 +1,8 @@
-"""A judge and eyes on ONNX Runtime, without torch."""
+"""A judge, a reader and eyes on ONNX Runtime, without torch."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +14,13 @@ from veriscene import files
 from veriscene.data.encoder import Encoded, Encoder, Input, ItemOrder, Order
 from veriscene.data.eyes import SHIPPED as SHIPPED_EYES
 from veriscene.data.eyes import PictureReader, Pixels
-from veriscene.data.reader import ProgramReader
+from veriscene.data.reader import FILE_ERRORS, ProgramReader, invalid_reader, language_of, read_file
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.files import parse_json
-from veriscene.judge.folders import DOWNLOADED, GRAPH, METRICS, READER, WEIGHTS, read_json
+from veriscene.judge.folders import DOWNLOADED, GRAPH, READER, WEIGHTS, read_metrics
 from veriscene.judge.judge import FIELDS, Array, NetworkJudge, Question, Verdict
-from veriscene.judge.onnx_reader import OnnxReader
-from veriscene.judge.sessions import default_threads, open_session
+from veriscene.judge.sessions import Graph, default_threads
 from veriscene.world.world_file import world_of
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 FORMAT_KEY, FORMAT = "veriscene_format", "3"
 GROUP = 16  # questions per run of the graph; larger groups need more padding and overflow the caches
 INPUTS = ("words", "lengths", "features", "counts", "characters", "boxes")  # of a graph: fields of Encoded
+PICTURES_AT_ONCE = 2  # each takes 110 MB while it is read, and more at once are not read faster on a CPU
+State = tuple[Array, Array, Array]  # the statement as the decoder attends to it, its mask, keys and values of tokens
 
 
 class OnnxJudge(NetworkJudge):
@@ -39,18 +40,19 @@ class OnnxJudge(NetworkJudge):
         self, model: Path | bytes, *, threads: int, weights: Path | None = None, reader: ProgramReader | None = None
     ) -> None:
         """`model` is an exported file or its contents; `weights` the safetensors file that it refers to."""
-        self._model, self.threads, self._weights, self.reader = model, threads, weights, reader
+        self.threads, self.reader = threads, reader
         # All threads share one question. Of many questions each thread takes its own group, without synchronisation.
-        self._shared = open_session(model, threads=threads, weights=weights)
-        self._own = self._shared if threads == 1 else open_session(model, threads=1, weights=weights)
+        self._shared = Graph(model, threads=threads, weights=weights)
+        self._own = self._shared if threads == 1 else Graph(model, threads=1, weights=weights)
         where = "the model" if isinstance(model, bytes) else str(model)
         try:
-            self._outputs = [output.name for output in self._own.get_outputs()]
-            self._inputs = [given.name for given in self._own.get_inputs()]
-            metadata = self._own.get_modelmeta().custom_metadata_map
+            self._outputs = [output.name for output in self._own.session.get_outputs()]
+            inputs = [given.name for given in self._own.session.get_inputs()]
+            metadata = self._own.session.get_modelmeta().custom_metadata_map
         except UnicodeDecodeError:
             raise InputError("damaged", where=where, allowed="export it again") from None
-        self._read_metadata(metadata, where)
+        self._read_metadata(metadata, inputs, where)
+        self.metrics = {} if weights is None else read_metrics(weights.parent)
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "cpu", threads: int | None = None) -> OnnxJudge:
@@ -64,31 +66,18 @@ class OnnxJudge(NetworkJudge):
         reader = OnnxReader(path / READER, threads=threads) if (path / READER).exists() else None
         return cls(path / GRAPH, threads=threads, weights=path / WEIGHTS, reader=reader)
 
-    def describe(self) -> dict[str, str | float | None]:
-        folder = None if self._weights is None else self._weights.parent
-        metrics = read_json(folder / METRICS) if folder is not None and (folder / METRICS).exists() else {}
-        return {"model": self.name, **{name: metrics.get(name) for name in ("dev_accuracy", "supervision")}}
-
-    def __getstate__(self) -> dict[str, Any]:
-        model = self._model if isinstance(self._model, bytes) else self._model.absolute()
-        weights = self._weights and self._weights.absolute()
-        return {"model": model, "threads": self.threads, "weights": weights, "reader": self.reader}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        OnnxJudge.__init__(self, **state)
-
     def _saved(self) -> Checkpoint:
-        if self._weights is None:
+        if self._own.weights is None:
             return super()._saved()
         from veriscene.judge import checkpoint as checkpoints
 
-        return checkpoints.load(self._weights.parent)
+        return checkpoints.load(self._own.weights.parent)
 
     def _write(self, folder: Path) -> None:
-        assert self._weights is not None  # `_saved` was called before
+        assert self._own.weights is not None  # `_saved` was called before
         for name in DOWNLOADED:
-            if (self._weights.parent / name).exists():
-                files.write_bytes(folder / name, (self._weights.parent / name).read_bytes())
+            if (self._own.weights.parent / name).exists():
+                files.write_bytes(folder / name, (self._own.weights.parent / name).read_bytes())
 
     def _by_network(self, questions: list[Question], fields: Collection[str] = FIELDS) -> list[Verdict]:
         outputs = [name for name in self._outputs if name in fields]
@@ -105,25 +94,17 @@ class OnnxJudge(NetworkJudge):
             }  # fmt: skip
         return [verdicts[number] for number in range(len(questions))]
 
-    def _run(self, session: Any, questions: list[Question], outputs: list[str]) -> list[Verdict]:
+    def _run(self, graph: Graph, questions: list[Question], outputs: list[str]) -> list[Verdict]:
         encoded = self._encode(questions)
-        try:
-            judged = dict(zip(outputs, session.run(outputs, graph_inputs(encoded)), strict=True))
-        except Exception as error:  # the runtime's exceptions have no common base class
-            raise self._misfit(error) from None
+        judged = dict(zip(outputs, graph.run(graph_inputs(encoded), outputs), strict=True))
         try:
             if judged["logits"].shape != (len(questions),):
                 raise ValueError(f"logits of shape {judged['logits'].shape}")
             return self._verdicts(questions, encoded, judged)
         except (LookupError, TypeError, ValueError) as error:  # a stranger's graph may have other outputs or shapes
-            raise self._misfit(error) from None
+            raise graph.misfit(error) from None
 
-    def _misfit(self, error: Exception) -> InputError:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        where = None if isinstance(self._model, bytes) else self._model
-        return InputError(f"its graph does not fit its model ({reason:.200})", where=where, allowed="export it again")
-
-    def _read_metadata(self, found: Mapping[str, str], where: str) -> None:
+    def _read_metadata(self, found: Mapping[str, str], given: Sequence[str], where: str) -> None:
         if FORMAT_KEY not in found:
             raise InputError("not a file that `veriscene export` wrote", where=where)
         if found[FORMAT_KEY] != FORMAT:
@@ -135,13 +116,10 @@ class OnnxJudge(NetworkJudge):
             config, words, world = (parse_json(found[key]) for key in ("config", "vocabulary", "world"))
             self.name, item_order = str(config["model"]["name"]), ItemOrder(config["data"]["order"])
             self.order, vocabulary = Order(found["order"]), Vocabulary(tuple(words))
-            inputs = {Input.ITEMS, *([Input.CHARACTERS] if "characters" in self._inputs else [])}
+            inputs = {Input.ITEMS, *([Input.CHARACTERS] if "characters" in given else [])}
             self.encoder = Encoder(vocabulary, world_of(world, where=where), frozenset(inputs), item_order)
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError, InputError) as error:
             raise InputError(f"damaged ({error})", where=where, allowed="export it again") from None
-
-
-PICTURES_AT_ONCE = 2  # each takes 110 MB while it is read, and more at once are not read faster on a CPU
 
 
 def graph_inputs(encoded: Encoded) -> dict[str, Array]:
@@ -159,12 +137,55 @@ class OnnxEyes(PictureReader):
     """The eyes that ship with the package, or those in another file, whose graph is beside it unless it is given."""
 
     def __init__(self, weights: Path = SHIPPED_EYES, graph: bytes | None = None) -> None:
-        self._weights, self._graph = weights, graph
-        self._session = open_session(graph or weights.with_suffix(".onnx"), threads=default_threads(), weights=weights)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return OnnxEyes, (self._weights, self._graph)
+        self._graph = Graph(graph or weights.with_suffix(".onnx"), threads=default_threads(), weights=weights)
 
     def see(self, pictures: Pixels) -> NDArray[np.float32]:
         few = [pictures[at : at + PICTURES_AT_ONCE] for at in range(0, len(pictures), PICTURES_AT_ONCE)]
-        return np.concatenate([self._session.run(None, {"pictures": each})[0] for each in few])
+        return np.concatenate([self._graph.run({"pictures": each})[0] for each in few])
+
+
+# ---------------------------------------------------------------- one graph reads words, another writes tokens
+
+
+def graphs_of(path: Path) -> tuple[Path, Path]:
+    """Returns where the graphs of a reader's file are, whether or not they exist."""
+    return path.with_name(f"{path.stem}-encoder.onnx"), path.with_name(f"{path.stem}-decoder.onnx")
+
+
+class OnnxReader(ProgramReader):
+    """Reads as the reader in the same file does in torch, on the CPU."""
+
+    def __init__(self, path: Path, graphs: Sequence[Path | bytes] = (), *, threads: int | None = None) -> None:
+        """`graphs`: those of encoder and decoder; by default the files beside the reader's."""
+        self.path, self.graphs, self.threads = path.absolute(), graphs, threads or default_threads()
+        try:
+            about, config, _ = read_file(path)
+            super().__init__(config, about["words"], about["tokens"], language_of(about, path))
+        except FILE_ERRORS as error:
+            raise invalid_reader(path, error) from None
+        # Its products are small: a second thread for one of them takes longer, and twice the processor's time.
+        self._encoder, self._decoder = (Graph(graph, threads=1, weights=path) for graph in graphs or graphs_of(path))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OnnxReader, (self.path, self.graphs)
+
+    def save(self, path: Path) -> None:
+        files.write_bytes(path, self.path.read_bytes())
+
+    def begin(self, words: Array, ngrams: Array) -> State:
+        config = self.config
+        statement, mask = self._encoder.run({"words": words, "ngrams": ngrams}, ("statement", "mask"))
+        past = np.zeros((config.layers, 2, len(words), config.heads, 0, config.dim // config.heads), np.float32)
+        return statement, mask, past
+
+    def step(self, token: Array, place: int, state: State) -> tuple[Array, State]:
+        statement, mask, past = state
+        given = {"token": token[:, None], "place": np.array([place]), "statement": statement, "mask": mask}
+        scores, now = self._decoder.run({**given, "past": past}, ("scores", "now"))
+        if scores.shape != (len(token), self.config.tokens):
+            raise self._decoder.misfit(ValueError(f"scores of shape {scores.shape}"))
+        return scores, (statement, mask, now)
+
+    def keep(self, state: State, rows: Array) -> State:
+        statement, mask, past = state
+        return statement[:, :, rows], mask[rows], past[:, :, rows]

@@ -7,12 +7,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from veriscene import files
+from veriscene.data.reader import Array
 from veriscene.errors import InputError
+from veriscene.judge.folders import first_line
 
 MAX_BYTES = 1 << 30  # of a file of weights: tables of MaxEnt and MLP included
 MAX_HEADER = 100 << 20  # bytes; the format allows no more
@@ -42,12 +46,39 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def open_session(model: Path | bytes, *, threads: int, weights: Path | None = None, is_own: bool = False) -> Any:
-    """Opens an onnxruntime.InferenceSession on the CPU, from a file or its contents.
+class Graph:
+    """An ONNX graph in ONNX Runtime, on the CPU. Unpickling opens it again."""
 
-    `weights` is the safetensors file that the graph refers to. InputError if the graph belongs to another one. One that
-    neither ships with the package nor, as `is_own` says, was made by the caller is opened in another process first.
-    """
+    def __init__(self, model: Path | bytes, *, threads: int, weights: Path | None = None, is_own: bool = False) -> None:
+        """`model` is a file or its contents; `weights` the safetensors file that it refers to. InputError if the graph
+        belongs to another one. One that neither ships with the package nor, as `is_own` says, was made by the caller is
+        opened in another process first."""
+        self.model, self.threads, self.weights = model, threads, weights
+        self.session = _opened(model, threads, weights, is_own=is_own)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        model = self.model.absolute() if isinstance(self.model, Path) else self.model
+        weights = self.weights and self.weights.absolute()
+        return partial(Graph, threads=self.threads, weights=weights), (model,)
+
+    def run(self, given: dict[str, Array], outputs: Sequence[str] | None = None) -> list[Array]:
+        """Returns the outputs of these names, or all; raises InputError if the inputs do not fit the graph."""
+        try:
+            found: list[Array] = self.session.run(outputs, given)
+        except Exception as error:  # the runtime's exceptions have no common base class
+            raise self.misfit(error) from None
+        return found
+
+    def misfit(self, error: Exception) -> InputError:
+        """Returns the error of a stranger's graph, which has other inputs, outputs or shapes than its model."""
+        where = self.model if isinstance(self.model, Path) else None
+        return InputError(
+            f"its graph does not fit its model ({first_line(error):.200})", where=where, allowed="export it again"
+        )
+
+
+def _opened(model: Path | bytes, threads: int, weights: Path | None, *, is_own: bool) -> Any:
+    """Returns an onnxruntime.InferenceSession."""
     import onnxruntime
 
     if isinstance(model, Path):
@@ -78,7 +109,7 @@ def open_session(model: Path | bytes, *, threads: int, weights: Path | None = No
         only = ["CPUExecutionProvider"]
         session = onnxruntime.InferenceSession(source, options, providers=only, enable_fallback=0)
     except Exception as error:  # the runtime's exceptions have no common base class
-        raise InputError(f"damaged, or not an ONNX file ({str(error).splitlines()[0]})", where=where) from None
+        raise InputError(f"damaged, or not an ONNX file ({first_line(error)})", where=where) from None
     if digest is not None and session.get_modelmeta().custom_metadata_map.get(WEIGHTS_KEY) != digest:
         raise InputError(f"does not belong to {weights}", where=where, allowed="export it again")
     return session

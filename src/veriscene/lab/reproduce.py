@@ -21,17 +21,15 @@ from pathlib import Path
 from veriscene import __version__, files, models, worlds
 from veriscene.config import Config, train_command
 from veriscene.data.teacher.statements import check_files
-from veriscene.errors import InputError, MissingRequirement
+from veriscene.errors import InputError, MissingRequirement, missing_package
 from veriscene.judge import load
 from veriscene.judge.card import changes_with_effect
-from veriscene.judge.checkpoint import SUMMARY
 from veriscene.judge.evaluate import judged, probabilities
+from veriscene.judge.folders import SUMMARY
 from veriscene.lab import seeds
 from veriscene.lab.plans import Plan, Row
 from veriscene.lab.table import Compared, Result, Table, page, predictions_file
-from veriscene.metrics import require_matplotlib
-from veriscene.metrics.accuracy import train_statements
-from veriscene.metrics.comparison import difference
+from veriscene.metrics.accuracy import difference, train_statements
 from veriscene.metrics.judged import Judged
 from veriscene.models.settings import key_of
 from veriscene.training.distributed import Machine
@@ -314,11 +312,10 @@ class Reproduction:
             (is_old,) = self.machine.any(self.machine.is_main and is_old)
             if is_old:
                 try:
-                    require_matplotlib()
-                except MissingRequirement as error:
-                    undrawn[name] = f"not drawn here: {error}"
+                    self._draw_figure({row: self.own(rows[row]) for row in needed}, target)
+                except ModuleNotFoundError as error:
+                    undrawn[name] = f"not drawn here: {missing_package(error)}"
                     continue
-                self._draw_figure({row: self.own(rows[row]) for row in needed}, target)
             if target.is_file() and not target.stat().st_size:
                 undrawn[name] = "no dev example can be shown"
         return undrawn

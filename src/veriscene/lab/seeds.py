@@ -21,10 +21,9 @@ from typing import TypeVar
 from veriscene import files, models, worlds
 from veriscene.data.teacher.statements import check_files
 from veriscene.errors import InputError
-from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge import load
-from veriscene.judge.checkpoint import SUMMARY
 from veriscene.judge.evaluate import probabilities
+from veriscene.judge.folders import BEST, SUMMARY
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.accuracy import Score, Summary, train_statements, unseen_accuracy
 from veriscene.output import Output, clock
@@ -276,7 +275,7 @@ def _judge(own: Path, split: str, machine: Machine, examples: Sequence[Example])
 
 def is_trained(own: Path) -> bool:
     """A seed's verdicts on dev are written last; with its weights they are all that is needed later."""
-    return (own / "dev.csv").exists() and files.present(own / checkpoints.BEST) is not None
+    return (own / "dev.csv").exists() and files.present(own / BEST) is not None
 
 
 # ---------------------------------------------------------------- how long a seed takes

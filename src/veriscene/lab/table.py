@@ -10,8 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from veriscene.lab.plans import Figure, Plan, Row
-from veriscene.metrics.accuracy import Summary
-from veriscene.metrics.comparison import Difference
+from veriscene.metrics.accuracy import Difference, Summary
 from veriscene.report.page import document, facts
 from veriscene.world.drawing import escape
 

@@ -23,7 +23,7 @@ from veriscene import files, models
 from veriscene.config import apply_change, flat, parse_change, train_command
 from veriscene.errors import InputError
 from veriscene.judge.card import changes_with_effect
-from veriscene.judge.checkpoint import BEST
+from veriscene.judge.folders import BEST
 from veriscene.models.settings import check_changes, key_of, with_effect
 from veriscene.training.distributed import Machine
 from veriscene.training.log import LogLine

@@ -1,4 +1,5 @@
-"""Accuracy and consistency as the corpus defines them, with confidence intervals clustered by statement."""
+"""Accuracy and consistency as the corpus defines them, with confidence intervals clustered by statement, and two models
+compared: the difference in accuracy, its interval, and McNemar's test."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from veriscene.world.corpus import split_file
 from veriscene.world.examples import Example, normalized
 from veriscene.world.schema import World
 
+Verdicts = Mapping[str, bool | None]  # by identifier; None, that a statement was not understood, is wrong
 Z95 = 1.959963984540054
+RESAMPLES = 10_000
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Summary:
         return f"{self.accuracy:.1%}{spread} over {count}, {best}, consistency {self.consistency:.1%}"
 
 
-def score(examples: Sequence[Example], verdicts: Mapping[str, bool | None]) -> Scores:
+def score(examples: Sequence[Example], verdicts: Verdicts) -> Scores:
     """Scores verdicts by identifier; None is wrong. Raises InputError unless each example has a label and exactly one
     verdict."""
     return _scores(examples, correct(examples, verdicts))
@@ -107,18 +110,14 @@ def train_statements(train: Path, world: World | None = None) -> frozenset[str] 
     return frozenset(normalized(example.statement) for example in worlds.read(train, world))
 
 
-def unseen_accuracy(
-    examples: Sequence[Example], verdicts: Mapping[str, bool | None], seen: frozenset[str] | None
-) -> float | None:
+def unseen_accuracy(examples: Sequence[Example], verdicts: Verdicts, seen: frozenset[str] | None) -> float | None:
     """Returns the accuracy on statements that are not among `train_statements`; None if these are not known, or if
     there are no others."""
     others = [] if seen is None else [example for example in examples if normalized(example.statement) not in seen]
     return sum(verdicts[each.identifier] == each.label for each in others) / len(others) if others else None
 
 
-def breakdown(
-    examples: Sequence[Example], verdicts: Mapping[str, bool | None], seen: frozenset[str] | None = None
-) -> list[Slice]:
+def breakdown(examples: Sequence[Example], verdicts: Verdicts, seen: frozenset[str] | None = None) -> list[Slice]:
     """Returns the scores by scene type, statement length and keyword and, given `train_statements`, by whether these
     have the statement; empty slices are omitted."""
     is_correct, slices = correct(examples, verdicts), []
@@ -138,15 +137,13 @@ def phenomena(example: Example) -> list[str]:
     return [name for (group, name), includes in _SLICES.items() if group != "length" and includes(example)]
 
 
-def correct(examples: Sequence[Example], verdicts: Mapping[str, bool | None]) -> np.ndarray:
+def correct(examples: Sequence[Example], verdicts: Verdicts) -> np.ndarray:
     """(example,): whether each verdict is correct; raises InputError as `check_complete` does."""
     check_complete(examples, verdicts)
     return np.array([verdicts[example.identifier] == example.label for example in examples])
 
 
-def check_complete(
-    examples: Sequence[Example], verdicts: Mapping[str, bool | None], *, file: Path | None = None
-) -> None:
+def check_complete(examples: Sequence[Example], verdicts: Verdicts, *, file: Path | None = None) -> None:
     """Raises InputError unless examples and verdicts (read from `file`) match one to one and every label is known."""
     if not examples:
         raise InputError("there are no examples to score")
@@ -251,3 +248,74 @@ def _scores(examples: Sequence[Example], is_correct: np.ndarray) -> Scores:
         examples=len(examples),
         presentations=len(consistent),
     )
+
+
+# ---------------------------------------------------------------- is one model better than another?
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Accuracy of the first model minus accuracy of the second, means over seeds."""
+
+    mean: float
+    interval: tuple[float, float]  # 95 %
+
+    @property
+    def is_decided(self) -> bool:
+        """Tells whether the interval excludes zero."""
+        return self.interval[0] > 0 or self.interval[1] < 0
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """How often two models are right on the same examples, and McNemar's exact test of whether they are equally good.
+
+    The test takes examples as independent. Those of one statement tend to be right or wrong together, so `p` tends
+    to be too small where statements have several examples; the interval of `difference` accounts for that.
+    """
+
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+
+    @property
+    def p(self) -> float:
+        """Returns how likely coins would split the examples that only one model gets right at least as unevenly."""
+        tosses, fewer = self.only_first + self.only_second, min(self.only_first, self.only_second)
+        tail = sum(math.comb(tosses, heads) for heads in range(fewer + 1))  # exact: whole numbers
+        return min(1.0, float(2 * tail / 2**tosses))
+
+
+def mcnemar(examples: Sequence[Example], first: Verdicts, second: Verdicts) -> McNemar:
+    """Counts how often two models are right on the same examples."""
+    one, other = correct(examples, first), correct(examples, second)
+    pairs = ((one & other), (one & ~other), (~one & other), (~one & ~other))
+    return McNemar(*(int(pair.sum()) for pair in pairs))
+
+
+def difference(
+    examples: Sequence[Example], first: Sequence[Verdicts], second: Sequence[Verdicts], *, seed: int = 0
+) -> Difference:
+    """Compares two models by their verdicts, one mapping per training seed.
+
+    The bootstrap resamples each model's seeds, and statements, since the examples of a statement tend to be right or
+    wrong together. Both models judge the same examples, so they share the resampled statements.
+    """
+    sizes = per_statement(examples, np.ones(len(examples)))
+    rng = np.random.default_rng(seed)
+    weights = _resample(rng, len(sizes))  # (resample, statement)
+    means, resampled = [], []
+    for verdicts_by_seed in (first, second):
+        # (seed, statement): the number of correct examples
+        right = np.stack([per_statement(examples, correct(examples, verdicts)) for verdicts in verdicts_by_seed])
+        seeds = _resample(rng, len(right)) / len(right)
+        means.append(right.sum() / len(right) / sizes.sum())
+        resampled.append((seeds @ right * weights).sum(axis=1) / (weights @ sizes))
+    low, high = np.quantile(resampled[0] - resampled[1], [0.025, 0.975])
+    return Difference(float(means[0] - means[1]), (float(low), float(high)))
+
+
+def _resample(rng: np.random.Generator, count: int) -> np.ndarray:
+    """(resample, element): how often each of `count` elements is drawn in `count` draws with replacement."""
+    return rng.multinomial(count, np.full(count, 1 / count), size=RESAMPLES)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from veriscene import worlds
 from veriscene.metrics import accuracy as metrics
-from veriscene.metrics.accuracy import Scores
-from veriscene.metrics.comparison import difference, mcnemar
+from veriscene.metrics.accuracy import Scores, difference, mcnemar
 from veriscene.metrics.judged import (
     BINS,
     Bin,

@@ -13,8 +13,9 @@ from veriscene import __version__, files, worlds
 from veriscene.config import flat
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
+from veriscene.judge.checkpoint import TorchJudge
 from veriscene.judge.evaluate import judged, probabilities
-from veriscene.judge.torch_judge import TorchJudge
+from veriscene.judge.folders import best_run
 from veriscene.language.program import read_programs
 from veriscene.metrics import accuracy as metrics
 from veriscene.metrics.judged import Judged, by_sentence, first_per_statement, mistakes, typical
@@ -52,7 +53,7 @@ def report_run(
     Writes report.html (comparison.html for two runs) into the first run, or the file `out`. `programs` are those of
     the split's statements: they tell whether a mistake is the model's.
     """
-    folders = [checkpoints.best_run(folder) for folder in (run, against) if folder is not None]
+    folders = [best_run(folder) for folder in (run, against) if folder is not None]
     target = out or folders[0] / (REPORT if against is None else COMPARISON)
     if target.is_file() and not _is_page(target):
         raise InputError("exists, and is no report", where=target, allowed="name another file with --out")

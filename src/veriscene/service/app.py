@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -24,7 +24,7 @@ from veriscene import __version__
 from veriscene.errors import InputError
 from veriscene.files import parse_json
 from veriscene.judge.judge import Judge
-from veriscene.service.batching import Busy, Limits, NotReceived, TooLarge
+from veriscene.service.batching import Busy, Limits
 from veriscene.service.documentation import documented, html, routes
 from veriscene.service.middleware import Middleware
 from veriscene.service.service import Record, Service, draw_example, problem
@@ -36,6 +36,7 @@ Answer = Callable[[Record], Coroutine[Any, Any, Any]]
 SMALL_BODY = 64 << 10  # bytes that are parsed at once; a larger text would keep other clients waiting
 BACKLOG = 512
 MAX_CONNECTIONS = 800  # below the 1,024 open files that systems usually allow a process
+UNREAD = {"Connection": "close"}  # what the client still sends is not read
 HEADER_SECONDS = 10.0  # in which a request's headers must arrive
 READ_SECONDS = 10.0  # in which a client must read on
 
@@ -146,14 +147,15 @@ async def _read(request: Request, service: Service) -> Record:
                 size += len(part)
                 service.arriving += len(part)
                 if size > service.limits.body:
-                    raise TooLarge(f"a request has at most {service.limits.body:,} bytes")
+                    raise HTTPException(413, f"a request has at most {service.limits.body:,} bytes", UNREAD)
                 if size > SMALL_BODY and service.arriving > service.limits.arriving:
                     raise Busy("too many large requests at once")
                 parts.append(part)
         body = b"".join(parts)
         record = _parse(body) if size <= SMALL_BODY else await service.jobs.run(lambda: _parse(body))
     except TimeoutError:
-        raise NotReceived(f"the request did not arrive within {service.limits.seconds:g} seconds") from None
+        what = f"the request did not arrive within {service.limits.seconds:g} seconds"
+        raise HTTPException(408, what, UNREAD) from None
     finally:
         service.arriving -= size
     if not isinstance(record, dict):
@@ -191,13 +193,6 @@ def _add_errors(app: FastAPI) -> None:
     async def invalid(request: Request, error: InputError) -> Json:
         return Json({"detail": [problem(error)]}, status_code=422)
 
-    @app.exception_handler(TooLarge)
-    @app.exception_handler(NotReceived)
-    async def unread(request: Request, error: Exception) -> Json:
-        # What the client still sends is not read.
-        status = 413 if isinstance(error, TooLarge) else 408
-        return Json({"detail": str(error)}, status_code=status, headers={"Connection": "close"})
-
     @app.exception_handler(Busy)
     async def busy(request: Request, error: Busy) -> Json:
         return Json({"detail": str(error)}, status_code=503, headers={"Retry-After": "1"})
@@ -205,7 +200,7 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(TimeoutError)
     async def late(request: Request, error: TimeoutError) -> Json:
         what = "search" if request.url.path == "/api/explain" else "request"
-        headers = {"Retry-After": "5", "Connection": "close"}
+        headers = {"Retry-After": "5", **UNREAD}
         return Json({"detail": f"The {what} timed out. Try again."}, status_code=503, headers=headers)
 
     @app.exception_handler(ClientDisconnect)

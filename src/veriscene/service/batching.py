@@ -41,14 +41,6 @@ class Busy(Exception):
     """Too much is waiting: the client should try again a little later."""
 
 
-class NotReceived(Exception):
-    """The request did not arrive in time."""
-
-
-class TooLarge(Exception):
-    """The request has more bytes than are read."""
-
-
 class Jobs:
     """A few threads and a bounded number of jobs that wait for them."""
 

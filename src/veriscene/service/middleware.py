@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Collection
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = {
@@ -135,4 +134,4 @@ class Middleware:
 def _refuse(status: int, detail: str) -> ASGIApp:
     # What the client still sends is not read.
     headers = {"Connection": "close", **({"Retry-After": "1"} if status == 503 else {})}
-    return Response(json.dumps({"detail": detail}), status, headers, media_type="application/json")
+    return JSONResponse({"detail": detail}, status, headers)

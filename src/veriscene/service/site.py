@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,10 @@ import numpy as np
 from veriscene import files, worlds
 from veriscene.data.eyes import SHIPPED as EYES
 from veriscene.errors import InputError
-from veriscene.judge.folders import GRAPH, METRICS, READER, WEIGHTS, find, read_json
-from veriscene.judge.onnx_judge import OnnxJudge
-from veriscene.judge.onnx_reader import graphs_of
+from veriscene.judge.folders import GRAPH, READER, WEIGHTS, find
+from veriscene.judge.onnx_judge import OnnxJudge, graphs_of
 from veriscene.judge.sessions import weights_header
+from veriscene.output import Say, silent
 from veriscene.world.world_file import to_tree
 
 MODEL = "best"
@@ -57,7 +56,7 @@ def write_site(
     runtime: Path | None = None,
     code: str | None = None,
     url: str | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    say: Say = silent,
 ) -> int:
     """Writes the static page and returns the bytes of the files that a first visit loads.
 
@@ -160,7 +159,7 @@ def pack(path: Path) -> tuple[bytes, list[int | list[int]]]:
     """Returns the weights of a safetensors file, with large matrices in half precision as whole numbers, one scale for
     each row; and the segments of the file: bytes that are kept, or [rows, columns] of such a matrix.
 
-    `unpack` in page/local/weights.js makes a safetensors file of them, as `unpacked` does.
+    `unpack` in page/local/weights.js makes a safetensors file of them.
     """
     content = path.read_bytes()
     tensors = sorted(weights_header(path)[0].values(), key=lambda tensor: int(tensor["data_offsets"][0]))
@@ -188,30 +187,13 @@ def pack(path: Path) -> tuple[bytes, list[int | list[int]]]:
     return b"".join(parts), segments
 
 
-def unpacked(packed: bytes, segments: list[int | list[int]]) -> bytes:
-    """Returns the safetensors file that packed weights stand for."""
-    parts, at = [], 0
-    for segment in segments:
-        if isinstance(segment, int):
-            parts.append(packed[at : at + segment])
-            at += segment
-            continue
-        rows, columns = segment
-        scales = np.frombuffer(packed, "<f4", rows, at)
-        codes = np.frombuffer(packed, np.int8, rows * columns, at + 4 * rows).reshape(rows, columns)
-        parts.append((codes * scales[:, None]).astype(np.float16).tobytes())
-        at += rows * (4 + columns)
-    return b"".join(parts)
-
-
 def _about(written: dict[str, Any], segments: list[int | list[int]], *, loaded: int) -> dict[str, Any]:
     """What the browser must know of the model besides its graphs and weights."""
     source = find(MODEL)
     judge = OnnxJudge.load(source, threads=1)
     reader, world = judge.reader, judge.world
     assert reader is not None
-    metrics = read_json(source / METRICS)
-    described = {"model": judge.name, "dev_accuracy": metrics.get("dev_accuracy"), "world": world.name}
+    described = {"model": judge.name, "dev_accuracy": judge.metrics.get("dev_accuracy"), "world": world.name}
     names = ("words", "tokens", "layers", "heads", "dim", "ngrams", "max_words", "max_tokens")
     return {
         "models": [{"name": MODEL, **described, "default": True}],

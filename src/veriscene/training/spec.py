@@ -18,7 +18,7 @@ from typing import Any
 from veriscene import __version__, files, models, worlds
 from veriscene.config import Changes, Config
 from veriscene.errors import InputError
-from veriscene.judge.checkpoint import BEST
+from veriscene.judge.folders import BEST
 from veriscene.models.settings import check_changes
 from veriscene.training.distributed import Machine
 from veriscene.world.corpus import split_file, supervision

@@ -22,7 +22,8 @@ from veriscene.config import Config
 from veriscene.data.batch import required
 from veriscene.errors import InputError
 from veriscene.judge import checkpoint as checkpoints
-from veriscene.judge.checkpoint import BEST, METRICS, Checkpoint
+from veriscene.judge.checkpoint import Checkpoint
+from veriscene.judge.folders import BEST, METRICS
 from veriscene.models.base import Model, judge_in_batches
 from veriscene.output import Output, clock
 from veriscene.training.distributed import Machine, interruptible

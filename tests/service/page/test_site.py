@@ -18,8 +18,9 @@ import pytest
 from PIL import Image
 
 import veriscene
+from packed import unpacked
 from veriscene.errors import InputError
-from veriscene.service.site import download_runtime, pack, unpacked, write_site
+from veriscene.service.site import download_runtime, pack, write_site
 
 if TYPE_CHECKING:
     from browsing import Desk

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from packed import unpacked
 from veriscene import worlds
 from veriscene.data.encoder import Input
 from veriscene.data.eyes import CHANNELS, GRID, read
@@ -28,7 +29,7 @@ from veriscene.judge.onnx_judge import OnnxJudge, graph_inputs
 from veriscene.judge.reading import with_reading
 from veriscene.language.program import Program
 from veriscene.language.tokens import program_of, tokens_of
-from veriscene.service.site import PAGE, pack, unpacked
+from veriscene.service.site import PAGE, pack
 from veriscene.world.edits import edits
 from veriscene.world.scene import Scene
 from veriscene.world.world_file import to_tree

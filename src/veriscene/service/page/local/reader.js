@@ -1,5 +1,5 @@
 // The reader: two graphs that turn a statement into a program, one token after the other. A port of the package's
-// data/reader.py and judge/onnx_reader.py.
+// data/reader.py and judge/onnx_judge.py.
 
 import { LETTER, SPACES } from "./encoding.js";
 import { NoProgram, arity } from "./program.js";
