@@ -135,7 +135,8 @@ class Load:
                 await asyncio.sleep(0.05)
 
         await asyncio.gather(watch(), *map(client, range(CLIENTS)))
-        spent, first = time.monotonic() - started, megabytes[WARMED_UP]
+        megabytes.append(self.megabytes())
+        spent, first = time.monotonic() - started, megabytes[min(WARMED_UP, len(megabytes) - 1)]
         self.counts |= {"requests": statuses.total(), "requests per second": round(statuses.total() / spent)}
         self.counts |= {f"p99 ms of {AT_ONCE}": round(1000 * sorted(latencies)[int(0.99 * len(latencies))])}
         self.counts["MB"] = [round(each) for each in megabytes]

@@ -235,6 +235,19 @@ def test_columns_and_fields_that_other_tools_leave_do_not_spoil_a_question(judge
     assert_answers(answers(tmp_path / "out"), EXAMPLES[:5], judge)
 
 
+def test_a_text_of_any_length_in_a_parquet_file_is_malformed(judge: Judge, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    rows = [tables.row(example, "dev", WORLD, images=False) for example in EXAMPLES[:3]]
+    rows[1]["statement"] = "a " * (16 << 20)  # a few kilobytes of the file
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "long.parquet", compression="zstd")
+    started = time.process_time()
+    judge_missing(Bulk("best", tmp_path / "long.parquet", tmp_path / "out"), (0, 1), workers=1)
+    assert ["longer" in (row["error"] or "") for row in answers(tmp_path / "out")] == [False, True, False]
+    assert time.process_time() < started + 10
+
+
 def test_malformed_pictures_are_not_kept_in_memory(judge: Judge) -> None:
     questions = (("a", np.zeros((400, 1600, 3), np.uint8)) for _ in range(60))
     tracemalloc.start()

@@ -25,6 +25,7 @@ from veriscene.data.encoder import Input
 from veriscene.data.tables import FORMATS, open_parquet, parquet_batches, parquet_of, plain, pyarrow
 from veriscene.data.teacher.workers import Workers
 from veriscene.errors import InputError
+from veriscene.files import MAX_LINE
 from veriscene.judge import load
 from veriscene.judge.folders import DOWNLOADED, find, read_json, shipped_checkpoints, shipped_readers, without_eyes
 from veriscene.judge.judge import EyesJudge, Judge
@@ -251,7 +252,10 @@ def _parquet_rows(path: Path, part: Part) -> Iterator[tuple[int, object]]:
             for batch in parquet_batches(table, path, window, row_groups=[group], columns=names):
                 low, high = max(part.start - at, 0), max(min(part.stop - at, len(batch)), 0)
                 for number, row in enumerate(batch.slice(low, max(high - low, 0)).to_pylist(), at + low):
-                    yield number, _as_question(row)
+                    # As in JSON lines; a small file may hold texts of any length.
+                    long = [name for name, value in row.items() if isinstance(value, str) and len(value) > MAX_LINE]
+                    too_long = InputError(f"longer than {MAX_LINE:,} letters", where=long[0]) if long else None
+                    yield number, too_long or _as_question(row)
                 at += len(batch)
                 if at >= part.stop:
                     return
