@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from shell import VERISCENE, settings
 
 from samples import yellow_circle_examples
+from veriscene.cli.output import lost_connection
 from veriscene.training.distributed import interruptible
 from veriscene.training.log import LOG, read_log
 from veriscene.world.examples import to_record
@@ -27,7 +30,7 @@ ENDLESS = settings(
 )
 
 
-def wait_for(condition: Callable[[], bool], running: subprocess.Popen[bytes]) -> None:
+def wait_for(condition: Callable[[], bool], running: subprocess.Popen[Any]) -> None:
     deadline = time.monotonic() + 60
     while not condition():
         assert running.poll() is None and time.monotonic() < deadline
@@ -58,6 +61,35 @@ def test_training_outlives_its_output_and_saves_when_asked_to_stop(
     finally:
         running.kill()
     assert (folder / "last").is_dir()
+
+
+def test_a_process_that_loses_the_other_one_ends_with_one_line(place: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    command = [*VERISCENE, "train", "bienc", "--data", str(place / "corpus"), "--out", str(folder), *ENDLESS]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    group |= {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    first, second = (
+        subprocess.Popen(
+            command,
+            env={**os.environ, **group, "RANK": rank, "LOCAL_RANK": rank},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in "01"
+    )
+    try:
+        wait_for(lambda: len(read_log(folder)) > 3, first)
+        second.kill()
+        _, errors = first.communicate(timeout=60)
+    finally:
+        for process in (first, second):
+            process.kill()
+            process.communicate()
+    assert first.returncode == 1
+    assert "Traceback" not in errors and lost_connection() in errors.splitlines()[-1]
 
 
 # What compiled modules make of Ctrl-C while they are imported.

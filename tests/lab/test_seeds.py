@@ -137,6 +137,23 @@ def test_ctrl_c_between_two_seeds_loses_nothing(tmp_path: Path, corpus: Path, mo
     assert train(tmp_path / "two", corpus) is not None
 
 
+def test_what_a_killed_command_was_writing_before_any_record_is_in_nobodys_way(tmp_path: Path, corpus: Path) -> None:
+    def leave_partial_files(folder: Path) -> None:
+        (folder / "dev.12.partial").mkdir(parents=True)
+        (folder / "spec.json.12.partial").write_text('{"for')
+
+    def stop_in_the_first_seed(event: Event) -> None:
+        if isinstance(event, Step):
+            signal.raise_signal(signal.SIGINT)
+
+    two = tmp_path / "two"
+    leave_partial_files(two)
+    assert train(two, corpus, on_event=stop_in_the_first_seed) is None
+    leave_partial_files(two / "seed6")
+    assert train(two, corpus) is not None
+    assert not list(two.rglob("*.partial"))
+
+
 def test_verdicts_of_deleted_weights_are_not_kept(corpus: Path, tmp_path: Path) -> None:
     before = train(tmp_path / "two", corpus)
     for weights in ("best", "last"):
