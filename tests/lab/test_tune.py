@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -233,12 +232,3 @@ def test_a_failed_trial_does_not_end_the_search_but_three_in_a_row_do(
         tuning.tune(wanted, folder=tmp_path, trials=9, machine=Machine())
     states = [trial.state for trial in trials(tmp_path)]
     assert states == [TrialState.FAIL, TrialState.COMPLETE, *[TrialState.FAIL] * 3]
-
-
-def test_without_optuna_the_error_says_how_to_install_it(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(InputError) as caught:
-        experiments.tune("bienc", corpus, out=tmp_path)
-    assert caught.value.allowed == "pip install 'veriscene[tune]'"
