@@ -11,13 +11,13 @@ import pytest
 
 from samples import write_corpus, yellow_circle_examples
 
-STEPS = 20
+STEPS = 8
 CODE = """
 import sys, torch
 torch.set_num_threads(int(sys.argv[1]))
 from veriscene.training.spec import Spec
 from veriscene.training.train import train
-changes = ["training.batch=64", "training.epochs=5", "data.minimum_count=1", f"training.threads={sys.argv[1]}"]
+changes = ["training.batch=64", "training.epochs=2", "data.minimum_count=1", f"training.threads={sys.argv[1]}"]
 spec = Spec.of(sys.argv[2], data=sys.argv[3], changes=changes)
 assert train(spec, sys.argv[4]).position.step == int(sys.argv[5])
 """

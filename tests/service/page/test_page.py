@@ -350,7 +350,7 @@ def test_the_page_of_shapeworld_shades_and_turns_shapes_and_asks(chromium: Brows
         turns = page.locator(".item .body").evaluate_all(
             "shapes => shapes.map((shape) => shape.attributes.transform.value)"
         )
-        assert turns and not any(turn.startswith("rotate(0 ") for turn in turns)
+        assert all(turn.startswith("rotate(") for turn in turns) and len({turn.split()[0] for turn in turns}) > 1
         floor = page.locator(".floor").evaluate("floor => getComputedStyle(floor).fill")
         assert floor == "rgb(0, 0, 0)"
         page.get_by_role("button", name="You against the model").click()
