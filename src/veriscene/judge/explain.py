@@ -5,7 +5,7 @@ What would change a verdict are the fewest edits of the scene that flip it, foun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import log
@@ -208,12 +208,15 @@ def find_flip(
             left -= min(STREAM_BATCH, left // 2)
         parents, flips = [], list[Flip]()
         if size == 1:
-            candidates.sort(key=lambda candidate: (_cost(candidate), is_kept(candidate)))
-            groups = [list(group) for _, group in groupby(candidates, _cost)]
+            candidates.sort(key=_cost)
+            # Sorted only when their turn comes: executing the program on every edit takes longer than most searches.
+            groups: Iterable[list[_Candidate]] = (sorted(group, key=is_kept) for _, group in groupby(candidates, _cost))
         else:
             candidates.sort(key=lambda candidate: (is_kept(candidate), -candidate.gain, _cost(candidate)))
-            groups = [candidates[n : n + STREAM_BATCH] for n in range(0, len(candidates), STREAM_BATCH)]
+            groups = (candidates[n : n + STREAM_BATCH] for n in range(0, len(candidates), STREAM_BATCH))
         for group in groups:
+            if not left:
+                break
             asked = group[:left]
             left -= len(asked)
             verdicts = judge.stream(Question(question.statement, candidate.scene) for candidate in asked)

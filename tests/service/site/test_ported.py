@@ -47,7 +47,7 @@ STRANGE = (
     "  a\u00a0b\x1cc ",
     "a-verylongwordwithmorethansixteenletters",
 )
-QUESTIONS, PROGRAMS, SCENES_EACH, JUDGEMENTS = 1000, 1250, 8, (120, *[15] * 9)
+QUESTIONS, PROGRAMS, SCENES_EACH, JUDGEMENTS = 1000, 1250, 8, (120, *[15] * 19)
 
 
 @pytest.fixture(scope="module")
