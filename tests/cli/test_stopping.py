@@ -132,7 +132,8 @@ def test_sigterm_leaves_no_half_filled_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("value", "status"), [("", 0), ("abc", 1), ("-1", 1)])
 def test_variables_of_torchrun_are_read_with_care(value: str, status: int, tmp_path: Path) -> None:
     environment = {**os.environ, "WORLD_SIZE": value}
-    done = subprocess.run([*VERISCENE, "world", "show", "nlvr"], env=environment, capture_output=True, timeout=120)
+    command = [*VERISCENE, "world", "show", "nlvr", "--out", str(tmp_path / "nlvr.svg")]
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=120)
     assert done.returncode == status and done.stderr.count(b"\n") == status and b"Traceback" not in done.stderr
 
 
