@@ -64,6 +64,8 @@ def test_reader_in_onnx_and_torch_write_the_same_tokens_and_complete_programs() 
     given = ours.numbered([split_words(text) for text in texts[:50]])
     written = ours.write(*given)[0]
     assert np.array_equal(written, theirs.write(*given)[0])
+    # The grammar has wordings that are newer than the shipped reader, which may misread one, but not more.
+    assert sum(reading.program is None for reading in ours.read(texts[:50]) if reading.outside < 0.5) <= 1
     for numbers in written:
         style, *tokens, end = (ours.tokens[number] for number in numbers if number != PAD)
         is_complete = sum(arity(token) - 1 for token in tokens) == -1
