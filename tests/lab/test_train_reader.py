@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from some_worlds import SHELF
 from veriscene.cli.train import train_reader
 from veriscene.errors import InputError
 from veriscene.lab.reader import Settings, train
-from veriscene.models.reader import Reader
+from veriscene.models.reader import Dropout, Reader
+from veriscene.worlds import nlvr
 
 SETTINGS = Settings(epochs=2, statements=500, steps=2, batch=8, seed=3)
 
@@ -38,6 +40,27 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path: Path) -> N
     assert [each.name for each in tmp_path.iterdir() if "state" in each.name] == []
     with pytest.raises(InputError):
         train(SHELF, parts, SETTINGS, say=silent, resume=True)
+
+
+def test_a_training_that_starts_from_a_reader_keeps_what_that_knows(tmp_path: Path) -> None:
+    start, out = tmp_path / "start.safetensors", tmp_path / "out.safetensors"
+    train(SHELF, start, SETTINGS, say=silent)
+    train(nlvr.WORLD, out, replace(SETTINGS, learning_rate=0.0, dim=64, epochs=1), start_from=start, say=silent)
+    before, after = Reader.load(start), Reader.load(out)
+    assert after.language.world == nlvr.WORLD and after.words[: len(before.words)] == before.words
+    assert len(after.words) > len(before.words) and len(after.tokens) > len(before.tokens)
+    for name, weight in before.network.state_dict().items():
+        assert torch.equal(after.network.state_dict()[name][: len(weight)], weight), name
+
+
+def test_dropout_on_a_cpu_keeps_the_mean_and_drops_its_share() -> None:
+    torch.manual_seed(0)
+    dropout, ones = Dropout(0.1), torch.ones(300, 401, requires_grad=True)
+    out = dropout(ones)
+    assert abs(float((out == 0).float().mean()) - 0.1) < 0.005 and abs(float(out.mean()) - 1) < 0.005
+    out.sum().backward()
+    assert ones.grad is not None and torch.equal(ones.grad, out)
+    assert torch.equal(dropout.eval()(ones), ones)
 
 
 @pytest.mark.parametrize("name", ["taken.safetensors", "reader.bin"])

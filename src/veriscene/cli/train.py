@@ -192,6 +192,7 @@ def train_reader(
     programs: Annotated[
         list[Path] | None, option("Statements with programs, as JSON lines; may be repeated.", "--teacher")
     ] = None,
+    start_from: Annotated[Path | None, option("Begin with the weights, and so the sizes, of this reader.")] = None,
     epochs: Annotated[int, option("Each draws new statements.", min=1)] = 10,
     statements: Annotated[int, option("Drawn in each epoch.", min=500)] = 100_000,
     steps: Annotated[int, option("Of each epoch.", min=1)] = 1_200,
@@ -240,7 +241,16 @@ def train_reader(
         workers=workers or usable_cores(),
     )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    train(worlds.get(world), out, chosen, programs=programs or (), device=device, say=output.say, resume=resume)
+    train(
+        worlds.get(world),
+        out,
+        chosen,
+        programs=programs or (),
+        start_from=start_from,
+        device=device,
+        say=output.say,
+        resume=resume,
+    )
     output.result(str(out))
 
 

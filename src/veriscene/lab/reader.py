@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,7 @@ from veriscene.data.reader import (
 from veriscene.data.teacher.workers import Workers
 from veriscene.english.grammar import draw_alike
 from veriscene.english.outside import outside
+from veriscene.language.language import Language
 from veriscene.language.program import read_programs
 from veriscene.language.tokens import VALUE, tokens_of
 from veriscene.models.reader import Reader, ReaderNetwork
@@ -159,11 +160,15 @@ def train(
     settings: Settings,
     *,
     programs: Sequence[Path] = (),
+    start_from: Path | None = None,
     device: torch.device | None = None,
     say: Callable[[str], None] = print,
     resume: bool = False,
 ) -> Reader:
-    """Trains a reader and writes it to `out` after every epoch, with what is needed to resume beside it."""
+    """Trains a reader and writes it to `out` after every epoch, with what is needed to resume beside it.
+
+    It begins with random weights or with those of the reader `start_from`, whose sizes it then has.
+    """
     device = device or torch.device("cpu")
     language, state_file = worlds.language(world), out.with_suffix(".state.pt")
     own = [
@@ -183,7 +188,10 @@ def train(
             feedforward=4 * settings.dim,
             layers=settings.layers,
         )
-        reader = Reader(ReaderNetwork(config).to(device), words, tokens, language)
+        if start_from is None:
+            reader = Reader(ReaderNetwork(config).to(device), words, tokens, language)
+        else:
+            reader = _grown(Reader.load(start_from), words, tokens, language, device)
         training = _Training(reader, settings, own, device)
         begin = 0
 
@@ -218,8 +226,9 @@ class _Training:
             matrices_apart(self.network, group), lr=self.rate, betas=(0.9, 0.98), capturable=is_cuda, fused=is_cuda
         )
         self.ema = EMA(self.network, decay=EMA_DECAY)
-        # Products and activations are in half precision on a GPU; weights that are updated are not.
-        self.working = deepcopy(self.network).bfloat16() if is_cuda else self.network
+        # Products and activations are in half precision where the chip has it; weights that are updated are not.
+        has_bfloat16 = is_cuda or torch.cpu._is_avx512_bf16_supported()
+        self.working = deepcopy(self.network).bfloat16() if has_bfloat16 else self.network
         self.pool: list[Rows] = []  # of the last epochs
         self.mean_length = torch.ones((), device=device)  # of a program, in tokens
         self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, list[Tensor], Tensor]] = {}
@@ -328,6 +337,21 @@ class _Training:
     @property
     def _settings(self) -> dict[str, object]:
         return {**asdict(self.settings), "workers": 0}  # their number changes nothing
+
+
+def _grown(
+    start: Reader, words: Sequence[str], tokens: Sequence[str], language: Language, device: torch.device
+) -> Reader:
+    """Returns a reader with the weights of another; words and tokens that are new to it get random vectors."""
+    words, tokens = (list(dict.fromkeys([*old, *new])) for old, new in ((start.words, words), (start.tokens, tokens)))
+    config = replace(start.network.config, words=len(words) + 2, tokens=len(tokens))
+    reader = Reader(ReaderNetwork(config), words, tokens, language)
+    weights = reader.network.state_dict()
+    with torch.no_grad():
+        for name, weight in start.network.state_dict().items():
+            weights[name][: len(weight)] = weight
+    reader.network.to(device)
+    return reader
 
 
 def _joined(blocks: Sequence[Sequence[Lesson]]) -> list[Lesson]:
