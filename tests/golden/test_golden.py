@@ -50,7 +50,8 @@ HERE = Path(__file__).resolve().parent
 SHIPPED = ("best", "biatt-pointer")
 STEPS = 50
 SCENES = PROGRAMS = 200
-MAKE_RUN_ACCURACY = 0.9985
+# Before the generators of scenes were merged, which changed the corpus of a seed, it was 0.9985.
+MAKE_RUN_ACCURACY = 0.994
 
 # ---------------------------------------------------------------- the first 50 losses
 

@@ -10,9 +10,12 @@ import torch
 from safetensors.torch import load_file
 
 from some_worlds import SHELF
+from veriscene import worlds
 from veriscene.cli.train import train_reader
 from veriscene.errors import InputError
+from veriscene.lab import reader as lab
 from veriscene.lab.reader import Settings, train
+from veriscene.language.program import Statement
 from veriscene.models.reader import Dropout, Reader
 from veriscene.worlds import nlvr
 
@@ -51,6 +54,23 @@ def test_a_training_that_starts_from_a_reader_keeps_what_that_knows(tmp_path: Pa
     assert len(after.words) > len(before.words) and len(after.tokens) > len(before.tokens)
     for name, weight in before.network.state_dict().items():
         assert torch.equal(after.network.state_dict()[name][: len(weight)], weight), name
+
+
+def test_a_reader_learns_from_files_how_the_corpus_and_how_people_say_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab, "WARMUP_STEPS", 10)
+    language, files = worlds.language("nlvr"), [tmp_path / "corpus.jsonl", tmp_path / "english.jsonl"]
+    meanings = {"zork zork": "count(all_items) == 7", "plugh": "count(all_boxes) == 3"}
+    for path, (text, meaning) in zip(files, meanings.items(), strict=True):
+        path.write_text(Statement(text, None, language.parse(meaning)).to_line(), encoding="utf-8")
+    settings = replace(SETTINGS, epochs=1, steps=300, batch=32, learning_rate=1e-2, dim=32, layers=1)
+    settings = replace(settings, programs=0.5, examples=0.8)
+    read = train(
+        nlvr.WORLD, tmp_path / "out.safetensors", settings, programs=files[:1], examples=files[1:], say=silent
+    ).read(list(meanings))
+    assert [each.program and each.program.text for each in read] == list(meanings.values())
+    assert read[0].dialect > 0.5 > read[1].dialect
 
 
 def test_dropout_on_a_cpu_keeps_the_mean_and_drops_its_share() -> None:

@@ -190,7 +190,11 @@ def train_reader(
     out: Annotated[Path, argument("The .safetensors file to write.")],
     world: Annotated[str, option("A world's name or its TOML file.")] = "nlvr",
     programs: Annotated[
-        list[Path] | None, option("Statements with programs, as JSON lines; may be repeated.", "--teacher")
+        list[Path] | None,
+        option("Statements of the world's corpus with programs, as JSON lines; may be repeated.", "--teacher"),
+    ] = None,
+    examples: Annotated[
+        list[Path] | None, option("The same in plain English, beside those of the grammar; may be repeated.")
     ] = None,
     start_from: Annotated[Path | None, option("Begin with the weights, and so the sizes, of this reader.")] = None,
     epochs: Annotated[int, option("Each draws new statements.", min=1)] = 10,
@@ -246,6 +250,7 @@ def train_reader(
         out,
         chosen,
         programs=programs or (),
+        examples=examples or (),
         start_from=start_from,
         device=device,
         say=output.say,

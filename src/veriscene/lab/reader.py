@@ -75,6 +75,7 @@ class Settings:
     dialect: float = 0.25  # share of statements in the world's own dialect, where it has one
     outside: float = 0.04  # share of texts that are not about a scene
     programs: float = 0.06  # share of lessons that come from program files, if there are any
+    examples: float = 0.15  # share of lessons that come from files of plain English, if there are any
     word_dropout: float = 0.08  # share of words of which only the letters are read
     dim: int = 256
     layers: int = 4
@@ -160,6 +161,7 @@ def train(
     settings: Settings,
     *,
     programs: Sequence[Path] = (),
+    examples: Sequence[Path] = (),
     start_from: Path | None = None,
     device: torch.device | None = None,
     say: Callable[[str], None] = print,
@@ -167,20 +169,25 @@ def train(
 ) -> Reader:
     """Trains a reader and writes it to `out` after every epoch, with what is needed to resume beside it.
 
-    It begins with random weights or with those of the reader `start_from`, whose sizes it then has.
+    Besides what is drawn it is taught the statements of `programs`, in the dialect of the world's corpus, and those of
+    `examples`, in plain English. It begins with random weights or with those of the reader `start_from`, and has its
+    sizes then.
     """
     device = device or torch.device("cpu")
     language, state_file = worlds.language(world), out.with_suffix(".state.pt")
     own = [
-        lesson(each.text, DIALECT, *tokens_of(each.program))
-        for path in programs
-        for each in read_programs(path, language)
+        [
+            lesson(each.text, wording, *tokens_of(each.program))
+            for path in paths
+            for each in read_programs(path, language)
+        ]
+        for wording, paths in ((DIALECT, programs), (PLAIN, examples))
     ]
     torch.manual_seed(settings.seed)
     with closing(Workers(Lessons(world, settings), settings.workers)) as workers, ThreadPoolExecutor(1) as ahead:
         say(f"drawing {settings.statements:,} statements an epoch")
         first = _joined(workers.make(0))
-        words, tokens = _vocabularies([*first, *own])
+        words, tokens = _vocabularies([*first, *_joined(own)])
         config = ReaderConfig(
             words=len(words) + 2,
             tokens=len(tokens),
@@ -215,10 +222,13 @@ def train(
 
 
 class _Training:
-    def __init__(self, reader: Reader, settings: Settings, own: Sequence[Lesson], device: torch.device) -> None:
+    def __init__(
+        self, reader: Reader, settings: Settings, own: Sequence[Sequence[Lesson]], device: torch.device
+    ) -> None:
+        """`own` are the lessons of program files, and those of files of plain English."""
         self.reader, self.network, self.settings, self.device = reader, reader.network, settings, device
         self.book = Book(reader)
-        self.own = self.book.write(own)
+        self.own = [self.book.write(lessons) for lessons in own]
         is_cuda = device.type == "cuda"
         self.rate: Tensor | float = torch.zeros((), device=device) if is_cuda else 0.0
         group = {"params": list(self.network.parameters()), "weight_decay": WEIGHT_DECAY}
@@ -245,7 +255,7 @@ class _Training:
         settings = self.settings
         torch.manual_seed(settings.seed * 1_000_003 + number)  # of dropout
         exact = self._exact(tables)
-        words, tokens = (np.concatenate([*parts, own]) for *parts, own in zip(*self.pool, self.own, strict=True))
+        words, tokens = (np.concatenate(parts) for parts in zip(*self.pool, *self.own, strict=True))
         self.mean_length.fill_(float((tokens > 0).sum(1).mean()))
         taught = [torch.from_numpy(each).to(self.device) for each in (words, tokens)]
         lengths = (words > 0).sum(1), (tokens > 0).sum(1)
@@ -264,13 +274,15 @@ class _Training:
 
     def _batches(self, number: int, *lengths: np.ndarray) -> Iterator[tuple[np.ndarray, int, int]]:
         """Draws the rows of each step, and to what lengths words and tokens are padded."""
-        size, steps, own = self.settings.batch, self.settings.steps, len(self.own[0])
-        rng, drawn = np.random.default_rng((self.settings.seed, number)), len(lengths[0]) - own
+        size, steps, own = self.settings.batch, self.settings.steps, [len(words) for words, _ in self.own]
+        rng, drawn = np.random.default_rng((self.settings.seed, number)), len(lengths[0]) - sum(own)
         for start in range(0, steps, WINDOW):
-            rows = rng.integers(drawn, size=(min(WINDOW, steps - start), size))
-            if own:
-                is_own = rng.random(rows.shape) < self.settings.programs
-                rows = np.where(is_own, drawn + rng.integers(own, size=rows.shape), rows)
+            rows, first = rng.integers(drawn, size=(min(WINDOW, steps - start), size)), drawn
+            for count, share in zip(own, (self.settings.programs, self.settings.examples), strict=True):
+                if count:
+                    is_own = rng.random(rows.shape) < share
+                    rows = np.where(is_own, first + rng.integers(count, size=rows.shape), rows)
+                first += count
             order = np.lexsort([each[rows.flatten()] for each in lengths])
             for batch in rng.permutation(rows.flatten()[order].reshape(rows.shape)):
                 longest = [int(each[batch].max()) for each in lengths]
