@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 MAX_PART = 1_000  # characters of each part of a message: a stranger's file may have keys of any length
 
 
@@ -30,6 +33,16 @@ class InputError(Exception):
         """The same error, seen from further out: `where` comes before the place it already has."""
         place = str(where) if self.where is None else f"{where}: {self.where}"
         return type(self)(self.what, where=place, allowed=self.allowed)
+
+
+@contextmanager
+def located(where: object, *, unless_known: bool = False) -> Iterator[None]:
+    """Lets an InputError of its block say `where` it happened, if that is not None; with `unless_known`, only an error
+    that does not know its place."""
+    try:
+        yield
+    except InputError as error:
+        raise error if where is None or (unless_known and error.where is not None) else error.at(where) from None
 
 
 class MissingRequirement(InputError):

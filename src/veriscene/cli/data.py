@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from veriscene.cli.output import AsJson, argument, option, progress_bar
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.files import NEW_FOLDER, check_absent, filled, write_bytes, write_text
 from veriscene.world.corpus import split_file
 
@@ -268,10 +268,8 @@ def import_(
             own.write(partial, examples, known, supervision=supervision or "labels")
         else:
             see = _with_eyes() if eyes else worlds.ability(known, "decode_file")
-            try:
+            with located(table, unless_known=True):
                 examples = own.split(own.read_table(table, scenes, known, see), dev_share=share, seed=chance)
-            except InputError as error:
-                raise error if error.where else error.at(table) from None
             own.write(partial, examples, known, dev_share=share, seed=chance)
     for split, found in examples.items():
         statements = len({example.presentation for example in found})

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from veriscene.cli import output
 from veriscene.cli.output import AsJson, Shard, argument, option
-from veriscene.errors import InputError, MissingRequirement, missing_package, printable
+from veriscene.errors import InputError, MissingRequirement, located, missing_package, printable
 from veriscene.files import check_absent, opened, write_text
 
 if TYPE_CHECKING:
@@ -179,10 +179,8 @@ def _read_predictions(examples: list[Example], file: Path) -> tuple[list[Example
     verdicts, counts = read_predictions(file), dict[str, object]()
     if any(name.endswith(".png") for name in verdicts):
         counts["examples"] = len(examples)
-        try:
+        with located(file):
             examples, verdicts = per_picture(examples, verdicts)
-        except InputError as error:
-            raise error.at(file) from None
         counts["pictures"] = len(examples)
     check_complete(examples, verdicts, file=file)
     return examples, verdicts, counts
@@ -214,10 +212,8 @@ def predict(
         _predict_lines(judge, sys.stdin.buffer, attention=attention)
         return
     question = read_question(judge, statement, scene, image)
-    try:
+    with located(image):
         verdict = judge(question)
-    except InputError as error:
-        raise error if image is None else error.at(image) from None
     output.warn_unknown_words(verdict.unknown_words)
     if as_json:
         print(json.dumps(verdict.to_json(attention=attention)))
@@ -357,13 +353,8 @@ def explain(
         check_absent(svg)
     judge = load(model, eyes=eyes)
     question = read_question(judge, statement, scene, image)
-    try:
-        with output.progress_bar("judgements") as progress:
-            explained = explain_question(
-                judge, question, most_edits=edits, most_judgements=judgements, progress=progress
-            )
-    except InputError as error:
-        raise error if image is None else error.at(image) from None
+    with located(image), output.progress_bar("judgements") as progress:
+        explained = explain_question(judge, question, most_edits=edits, most_judgements=judgements, progress=progress)
     output.warn_unknown_words(explained.search.verdict.unknown_words)
     if svg is not None:
         write_text(svg, explained.svg)

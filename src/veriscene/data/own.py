@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from veriscene import worlds
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.files import read_text, write_text
 from veriscene.world import corpus, examples
 from veriscene.world.examples import LABELS, Example, check_statement, normalized
@@ -57,10 +57,8 @@ def read_table(table: Path, scenes: Path, world: World, see: See | None) -> list
     for line, record in _records(table):
         place, values = f"{table}:{line}", dict[str, Any]()
         for name, parse in parsers.items():
-            try:
+            with located(f"{place}: column {name}"):
                 values[name] = parse(record[name])
-            except InputError as error:
-                raise error.at(f"{place}: column {name}") from None
         row = Row(**values)
         if (first := first_line.setdefault((normalized(row.statement), record["scene"]), line)) != line:
             what = f"the same statement and scene as in line {first}"

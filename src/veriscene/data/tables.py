@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from veriscene import worlds
-from veriscene.errors import InputError, missing_package
+from veriscene.errors import InputError, located, missing_package
 from veriscene.files import check_absent, opened, parse_json, read_lines, write_bytes
 from veriscene.world.corpus import split_files
 from veriscene.world.examples import Example, of_record
@@ -77,15 +77,13 @@ def examples_of(rows: Iterable[Mapping[str, Any]], world: World) -> dict[str, li
     splits: dict[str, dict[str, Example]] = {}
     for number, found in enumerate(rows, 1):
         columns = plain({name: value for name, value in found.items() if name != "image"})
-        try:
+        with located(f"row {number}"):
             split = columns.pop("split", None)
             if not isinstance(split, str) or not re.fullmatch(r"\w[\w-]*", split):
                 raise InputError(f"split {split!r:.60}", allowed="it must be a name, as train or dev")
             example = of_record({world.scene_field: columns.pop("scene", None), **columns}, world)
             if example.identifier in splits.setdefault(split, {}):
                 raise InputError(f"identifier {example.identifier!r} occurs twice in {split}")
-        except InputError as error:
-            raise error.at(f"row {number}") from None
         splits[split][example.identifier] = example
     return {split: list(members.values()) for split, members in splits.items()}
 
@@ -104,14 +102,12 @@ def read_table(path: Path, world: World) -> dict[str, list[Example]]:
 def _json_rows(path: Path) -> Iterator[Row]:
     with opened(path) as stream:
         for number, line in read_lines(stream):
-            try:
+            with located(f"line {number}"):
                 if isinstance(line, InputError):
                     raise line
                 record = parse_json(line) if line.strip() else None
                 if record is not None and not isinstance(record, dict):
                     raise InputError("a line is no JSON object")
-            except InputError as error:
-                raise error.at(f"line {number}") from None
             if record is not None:
                 yield record
 

@@ -23,7 +23,7 @@ from veriscene.data.batch import Batch
 from veriscene.data.encoder import Encoder
 from veriscene.data.reader import ProgramReader
 from veriscene.data.vocabulary import Vocabulary
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.judge.folders import (
     CONFIG,
     METRICS,
@@ -96,10 +96,8 @@ def load(name_or_folder: str | Path, *, device: torch.device | str = "cpu") -> C
     if (folder / WORLD).exists():
         world = world_of(read_json(folder / WORLD), where=str(folder / WORLD))
     metrics = read_metrics(folder)
-    try:
+    with located(folder / CONFIG):
         model = models.build(config.model, vocabulary=vocabulary, world=world)
-    except InputError as error:
-        raise error.at(folder / CONFIG) from None
     weights = _load_weights(folder / WEIGHTS)
     _check_weights(weights, model.state_dict(), folder / WEIGHTS)
     try:
@@ -128,10 +126,8 @@ def _load_vocabulary(path: Path) -> Vocabulary:
     words = read_json(path)
     if not isinstance(words, list):
         raise InputError("damaged", where=path, allowed="it must be a JSON list of words")
-    try:
+    with located(path):
         return Vocabulary(tuple(words))
-    except InputError as error:
-        raise error.at(path) from None
 
 
 def _load_weights(path: Path) -> dict[str, Tensor]:

@@ -25,7 +25,7 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from veriscene.data import eyes as cells
 from veriscene.data.items import CORNER
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.language.bulk.arrays import SceneArrays
 from veriscene.models.layers.geometry import encode_positions
 from veriscene.models.vision.backbone import BACKBONES, Backbone, fill, read_weights, save_weights
@@ -109,10 +109,8 @@ def make_task(name: str, initial: Path | None = None) -> Task:
         return eyes_task()
     backbone = BACKBONES[RENDERED_BACKBONE]()
     if initial is not None:
-        try:
+        with located(initial, unless_known=True):
             fill(backbone, read_weights(initial))
-        except InputError as error:
-            raise error if error.where else error.at(initial) from None
     network = TargetBackbone(backbone)
 
     def save(path: Path) -> None:

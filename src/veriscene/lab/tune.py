@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from veriscene import files, models
 from veriscene.config import apply_change, flat, parse_change, train_command
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.judge.card import changes_with_effect
 from veriscene.judge.folders import BEST
 from veriscene.models.settings import check_changes, key_of, with_effect
@@ -76,13 +76,11 @@ class Search:
             is_idle = key not in flat(config) or not with_effect([line], config.model, corpus_given=True, taught=taught)
             if not lines and (is_idle or key in fixed):
                 continue
-            try:
+            with located(f"--space {line}"):
                 if key in fixed or key in space:
                     raise InputError(f"{key} is given twice", allowed="search it or fix it, once")
                 check_changes([line], config.model, corpus_given=True, taught=taught)
                 space[key] = _distribution(line, base)
-            except InputError as error:
-                raise error.at(f"--space {line}") from None
         if not space:
             raise InputError("every setting of the default space is fixed", where="--space", allowed=f"use {FORMS}")
         # Scores at a fixed number of steps would give small batches more of them, and a better best one by chance.

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.files import opened, parse_json, read_lines
 from veriscene.language.execution import compile_expression
 from veriscene.language.expression import Expression, Kind, described
@@ -87,13 +87,11 @@ def read_programs(path: str | Path, language: Language, kinds: Collection[str] |
     found = []
     with opened(Path(path)) as stream:
         for number, line in read_lines(stream):
-            try:
+            with located(f"{path}:{number}"):
                 if isinstance(line, InputError):
                     raise line
                 if line.strip():
                     found.append(_parse_record(parse_json(line), language, kinds))
-            except InputError as error:
-                raise error.at(f"{path}:{number}") from None
     if not found:
         raise InputError("the file is empty", where=path, allowed="write one JSON object per line")
     return found
@@ -107,18 +105,17 @@ def _parse_record(record: object, language: Language, kinds: Collection[str] | N
         missing = "program" if named else "sentence"
         what = "has both sentence and statement" if len(named) == 2 else f"{missing} is missing"
         raise InputError(what, allowed=f"each line needs {_NEEDS}")
-    place = named[0]
-    try:
-        text = check_statement(record[place])
-        place, kind = "kind", record.get("kind")
+    with located(named[0]):
+        text = check_statement(record[named[0]])
+    with located("kind"):
+        kind = record.get("kind")
         if kind is not None and not isinstance(kind, str):
             raise not_allowed(kind, "it must be text")
         if kind is not None and kinds is not None and kind not in kinds:
             none = f"the world {language.world.name} has no kinds of scenes"
             raise not_allowed(kind, f"choose from {', '.join(kinds)}" if kinds else none)
-        place, program = "program", record["program"]
+    with located("program"):
+        program = record["program"]
         if not isinstance(program, str) or not program.strip():
             raise not_allowed(program, "it must be text")
         return Statement(text, kind, language.parse(program))
-    except InputError as error:
-        raise error.at(place) from None

@@ -16,7 +16,7 @@ from veriscene import worlds
 from veriscene.data.eyes import PictureReader
 from veriscene.english import grammar
 from veriscene.english.words import real_words
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.judge import load_eyes
 from veriscene.judge.explain import explain
 from veriscene.judge.judge import Judge, Question, Verdict
@@ -218,11 +218,9 @@ def render(world: World, scene: Scene, kind: object) -> dict[str, str]:
 def read_picture(world: World, image: object, *, with_eyes: bool) -> list[Any]:
     """Returns the scene in the base64 text of a PNG or JPEG file; without eyes, it must be exactly a rendered one."""
     pixels = parse_image(image, world)
-    try:
+    with located("image"):
         decode = worlds.require(world, "decode", "pictures that can be decoded")
         scene = _eyes().scenes([pixels])[0] if with_eyes else decode(pixels)
-    except InputError as error:
-        raise error.at("image") from None
     return world.to_json_scene(scene)
 
 

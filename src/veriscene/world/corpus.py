@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import mean
 
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.files import parse_json, read_text
 from veriscene.world.examples import Example, normalized
 from veriscene.world.schema import World
@@ -51,10 +51,8 @@ def supervision(folder: str | Path) -> str:
     if not path.exists():
         return "labels"
     text = read_text(path)
-    try:
+    with located(path):
         record = parse_json(text)
-    except InputError as error:
-        raise error.at(path) from None
     found = record.get("supervision") if isinstance(record, Mapping) else None
     if found not in SUPERVISION:
         raise InputError(f"supervision is {found!r:.60}", where=path, allowed=f"allowed: {', '.join(SUPERVISION)}")

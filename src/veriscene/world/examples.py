@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.files import opened, parse_json, read_lines, read_text, write_text
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World, not_allowed
@@ -236,13 +236,11 @@ def _parse_directory(value: object) -> str | None:
 def read_scene_file(path: str | Path, world: World) -> Scene:
     """Returns the scene of a JSON file: its boxes, or an object that holds them under the world's name for scenes."""
     text = read_text(Path(path), limit=MAX_SCENE_FILE)
-    try:
+    with located(path):
         value = parse_json(text)
         if isinstance(value, Mapping):
             value = value.get(world.scene_field, value.get("scene", value.get("boxes")))
         return world.parse(value)
-    except InputError as error:
-        raise error.at(path) from None
 
 
 # ---------------------------------------------------------------- writing, predictions

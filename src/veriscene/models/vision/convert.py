@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from veriscene import files
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.models.vision.backbone import (
     BACKBONES,
     Backbone,
@@ -70,7 +70,7 @@ def convert(source: str, *, out: Path | None = None, progress: Progress) -> Conv
 
 def fill_from(path: Path, backbone: Backbone, *, progress: Progress) -> None:
     """Fills a backbone from a public file. Every tensor must be known and fit; those of the classifier are left out."""
-    try:
+    with located(path, unless_known=True):
         if isinstance(backbone, ResNetV1):
             fill(backbone, from_keras(read(path, progress=progress), backbone))
         elif isinstance(backbone, ResNetV2) and backbone.layout != "timm":
@@ -78,8 +78,6 @@ def fill_from(path: Path, backbone: Backbone, *, progress: Progress) -> None:
         else:
             weights = read_weights(path) if path.suffix == ".safetensors" else _read_torch(path)
             fill(backbone, {name: tensor for name, tensor in weights.items() if not name.startswith("head.")})
-    except InputError as error:
-        raise (error if error.where is not None else error.at(path)) from None
 
 
 def download() -> Path:

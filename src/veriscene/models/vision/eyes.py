@@ -28,7 +28,7 @@ from veriscene.data.eyes import (
     PictureReader,
     Pixels,
 )
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.models.vision.backbone import fill, read_weights, save_weights
 
 PRESENCE_WEIGHT = 10.0  # the other terms of the loss are means over items, of which a box has about 4 in 100 cells
@@ -115,10 +115,8 @@ class Eyes(nn.Module, PictureReader):
         if not path.is_file():
             raise InputError("the eyes are missing", where=path, allowed="`veriscene pretrain eyes` trains new ones")
         eyes = cls(folded=True)
-        try:
+        with located(path, unless_known=True):
             fill(eyes, read_weights(path))
-        except InputError as error:
-            raise error if error.where else error.at(path) from None
         return eyes.to(device).eval()
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from veriscene.errors import InputError
+from veriscene.errors import InputError, located
 from veriscene.files import NEW_FOLDER, filled, opened
 from veriscene.world import drawing
 from veriscene.world.corpus import SPLITS
@@ -286,7 +286,5 @@ def decode_folder(folder: Path, progress: Progress) -> Iterator[dict[str, object
 def decode_file(path: Path) -> Scene:
     """Returns the scene that a PNG shows; raises InputError unless every pixel is that of a rendered scene."""
     pixels = read(path)
-    try:
+    with located(path):
         return raster.decode(pixels)
-    except InputError as error:
-        raise error.at(path) from None
