@@ -132,6 +132,26 @@ def parse_json(text: str) -> object:
         raise InputError("not JSON: a number has too many digits") from None
 
 
+def json_objects(lines: Iterable[tuple[int, str | InputError]]) -> Iterator[tuple[int, dict[str, Any] | InputError]]:
+    """The JSON objects of numbered lines without the blank ones, or what is wrong with a line."""
+    for number, line in lines:
+        if isinstance(line, str) and not line.strip():
+            continue
+        try:
+            yield number, line if isinstance(line, InputError) else json_object(line)
+        except InputError as error:
+            yield number, error
+
+
+def json_object(line: str) -> dict[str, Any]:
+    """The object of a line; raises InputError if it is none."""
+    record = parse_json(line)
+    if not isinstance(record, dict):
+        kind = {list: "array", str: "string", bool: "boolean", type(None): "null"}.get(type(record), "number")
+        raise InputError(f"the line is a JSON {kind}", allowed="each line must be one JSON object")
+    return record
+
+
 def load_torch(path: Path, *, device: str = "cpu") -> Any:
     """Returns what torch.save wrote, if it is tensors and plain values alone; raises any of many exceptions if not."""
     import torch

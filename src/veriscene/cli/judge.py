@@ -240,21 +240,18 @@ def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
 
     In place of a verdict on a malformed line it prints an object with `error`, and fails in the end.
     """
-    from veriscene.files import parse_json, read_lines
+    from veriscene.files import json_objects, read_lines
     from veriscene.judge.judge import Question
 
     warned: set[str] = set()
     lines = failed = 0
-    for number, line in read_lines(stream):
-        if not isinstance(line, InputError) and not line.strip():
-            continue
+    for number, record in json_objects(read_lines(stream)):
         lines += 1
         name: dict[str, object] = {}
         try:
-            if isinstance(line, InputError):
-                raise line
-            record = parse_json(line)
-            if isinstance(record, dict) and "identifier" in record:
+            if isinstance(record, InputError):
+                raise record
+            if "identifier" in record:
                 name["identifier"] = record["identifier"]
             verdict = judge(Question.from_json(record, judge.world))
         except InputError as error:

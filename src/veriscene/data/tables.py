@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 from veriscene import worlds
 from veriscene.errors import InputError, located, missing_package
-from veriscene.files import check_absent, opened, parse_json, read_lines, write_bytes
+from veriscene.files import check_absent, json_objects, opened, read_lines, write_bytes
 from veriscene.world.corpus import split_files
 from veriscene.world.examples import Example, of_record
 from veriscene.world.schema import World
@@ -101,15 +101,10 @@ def read_table(path: Path, world: World) -> dict[str, list[Example]]:
 
 def _json_rows(path: Path) -> Iterator[Row]:
     with opened(path) as stream:
-        for number, line in read_lines(stream):
-            with located(f"line {number}"):
-                if isinstance(line, InputError):
-                    raise line
-                record = parse_json(line) if line.strip() else None
-                if record is not None and not isinstance(record, dict):
-                    raise InputError("a line is no JSON object")
-            if record is not None:
-                yield record
+        for number, record in json_objects(read_lines(stream)):
+            if isinstance(record, InputError):
+                raise record.at(f"line {number}")
+            yield record
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:

@@ -207,8 +207,6 @@ class Bulk:
             try:
                 if isinstance(value, InputError):
                     raise value
-                if not isinstance(value, Mapping):
-                    raise InputError("not a JSON object", allowed="a question is an object with statement and scene")
                 records = list(split(value))
             except InputError as error:
                 yield at, error
@@ -224,19 +222,12 @@ class Bulk:
         return pa.schema([*columns, ("error", text)])
 
 
-def _json_lines(path: Path, part: Part) -> Iterator[tuple[int, object]]:
+def _json_lines(path: Path, part: Part) -> Iterator[tuple[int, Row | InputError]]:
     with files.opened(path) as stream:
-        for at, line in files.read_lines_between(stream, part.start, part.stop):
-            if isinstance(line, InputError):
-                yield at, line
-            elif line.strip():
-                try:
-                    yield at, files.parse_json(line)
-                except InputError as error:
-                    yield at, error
+        yield from files.json_objects(files.read_lines_between(stream, part.start, part.stop))
 
 
-def _parquet_rows(path: Path, part: Part) -> Iterator[tuple[int, object]]:
+def _parquet_rows(path: Path, part: Part) -> Iterator[tuple[int, Row | InputError]]:
     """A row does not have what is null in it. Scenes can be JSON texts; images are bytes, or structs that hold them."""
     pa = pyarrow()
     with files.opened(path) as stream:

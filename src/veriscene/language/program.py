@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from veriscene.errors import InputError, located
-from veriscene.files import opened, parse_json, read_lines
+from veriscene.files import json_objects, opened, read_lines
 from veriscene.language.execution import compile_expression
 from veriscene.language.expression import Expression, Kind, described
 from veriscene.language.functions import Undefined
@@ -86,20 +86,19 @@ def read_programs(path: str | Path, language: Language, kinds: Collection[str] |
     """
     found = []
     with opened(Path(path)) as stream:
-        for number, line in read_lines(stream):
+        for number, record in json_objects(read_lines(stream)):
             with located(f"{path}:{number}"):
-                if isinstance(line, InputError):
-                    raise line
-                if line.strip():
-                    found.append(_parse_record(parse_json(line), language, kinds))
+                found.append(_parse_record(record, language, kinds))
     if not found:
         raise InputError("the file is empty", where=path, allowed="write one JSON object per line")
     return found
 
 
-def _parse_record(record: object, language: Language, kinds: Collection[str] | None) -> Statement:
-    if not isinstance(record, dict):
-        raise InputError("not a JSON object", allowed=f"each line needs {_NEEDS}")
+def _parse_record(
+    record: Mapping[str, Any] | InputError, language: Language, kinds: Collection[str] | None
+) -> Statement:
+    if isinstance(record, InputError):
+        raise record
     named = [name for name in ("sentence", "statement") if name in record]
     if len(named) != 1 or "program" not in record:
         missing = "program" if named else "sentence"

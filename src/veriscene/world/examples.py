@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from veriscene.errors import InputError, located
-from veriscene.files import opened, parse_json, read_lines, read_text, write_text
+from veriscene.files import json_object, opened, parse_json, read_lines, read_text, write_text
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World, not_allowed
 
@@ -140,11 +140,7 @@ def _parse_line(
     try:
         if isinstance(line, InputError):
             raise line
-        record = parse_json(line)
-        if not isinstance(record, Mapping):
-            kind = {list: "array", str: "string", bool: "boolean", type(None): "null"}.get(type(record), "number")
-            raise InputError(f"the line is a JSON {kind}", allowed="each line must be one JSON object")
-        found = list(records(record))
+        found = list(records(json_object(line)))
     except InputError as error:
         problems.append(error)
         return
