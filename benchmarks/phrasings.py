@@ -1,10 +1,6 @@
 """How well a reader reads other people's phrasings: 142 meanings in eight styles, with slots that NLVR's words fill.
 
 python benchmarks/phrasings.py READER PHRASINGS [--styles everyday nonnative] [--fillings 2] [--worst 10] [--json FILE]
-python benchmarks/phrasings.py --write EXAMPLES.jsonl PHRASINGS [--fillings 20]
-
-The second command writes fillings of the styles that are not held out, and pairs of them that are joined, as
-`veriscene train-reader --examples` takes them.
 
 READER is the file that `veriscene train-reader` wrote; PHRASINGS the folder with STYLE.jsonl (`id`, `text`). A
 phrasing counts as read where the reading has the truth of the meaning on all of 100 scenes, towers for those about
@@ -29,8 +25,8 @@ from veriscene import worlds
 from veriscene.data.reader import Reading
 from veriscene.english.grammar import VERSION
 from veriscene.errors import InputError
-from veriscene.files import parse_json, write_text
-from veriscene.language.program import Program, Statement
+from veriscene.files import parse_json
+from veriscene.language.program import Program
 from veriscene.models.reader import Reader
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr.scenes import draw_scenes
@@ -338,42 +334,6 @@ def _kinds(rng: random.Random, group: str, *, no_color: bool, no_size: bool) -> 
     return found
 
 
-# ---------------------------------------------------------------- teaching
-
-JOINED = (
-    *(("{} and {}", "{} and {}"), ("{}, and {}", "{} and {}"), ("{}, but {}", "{} and {}"), ("{}; {}", "{} and {}")),
-    *(("{} or {}", "{} or {}"), ("either {} or {}", "{} or {}"), ("if {}, then {}", "not {} or {}")),
-)
-SHARE_JOINED, MAX_JOINED_WORDS = 0.15, 12
-
-
-def examples(folder: Path, rng: random.Random, number: int) -> Iterator[Statement]:
-    """Yields fillings of all styles that are not held out, and joined ones; a question ends with its mark."""
-    for style in (style for style in STYLES if style not in HELD_OUT):
-        records = [parse_json(line) for line in (folder / f"{style}.jsonl").read_text(encoding="utf-8").splitlines()]
-        single = [each for each in records if not re.search(r"[?,;:]|\b(and|or|if|but|unless|while)\b", each["text"])]
-        groups = {each["id"].partition("-")[0]: [] for each in single}
-        for each in single:
-            if len(each["text"].split()) <= MAX_JOINED_WORDS:
-                groups[each["id"].partition("-")[0]].append(each)
-        for record in records:
-            for _ in range(number):
-                found = fill(rng, record["id"], record["text"])
-                text, meaning = found.text, found.meaning
-                group = record["id"].partition("-")[0]
-                if record in single and rng.random() < SHARE_JOINED:
-                    other = rng.choice(
-                        groups["tower" if group == "tower" else rng.choice(sorted({*groups} - {"tower"}))]
-                    )
-                    second = fill(rng, other["id"], other["text"])
-                    words, means = rng.choice(JOINED)
-                    text = words.format(text, second.text)
-                    meaning = LANGUAGE.parse(means.format(f"({meaning.text})", f"({second.meaning.text})"))
-                if not text.endswith("?"):
-                    text += "?" * (style == "questions") or rng.choice((".", ""))
-                yield Statement(text, None, meaning)
-
-
 # ---------------------------------------------------------------- measuring
 
 
@@ -425,7 +385,7 @@ def measure(
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("reader", type=Path, nargs="?")
+    parser.add_argument("reader", type=Path)
     parser.add_argument("phrasings", type=Path)
     parser.add_argument("--styles", nargs="+", default=list(STYLES), choices=STYLES)
     parser.add_argument("--fillings", type=int, default=2, help="of each phrasing")
@@ -433,14 +393,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--examples", type=int, default=0, help="wrong readings to list; not of held-out styles")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--write", type=Path, help="write examples for a reader in place of measuring one")
     options = parser.parse_args(argv)
-    if (options.reader is None) == (options.write is None):
-        parser.error("give either a reader to measure or --write")
-    if options.write is not None:
-        found = examples(options.phrasings, random.Random(options.seed), options.fillings)
-        write_text(options.write, "".join(each.to_line() for each in found))
-        return
     try:
         reader = Reader.load(options.reader)
         report: dict[str, object] = {"grammar": VERSION, "fillings": options.fillings, "seed": options.seed}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from scripts import script
 from some_worlds import NLVR, scenes_of
 from veriscene.data.reader import Reading
-from veriscene.language.program import Statement, read_programs
+from veriscene.language.program import Statement
 from veriscene.worlds import parse
 
 phrasings = script("phrasings")
@@ -69,22 +68,3 @@ def test_other_readings_are_found(name: str, text: str, program: str, differs: b
     construct = ambiguous.CONSTRUCTS[name]
     assert construct.occurs(text.lower())
     assert bool(construct.differs(Statement(text, "scatter", parse(program)))) is differs
-
-
-def test_what_a_reader_is_taught_parses_and_has_nothing_of_the_styles_held_out(tmp_path: Path) -> None:
-    told = {
-        "scene-exists": "{a item} is there",
-        "which-has": "{which} {box} has {a item}",
-        "tower-height": "one is {n} high",
-    }
-    for style in phrasings.STYLES:
-        records = [{"id": identifier, "text": f"{text} {style}"} for identifier, text in told.items()]
-        (tmp_path / f"{style}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
-    phrasings.main(["--write", str(tmp_path / "out.jsonl"), str(tmp_path), "--fillings", "20"])
-    found = read_programs(tmp_path / "out.jsonl", phrasings.LANGUAGE)
-    assert len(found) == 6 * 3 * 20
-    styles = Counter(style for each in found for style in phrasings.STYLES if style in each.text)
-    assert not {*phrasings.HELD_OUT} & {*styles} and len(styles) == 6
-    joined = [each for each in found if sum(each.text.count(style) for style in phrasings.STYLES) == 2]
-    assert 20 < len(joined) < 90
-    assert all(each.text.endswith("?") == ("questions" in each.text.split(" ")[-1]) for each in found)

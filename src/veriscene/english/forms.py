@@ -16,7 +16,7 @@ _FINITE = re.compile(r"(\b(is|are|has|have|do|does|can|cannot|see|means|implies)
 def spoken(say: Speaker, sentence: Sentence) -> str:
     """Returns a sentence in one of its forms, spelled and typed as people do."""
     text = say.expand(sentence.text)
-    form = say.weighted((60, _statement), (15, _question), (9, _note), (11, _chat), (5, _emphatic))
+    form = say.weighted((56, _statement), (15, _question), (13, _note), (11, _chat), (5, _emphatic))
     if ":" in text or pattern.is_imperative(text) or ("~" not in text and not _FINITE.search(text)):
         form = _statement  # "left: two circles" is a note already, and "I think that left: two circles" is no English
     words = re.sub(r" +(?=[,;:.?!])", "", " ".join(form(say, text).split()))
@@ -88,6 +88,8 @@ def _note(say: Speaker, text: str) -> str:
     definite = _DEFINITE.match(text)  # "the jar on offer" says that the jar is; "jar on offer", that there is one
     if say.chance(0.6) and (definite is None or say.box in definite[0]):
         words = _without_articles(say, words)
+    if say.chance(0.35) and (which := "|".join({word for place in say.lexicon.places for word in place.words})):
+        words = re.sub(rf"\b({which}) {say.box}\b", r"\1", words)  # "two circles in left"
     return words + say.weighted((75, ""), (25, "."))
 
 
@@ -173,6 +175,8 @@ def _spelled(say: Speaker, words: str) -> str:
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _KEYS = {letter: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _ROWS for at, letter in enumerate(row)}
+_DIGITS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th"}
+_ORDINAL = re.compile(rf"(?<!\ba )(?<!\bone )(?<!-)\b({'|'.join(_DIGITS)})\b")  # but not "a third of the circles"
 _OTHER_WORDS = frozenset((*NUMBERS, *ORDINALS, *ONE_LETTER_APART))
 
 
@@ -184,6 +188,8 @@ def _typed(say: Speaker, words: str) -> str:
         words = re.sub(r"\band\b", "&", words)
     if say.chance(0.012):
         words = re.sub(r"\bwith\b", "w/", words)
+    if say.chance(0.1):
+        words = _ORDINAL.sub(lambda found: _DIGITS[found[1]], words)
     if not say.chance(0.04):
         return words
     for _ in range(say.pick(1, 1, 1, 2)):
