@@ -4,11 +4,12 @@ compared by how much they contain. What can be said of a box is in contents.py."
 from __future__ import annotations
 
 from veriscene.english import meaning as mean
-from veriscene.english.clauses import HAS, HAVE, A, Content, amount, free_kind, those_with
+from veriscene.english.clauses import HAS, HAVE, A, Content, amount, free_kind, named_attributes, those_with
 from veriscene.english.contents import BOXES, at, content, short, short_content, this_box, two_boxes
 from veriscene.english.parts import Parts, Unfit, draws, rules_of
 from veriscene.english.speaker import NO, SOME, Domain, Kind, Quantity, Sentence, Speaker
 from veriscene.english.tables import Row, tables
+from veriscene.english.words import plural_of
 
 _TABLES = tables(__name__)
 _ELSEWHERE = "elsewhere"  # in all boxes but {here}
@@ -147,6 +148,31 @@ class BoxParts(Parts):
         self["with_this"], self["withs_this"] = (those_with(self.say, this, plural=each) for each in (False, True))
 
 
+class _Values(BoxParts):
+    """{c} and {cs} name an attribute. {shared here there} are the items of one box whose value the other has, too, and
+    {unshared here there} are its others; {everywhere} are the items whose value all boxes have."""
+
+    def __init__(self, say: Speaker, row: Row) -> None:
+        super().__init__(say, row)
+        if not (options := [each for each in named_attributes(say) if each.choices]):
+            raise Unfit
+        attribute = say.rng.choice(options)
+        word, function = say.rng.choice(attribute.words), say.lexicon.names[attribute.name]
+        self |= {"c": word, "cs": plural_of(word), "t": say.number(max(2, say.world.boxes[0]))}
+        self.partner = f"{function}(@) == {function}($)"  # mean.related
+
+    def meant(self, what: str, name: str, place: str = "") -> str:
+        if what not in ("shared", "unshared"):
+            return super().meant(what, name, place)
+        has_partner = f"exist({mean.related(self.items_in(place), self.partner)})"
+        return mean.those(self.items_in(name), has_partner if what == "shared" else mean.negation(has_partner))
+
+    @draws("everywhere")
+    def draw_everywhere(self) -> None:
+        has_partner = f"exist({mean.related('#', self.partner)})"
+        self["everywhere"] = mean.those(mean.ALL_ITEMS, mean.every(BOXES, has_partner, "#"))
+
+
 def listing(say: Speaker) -> Sentence | None:
     """ "The left box has two circles, the middle one a square and the right one nothing blue"."""
     if say.world.boxes[1] == 1:
@@ -183,5 +209,6 @@ RULES = (
     *rules_of(_TABLES, BoxParts, there_are=5.0, whichever=0.6, boxes_with_have=1.8, distributions=6.5),
     *rules_of(_TABLES, BoxParts, boxes_of_kinds=0.3, only=1.5, particular=4.0, others=0.7, comparisons=3.0),
     *rules_of(_TABLES, BoxParts, kinds_compared=0.5, most=2.0, fullest=0.6, alone=1.5, identical=0.8),
+    *rules_of(_TABLES, _Values, values=1.5),
     (1.5, listing),
 )

@@ -6,13 +6,13 @@ import random
 from collections.abc import Callable
 from functools import lru_cache
 
-from veriscene.english import boxes, compare, contents, definite, forms, logic, places, towers, values
+from veriscene.english import boxes, compare, contents, definite, discourse, forms, logic, places, towers, values
 from veriscene.english.speaker import Sentence, Speaker
 from veriscene.english.words import lexicon_of
 from veriscene.language.language import Language
 from veriscene.language.program import Statement
 
-VERSION = 7  # of the grammar; results say which one they were made with
+VERSION = 8  # of the grammar; results say which one they were made with
 
 Rule = Callable[[Speaker], Sentence | None]
 
@@ -20,7 +20,7 @@ Rule = Callable[[Speaker], Sentence | None]
 @lru_cache(maxsize=8)
 def rules(is_tower: bool) -> tuple[tuple[float, ...], tuple[Rule, ...]]:
     """Returns the weights of the rules about scenes of a kind, and the rules."""
-    modules = (contents, boxes, places, compare, definite, values, *((towers,) if is_tower else ()))
+    modules = (contents, boxes, discourse, places, compare, definite, values, *((towers,) if is_tower else ()))
     found = [rule for module in modules for rule in module.RULES]
     return tuple(weight for weight, _ in found), tuple(rule for _, rule in found)
 
