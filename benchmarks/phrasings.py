@@ -2,7 +2,8 @@
 
 python benchmarks/phrasings.py READER PHRASINGS [--styles everyday nonnative] [--fillings 2] [--worst 10] [--json FILE]
 
-READER is the file that `veriscene train-reader` wrote; PHRASINGS the folder with STYLE.jsonl (`id`, `text`). A
+READER is the file that `veriscene train-reader` wrote; PHRASINGS the folder with STYLE.jsonl (`id`, `text`, or `text`
+and `program`, as in benchmarks/english). A
 phrasing counts as read where the reading has the truth of the meaning on all of 100 scenes, towers for those about
 towers. A filling whose meaning is always true or always false there is drawn again, so that a match says something.
 """
@@ -336,6 +337,8 @@ def _kinds(rng: random.Random, group: str, *, no_color: bool, no_size: bool) -> 
 
 # ---------------------------------------------------------------- measuring
 
+_OF_TOWERS = re.compile(r"tower|stack|block|brick|pile|column", re.I)
+
 
 def fillings(
     path: Path, rng: random.Random, number: int, scenes: Callable[[str], Sequence[Scene]]
@@ -343,6 +346,14 @@ def fillings(
     """Yields the phrasings of a file, each filled several times, with the truth of its meaning on the scenes."""
     for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         record = parse_json(text)
+        if isinstance(record, dict) and "program" in record:
+            filling = Filling(
+                "tower-" if _OF_TOWERS.search(record["text"]) else "own-",
+                record["text"],
+                LANGUAGE.parse(record["program"]),
+            )
+            yield filling, truths(filling.meaning, scenes(filling.identifier))
+            continue
         if not isinstance(record, dict) or record.get("id") not in MEANINGS:
             raise InputError("has no known meaning", where=f"{path}:{line}")
         for _ in range(number):
@@ -387,7 +398,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reader", type=Path)
     parser.add_argument("phrasings", type=Path)
-    parser.add_argument("--styles", nargs="+", default=list(STYLES), choices=STYLES)
+    parser.add_argument("--styles", nargs="+", default=list(STYLES), help="names of files")
     parser.add_argument("--fillings", type=int, default=2, help="of each phrasing")
     parser.add_argument("--worst", type=int, default=10, help="meanings to list")
     parser.add_argument("--examples", type=int, default=0, help="wrong readings to list; not of held-out styles")
