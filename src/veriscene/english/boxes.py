@@ -9,7 +9,7 @@ from veriscene.english.contents import BOXES, at, content, short, short_content,
 from veriscene.english.parts import Parts, Unfit, draws, rules_of
 from veriscene.english.speaker import NO, SOME, Domain, Kind, Quantity, Sentence, Speaker
 from veriscene.english.tables import Row, tables
-from veriscene.english.words import plural_of
+from veriscene.world.world_file import plural_of
 
 _TABLES = tables(__name__)
 _ELSEWHERE = "elsewhere"  # in all boxes but {here}
