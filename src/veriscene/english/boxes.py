@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from veriscene.english import meaning as mean
 from veriscene.english.clauses import HAS, HAVE, A, Content, amount, free_kind, named_attributes, those_with
-from veriscene.english.contents import BOXES, at, content, short, short_content, this_box, two_boxes
+from veriscene.english.contents import BOXES, all_but, at, content, short, short_content, this_box, two_boxes
 from veriscene.english.parts import Parts, Unfit, draws, rules_of
 from veriscene.english.speaker import NO, SOME, Domain, Kind, Quantity, Sentence, Speaker
 from veriscene.english.tables import Row, tables
@@ -62,7 +62,7 @@ class BoxParts(Parts):
             self.draw_places()
         return self.places[name]
 
-    @draws("here in_here one there in_there rest")
+    @draws("here in_here one there in_there rest together")
     def draw_places(self) -> None:
         say, (low, high) = self.say, self.say.world.boxes
         others = f"the other {say.number(high - 1)}[ {say.boxes}]" if low == high > 2 else "the others"
@@ -73,6 +73,9 @@ class BoxParts(Parts):
             if low > 2 and self.names("count x there") and say.chance(0.12):
                 rest = f"({others}|the others|{self['rest']}) (combined|together|put together|taken together)"
                 self.places["there"] = Domain(_ELSEWHERE, f"in {rest}", rest, box=_ELSEWHERE)
+        other, together = all_but(say, self.places["here"].box), "(combined|together|put together|taken together)"
+        named = f"the {' and the '.join(other)} {say.box}" if len(other) == 2 and low == high == 3 else self["rest"]
+        self["together"] = f"({named}|{self['rest']}) {together}"
         for name, where in self.places.items():
             self |= {name: where.subject, f"in_{name}": where.where}
         self["one"] = short(say, self.places["here"])
@@ -150,7 +153,8 @@ class BoxParts(Parts):
 
 class _Values(BoxParts):
     """{c} and {cs} name an attribute. {shared here there} are the items of one box whose value the other has, too, and
-    {unshared here there} are its others; {everywhere} are the items whose value all boxes have."""
+    {unshared here there} are its others; {everywhere} are the items whose value all boxes have, and {elsewhere_not}
+    the others. {distinct here} is the number of values."""
 
     def __init__(self, say: Speaker, row: Row) -> None:
         super().__init__(say, row)
@@ -159,18 +163,21 @@ class _Values(BoxParts):
         attribute = say.rng.choice(options)
         word, function = say.rng.choice(attribute.words), say.lexicon.names[attribute.name]
         self |= {"c": word, "cs": plural_of(word), "t": say.number(max(2, say.world.boxes[0]))}
-        self.partner = f"{function}(@) == {function}($)"  # mean.related
+        self.function, self.partner = function, f"{function}(@) == {function}($)"  # mean.related
 
     def meant(self, what: str, name: str, place: str = "") -> str:
+        if what == "distinct":
+            return f"count({self.function}({self.items_in(name)}))"
         if what not in ("shared", "unshared"):
             return super().meant(what, name, place)
         has_partner = f"exist({mean.related(self.items_in(place), self.partner)})"
         return mean.those(self.items_in(name), has_partner if what == "shared" else mean.negation(has_partner))
 
-    @draws("everywhere")
+    @draws("everywhere elsewhere_not")
     def draw_everywhere(self) -> None:
-        has_partner = f"exist({mean.related('#', self.partner)})"
-        self["everywhere"] = mean.those(mean.ALL_ITEMS, mean.every(BOXES, has_partner, "#"))
+        in_every_box = mean.every(BOXES, f"exist({mean.related('#', self.partner)})", "#")
+        self["everywhere"] = mean.those(mean.ALL_ITEMS, in_every_box)
+        self["elsewhere_not"] = mean.those(mean.ALL_ITEMS, mean.negation(in_every_box))
 
 
 def listing(say: Speaker) -> Sentence | None:

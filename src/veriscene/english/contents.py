@@ -19,7 +19,7 @@ def domain(say: Speaker) -> Domain:
     """Any domain: the scene, a particular box, several, or boxes with a quantifier."""
     if say.world.boxes[1] == 1:
         return say.scene()
-    how = say.weighted((3.6, "scene"), (3.2, "box"), (2.7, "quantified"), (0.5, "group"))
+    how = say.weighted((3.6, "scene"), (3.2, "box"), (2.7, "quantified"), (0.6, "group"))
     if how == "scene":
         return say.scene()
     return say.which() if how == "box" else say.quantified() if how == "quantified" else group(say)
@@ -88,10 +88,32 @@ def group(say: Speaker) -> Domain:
         if how == "all but":  # the exception does not meet the condition: that is what "except" says
             others = mean.none(BOXES, another(exception.box, mean.negation(test)), "#")
             return mean.both(mean.negation(tests[0]), others)
+        if how == "exactly one":
+            return f"({tests[0]}) != ({tests[1]})"
         return mean.either(*tests) if how == "some" else mean.both(*tests)
 
     words = {"v": say.rng.choice(first.words), "w": say.rng.choice(second.words), "one": short(say, exception)}
     return say.boxes_with(row.say(say, box=say.box, boxes=say.boxes, **words), number == "many", bind)
+
+
+def together(say: Speaker) -> Domain:
+    """The items of all boxes but one: "the two outer boxes together"; of any two where there are no particular ones."""
+    missing = say.rng.choice(say.lexicon.distinct_places)
+    words = ", ".join(["{}"] * (len(others := all_but(say, missing.box)) - 1)) + " and {}"
+    subject = words.format(*(f"the {word}" if at else f"the {word} {say.box}" for at, word in enumerate(others)))
+    if len(others) == 2 and say.chance(0.4):
+        subject = f"the {others[0]} and {others[1]} {say.boxes}"
+    elif len(others) == 2 and missing.is_middle:
+        subject = f"the [two] (outer|outside|end) {say.boxes}"
+    elif say.chance(0.3):
+        subject = f"all {say.boxes} but the {say.rng.choice(missing.words)} one"
+    subject = say.expand(f"{subject} (together|combined|taken together|put together)")
+    return Domain(mean.those(mean.ALL_ITEMS, f"@.box != {missing.box}"), f"in {subject}", subject, plural=True)
+
+
+def all_but(say: Speaker, box: str) -> list[str]:
+    """Words for the other boxes, as "left", "last"."""
+    return [say.rng.choice(place.words) for place in say.lexicon.distinct_places if place.box != box]
 
 
 # ---------------------------------------------------------------- contents
@@ -121,8 +143,15 @@ def short_content(say: Speaker) -> Content:
 
 def stated(say: Speaker) -> Sentence | None:
     """ "There are two circles"; "in every box, most circles are blue"; "the left box has the same number of both"."""
-    where = domain(say)
-    found = content(say, where)
+    low, high = say.world.boxes
+    if low == high == len(say.lexicon.distinct_places) > 2 and say.chance(0.025):
+        where = together(say)
+        found = say.weighted(*counts.CONTENTS)(say, where)
+    else:
+        where = domain(say)
+        found = content(say, where)
+    if found is None:
+        return None
     if found.is_negative and where.is_negative:
         return None  # "no box has no circle" is rare
     text = tell(say, where, found)

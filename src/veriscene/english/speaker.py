@@ -16,7 +16,7 @@ from veriscene.english import meaning as mean
 from veriscene.english.pattern import expand
 from veriscene.english.tables import Row, tables
 from veriscene.english.words import FOREIGN, NUMBERS, Lexicon, Place
-from veriscene.world.scene import Value
+from veriscene.world.scene import Side, Value
 from veriscene.world.schema import Attribute, Choice
 
 T = TypeVar("T")
@@ -254,7 +254,11 @@ class Speaker:
         from veriscene.english.places import placed_kind
 
         is_numeric = any(each.kind == "numeric" for each in self.world.attributes)
-        how = self.weighted((0.4, "property"), (0.3, "box"), (0.3, "place"), (0.4 * is_numeric, "number"))
+        how = self.weighted(
+            (0.4, "property"), (0.3, "box"), (0.3, "place"), (0.1, "neither"), (0.4 * is_numeric, "number")
+        )
+        if how == "neither":
+            return self._neither(kind)
         if how == "number":
             return measured_kind(self, kind)
         if how == "box" and self.world.boxes[1] > 1:
@@ -269,6 +273,26 @@ class Speaker:
         if self.chance(0.5):
             is_, are, condition = "that (is not|isn't)", "that (are not|aren't)", mean.negation(condition)
         return kind.that(self.expand(f"{is_} {found.singular}"), self.expand(f"{are} {found.plural}"), condition)
+
+    def _neither(self, kind: Kind) -> Kind | None:
+        """ "That are neither blue nor black"; "touching neither the left nor the right wall"; "that touch no wall"."""
+        if self.world.walls and self.chance(0.5):
+            wall, sides = self.pick("wall", "edge", "side"), self.rng.sample(list(Side), 2)
+            if self.chance(0.35):
+                return kind.that(f"touching no {wall}", f"touching no {wall}", "not is_touching_wall(@)")
+            words = f"touching neither the {sides[0].name.lower()} nor the {sides[1].name.lower()} {wall}"
+            return kind.that(words, words, mean.both(*(f"not is_touching_wall(@, {side})" for side in sides)))
+        attribute = self.attribute(nouns=False)
+        if (
+            attribute is None
+            or len(attribute.choices) < 3
+            or f"{self.lexicon.names[attribute.name]}(" in kind.condition
+        ):
+            return None
+        choices = self.rng.sample(attribute.choices, 2)
+        one, other = (self.rng.choice(each.words) for each in choices)
+        condition = mean.both(*(mean.negation(f"({self.has(attribute, each)})") for each in choices))
+        return kind.that(f"that is neither {one} nor {other}", f"that are neither {one} nor {other}", condition)
 
     def property(self, *, noun: bool = True, avoid: str = "") -> Property:
         """A value, as it is said after "is", of none of the attributes in the conditions `avoid`."""
