@@ -102,6 +102,37 @@ def quality(
 
 
 @bench.command()
+def costs(
+    out: Annotated[Path | None, argument("Where the plot is written: a name that ends in .svg or .png.")] = None,
+    presets: Annotated[list[str] | None, option("May be repeated. Default: two.", "--preset")] = None,
+    batch: Annotated[int | None, option("Examples in a step. Default: the preset's, on a CPU 4.", min=1)] = None,
+    device: Annotated[str, option("cuda; or cpu, which tries the command out with tiny models.")] = "cuda",
+    as_json: AsJson = False,
+) -> None:
+    """What training costs: time and memory per million examples, by statement length, items per box and hidden size.
+
+    Default presets: biatt-pointer and spatial-programs.
+
+    Example: veriscene bench costs costs.svg --json
+    """
+    measured = _load("costs")
+    if out is not None:
+        measured.check_plot(out)
+    machine = measured.machine_on(device)
+    results = []
+    for preset in presets or measured.PRESETS:
+        with progress_bar(f"{preset} (cases)") as progress:
+            size = batch if machine.has_gpu else batch or 4
+            results.append(measured.measure(preset, machine, batch=size, progress=progress))
+        if not as_json:
+            print(measured.describe(results[-1]), flush=True)
+    if out is not None:
+        measured.plot(results, out)
+    if as_json:
+        print(json.dumps({"costs": [asdict(result) for result in results]}))
+
+
+@bench.command()
 def predict(
     data: Annotated[Path | None, option("NLVR file. Default: synthetic examples.")] = None,
     seconds: Annotated[float, option("How long to measure.", min=1)] = 60.0,
