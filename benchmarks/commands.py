@@ -67,7 +67,7 @@ def train(
 def quality(
     data: DataFolder = None,
     preset: Annotated[str, option("What is trained: a preset, or a TOML file.")] = "biatt-pointer",
-    goal: Annotated[float | None, option("Percent of dev. Default: the preset's published figure.", max=100)] = None,
+    goal: Annotated[float | None, option("Percent of dev. Default: a published figure.", min=0, max=100)] = None,
     programs: Teacher = None,
     changes: Changes = None,
     seeds: Annotated[int, option("How many seeds, from 1 on.", min=1, max=100)] = 3,
@@ -84,7 +84,8 @@ def quality(
     from veriscene import models
 
     measured = _load("quality")
-    goal = goal or measured.GOALS.get(preset)
+    if goal is None:
+        goal = measured.GOALS.get(preset)
     if data is None:
         raise InputError("needs a corpus", allowed="give --data FOLDER")
     if goal is None:

@@ -232,6 +232,7 @@ def plot(results: Sequence[Costs], file: Path) -> None:
     """Writes time and memory along each axis, both on logarithmic scales; replaces the file."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter, NullLocator
 
     from veriscene.report.figures import Page
 
@@ -252,7 +253,11 @@ def plot(results: Sequence[Costs], file: Path) -> None:
                 )
             part.set_xscale("log", base=2)
             part.set_yscale("log")
+            part.set_xticks([getattr(cost.case, axis) for cost in results[0].along(axis)])
             part.xaxis.set_major_formatter("{x:g}")
+            part.xaxis.set_minor_locator(NullLocator())
+            part.yaxis.set_major_formatter("{x:g}")
+            part.yaxis.set_minor_formatter(LogFormatter())
             part.grid(alpha=0.3)
             if row == len(shown) - 1:
                 part.set_xlabel(title)
