@@ -119,12 +119,10 @@ def costs(
     measured = _load("costs")
     if out is not None:
         measured.check_plot(out)
-    machine = measured.machine_on(device)
-    results = []
+    place, results = measured.device_named(device), []
     for preset in presets or measured.PRESETS:
         with progress_bar(f"{preset} (cases)") as progress:
-            size = batch if machine.has_gpu else batch or 4
-            results.append(measured.measure(preset, machine, batch=size, progress=progress))
+            results.append(measured.measure(preset, place, batch=batch, progress=progress))
         if not as_json:
             print(measured.describe(results[-1]), flush=True)
     if out is not None:

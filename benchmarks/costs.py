@@ -21,7 +21,6 @@ from statistics import median
 
 import numpy as np
 import torch
-from accelerate import Accelerator
 
 sys.path.append(str(Path(__file__).parent))  # this file may be loaded by its path
 import train as speed
@@ -29,7 +28,6 @@ from veriscene import files, models
 from veriscene.config import Config
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
-from veriscene.training.distributed import Machine
 from veriscene.training.optimization import tf32
 from veriscene.training.source import CorpusSource, Given
 from veriscene.training.spec import commit
@@ -58,7 +56,8 @@ class Plan:
     base_hidden: int | None = None  # None: the preset's
 
 
-QUICK = Plan((3, 6), (1, 2), (4, 8), base_words=3, base_items=2, base_hidden=8)
+# On a CPU, to try the command out.
+QUICK_BATCH, QUICK = 4, Plan((3, 6), (1, 2), (4, 8), base_words=3, base_items=2, base_hidden=8)
 
 
 @dataclass(frozen=True)
@@ -92,25 +91,26 @@ class Costs:
         return _along(axis, self.base, self.measured)
 
 
-def machine_on(device: str) -> Machine:
+def device_named(device: str) -> torch.device:
     """Raises InputError if there is no such device."""
     if device not in ("cuda", "cpu"):
         raise InputError(f"unknown device {device!r:.20}", where="--device", allowed="choose cuda or cpu")
     if device == "cuda" and not torch.cuda.is_available():
         raise InputError("needs a GPU", allowed="--device cpu tries the command out, with tiny models")
-    return Machine(accelerator=Accelerator(cpu=device == "cpu"))
+    return torch.device(device)
 
 
 def measure(
     preset: str,
-    machine: Machine,
+    device: torch.device,
     *,
     batch: int | None = None,
     plan: Plan | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Costs:
     """Measures every case of the plan; raises InputError if memory does not suffice."""
-    plan = plan or (Plan() if machine.has_gpu else QUICK)
+    on_gpu = device.type == "cuda"
+    plan, batch = plan or (Plan() if on_gpu else QUICK), batch or (None if on_gpu else QUICK_BATCH)
     usual = models.load_preset(preset, [f"training.batch={batch}"] if batch else [])
     own = getattr(usual.model, "hidden", None)
     if own is None or Input.ITEMS not in models.MODELS[usual.model.name].inputs:
@@ -121,7 +121,7 @@ def measure(
     for done, case in enumerate(cases):
         progress(done, len(cases))
         try:
-            found.append(_cost(preset, usual, case, machine.device))
+            found.append(_cost(preset, usual, case, device))
         except torch.cuda.OutOfMemoryError:
             raise InputError(f"{preset}: out of memory at {case}", allowed="give a smaller --batch") from None
     progress(len(cases), len(cases))
@@ -129,12 +129,12 @@ def measure(
     return Costs(
         preset=preset,
         batch=usual.training.batch,
-        device=str(machine),
+        device=speed.device_name(device),
         commit=commit(),
         base=base,
         measured=tuple(found),
         time_exponents=_exponents(lines, "seconds_a_million"),
-        memory_exponents=_exponents(lines, "peak_memory_gb") if machine.has_gpu else {},
+        memory_exponents=_exponents(lines, "peak_memory_gb") if on_gpu else {},
     )
 
 
@@ -155,7 +155,8 @@ def _exponents(lines: Mapping[str, Sequence[Cost]], name: str) -> dict[str, floa
 def _cost(preset: str, usual: Config, case: Case, device: torch.device) -> Cost:
     on_gpu, before = device.type == "cuda", 0
     if on_gpu:
-        gc.collect()  # the last case's graphs
+        gc.collect()  # the last case's graphs; then its workspaces, so that every case counts its own
+        torch._C._cuda_clearCublasWorkspaces()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()

@@ -42,6 +42,7 @@ from veriscene.training.source import vocabulary_of
 from veriscene.training.spec import Spec, commit
 from veriscene.training.train import EPOCH_POLL_SECONDS, train
 from veriscene.world.corpus import split_file, supervision
+from veriscene.worlds.nlvr.looks import WORLD
 
 # Dev accuracies in percent: the one that the paper reports, and the one that the checkpoint `best` stands for.
 GOALS = {"biatt-pointer": 74.6, "spatial-programs": 98.5}
@@ -118,6 +119,9 @@ class Quality:
 def measure(task: Task, *, seeds: int, plain: bool, output: Output) -> Quality:
     """Trains with seeds 1 to `seeds`, one after another; raises InputError for what cannot be trained."""
     spec = task.spec(1)
+    if plain and (spec.is_taught or spec.world != WORLD):
+        what = "the plain implementation learns from a corpus of NLVR's world, without a teacher"
+        raise InputError(what, allowed="leave --plain out")
     taught = "programs" if spec.programs else "synthetic"
     runs, plain_runs = list[Run](), list[PlainRun]()
     for seed in range(1, seeds + 1):
@@ -155,7 +159,7 @@ def _run(task: Task, seed: int, output: Output) -> Run:
 
 
 def _plain_runs(task: Task, run: Run) -> list[PlainRun]:
-    """None if the time limit does not suffice to measure it."""
+    """Nothing if the time limit does not suffice to measure it."""
     given = {"part": "plain", "seed": run.seed, "steps": run.step, "scores": run.scores}
     found = _in_new_process(given, task, lambda state: None)
     return [PlainRun(**found)] if found else []

@@ -107,7 +107,7 @@ def compare(
     return Comparison(
         preset=preset,
         batch=batch,
-        device=torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads",
+        device=device_name(device),
         precision="tf32" if device.type == "cuda" else "fp32",
         plain=speeds["plain"],
         plain_resident_examples_per_second=speeds["resident"].examples_per_second,
@@ -291,6 +291,10 @@ def _peak_teraflops(device: torch.device) -> float:
         left @ right
     synchronize(device)
     return 10 * 2 * size**3 / (time.perf_counter() - started) / 1e12
+
+
+def device_name(device: torch.device) -> str:
+    return torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
 
 
 def synchronize(device: torch.device) -> None:

@@ -45,6 +45,12 @@ def test_a_teachers_run_waits_for_its_examples(corpus: str) -> None:
     assert result.supervision == "synthetic" and result.runs[0].waiting > 0 and not result.plain_runs
 
 
+def test_the_plain_implementation_has_no_teacher(corpus: str) -> None:
+    task = bench.Task("biatt-pointer", corpus, goal=1, limit=60, changes=("teacher.statements=20",))
+    with pytest.raises(InputError):
+        bench.measure(task, seeds=1, plain=True, output=Output())
+
+
 def test_a_run_that_does_not_reach_the_goal_has_no_median(corpus: str) -> None:
     task = bench.Task("biatt-pointer", corpus, goal=100, limit=0.5, changes=(*SMALL, *SHORT))
     result = bench.measure(task, seeds=1, plain=True, output=Output())
