@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from veriscene.cli.output import AsJson, DataFolder, Teacher, argument, option, progress_bar, say
+from veriscene.cli.output import AsJson, Changes, DataFolder, Teacher, argument, option, progress_bar, say, terminal
 from veriscene.errors import InputError
 
 bench = typer.Typer(
@@ -42,8 +42,7 @@ def train(
     from veriscene.worlds.nlvr import synthetic
 
     for preset in presets or []:
-        if preset not in ("biatt", "biatt-pointer"):
-            raise InputError(f"no plain implementation of {preset!r}", allowed="choose biatt or biatt-pointer")
+        _check_plain(preset)
     measured = _load("train")
     if data is None:
         with progress_bar("generating the corpus") as progress:
@@ -62,6 +61,74 @@ def train(
                 print(measured.describe(result), flush=True)
     if as_json:
         print(json.dumps({"train": results}))
+
+
+@bench.command()
+def quality(
+    data: DataFolder = None,
+    preset: Annotated[str, option("What is trained: a preset, or a TOML file.")] = "biatt-pointer",
+    goal: Annotated[float | None, option("Percent of dev. Default: a published figure.", min=0, max=100)] = None,
+    programs: Teacher = None,
+    changes: Changes = None,
+    seeds: Annotated[int, option("How many seeds, from 1 on.", min=1, max=100)] = 3,
+    plain: Annotated[bool, option("Also time the plain implementation.", "--plain")] = False,
+    limit_s: Annotated[float, option("Seconds after which a run ends.", min=1)] = 900.0,
+    as_json: AsJson = False,
+) -> None:
+    """Time to quality: seconds from the start of a new process, with empty caches, to a dev accuracy.
+
+    Known goals: biatt-pointer 74.6, and spatial-programs 98.5, which needs --teacher.
+
+    Example: veriscene bench quality --data nlvr --plain
+    """
+    from veriscene import models
+
+    measured = _load("quality")
+    if goal is None:
+        goal = measured.GOALS.get(preset)
+    if data is None:
+        raise InputError("needs a corpus", allowed="give --data FOLDER")
+    if goal is None:
+        raise InputError(f"no published figure of {preset!r}", allowed="give --goal PERCENT")
+    if plain:
+        _check_plain(models.load_preset(preset, changes or []).model.name)
+    files = tuple(map(str, programs or []))
+    task = measured.Task(preset, str(data), goal, limit_s, programs=files, changes=tuple(changes or []))
+    output = terminal()
+    try:
+        result = measured.measure(task, seeds=seeds, plain=plain, output=output)
+    finally:
+        output.finish()
+    print(json.dumps({"quality": asdict(result)}) if as_json else measured.describe(result))
+
+
+@bench.command()
+def costs(
+    out: Annotated[Path | None, argument("Where the plot is written: a name that ends in .svg or .png.")] = None,
+    presets: Annotated[list[str] | None, option("May be repeated. Default: two.", "--preset")] = None,
+    batch: Annotated[int | None, option("Examples in a step. Default: the preset's, on a CPU 4.", min=1)] = None,
+    device: Annotated[str, option("cuda; or cpu, which tries the command out with tiny models.")] = "cuda",
+    as_json: AsJson = False,
+) -> None:
+    """What training costs: time and memory per million examples, by statement length, items per box and hidden size.
+
+    Default presets: biatt-pointer and spatial-programs.
+
+    Example: veriscene bench costs costs.svg --json
+    """
+    measured = _load("costs")
+    if out is not None:
+        measured.check_plot(out)
+    place, results = measured.device_named(device), []
+    for preset in presets or measured.PRESETS:
+        with progress_bar(f"{preset} (cases)") as progress:
+            results.append(measured.measure(preset, place, batch=batch, progress=progress))
+        if not as_json:
+            print(measured.describe(results[-1]), flush=True)
+    if out is not None:
+        measured.plot(results, out)
+    if as_json:
+        print(json.dumps({"costs": [asdict(result) for result in results]}))
 
 
 @bench.command()
@@ -144,6 +211,11 @@ def teacher(
             data, programs or [], statements=statements, workers=workers, seconds=seconds, progress=progress, say=say
         )
     print(json.dumps({"teacher": result}) if as_json else measured.describe(result))
+
+
+def _check_plain(name: str) -> None:
+    if name not in ("biatt", "biatt-pointer"):
+        raise InputError(f"no plain implementation of {name!r}", allowed="choose biatt or biatt-pointer")
 
 
 def _load(name: str) -> ModuleType:

@@ -107,7 +107,7 @@ def compare(
     return Comparison(
         preset=preset,
         batch=batch,
-        device=torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads",
+        device=device_name(device),
         precision="tf32" if device.type == "cuda" else "fp32",
         plain=speeds["plain"],
         plain_resident_examples_per_second=speeds["resident"].examples_per_second,
@@ -148,8 +148,8 @@ def _take_turns(
     device = source.train.device
     torch.manual_seed(0)
     ours = models.build(config.model, vocabulary=source.encoder.vocabulary, world=source.encoder.world).to(device)
-    steps = {**_plain_steps(ours, config, examples, source), "ours": _our_step(ours, config, source, advance)}
-    turns = {name: _turn(step, device, advance) for name, step in steps.items()}
+    steps = {**_plain_steps(ours, config, examples, source), "ours": our_step(ours, config, source, advance)}
+    turns = {name: turn_of(step, device, advance) for name, step in steps.items()}
     for turn in turns.values():
         turn(1)
     times: dict[str, list[float]] = {name: [] for name in turns}
@@ -161,9 +161,9 @@ def _take_turns(
     return times, memory
 
 
-def _turn(step: Callable[[], object], device: torch.device, advance: Advance) -> Turn:
+def turn_of(step: Callable[[], object], device: torch.device, advance: Advance) -> Turn:
     def turn(seconds: float) -> float:
-        _synchronize(device)
+        synchronize(device)
         if device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
         started, steps = time.perf_counter(), 0
@@ -173,7 +173,7 @@ def _turn(step: Callable[[], object], device: torch.device, advance: Advance) ->
                 if not steps:  # on a CPU these may take a minute; reporting must not slow down the others
                     advance()
             steps += STEPS_BETWEEN_LOOKS
-            _synchronize(device)
+            synchronize(device)
         return (time.perf_counter() - started) / steps
 
     return turn
@@ -189,7 +189,7 @@ def _plain_steps(
     def step(
         bilstm: type, make_optimizer: Callable[..., torch.optim.Optimizer], epoch: Callable[[], Iterable[Any]]
     ) -> Callable[[], object]:
-        model, batches = kind(vocabulary=len(vocabulary), bilstm=bilstm).to(device), _forever(epoch)
+        model, batches = kind(vocabulary=len(vocabulary), bilstm=bilstm).to(device), forever(epoch)
         plain.load_ours(model, ours)
         optimizer = make_optimizer(model.parameters(), lr=settings.learning_rate)
         return lambda: plain.train_step(model, next(batches), optimizer, settings.clip)
@@ -204,7 +204,7 @@ def _plain_steps(
     }
 
 
-def _our_step(model: Model, config: Config, source: CorpusSource, advance: Advance) -> Callable[[], object]:
+def our_step(model: Model, config: Config, source: CorpusSource, advance: Advance) -> Callable[[], object]:
     settings, step, batches = config.training, _make_step(model, config, source), _our_batches(source)
     share = torch.full((settings.batch,), 1 / settings.batch)
 
@@ -234,7 +234,7 @@ def _steps_to_capture(source: CorpusSource) -> int:
     return len(source.train) // source.settings.batch
 
 
-def _forever(epoch: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+def forever(epoch: Callable[[], Iterable[Any]]) -> Iterator[Any]:
     while True:
         yield from epoch()
 
@@ -255,7 +255,7 @@ def _epoch_seconds(config: Config, examples: Sequence[Example], device: torch.de
         epoch = source.epoch(number)
         for numbers in epoch.steps:
             step(epoch.corpus, numbers, torch.full((len(numbers),), 1 / len(numbers)), learning_rate=1e-4)
-        _synchronize(device)
+        synchronize(device)
 
     run(0)
     run(1)
@@ -285,15 +285,19 @@ def _peak_teraflops(device: torch.device) -> float:
     left, right = torch.randn(size, size, device=device), torch.randn(size, size, device=device)
     for _ in range(3):
         left @ right
-    _synchronize(device)
+    synchronize(device)
     started = time.perf_counter()
     for _ in range(10):
         left @ right
-    _synchronize(device)
+    synchronize(device)
     return 10 * 2 * size**3 / (time.perf_counter() - started) / 1e12
 
 
-def _synchronize(device: torch.device) -> None:
+def device_name(device: torch.device) -> str:
+    return torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+
+
+def synchronize(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize()
 
