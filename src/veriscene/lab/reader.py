@@ -75,7 +75,7 @@ class Settings:
     dialect: float = 0.25  # share of statements in the world's own dialect, where it has one
     outside: float = 0.04  # share of texts that are not about a scene
     programs: float = 0.06  # share of lessons that come from program files, if there are any
-    examples: float = 0.2  # share of lessons that come from files of plain English, if there are any
+    examples: float = 0.25  # share of lessons that come from files of plain English, if there are any
     word_dropout: float = 0.08  # share of words of which only the letters are read
     dim: int = 256
     layers: int = 4
