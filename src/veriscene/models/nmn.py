@@ -137,7 +137,7 @@ class NMN(FeatureMapModel):
         self.heads = config.heads
         self.dropout = nn.Dropout(config.dropout)
         self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
-        self.embed_cells = nn.Linear(self.backbone.channels, config.cell)
+        self.embed_cells = nn.Linear(self.channels, config.cell)
         self.correct = nn.Linear(config.cell, 1)
         self.surroundings = Surroundings(grid=GRID)
         self.describe = mlp(config.cell + 4 + 2, config.cell)
