@@ -29,6 +29,7 @@ SENTENCES: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("the same rate for all layers", {"model.map_rate": 1.0, "model.cell_rate": 1.0}, ("cnn-biatt-paper",)),
     ("go through all the objects in random order", {"data.order": "random"}, STRUCTURED),
     ("the gradient adds policy and loss", {"training.policy_weight": 1.0}, ("biatt-pointer-paper",)),
+    ("BiATT on the items in their order", {"model.comprehension": "biatt"}, ("biatt-pointer-paper",)),
     ("an LSTM encoder", {"model.encoder": "lstm"}, ("biatt-pointer-paper",)),
     ("one sampled order, against the greedy one", {"model.samples": 0}, ("biatt-pointer-paper",)),
     ("the sampled order is read", {"model.reading": "sampled", "model.pointer_rate": 0.0}, ("biatt-pointer-paper",)),
