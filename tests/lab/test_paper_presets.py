@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from veriscene.config import presets
+from veriscene.config import changes_between, presets
+from veriscene.lab.plans import DEVIATIONS, PLANS, RECIPE, Row
 from veriscene.models import load_preset
+from veriscene.models.settings import check_changes, key_of
 
 # The sentence, its settings, and the presets that it is about. Settings that a model does not have are left out.
 STRUCTURED = ("biatt-paper", "biatt-pointer-paper", "bienc-paper")
@@ -63,9 +66,29 @@ def test_the_sentences_cover_every_model_setting_of_every_paper_preset() -> None
         assert model - named <= {"model.name", "model.backbone_rate"}  # a frozen backbone has no learning rate
 
 
+def test_each_step_from_the_papers_recipe_to_ours_changes_the_settings_that_it_names() -> None:
+    rows = [row for row in RECIPE.rows if row.preset in ("biatt-paper", "biatt")]
+    configs = [load_preset(row.preset, row.changes) for row in rows]
+    assert (configs[0], configs[-1]) == (load_preset("biatt-paper"), load_preset("biatt"))
+    changed = [{key_of(change) for change in changes_between(*pair)} for pair in pairwise(configs)]
+    faster = {f"training.{name}" for name in ("learning_rate", "batch", "epochs", "evaluate_every", "precision")}
+    assert changed == [faster, *({key_of(change) for change in undone} for undone in DEVIATIONS.values())]
+    assert sum(map(len, changed)) == len(changes_between(configs[0], configs[-1]))  # no setting changes twice
+    assert [(first, second) for second, first in pairwise(row.name for row in rows)] == list(RECIPE.compared[-6:])
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_paper_presets_train_for_60_000_steps_without_stopping_early(name: str) -> None:
     training, steps_per_epoch = load_preset(name).training, 194  # 12,408 train examples
     steps = training.epochs * steps_per_epoch
     assert 60_000 <= steps < 60_000 + steps_per_epoch
     assert training.patience > steps / training.evaluate_every and training.minutes == 0
+
+
+@pytest.mark.parametrize(
+    "row", {row.folder: row for plan in PLANS.values() for row in plan.rows}.values(), ids=lambda row: row.folder
+)
+def test_every_change_of_a_row_has_an_effect(row: Row) -> None:
+    config = load_preset(row.preset, row.changes)
+    taught = row.programs or config.teacher.statements > 0
+    check_changes(row.changes, config.model, corpus_given=True, taught=taught)
