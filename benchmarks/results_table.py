@@ -39,17 +39,17 @@ TABLE1_NAMES = {row.folder: row.name for row in TABLE1.rows}
 
 
 def table(plan: Plan, records: list[Record]) -> str:
-    """The measured rows of a plan with all their scores, and those that say why they are not measured."""
+    """The measured rows of a plan with all their scores, and those of Table 1 that are not."""
     has_unseen = any(record and record["dev_unseen"] is not None for _, record in _rows(plan, records))
     scores = ["dev", "Test-P", *(["not in train, dev / Test-P"] if has_unseen else []), "consistency, dev / Test-P"]
     heads = ["input", "row", "published, dev / Test-P", *scores, "seeds", "supervision"]
     lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for row, record in _rows(plan, records):
-        if record is None and not row.unmeasured:
-            continue
         cells = [row.input, row.name, _published(row)]
+        if record is None and plan is not TABLE1:
+            continue
         if record is None:
-            cells += [row.unmeasured, *["-"] * (len(heads) - 4)]
+            cells += ["not measured here", *["-"] * (len(heads) - 4)]
         else:
             cells += [f"{_figure(record, 'dev')}{_spread(record)}", _figure(record, "test")]
             cells += [_both(record, "unseen")] if has_unseen else []
