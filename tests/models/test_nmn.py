@@ -231,6 +231,15 @@ def test_the_verdict_is_the_mean_of_those_of_the_layouts_weighted_by_the_model()
     assert_close(model(replace(batch, layout=same)).logits.sigmoid(), p[:, 0])
 
 
+@in_every_variant
+def test_a_training_step_does_not_synchronise_with_the_device(variant: dict[str, Any]) -> None:
+    """Tensors on the meta device have no values, so that reading one fails. A CUDA graph needs the same."""
+    some = examples()
+    model, batch = small_nmn(some, **variant).to("meta").train(), batch_of(some).to("meta")
+    model(batch).logits.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
 def test_the_statements_of_this_file_use_every_module() -> None:
     found = set(required(batch_of(examples()).layout).modules.flatten().tolist())
     assert found == {int(module) for module in Module}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import logsigmoid, one_hot
+from torch.nn.functional import logsigmoid
 
 from veriscene.config import choice, number, share, size
 from veriscene.data.batch import Batch, Layouts, required
@@ -196,7 +196,8 @@ class NMN(FeatureMapModel):
 
     def weighted(self, logits: Tensor, modules: Tensor, whole: Tensor) -> Judgement:
         """p(y | s, o) = sum_z p(z | s) p(y | z, o) over the layouts z (batch, layout, step) of a statement."""
-        numbers = one_hot(modules, len(Module)).sum(dim=2)[..., 1:]  # (batch, layout, module), without NOTHING
+        kinds = torch.arange(1, len(Module), device=modules.device)  # all but NOTHING
+        numbers = (modules[..., None] == kinds).sum(dim=2)  # (batch, layout, module): how many of each
         said = whole[:, None].expand(-1, logits.size(1), -1)
         scores = self.weigh(torch.cat([said, numbers.to(said.dtype)], dim=-1)).squeeze(-1) + self.preference
         is_missing = (modules == Module.NOTHING).all(dim=2)
