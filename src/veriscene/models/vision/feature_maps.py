@@ -79,16 +79,12 @@ class FeatureMapModel(Model, ABC):
         self.is_pretrained = config.backbone in PRETRAINED
         self.is_frozen = self.is_pretrained and not config.end_to_end
         self.backbone = BACKBONES[config.backbone]().requires_grad_(not self.is_frozen)
-        every, self.channels = self.backbone.channels, self.backbone.channels  # of maps, and of normalized cells
-        components = None
-        if config.normalization == "whitened":
-            self.channels = min(WHITENED, every)
-            components = torch.eye(self.channels, every)
-        shapes = {"map": ((), ()), "channel": ((every,), (every,)), "whitened": ((every,), (self.channels,))}
-        of_mean, of_deviation = shapes[config.normalization]
-        self.register_buffer("mean", torch.zeros(of_mean))
-        self.register_buffer("deviation", torch.ones(of_deviation))
-        self.register_buffer("components", components)
+        of_map = self.backbone.channels
+        is_whitened, is_whole = config.normalization == "whitened", config.normalization == "map"
+        self.channels = min(WHITENED, of_map) if is_whitened else of_map  # of a normalized cell
+        self.register_buffer("mean", torch.zeros(() if is_whole else of_map))
+        self.register_buffer("deviation", torch.ones(() if is_whole else self.channels))
+        self.register_buffer("components", torch.eye(self.channels, of_map) if is_whitened else None)
 
     def cells(self, batch: Batch) -> Tensor:
         """Returns the normalized feature maps, cells row by row: (batch, box, cell, channel)."""
@@ -100,7 +96,8 @@ class FeatureMapModel(Model, ABC):
             maps = self.backbone(required(batch.pixels).flatten(0, 1))
         centred = cells_of(maps) - self.mean
         if self.components is not None:
-            centred = centred @ self.components.T
+            with torch.autocast(centred.device.type, enabled=False):  # small components are sums of large values
+                centred = centred @ self.components.T
         normalized = centred / self.deviation
         return normalized.view(len(batch), -1, *normalized.shape[1:])
 
