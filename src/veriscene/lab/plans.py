@@ -214,14 +214,14 @@ DEVIATIONS = {
     "R-Drop": ("training.r_drop=0",),
     "label smoothing and averaged weights": ("training.label_smoothing=0", "training.ema=0"),
     "contact coordinates": ("model.coordinates=corner",),
-    "words counted in statements": ("data.counting=examples",),  # which makes it BiATT of Table 1
+    "words counted in statements": ("data.counting=examples",),  # step 6, which makes it BiATT of Table 1
 }
 
 
 def _with_deviations(count: int) -> Row:
     """BiATT at our rate, with the first `count` of the deviations."""
-    name = [FASTER, *DEVIATIONS][count]
-    return Row(f"BiATT, … and {name}", "biatt", changes=tuple(chain(*list(DEVIATIONS.values())[count:])))
+    name = f"BiATT, step {count + 1}: {[FASTER, *DEVIATIONS][count]}"
+    return Row(name, "biatt", changes=tuple(chain(*list(DEVIATIONS.values())[count:])))
 
 
 PAPERS_RECIPE = {
