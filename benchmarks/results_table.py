@@ -19,13 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from veriscene.config import presets
-from veriscene.lab.plans import ABLATIONS, BEYOND, SPATIAL, TABLE1, TAUGHT_ORDERS, Plan, Row
+from veriscene.lab.plans import PLANS, TABLE1, Plan, Row
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
     "docs/results.md": ("table1", "beyond", "shipped"),
     "docs/results/spatial-parts.md": ("spatial",),
-    "docs/results/order.md": ("orders",),
+    "docs/results/order.md": ("orders", "pointers"),
+    "docs/results/raw-images.md": ("nmn", "imagenet"),
+    "docs/results/table1.md": ("recipe",),
     "docs/results/ablations.md": ("ablations",),
 }
 END = "<!-- end of results -->"
@@ -37,15 +39,17 @@ TABLE1_NAMES = {row.folder: row.name for row in TABLE1.rows}
 
 
 def table(plan: Plan, records: list[Record]) -> str:
-    """Every row of a plan with all its scores."""
-    has_unseen = plan in (TABLE1, BEYOND)  # no verdicts of the other plans' rows were kept so far
+    """The measured rows of a plan with all their scores, and those of Table 1 that are not."""
+    has_unseen = any(record and record["dev_unseen"] is not None for _, record in _rows(plan, records))
     scores = ["dev", "Test-P", *(["not in train, dev / Test-P"] if has_unseen else []), "consistency, dev / Test-P"]
     heads = ["input", "row", "published, dev / Test-P", *scores, "seeds", "supervision"]
     lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for row, record in _rows(plan, records):
         cells = [row.input, row.name, _published(row)]
+        if record is None and plan is not TABLE1:
+            continue
         if record is None:
-            cells += [row.unmeasured, *["-"] * (len(heads) - 4)]
+            cells += ["not measured here", *["-"] * (len(heads) - 4)]
         else:
             cells += [f"{_figure(record, 'dev')}{_spread(record)}", _figure(record, "test")]
             cells += [_both(record, "unseen")] if has_unseen else []
@@ -99,12 +103,8 @@ def _spread(record: Record) -> str:
 
 def with_tables(page: str, names: tuple[str, ...], records: list[Record]) -> str:
     tables = {
-        "table1": table(TABLE1, records),
-        "beyond": table(BEYOND, records),
+        **{name: table(plan, records) for name, plan in PLANS.items()},
         "shipped": shipped(records),
-        "spatial": table(SPATIAL, records),
-        "orders": table(TAUGHT_ORDERS, records),
-        "ablations": table(ABLATIONS, records),
     }
     for name in names:
         begin = f"<!-- results: {name}, written by benchmarks/results_table.py -->"
@@ -117,10 +117,8 @@ def with_reproduced(records: list[Record], reproduced: Record, commit: str, mach
     """The records, with the rows of a table written by `veriscene reproduce` added or replaced."""
     new = {_key(row): _record(row, commit, machine) for row in reproduced["rows"]}
     merged = {_key(record): record for record in records} | new
-    plans = (TABLE1, BEYOND, SPATIAL, TAUGHT_ORDERS, ABLATIONS)
-    planned = [(row.input, row.name, None, None) for plan in plans for row in plan.rows]
-    others = [key for key in merged if key not in planned]
-    return [merged[key] for key in (*planned, *others) if key in merged]
+    planned = [(row.input, row.name, None, None) for plan in PLANS.values() for row in plan.rows]
+    return [merged[key] for key in dict.fromkeys([*planned, *merged]) if key in merged]  # plans share rows
 
 
 def _record(row: Record, commit: str, machine: str) -> Record:

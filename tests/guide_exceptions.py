@@ -32,6 +32,7 @@ ADDED = {
     "veriscene reproduce paper --data nlvr --row BiATT --row BiENC": f"{SMALL} --out runs/two-rows",
     "veriscene reproduce table1 --data nlvr": "--row MaxEnt",
     "veriscene reproduce ablations --data nlvr": f"--row 'BiATT, pooling mean, order random' {SMALL}",
+    "veriscene reproduce pointers --data nlvr": f"--row 'BiATT-Pointer, four orders compared' {SMALL}",
     "veriscene reproduce beyond --data nlvr --teacher nlvr/programs/train.jsonl": (
         f"--row 'Spatial, programs' {SPATIAL} --set teacher.statements=10"
     ),
@@ -58,6 +59,8 @@ LEFT_OUT = {
     "veriscene train spatial-synthetic --data nlvr": _LIKE_BEYOND,
     "veriscene reproduce spatial --data nlvr --teacher nlvr/programs/train.jsonl": _LIKE_BEYOND,
     "veriscene reproduce orders --data nlvr": _LIKE_BEYOND,
+    "veriscene reproduce recipe --data nlvr": _LIKE_BEYOND,
+    **dict.fromkeys([f"veriscene reproduce {plan} --data nlvr" for plan in ("nmn", "imagenet")], "needs a backbone"),
     "veriscene train-reader shelf.safetensors --world shelf.toml --dim 192 --layers 3 --epochs 6 --steps 1200"
     " --statements 60000 --seed 1": "takes long; tests/lab/test_train_reader.py",
     "veriscene serve shelf.safetensors": "needs that reader; docs/own-world.md serves a model below",

@@ -115,13 +115,16 @@ def test_orders_are_sampled_in_training_and_greedy_in_inference():
     assert_close(inference.order, model.judge(batch, greedy).order)
 
 
-def test_biatt_reads_the_items_in_the_pointers_order():
+@pytest.mark.parametrize("comprehension", ["biatt", "bienc"])
+def test_the_items_are_read_in_the_pointers_order(comprehension):
     examples = mixed_toys(seed=14)
     batch = batch_of(examples, more_items=1)
-    model = toy_model("biatt-pointer", seed=15)
+    model = toy_model("biatt-pointer", seed=15, comprehension=comprehension)
+    plain_model = toy_model(comprehension)
+    plain_model.load_state_dict(model.comprehension.state_dict())
     torch.manual_seed(1)
     judged = model.judge(batch, sampled)
-    plain = model.comprehension(replace(batch, items=batch.items.reordered(judged.order)))
+    plain = plain_model(replace(batch, items=batch.items.reordered(judged.order)))
     assert_close(judged.logits, plain.logits)
     assert_close(judged.alpha, plain.alpha)
     assert_close(judged.beta, plain.beta)
@@ -189,7 +192,7 @@ def test_several_orders_are_judged_as_in_inference(reading):
 
 
 def test_settings_that_cannot_be_learned_from_are_refused():
-    for wrong in ({"samples": 1}, {"reading": "greedy"}):
+    for wrong in ({"samples": 1}, {"reading": "greedy"}, {"comprehension": "bienc", "pooling": "joint"}):
         with pytest.raises(InputError):
             BiATTPointerConfig(**wrong)
 

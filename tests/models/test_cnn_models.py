@@ -22,6 +22,7 @@ from veriscene.data.encoder import ItemOrder
 from veriscene.errors import MissingRequirement
 from veriscene.models.baselines import joined, small_boxes
 from veriscene.models.vision import backbone as backbones
+from veriscene.models.vision import feature_maps
 from veriscene.models.vision.backbone import ResNetV1
 from veriscene.models.vision.feature_maps import FeatureMapModel
 from veriscene.training.optimization import make_optimizer
@@ -175,6 +176,44 @@ def test_each_channel_can_be_standardised_by_itself() -> None:
     assert responds.any()
     assert_close(seen.mean(dim=0), torch.zeros(seen.size(1)), atol=0.02, rtol=0)
     assert_close(seen.std(dim=0)[responds], torch.ones(int(responds.sum())), atol=0.05, rtol=0)
+
+
+@pytest.mark.usefixtures("pretrained")
+@pytest.mark.parametrize("name", SEEING)
+def test_whitened_maps_are_the_left_singular_vectors_of_the_centred_maps(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feature_maps, "WHITENED", 8)
+    model, batch = seeing(name, end_to_end=False, normalization="whitened")
+    with torch.no_grad():
+        maps = model.backbone(required(batch.pixels).flatten(0, 1)).double().flatten(2).mT.flatten(0, 1)
+    u = torch.linalg.svd(maps - maps.mean(dim=0), full_matrices=False)[0]
+    expected = u[:, :8] * (len(maps) - 1) ** 0.5
+    seen = model.cells(batch).flatten(0, 2).double()
+    signs = (seen * expected).mean(dim=0).sign()
+    assert_close(seen * signs, expected, atol=1e-3, rtol=1e-3)
+    assert model.embed_cells.in_features == 8 and not model.components.requires_grad
+    assert_close(model.eval()(model.extract(batch)).logits, model(batch).logits, atol=2e-2, rtol=2e-2)
+
+
+@pytest.mark.usefixtures("pretrained")
+@pytest.mark.parametrize("statistics", ["file", "train"])
+def test_statistics_of_batch_norm_are_those_of_what_it_reads_of_train_pictures(
+    statistics: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feature_maps, "CPU_BATCH", 3 * len(EXAMPLES))
+    model, batch = seeing("cnn-biatt", end_to_end=False, statistics=statistics)
+    read = dict[torch.nn.BatchNorm2d, torch.Tensor]()
+    for module in model.backbone.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.register_forward_pre_hook(lambda own, inputs: read.update({own: inputs[0]}))
+    model.cells(batch)
+    assert len(read) == 17 and not model.backbone.training
+    for norm, inputs in read.items():
+        variance, mean = torch.var_mean(inputs, dim=(0, 2, 3))
+        own = torch.cat([norm.running_mean, norm.running_var])
+        matches = torch.allclose(own, torch.cat([mean, variance]), atol=1e-2, rtol=1e-2)
+        assert matches is (statistics == "train")
 
 
 @pytest.mark.usefixtures("pretrained")

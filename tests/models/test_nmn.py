@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from samples import vocabulary_of, yellow_circle_examples
 from veriscene import models
 from veriscene.data.batch import Batch, Layouts, required
 from veriscene.data.encoder import Encoder, Input
-from veriscene.language.module_layout import Module
+from veriscene.language.module_layout import MAX_LAYOUTS, Module
 from veriscene.models.layers.geometry import at_least
 from veriscene.models.nmn import NMN, NMNConfig, Relate, Surroundings
 from veriscene.training.optimization import objective
@@ -25,6 +26,7 @@ BEFORE, JUST_BEFORE, EQUAL, NEAR, JUST_AFTER, AFTER, ANYWHERE = range(7)
 STATEMENTS = [
     "There is a yellow circle",
     "There is a box with a blue square above a black circle and only yellow or black items.",
+    "There are 3 yellow items",  # without structure it is the same
     "none of the items is not touching the wall",
     "There are exactly two towers",
 ]
@@ -32,7 +34,7 @@ STATEMENTS = [
 
 def examples() -> list[Example]:
     """One of each statement, and so of each module."""
-    return [replace(e, statement=s) for e, s in zip(yellow_circle_examples(4), STATEMENTS, strict=True)]
+    return [replace(e, statement=s) for e, s in zip(yellow_circle_examples(5), STATEMENTS, strict=True)]
 
 
 def batch_of(some: list[Example], vocabulary_from: list[Example] | None = None) -> Batch:
@@ -40,14 +42,19 @@ def batch_of(some: list[Example], vocabulary_from: list[Example] | None = None) 
     return encoder(some)
 
 
-VARIANTS = [("joint", "embeddings"), ("max", "states"), ("chosen", "states")]
-in_every_variant = pytest.mark.parametrize(("pooling", "words"), VARIANTS)
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"pooling": "max", "words": "states"},
+    {"pooling": "chosen", "words": "states"},
+    {"layouts": MAX_LAYOUTS},
+]
+in_every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 
 
-def small_nmn(some: list[Example], pooling: str = "joint", words: str = "embeddings") -> NMN:
+def small_nmn(some: list[Example], **variant: Any) -> NMN:
     torch.manual_seed(0)
     sizes = {"embedding": 5, "cell": 6, "heads": 3, "hidden": 8, "verdict": 4}
-    config = NMNConfig(**sizes, dropout=0.0, spread=1.0, pooling=pooling, words=words)
+    config = NMNConfig(**sizes, dropout=0.0, spread=1.0, **variant)
     model = models.build(config, vocabulary=vocabulary_of(some), world=WORLD)
     assert isinstance(model, NMN)
     return model
@@ -146,9 +153,9 @@ def test_a_find_is_the_intersection_of_its_words() -> None:
 
 
 @in_every_variant
-def test_batched_equals_single(pooling: str, words: str) -> None:
+def test_batched_equals_single(variant: dict[str, Any]) -> None:
     some = examples()
-    model = small_nmn(some, pooling, words).eval()
+    model = small_nmn(some, **variant).eval()
     together = model(batch_of(some)).logits
     alone = [model(batch_of([example], vocabulary_from=some)).logits for example in some]
     assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-5)
@@ -156,26 +163,26 @@ def test_batched_equals_single(pooling: str, words: str) -> None:
 
 
 @in_every_variant
-def test_padding_does_not_matter(pooling: str, words: str) -> None:
+def test_padding_does_not_matter(variant: dict[str, Any]) -> None:
     some = examples()
-    model, batch = small_nmn(some, pooling, words).eval(), batch_of(some)
+    model, batch = small_nmn(some, **variant).eval(), batch_of(some)
     expected = model(batch).logits
     statement, layout = batch.statement, required(batch.layout)
     more_words = torch.where(statement.mask, statement.words, 3)  # a word in the place of padding
     longer = replace(statement, words=torch.cat([more_words, torch.full((len(batch), 2), 4)], dim=1))
-    spans = torch.cat([layout.spans, torch.zeros(*layout.spans.shape[:2], 2, dtype=torch.bool)], dim=2)
+    spans = torch.cat([layout.spans, torch.zeros(*layout.spans.shape[:3], 2, dtype=torch.bool)], dim=3)
     padded = replace(batch, statement=longer, layout=replace(layout, spans=spans))
     assert_close(model(padded).logits, expected)
     assert_close(model(padded.select(slice(None), words=batch.statement.words.size(1), items=1)).logits, expected)
-    used = int((layout.modules != Module.NOTHING).sum(dim=1).max())
-    assert used < layout.modules.size(1)
-    assert_close(model(replace(batch, layout=layout.map(lambda tensor: tensor[:, :used]))).logits, expected)
+    used = int((layout.modules != Module.NOTHING).sum(dim=2).max())
+    assert used < layout.modules.size(2)
+    assert_close(model(replace(batch, layout=layout.map(lambda tensor: tensor[:, :, :used]))).logits, expected)
 
 
 @in_every_variant
-def test_boxes_have_no_order(pooling: str, words: str) -> None:
+def test_boxes_have_no_order(variant: dict[str, Any]) -> None:
     some = examples()
-    model, batch = small_nmn(some, pooling, words).eval(), batch_of(some)
+    model, batch = small_nmn(some, **variant).eval(), batch_of(some)
     turned = replace(batch, pixels=required(batch.pixels)[:, [2, 0, 1]])
     assert_close(model(turned).logits, model(batch).logits)
 
@@ -189,14 +196,48 @@ def test_features_of_a_frozen_backbone_replace_pixels() -> None:
 
 
 @in_every_variant
-def test_gradients_reach_every_parameter(pooling: str, words: str) -> None:
+def test_gradients_reach_every_parameter(variant: dict[str, Any]) -> None:
     some = examples()
-    model, batch = small_nmn(some, pooling, words), batch_of(some)
+    model, batch = small_nmn(some, **variant), batch_of(some)
     objective(model(batch), required(batch.labels)).surrogate.mean().backward()
     without = [
         name for name, parameter in model.named_parameters() if parameter.grad is None or not parameter.grad.any()
     ]
     assert without == []
+
+
+def test_the_verdict_is_the_mean_of_those_of_the_layouts_weighted_by_the_model() -> None:
+    some = examples()
+    model, batch = small_nmn(some, layouts=MAX_LAYOUTS).eval(), batch_of(some)
+    layout = required(batch.layout)
+    present = (layout.modules != Module.NOTHING).any(dim=2)
+    assert present[:, 0].all() and not present.all() and (present.sum(dim=1) == MAX_LAYOUTS).any()
+    one = small_nmn(some).eval()
+    one.load_state_dict(model.state_dict(), strict=False)
+    read = model.embed_words(batch.statement.words)
+    p = torch.zeros(len(batch), MAX_LAYOUTS)
+    weights = torch.zeros(len(batch), MAX_LAYOUTS)
+    for number in range(MAX_LAYOUTS):
+        alone = layout.map(lambda tensor, number=number: tensor[:, number : number + 1])
+        p[:, number] = one(replace(batch, layout=alone)).logits.sigmoid()
+        for row, length in enumerate(batch.statement.lengths):
+            numbers = torch.bincount(layout.modules[row, number], minlength=len(Module))[1:]
+            score = model.weigh(torch.cat([read[row, :length].mean(dim=0), numbers.float()])) + model.preference[number]
+            weights[row, number] = score.exp() if present[row, number] else 0
+    expected = (weights * p).sum(dim=1) / weights.sum(dim=1)
+    assert_close(model(batch).logits.sigmoid(), expected)
+    assert (expected - p[:, 0]).abs().max() > 1e-3
+    same = layout.map(lambda tensor: tensor[:, :1].expand(-1, MAX_LAYOUTS, *tensor.shape[2:]))
+    assert_close(model(replace(batch, layout=same)).logits.sigmoid(), p[:, 0])
+
+
+@in_every_variant
+def test_a_training_step_does_not_synchronise_with_the_device(variant: dict[str, Any]) -> None:
+    """Tensors on the meta device have no values, so that reading one fails. A CUDA graph needs the same."""
+    some = examples()
+    model, batch = small_nmn(some, **variant).to("meta").train(), batch_of(some).to("meta")
+    model(batch).logits.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
 
 
 def test_the_statements_of_this_file_use_every_module() -> None:

@@ -27,7 +27,8 @@ def reproduce(
         argument(
             "paper: Table 1, ablations and figures. table1, ablations: a part of it."
             " orders: does a learned order help a model that the grammar teaches?"
-            " beyond: the most accurate models. spatial: what each part of them adds."
+            " beyond: the most accurate models. spatial: what each part of them adds. recipe: the paper's recipe, and"
+            " the steps from it to ours. pointers: orders that depend on the statement. nmn, imagenet: leads of rows."
         ),
     ],
     data: Annotated[Path, option("The NLVR corpus: train, dev and public test.")],
@@ -45,9 +46,9 @@ def reproduce(
     """Train and score the rows of a plan with several seeds each, and print them next to the published figures.
 
     Repeating the command continues where it stopped. The test split is scored once per row, when its seeds are trained;
-    not in the plan spatial, which is for choices. After every row the table is written as PLAN.md and PLAN.json, the
-    figures to figures/, and all of it to one page, PLAN.html: the paper's tables and figures next to ours. With --shard
-    the parts are seeds of rows; the shard that finishes last writes the table.
+    not in the plans spatial, nmn and imagenet, which are for choices. After every row the table is written as PLAN.md
+    and PLAN.json, the figures to figures/, and all of it to one page, PLAN.html: the paper's tables and figures next to
+    ours. With --shard the parts are seeds of rows; the shard that finishes last writes the table.
 
     Examples: veriscene reproduce table1 --data nlvr --row BiATT-Pointer, or veriscene reproduce paper --data nlvr
     """

@@ -28,11 +28,14 @@ class Statement(TensorStruct):
 
 @dataclass(frozen=True)
 class Layouts(TensorStruct):
-    """The steps of a module network (language/module_layout.py); beyond a layout's last step all are zero."""
+    """The steps of module networks (language/module_layout.py), several networks for a statement.
 
-    modules: Tensor  # (batch, step), int64: Module
-    arguments: Tensor  # (batch, step, 2), int64: earlier steps; a module with one argument has it twice
-    spans: Tensor  # (batch, step, word), bool: the words that the step reads
+    Beyond a layout's last step and beyond a statement's last layout all are zero.
+    """
+
+    modules: Tensor  # (batch, layout, step), int64: Module
+    arguments: Tensor  # (batch, layout, step, 2), int64: earlier steps; a module with one argument has it twice
+    spans: Tensor  # (batch, layout, step, word), bool: the words that the step reads
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Batch(TensorStruct):
             features, positions = self.items.features[:, :, :items], self.items.positions[:, :, :items]
             narrow = replace(narrow, items=replace(self.items, features=features, positions=positions))
         if self.layout is not None:
-            narrow = replace(narrow, layout=replace(self.layout, spans=self.layout.spans[:, :, :words]))
+            narrow = replace(narrow, layout=replace(self.layout, spans=self.layout.spans[..., :words]))
         return narrow.map(lambda tensor: tensor[which])
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from veriscene import worlds
 from veriscene.data.vocabulary import MOST_LETTERS, PADDING, Vocabulary, spell, tokenize
 from veriscene.errors import InputError
-from veriscene.language.module_layout import MAX_STEPS
+from veriscene.language.module_layout import MAX_LAYOUTS, MAX_STEPS
 from veriscene.world.examples import Example
 from veriscene.world.scene import Item, Value
 from veriscene.world.schema import Attribute, World
@@ -65,9 +65,9 @@ class Encoded:
     positions: Array | None = None  # (batch, box, item), int64: the index of each item in the scene's own list
     boxes: Array | None = None  # (batch,), int64: boxes in each scene; None: as many in all scenes of the world
     pixels: Array | None = None  # (batch, box, height, width, RGB), uint8
-    modules: Array | None = None  # (batch, step), int64: the layouts of module networks
-    arguments: Array | None = None  # (batch, step, 2), int64
-    spans: Array | None = None  # (batch, step, word), bool
+    modules: Array | None = None  # (batch, layout, step), int64: the layouts of module networks
+    arguments: Array | None = None  # (batch, layout, step, 2), int64
+    spans: Array | None = None  # (batch, layout, step, word), bool
     labels: Array | None = None  # (batch,), float32: 1.0 true, 0.0 false
 
 
@@ -179,16 +179,18 @@ class Encoder:
 
 
 def _layouts(sentences: Sequence[Sequence[str]], longest: int, world: World) -> dict[str, Array]:
-    """The arrays of module networks, (statement, step, …)."""
-    layout = worlds.require(world, "layout", "rules that lay out modules, which this model needs")
-    modules = np.zeros((len(sentences), MAX_STEPS), dtype=np.int64)
-    arguments = np.zeros((len(sentences), MAX_STEPS, 2), dtype=np.int64)
-    spans = np.zeros((len(sentences), MAX_STEPS, longest), dtype=bool)
+    """The arrays of module networks, (statement, layout, step, …)."""
+    layouts = worlds.require(world, "layouts", "rules that lay out modules, which this model needs")
+    steps = len(sentences), MAX_LAYOUTS, MAX_STEPS
+    modules = np.zeros(steps, dtype=np.int64)
+    arguments = np.zeros((*steps, 2), dtype=np.int64)
+    spans = np.zeros((*steps, longest), dtype=bool)
     for row, sentence in enumerate(sentences):
-        for number, step in enumerate(layout(sentence)):
-            modules[row, number] = step.module
-            arguments[row, number] = (step.arguments * 2)[:2] or 0
-            spans[row, number, list(step.words)] = True
+        for number, layout in enumerate(layouts(sentence)):
+            for place, step in enumerate(layout):
+                modules[row, number, place] = step.module
+                arguments[row, number, place] = (step.arguments * 2)[:2] or 0
+                spans[row, number, place, list(step.words)] = True
     return {"modules": modules, "arguments": arguments, "spans": spans}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 from pathlib import Path
 
 ABLATION = "Ablations"  # a heading of rows
@@ -24,7 +25,6 @@ class Row:
     group: str = ""  # a heading of its own in tables of several groups
     initial: str | None = None  # the row from whose models it starts, seed by seed
     programs: bool = False  # whether programs of NLVR's statements teach it; the user must have them
-    unmeasured: str = "not measured yet"  # in tables, where a row has no result
 
     @property
     def folder(self) -> str:
@@ -86,7 +86,7 @@ TABLE1 = Plan(
         # The published row has the last of these backbones, whose public weights were not available.
         Row("CNN-BiATT, imagenet", "cnn-biatt-imagenet", input="pixels"),
         Row("CNN-BiATT, end to end", "cnn-biatt-end-to-end", input="pixels", initial="CNN-BiATT"),
-        Row("CNN-BiATT, ResNet-V2-101", "cnn-biatt-resnetv2", input="pixels", unmeasured="not measured here"),
+        Row("CNN-BiATT, ResNet-V2-101", "cnn-biatt-resnetv2", input="pixels"),
     ),
     compared=(
         *(("BiATT-Pointer", "MaxEnt"), ("BiATT-Pointer", "BiATT"), ("BiATT", "BiENC"), ("BiATT", "BiDAF")),
@@ -207,6 +207,96 @@ SPATIAL = Plan(
     final=False,
 )
 
+# The steps from the paper's recipe to ours: each row is our preset with what undoes the later steps.
+FASTER = "rate 2e-3, batches of 256, bf16"
+DEVIATIONS = {
+    "weight decay 0.5": ("training.weight_decay=0",),
+    "R-Drop": ("training.r_drop=0",),
+    "label smoothing and averaged weights": ("training.label_smoothing=0", "training.ema=0"),
+    "contact coordinates": ("model.coordinates=corner",),
+    "words counted in statements": ("data.counting=examples",),  # step 6, which makes it BiATT of Table 1
+}
+
+
+def _with_deviations(count: int) -> Row:
+    """BiATT at our rate, with the first `count` of the deviations."""
+    name = f"BiATT, step {count + 1}: {[FASTER, *DEVIATIONS][count]}"
+    return Row(name, "biatt", changes=tuple(chain(*list(DEVIATIONS.values())[count:])))
+
+
+PAPERS_RECIPE = {
+    name: replace(_TABLE1_ROWS[name], name=f"{name}, the paper's recipe", preset=f"{preset}-paper")
+    for name, preset in (("BiENC", "bienc"), ("BiATT", "biatt"), (POINTER, "biatt-pointer"), ("CNN-BiATT", "cnn-biatt"))
+}
+_STEPS = (PAPERS_RECIPE["BiATT"], *map(_with_deviations, range(len(DEVIATIONS))), _TABLE1_ROWS["BiATT"])
+RECIPE = Plan(
+    "The paper's recipe, and the steps from it to ours",
+    (PAPERS_RECIPE["CNN-BiATT"], PAPERS_RECIPE["BiENC"], PAPERS_RECIPE[POINTER], *_STEPS),
+    compared=(
+        *((PAPERS_RECIPE[first].name, PAPERS_RECIPE["BiATT"].name) for first in (POINTER, "BiENC")),
+        *((after.name, before.name) for before, after in pairwise(_STEPS)),
+    ),
+)
+
+_WEIGHT, _RATE, _SAMPLES = ("training.policy_weight=1",), ("model.pointer_rate=1",), ("model.samples=4",)
+_UNORDERED = (*_WEIGHT, *_RATE, *_SAMPLES, "model.encoder=mean")
+POINTER_CHANGES = {
+    "policy weight 1": _WEIGHT,
+    "a rate of its own": (*_WEIGHT, *_RATE),
+    "four orders compared": (*_WEIGHT, *_RATE, *_SAMPLES),
+    "entropy rewarded": (*_WEIGHT, *_RATE, *_SAMPLES, "training.entropy_weight=0.01"),
+    "encoder without order": _UNORDERED,
+    "the surest order read": (*_UNORDERED, "model.reading=greedy"),
+    "words reach items through the order alone": (*_UNORDERED, "model.reading=greedy", "model.comprehension=bienc"),
+}
+_SORTED = _ORDERED[ORDERS.index("sorted")]
+_BIENC = Row("BiENC, the recipe of BiATT", "biatt", changes=("model.name=bienc",))
+POINTERS = Plan(
+    "Pointers that read the statement",
+    (
+        *(_TABLE1_ROWS["BiATT"], _SORTED, _BIENC, _TABLE1_ROWS[POINTER]),
+        *(Row(f"{POINTER}, {name}", "biatt-pointer", changes=changes) for name, changes in POINTER_CHANGES.items()),
+    ),
+    compared=tuple(
+        (f"{POINTER}, {name}", other)
+        for name, changes in POINTER_CHANGES.items()
+        for other in ((_BIENC.name,) if "model.comprehension=bienc" in changes else ("BiATT", _SORTED.name, POINTER))
+    ),
+)
+
+_LONG = (  # BiATT's recipe for 31,360 steps
+    *("model.dropout=0.3", "training.r_drop=2", "training.batch=256", "training.epochs=640"),
+    *("training.learning_rate=2e-3", "training.weight_decay=0.5"),
+)
+NMN_CHANGES = {
+    "one score a box, their max": ("model.pooling=max",),
+    "max or min of scores, chosen": ("model.pooling=chosen",),
+    "words in context": ("model.words=states",),
+    "three layouts": ("model.layouts=3",),
+    "BiATT's recipe": _LONG,
+    "all of these": ("model.pooling=chosen", "model.words=states", "model.layouts=3", *_LONG),
+}
+# A layer on fewer channels needs a rate that is as much higher. ResNet's stage 4 has half of the last stage's.
+IMAGENET_CHANGES = {
+    "channels standardised": ("model.normalization=channel",),
+    "whitened to 256": ("model.normalization=whitened", "model.map_rate=0.05"),
+    "batch norm of train pictures": ("model.statistics=train",),
+    "both": ("model.statistics=train", "model.normalization=whitened", "model.map_rate=0.05"),
+    "299 x 299": ("model.backbone=resnet50-imagenet-299",),
+    "last stage at stride 16": ("model.backbone=resnet50-imagenet-16",),
+    "stage 4 at stride 16": ("model.backbone=resnet50-imagenet-stage4", "model.map_rate=0.012"),
+}
+
+
+def _leads(title: str, first: Row, changes: Mapping[str, tuple[str, ...]]) -> Plan:
+    """Changes of a row of Table 1, of which dev chooses."""
+    rows = [Row(f"{first.name}, {name}", first.preset, changes=own, input="pixels") for name, own in changes.items()]
+    return Plan(title, (first, *rows), compared=tuple((row.name, first.name) for row in rows), final=False)
+
+
+NMN = _leads("Leads of NMN", _TABLE1_ROWS["NMN"], NMN_CHANGES)
+IMAGENET = _leads("CNN-BiATT with ImageNet's features", _TABLE1_ROWS["CNN-BiATT, imagenet"], IMAGENET_CHANGES)
+
 PLANS = {
     "paper": PAPER,
     "table1": TABLE1,
@@ -214,4 +304,8 @@ PLANS = {
     "orders": TAUGHT_ORDERS,
     "beyond": BEYOND,
     "spatial": SPATIAL,
+    "recipe": RECIPE,
+    "pointers": POINTERS,
+    "nmn": NMN,
+    "imagenet": IMAGENET,
 }

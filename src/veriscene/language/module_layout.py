@@ -1,4 +1,4 @@
-"""The layout of a neural module network: a tree of modules, as steps. A world's rules make one of each statement."""
+"""The layout of a neural module network: a tree of modules, as steps. A world's rules make some of each statement."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 MAX_STEPS = 12
+MAX_LAYOUTS = 3  # of a statement, of which a model may judge several
 
 
 class Module(IntEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -32,6 +32,15 @@ class ReadingModel(Model, ABC):
         self.embed_items = ItemEmbedding(config.item, config.coordinates, world)
         self.lang_lstm = BiLSTM(config.embedding, config.hidden, config.dropout)
         self.obj_lstm = BiLSTM(config.item, config.hidden, config.dropout)
+
+    def forward(self, batch: Batch) -> Judgement:
+        items = required(batch.items)
+        return self.match(*self.read(batch), items.given_order, items.box_mask)
+
+    @abstractmethod
+    def match(self, words: Sequences, objects: Sequences, order: Tensor, boxes: Tensor | None) -> Judgement:
+        """Judges words against the items of each box, which were read in the given order (batch, box, place). `boxes`
+        says which boxes there are."""
 
     def read(self, batch: Batch) -> tuple[Sequences, Sequences]:
         """Words h (batch, word, 2 hidden), and items g in the order given (batch, box, place, 2 hidden)."""
@@ -67,18 +76,17 @@ class BiENC(ReadingModel):
     Config = BiENCConfig
     summary = "BiENC: similarity of the last hidden outputs"
 
-    def __init__(self, config: BiENCConfig, vocabulary: Vocabulary, world: World) -> None:
+    def __init__(self, config: ReadingConfig, vocabulary: Vocabulary, world: World) -> None:
         super().__init__(config, vocabulary, world)
         self.similarity = nn.Linear(2 * config.hidden, 2 * config.hidden, bias=False)
         self.combine = SCORE_COMBINATIONS[config.pooling]
         xavier_(self, forget_bias=config.forget_bias)
 
-    def forward(self, batch: Batch) -> Judgement:
-        items, (words, objects) = required(batch.items), self.read(batch)
-        h, boxes = last_outputs(*words), objects.lengths.shape
-        g = last_outputs(objects.states.flatten(0, 1), objects.lengths.flatten()).view(*boxes, -1)
+    def match(self, words: Sequences, objects: Sequences, order: Tensor, boxes: Tensor | None) -> Judgement:
+        h = last_outputs(*words)
+        g = last_outputs(objects.states.flatten(0, 1), objects.lengths.flatten()).view(*objects.lengths.shape, -1)
         scores = torch.einsum("bd,bjd->bj", self.similarity(h), g)
-        return Judgement(logits=self.combine(scores, items.box_mask), scores=scores, order=items.given_order)
+        return Judgement(logits=self.combine(scores, boxes), scores=scores, order=order)
 
 
 # ---------------------------------------------------------------- BiATT
@@ -103,13 +111,7 @@ class BiATT(ReadingModel):
         self.pool = make_pooling(config, world, 4 * config.hidden)
         xavier_(self, forget_bias=config.forget_bias)
 
-    def forward(self, batch: Batch) -> Judgement:
-        items = required(batch.items)
-        return self.match(*self.read(batch), items.given_order, items.box_mask)
-
     def match(self, words: Sequences, objects: Sequences, order: Tensor, boxes: Tensor | None) -> Judgement:
-        """Judges words against the items of each box, which were read in the given order (batch, box, place). `boxes`
-        says which boxes there are."""
         matched = self.matching(words, objects)
         logits, scores = self.pool(matched.vectors, boxes)  # 14, 15
         return Judgement(logits=logits, scores=scores, order=order, alpha=matched.alpha, beta=matched.beta)
@@ -143,15 +145,13 @@ class BiDAF(ReadingModel):
         self.pool = make_pooling(config, world, 2 * hidden)
         xavier_(self, forget_bias=config.forget_bias)
 
-    def forward(self, batch: Batch) -> Judgement:
-        statement, items = batch.statement, required(batch.items)
-        document, query = self.read(batch)
-        a, g = self.attention_flow(document, query)
-        boxes = items.lengths.shape
-        lengths = statement.lengths[:, None].expand(boxes).flatten()
-        m = self.model_lstm2(self.model_lstm1(g.flatten(0, 1), lengths), lengths).unflatten(0, boxes)
-        logits, scores = self.pool(element_max(m, statement.mask[:, None]), items.box_mask)
-        return Judgement(logits=logits, scores=scores, order=items.given_order, alpha=a)
+    def match(self, words: Sequences, objects: Sequences, order: Tensor, boxes: Tensor | None) -> Judgement:
+        a, g = self.attention_flow(words, objects)
+        shape = objects.lengths.shape
+        lengths = words.lengths[:, None].expand(shape).flatten()
+        m = self.model_lstm2(self.model_lstm1(g.flatten(0, 1), lengths), lengths).unflatten(0, shape)
+        logits, scores = self.pool(element_max(m, words.mask[:, None]), boxes)
+        return Judgement(logits=logits, scores=scores, order=order, alpha=a)
 
     def attention_flow(self, document: Sequences, query: Sequences) -> tuple[Tensor, Tensor]:
         """h (batch, word, 2 hidden), u (batch, box, item, 2 hidden) -> how much each word attends to each item,

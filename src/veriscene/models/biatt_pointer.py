@@ -16,8 +16,9 @@ from veriscene.data.items import take_items
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError
 from veriscene.models.base import Judgement, Model, Order, evaluating
-from veriscene.models.biatt import BiATT, BiATTConfig
+from veriscene.models.biatt import BiATT, BiATTConfig, BiENC
 from veriscene.models.layers.attention import Sequences, masked_softmax
+from veriscene.models.layers.pooling import SCORE_COMBINATIONS
 from veriscene.models.layers.recurrence import (
     State,
     concurrently,
@@ -39,6 +40,10 @@ SAMPLES = (
     "Orders drawn for the policy gradient, without dropout, each compared with the others of its example. 0: the order"
     " that is read is compared with the greedy one, as in the paper."
 )
+COMPREHENSION = (
+    "What judges the items in their order. bienc: as in BiENC, where words change how items are read through the order"
+    " alone."
+)
 RATE = (
     "Learning rate of the pointer, relative to the rest, and without weight decay, which can bring its weights to zero."
     " 0: it is trained like the rest."
@@ -53,6 +58,7 @@ class BiATTPointerConfig(BiATTConfig):
     encoder: str = choice(
         "lstm", ("lstm", "mean"), "What the pointer first reads items with. mean: no order comes in, but for ties."
     )
+    comprehension: str = choice("biatt", ("biatt", "bienc"), COMPREHENSION)
     reading: str = choice("sampled", ("sampled", "greedy"), "The order that is read in training. greedy needs samples.")
     samples: int = number(0, 0, 64, SAMPLES)
     pointer_rate: float = number(0.0, 0.0, 100.0, RATE)
@@ -62,6 +68,9 @@ class BiATTPointerConfig(BiATTConfig):
             raise InputError("model.samples=1 leaves nothing to compare an order with", allowed="0, or 2 and more")
         if self.reading == "greedy" and not self.samples:
             raise InputError("model.reading=greedy tries no other orders", allowed="set model.samples to 2 or more")
+        if self.comprehension == "bienc" and self.pooling not in SCORE_COMBINATIONS:
+            what = f"model.comprehension=bienc has scores of boxes, and no vectors for model.pooling={self.pooling}"
+            raise InputError(what, allowed=f"choose from {', '.join(SCORE_COMBINATIONS)}")
 
 
 @dataclass(frozen=True)
@@ -181,7 +190,8 @@ class BiATTPointer(Model):
 
     def __init__(self, config: BiATTPointerConfig, vocabulary: Vocabulary, world: World) -> None:
         super().__init__(config, vocabulary, world)
-        self.comprehension = BiATT(config, vocabulary, world)
+        kind = BiATT if config.comprehension == "biatt" else BiENC
+        self.comprehension = kind(config, vocabulary, world)
         self.pointer = Pointer(config)
 
     def forward(self, batch: Batch) -> Judgement:

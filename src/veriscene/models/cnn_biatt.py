@@ -35,7 +35,7 @@ class CellReadingModel(FeatureMapModel, ABC):
         super().__init__(config, vocabulary, world)
         self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
         self.lang_lstm = BiLSTM(config.embedding, config.hidden, config.dropout)
-        self.embed_cells = nn.Linear(self.backbone.channels, 2 * config.hidden)  # W_x, b_x
+        self.embed_cells = nn.Linear(self.channels, 2 * config.hidden)  # W_x, b_x
 
     def read_statement(self, batch: Batch) -> Sequences:
         """h (batch, word, 2 hidden)."""

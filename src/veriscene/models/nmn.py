@@ -15,7 +15,7 @@ from veriscene.config import choice, number, share, size
 from veriscene.data.batch import Batch, Layouts, required
 from veriscene.data.encoder import Input
 from veriscene.data.vocabulary import PADDING, Vocabulary
-from veriscene.language.module_layout import Module
+from veriscene.language.module_layout import MAX_LAYOUTS, Module
 from veriscene.models.base import Judgement
 from veriscene.models.layers.geometry import at_least
 from veriscene.models.layers.recurrence import BiLSTM, last_outputs
@@ -94,13 +94,17 @@ class Surroundings(nn.Module):
 # in other places, so words must be learned in combination, which more random maps to start from make likelier.
 
 SHARPNESS, THRESHOLD = 20.0, 0.3  # of an object's contrast, relative to the largest in the scene
-MAX_FIRST = 2.0  # initial preference for the max where max, mean and min of box scores are chosen from
+PREFERENCE = 2.0  # initially, for the first to choose from: the max of box scores, and the layout that rules prefer
 COUNTED = 3  # maps: what a COUNT is about, what it leaves of its second map, and what it leaves of all objects
 
 
 POOLING = (
     "How boxes become a verdict: one layer on the max, mean and min of what is known of them; or one score for each box"
     " and the max of the scores, or what the words of the quantity choose of their max, mean and min."
+)
+LAYOUTS = (
+    "Layouts of a statement that are judged. The verdict is their mean, weighted by what the model makes of the words"
+    " and of their modules."
 )
 WORDS = "What modules read of their words: embeddings, or a BiLSTM's states, which know the words around them."
 
@@ -117,6 +121,7 @@ class NMNConfig(FeatureMapConfig):
     dropout: float = share(0.0)
     pooling: str = choice("joint", ("joint", "max", "chosen"), POOLING)
     words: str = choice("embeddings", ("embeddings", "states"), WORDS)
+    layouts: int = number(1, 1, MAX_LAYOUTS, LAYOUTS)
 
 
 class NMN(FeatureMapModel):
@@ -130,14 +135,14 @@ class NMN(FeatureMapModel):
     def __init__(self, config: NMNConfig, vocabulary: Vocabulary, world: World) -> None:
         super().__init__(config, vocabulary, world)
 
-        def mlp(inputs: int, outputs: int) -> nn.Sequential:
-            first, last = nn.Linear(inputs, config.hidden), nn.Linear(config.hidden, outputs)
+        def mlp(inputs: int, outputs: int, bias: bool = True) -> nn.Sequential:
+            first, last = nn.Linear(inputs, config.hidden), nn.Linear(config.hidden, outputs, bias)
             return nn.Sequential(first, nn.ReLU(), nn.Dropout(config.dropout), last)
 
         self.heads = config.heads
         self.dropout = nn.Dropout(config.dropout)
         self.embed_words = nn.Embedding(len(vocabulary), config.embedding, padding_idx=PADDING)
-        self.embed_cells = nn.Linear(self.backbone.channels, config.cell)
+        self.embed_cells = nn.Linear(self.channels, config.cell)
         self.correct = nn.Linear(config.cell, 1)
         self.surroundings = Surroundings(grid=GRID)
         self.describe = mlp(config.cell + 4 + 2, config.cell)
@@ -153,7 +158,10 @@ class NMN(FeatureMapModel):
         if config.pooling == "chosen":
             self.choose = nn.Linear(2 * width, 3)
             nn.init.zeros_(self.choose.weight)
-            self.choose.bias.data = torch.tensor([MAX_FIRST, 0.0, 0.0])
+            self.choose.bias.data = torch.tensor([PREFERENCE, 0.0, 0.0])
+        if config.layouts > 1:
+            self.weigh = mlp(width + len(Module) - 1, 1, bias=False)
+            self.preference = nn.Parameter(torch.tensor([PREFERENCE] + [0.0] * (config.layouts - 1)))
         nn.init.normal_(self.queries.weight, std=config.spread)
         nn.init.zeros_(self.correct.weight)
         nn.init.zeros_(self.correct.bias)
@@ -165,7 +173,9 @@ class NMN(FeatureMapModel):
         return self.embed_cells, None
 
     def forward(self, batch: Batch) -> Judgement:
-        layout, statement = required(batch.layout), batch.statement
+        statement, count = batch.statement, self.config.layouts
+        layouts = required(batch.layout).map(lambda tensor: tensor[:, :count])
+        layout = layouts.map(lambda tensor: tensor.flatten(0, 1))  # (batch x layout, step, …), as all that follows
         embedded = self.dropout(self.embed_words(statement.words))
         queries = self.queries(statement.words)  # (batch, word, head x (cell + 1))
         if self.lang_lstm is None:
@@ -174,11 +184,26 @@ class NMN(FeatureMapModel):
             words = self.lang_lstm(embedded, statement.lengths)
             queries, whole = queries + self.queries_in_context(words), last_outputs(words, statement.lengths)
         cells, presence = self.look(batch)
-        phrases = mean_over(layout.spans, words)  # (batch, step, width)
-        maps = self.relate_all(layout, phrases, self.find_all(layout.spans, queries, cells, presence))
+        spans, steps = layouts.spans.flatten(1, 2), layout.modules.shape
+        phrases = mean_over(spans, words).view(*steps, -1)
+        found = self.find_all(spans, queries, cells, presence)  # (batch, layout x step, …): queries are computed once
+        maps = self.relate_all(layout, phrases, found.view(*steps, *found.shape[2:]))
+        presence, said = (each[:, None].expand(-1, count, *each.shape[1:]).flatten(0, 1) for each in (presence, whole))
         verdicts = self.combine(layout, self.count_all(layout, phrases, maps, presence))
         quantity = (phrases * (layout.modules == Module.DECIDE)[..., None]).sum(dim=1)
-        return self.pool(verdicts, torch.cat([quantity, whole], dim=-1))
+        judgement = self.pool(verdicts, torch.cat([quantity, said], dim=-1))
+        return judgement if count == 1 else self.weighted(judgement.logits.view(-1, count), layouts.modules, whole)
+
+    def weighted(self, logits: Tensor, modules: Tensor, whole: Tensor) -> Judgement:
+        """p(y | s, o) = sum_z p(z | s) p(y | z, o) over the layouts z (batch, layout, step) of a statement."""
+        kinds = torch.arange(1, len(Module), device=modules.device)  # all but NOTHING
+        numbers = (modules[..., None] == kinds).sum(dim=2)  # (batch, layout, module): how many of each
+        said = whole[:, None].expand(-1, logits.size(1), -1)
+        scores = self.weigh(torch.cat([said, numbers.to(said.dtype)], dim=-1)).squeeze(-1) + self.preference
+        is_missing = (modules == Module.NOTHING).all(dim=2)
+        log_p = scores.masked_fill(is_missing, -torch.inf).log_softmax(dim=-1)
+        true, false = ((log_p + logsigmoid(sign * logits)).logsumexp(dim=-1) for sign in (1, -1))
+        return Judgement(logits=true - false)
 
     def pool(self, verdicts: Tensor, said: Tensor) -> Judgement:
         """DECIDE: verdicts (batch, box, verdict), and what was said of boxes and in all (batch, 2 width)."""

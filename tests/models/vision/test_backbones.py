@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from tiny import DEPTHS, TINY, WIDTH, random_pixels, tiny
 from torch import nn
 from torch.testing import assert_close
 
-from veriscene.models.vision.backbone import BACKBONES, GRID, SAME_WEIGHTS, ResNetV1, ResNetV2, weights_path
+from veriscene.errors import InputError
+from veriscene.models.vision.backbone import (
+    BACKBONES,
+    GRID,
+    LEFT_OUT,
+    SAME_WEIGHTS,
+    ResNetV1,
+    ResNetV2,
+    load_weights,
+    save_weights,
+    weights_path,
+)
 
 MILLIONS = {"convolutions": 0.5, "resnet50-imagenet": 23.5, "resnet50-rendered": 23.5, "resnetv2-101-imagenet": 42.5}
-MILLIONS |= {"resnetv2-101-slim": 42.5, "resnetv2-101-keras": 42.5}
+MILLIONS |= {"resnetv2-101-slim": 42.5, "resnetv2-101-keras": 42.5, "resnet50-imagenet-stage4": 8.6}
+CHANNELS = {"convolutions": 128, "resnet50-imagenet-stage4": 1024}
 
 
 @pytest.mark.parametrize("name", BACKBONES)
@@ -20,8 +34,8 @@ def test_registered_backbones_have_the_documented_map_and_size(name: str) -> Non
         backbone = BACKBONES[name]()
         maps = backbone(torch.empty(2, 100, 100, 3, dtype=torch.uint8))
     assert maps.shape == (2, backbone.channels, GRID, GRID) and maps.dtype is torch.float32
-    known = SAME_WEIGHTS.get(name, name)
-    assert backbone.channels == (128 if name == "convolutions" else 2048)
+    known = name if name in MILLIONS else SAME_WEIGHTS[name]
+    assert backbone.channels == CHANNELS.get(name, 2048)
     assert round(sum(weight.numel() for weight in backbone.parameters()) / 1e6, 1) == MILLIONS[known]
 
 
@@ -30,7 +44,28 @@ def test_variants_of_a_backbone_read_the_same_weights(name: str, other: str) -> 
     assert weights_path(name) == weights_path(other)
     with torch.device("meta"):
         shapes = [{key: t.shape for key, t in BACKBONES[each]().state_dict().items()} for each in (name, other)]
-    assert shapes[0] == shapes[1]
+    left_out = {key for key in shapes[1] if key.startswith(LEFT_OUT.get(name, "none"))}
+    assert shapes[0] == {key: shapes[1][key] for key in shapes[1].keys() - left_out}
+
+
+def test_the_map_of_stage_4_is_what_the_last_stage_of_the_whole_network_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At stride 16 the whole network has the same picture, and halves the map no more than the shortened one."""
+    whole = tiny("resnet_v1, stride 16")
+    shortened = ResNetV1(size=160, stride=16, depths=DEPTHS[:3], width=WIDTH).eval()
+    monkeypatch.setenv("VERISCENE_CACHE", str(tmp_path))
+    save_weights(whole, weights_path("resnet50-imagenet"), metadata={})
+    load_weights(whole, "resnet50-imagenet-16")  # in half precision
+    load_weights(shortened, "resnet50-imagenet-stage4")
+    with pytest.raises(InputError):
+        load_weights(shortened, "resnet50-imagenet-16")
+    read = list[torch.Tensor]()
+    assert isinstance(whole, ResNetV1)
+    whole.stages[3].register_forward_pre_hook(lambda _, inputs: read.extend(inputs))
+    with torch.inference_mode():
+        whole(random_pixels(3))
+        assert_close(shortened(random_pixels(3)), read[0])
 
 
 @pytest.mark.parametrize("name", TINY)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from veriscene.language.module_layout import MAX_STEPS, Layout, Module
+from veriscene.language.module_layout import MAX_LAYOUTS, MAX_STEPS, Layout, Module
 from veriscene.world.corpus import split_file
 from veriscene.world.examples import WORD
 from veriscene.worlds import read
-from veriscene.worlds.nlvr.layout_rules import layout
+from veriscene.worlds.nlvr.layout_rules import layouts
 
 ARGUMENTS = {
     Module.FIND: 0,
@@ -94,10 +94,45 @@ def written(words: list[str], steps: Layout, number: int = -1) -> str:
 )
 def test_layouts_of_some_statements(statement: str, expected: str) -> None:
     words = words_of(statement)
-    assert written(words, layout(words)) == expected
+    assert written(words, layouts(words)[0]) == expected
 
 
-def assert_valid(words: list[str], steps: Layout) -> None:
+OTHERS = [
+    (
+        "There are 3 black items",
+        ["decide(count 3(find black items))"],  # without structure it is what the rules read
+    ),
+    (
+        "there is a tower with a yellow block above a black block",
+        [
+            "decide a tower(count_all a(and(find yellow block, relate above(find black block)), find yellow block))",
+            "decide a tower(count a(find yellow block above black block))",
+        ],
+    ),
+    (
+        "There is a box with no blue circle and two triangles.",
+        [
+            "decide a box(both(count_all no(find blue circle), count_all two(find triangles)))",
+            "decide a box(count no two(find blue circle and triangles))",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("statement", "expected"), OTHERS)
+def test_other_layouts_have_the_other_scope_or_no_structure(statement: str, expected: list[str]) -> None:
+    words = words_of(statement)
+    assert [written(words, each) for each in layouts(words)[1:]] == expected
+
+
+def assert_valid(words: list[str]) -> None:
+    found = layouts(words)
+    assert 1 <= len(found) <= MAX_LAYOUTS and len(set(found)) == len(found)
+    for steps in found:
+        assert_valid_layout(words, steps)
+
+
+def assert_valid_layout(words: list[str], steps: Layout) -> None:
     assert 3 <= len(steps) <= MAX_STEPS
     used = [argument for step in steps for argument in step.arguments]
     for number, step in enumerate(steps):
@@ -112,11 +147,9 @@ def assert_valid(words: list[str], steps: Layout) -> None:
 
 def test_every_train_statement_has_a_valid_layout(nlvr_folder: Path) -> None:
     for statement in {example.statement for example in read(split_file(nlvr_folder, "train"))}:
-        words = words_of(statement)
-        assert_valid(words, layout(words))
+        assert_valid(words_of(statement))
 
 
 @pytest.mark.parametrize("repeated", ["a blue circle and", "not touching", "above a", ", box", "blue and black", "it"])
 def test_statements_of_any_length_fit(repeated: str) -> None:
-    words = words_of("there is a box with a black square touching the wall and " + " ".join([repeated] * 80))
-    assert_valid(words, layout(words))
+    assert_valid(words_of("there is a box with a black square touching the wall and " + " ".join([repeated] * 80)))

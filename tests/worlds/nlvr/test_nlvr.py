@@ -201,5 +201,5 @@ def test_no_module_hides_an_ability_of_its_name() -> None:
     for module in pkgutil.iter_modules(nlvr_world.__path__):
         imported = importlib.import_module(f"{nlvr_world.__name__}.{module.name}")
         assert getattr(nlvr_world, module.name) is imported
-    for name in ("decode", "layout", "pixels", "draw_statement", "draw_scenes", "edit_scenes"):
+    for name in ("decode", "layouts", "pixels", "draw_statement", "draw_scenes", "edit_scenes"):
         assert inspect.isfunction(worlds.ability(WORLD, name)), name

@@ -104,7 +104,8 @@ class ResNet(Backbone, ABC):
 
 # ResNet V1 (He et al. 2016), layer for layer Keras's `ResNet50`, so that its ImageNet weights fit. At stride 16 the
 # last stage keeps its resolution and dilates its 3 x 3 convolutions instead: a quarter of the work before that stage,
-# with the same weights and the same field of view in pixels of the image.
+# with the same weights and the same field of view in pixels of the image. Without the last stage ("stage 4" is its last
+# in Keras, which counts the stem), the stride is 16, too, and the map tells less about classes and more about places.
 
 MEAN_BGR = (103.939, 116.779, 123.68)  # of ImageNet, in 0..255; Keras's "caffe" preprocessing does not scale
 EPSILON = 1e-3  # of Keras's batch norm
@@ -123,7 +124,7 @@ class ResNetV1(ResNet):
         self.stages = nn.Sequential()
         channels = width
         for number, depth in enumerate(depths):
-            is_dilated = stride == 16 and number == len(depths) - 1
+            is_dilated = stride == 16 and number == 3
             first_stride = 1 if number == 0 or is_dilated else 2
             blocks = nn.Sequential()
             for block in range(depth):
@@ -261,6 +262,7 @@ BACKBONES: dict[str, Callable[[], Backbone]] = {
     "resnet50-imagenet": partial(ResNetV1, size=320, stride=32),
     "resnet50-imagenet-299": partial(ResNetV1, size=299, stride=32),
     "resnet50-imagenet-16": partial(ResNetV1, size=160, stride=16),
+    "resnet50-imagenet-stage4": partial(ResNetV1, size=160, stride=16, depths=(3, 4, 6)),
     "resnet50-rendered": partial(ResNetV1, size=160, stride=16),
     "resnetv2-101-imagenet": partial(ResNetV2, size=320),
     "resnetv2-101-slim": partial(ResNetV2, size=299, layout="slim"),
@@ -279,7 +281,8 @@ PRETRAINED |= {
     "resnetv2-101-slim": _NPZ.format("TF-slim's resnet_v2_101"),
     "resnetv2-101-keras": _NPZ.format("Keras's ResNet101V2"),
 }
-SAME_WEIGHTS = dict.fromkeys(("resnet50-imagenet-299", "resnet50-imagenet-16"), "resnet50-imagenet")
+SAME_WEIGHTS = {f"resnet50-imagenet-{variant}": "resnet50-imagenet" for variant in ("299", "16", "stage4")}
+LEFT_OUT = {"resnet50-imagenet-stage4": "stages.3."}  # the tensors of the file that a variant does not have
 PRETRAINED |= {name: PRETRAINED[other] for name, other in SAME_WEIGHTS.items()}
 MOST_BYTES = 1 << 30  # of a weights file; ResNet-V2-101 in single precision has 178 MB
 LARGEST_HALF = torch.finfo(torch.float16).max
@@ -303,7 +306,8 @@ def load_weights(backbone: Backbone, name: str) -> None:
     """Fills a backbone of that name with its pretrained weights; InputError if the file is missing or wrong."""
     check_weights_file(name)
     try:
-        fill(backbone, read_weights(weights_path(name)))
+        weights, left_out = read_weights(weights_path(name)), LEFT_OUT.get(name)
+        fill(backbone, {key: weights[key] for key in weights if not (left_out and key.startswith(left_out))})
     except InputError as error:
         raise InputError(error.what, where=weights_path(name), allowed=PRETRAINED[name]) from None
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.optim.swa_utils import update_bn
 
 from veriscene import files
 from veriscene.config import ModelConfig, choice, flag, number
@@ -31,9 +32,14 @@ from veriscene.models.vision.backbone import BACKBONES, GRID, PRETRAINED, Backbo
 from veriscene.output import Output, Progress, Say
 from veriscene.world.schema import World
 
-NORMALIZATION = "Whether maps of a pretrained backbone have one mean and deviation, or one for each channel."
+NORMALIZATION = (
+    "Maps of a pretrained backbone have mean 0 and deviation 1 over train: as a whole, in each channel, or in each of"
+    " their 256 first principal components, which take the place of the channels."
+)
+STATISTICS = "Statistics of a pretrained backbone's batch norm: those in its file, or those of train pictures."
+WHITENED = 256  # principal components of the channels that are kept
 SMALLEST = 1e-3  # deviation: channels that never respond stay small
-SAMPLE = 32  # examples from which the statistics of feature maps are taken
+SAMPLE = 256  # train examples from which the statistics of pictures and maps are taken
 FORMAT = 1  # to be raised when the same network, weights and sub-images give other maps
 CHUNK = 256  # maps: 105 MB of a ResNet's
 CPU_BATCH = 16  # at 320 x 320 pixels, 256 images take gigabytes
@@ -48,7 +54,8 @@ class FeatureMapConfig(ModelConfig):
 
     backbone: str = choice("convolutions", BACKBONES, "What makes feature maps of pictures.")
     end_to_end: bool = flag(False, "Whether a pretrained backbone is trained too; else it is frozen, as in the paper.")
-    normalization: str = choice("map", ("map", "channel"), NORMALIZATION)
+    normalization: str = choice("map", ("map", "channel", "whitened"), NORMALIZATION)
+    statistics: str = choice("file", ("file", "train"), STATISTICS)
     backbone_rate: float = number(0.1, 0.0, 10.0, "Learning rate of a pretrained backbone, relative to the rest.")
     # Units of the layer on the map's channels, and of convolutions on cells, add up thousands of
     # inputs, so that a step of Adam, which moves every weight by about the learning rate, takes them far.
@@ -65,15 +72,19 @@ class FeatureMapModel(Model, ABC):
     config: FeatureMapConfig
     mean: Tensor
     deviation: Tensor
+    components: Tensor | None  # (component, channel): orthonormal rows
 
     def __init__(self, config: FeatureMapConfig, vocabulary: Vocabulary, world: World) -> None:
         super().__init__(config, vocabulary, world)
         self.is_pretrained = config.backbone in PRETRAINED
         self.is_frozen = self.is_pretrained and not config.end_to_end
         self.backbone = BACKBONES[config.backbone]().requires_grad_(not self.is_frozen)
-        shape = (self.backbone.channels, 1, 1) if config.normalization == "channel" else ()
-        self.register_buffer("mean", torch.zeros(shape))
-        self.register_buffer("deviation", torch.ones(shape))
+        of_map = self.backbone.channels
+        is_whitened, is_whole = config.normalization == "whitened", config.normalization == "map"
+        self.channels = min(WHITENED, of_map) if is_whitened else of_map  # of a normalized cell
+        self.register_buffer("mean", torch.zeros(() if is_whole else of_map))
+        self.register_buffer("deviation", torch.ones(() if is_whole else self.channels))
+        self.register_buffer("components", torch.eye(self.channels, of_map) if is_whitened else None)
 
     def cells(self, batch: Batch) -> Tensor:
         """Returns the normalized feature maps, cells row by row: (batch, box, cell, channel)."""
@@ -83,25 +94,37 @@ class FeatureMapModel(Model, ABC):
             maps = batch.features.flatten(0, 1).to(torch.half if half else self.mean.dtype)
         else:
             maps = self.backbone(required(batch.pixels).flatten(0, 1))
-        normalized = ((maps - self.mean) / self.deviation).view(len(batch), -1, *maps.shape[1:])
-        return normalized.flatten(3).transpose(2, 3)
+        centred = cells_of(maps) - self.mean
+        if self.components is not None:
+            with torch.autocast(centred.device.type, enabled=False):  # small components are sums of large values
+                centred = centred @ self.components.T
+        normalized = centred / self.deviation
+        return normalized.view(len(batch), -1, *normalized.shape[1:])
 
     def prepare(self, corpus: Batch) -> None:
         """Loads a pretrained backbone and takes the statistics of its maps.
 
         "The feature map is normalized to a mean of 0 and a standard deviation of 1" (appendix A.3.2): over all channels
-        alike, so that those which say little stay small.
+        alike, so that those which say little stay small, unless the settings say otherwise.
         """
         if not self.is_pretrained:
             return
         load_weights(self.backbone, self.config.backbone)
         numbers = torch.linspace(0, len(corpus) - 1, min(SAMPLE, len(corpus))).long()
-        pixels = required(corpus.pixels)[numbers].flatten(0, 1)
+        images = required(corpus.pixels)[numbers].flatten(0, 1).to(self.mean.device)
+        parts = torch.split(images, CHUNK if images.is_cuda else CPU_BATCH)
+        if self.config.statistics == "train":
+            update_bn(parts, self.backbone)
         with torch.inference_mode():
-            maps = self.backbone.eval()(pixels.to(self.mean.device))
-            deviation, mean = torch.std_mean(maps, dim=(0, 2, 3) if self.mean.dim() else None)
-        self.mean.copy_(mean.view_as(self.mean))
-        self.deviation.copy_(deviation.view_as(self.deviation).clamp(min=SMALLEST))
+            self.backbone.eval()
+            cells = torch.cat([cells_of(self.backbone(part)).flatten(0, 1) for part in parts])
+            deviation, mean = torch.std_mean(cells, dim=0 if self.mean.dim() else None)
+            if self.components is not None:
+                variances, directions = torch.linalg.eigh(cells.T.double().cov())  # in ascending order
+                self.components.copy_(directions.T.flip(0)[: self.channels])
+                deviation = variances.flip(0)[: self.channels].clamp(min=0).sqrt()
+        self.mean.copy_(mean)
+        self.deviation.copy_(deviation.clamp(min=SMALLEST))
         self.train(self.training)
 
     def extract(self, corpus: Batch, *, store: bool = False, output: Output | None = None) -> Batch:
@@ -141,6 +164,11 @@ class FeatureMapModel(Model, ABC):
         if not self.is_frozen:
             groups.append({"params": of_backbone, "rate": config.backbone_rate if self.is_pretrained else 1.0})
         return groups
+
+
+def cells_of(maps: Tensor) -> Tensor:
+    """(n, channel, row, column) -> (n, cell, channel), row by row."""
+    return maps.flatten(2).transpose(1, 2)
 
 
 # ---------------------------------------------------------------- maps of a corpus

@@ -12,7 +12,7 @@ GRAMMAR_NOTE = (
 
 ABILITIES = {  # as `worlds.ability` finds them
     "extend_language": "notation.lilgym",
-    "layout": "layout_rules.layout",
+    "layouts": "layout_rules.layouts",
     # pictures
     "pixels": "raster.pixels",
     "box_pixels": "raster.boxes",

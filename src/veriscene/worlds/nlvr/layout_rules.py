@@ -1,4 +1,4 @@
-"""From a statement's words to the layout of a neural module network: a tree of modules, by hand-written rules.
+"""From a statement's words to layouts of a neural module network: trees of modules, by hand-written rules.
 
 A shallow chunker reads the words from left to right and collects *clauses*: a quantity ("at least two"), a description
 ("blue circles") and predicates ("not touching the edge", "above a black block"). Words that the rules do not know join
@@ -45,6 +45,8 @@ OPENERS = _words("with has have having contains contain containing including whe
 PRONOUNS = _words("it they")
 VERBS = _words("is are")
 GLUE = _words("there as its of in which that to them this do being but be out . - / 's i s ia theer")
+# Words that say nothing about objects, where a statement is read without structure.
+IGNORED = GLUE | VERBS | DETERMINERS | OPENERS - {"without"}
 
 
 @dataclass
@@ -210,9 +212,10 @@ class _Chunker:
 # ---------------------------------------------------------------- layouts
 
 
-def layout(words: Sequence[str]) -> Layout:
-    """Returns the layout of a statement, given as lower-case words; at most MAX_STEPS steps, in an order in which
-    arguments precede. Clauses that do not fit, from the last on, are left out."""
+def layouts(words: Sequence[str]) -> tuple[Layout, ...]:
+    """Returns different layouts of a statement, given as lower-case words, with at most MAX_STEPS steps in an order in
+    which arguments precede: as the rules read it; counting in all boxes together instead of in each, or the other way
+    round; and without structure, as the objects that fit all words but quantities. The first one always exists."""
     chunks = _Chunker(words)
     clauses = chunks.clauses or [chunks.clause]  # nothing described: all objects are found
     # "There is a blue item touching the wall of a box" counts in the whole scene, and so does what names no box.
@@ -222,20 +225,33 @@ def layout(words: Sequence[str]) -> Layout:
         (*clauses[0].described, *clauses[0].alternatives), default=end
     )
     is_global = len(clauses) == 1 and not boxes and not box_comes_first
+    count, other = (Module.COUNT_ALL, Module.COUNT) if is_global else (Module.COUNT, Module.COUNT_ALL)
+    quantity = sorted(index for clause in clauses for index in clause.quantity)
+    rest = [index for index in range(end) if index not in {*quantity, *chunks.boxes} and words[index] not in IGNORED]
+    found = (
+        _layout(clauses, chunks.boxes, count, end),
+        _layout(clauses, chunks.boxes, other, end),
+        _layout([_Clause(quantity, rest)], chunks.boxes, count, end),
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _layout(clauses: Sequence[_Clause], boxes: Sequence[int], count: Module, words: int) -> Layout:
+    """Lays out clauses, of which those that do not fit, from the last on, are left out."""
     steps: list[Step] = []
     verdict: int | None = None
     for clause in clauses:
         attempt = list(steps)
-        found = _clause(clause, attempt, Module.COUNT_ALL if is_global else Module.COUNT)
+        found = _clause(clause, attempt, count)
         if verdict is not None:
             found = _add(attempt, Module.BOTH, (), (verdict, found))
         if len(attempt) >= MAX_STEPS:
             break
         steps, verdict = attempt, found
     if verdict is None:  # not even the first clause fits
-        everything = _add(steps, Module.FIND, tuple(range(len(words))), ())
+        everything = _add(steps, Module.FIND, tuple(range(words)), ())
         verdict = _add(steps, Module.COUNT, (), (everything, everything))
-    _add(steps, Module.DECIDE, tuple(chunks.boxes), (verdict,))
+    _add(steps, Module.DECIDE, tuple(boxes), (verdict,))
     return tuple(steps)
 
 
