@@ -187,7 +187,7 @@ class Constant(Judge):
     def __init__(self, like: Judge) -> None:
         self.encoder, self.order = like.encoder, like.order
 
-    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
+    def _judge(self, questions: list[Question], *, maps: bool = True, readings: bool = True) -> list[Verdict]:
         assert not maps and len(questions) <= bulk_module.WINDOW
         return [Verdict(0.7, None, None, None, {}) for _ in questions]
 

@@ -11,7 +11,7 @@ from math import exp, log
 
 import numpy as np
 
-from veriscene.data.reader import Reading
+from veriscene.data.reader import SURE_DIALECT, Reading
 from veriscene.judge.question import Question, Verdict
 
 MAX_OUTSIDE = 0.3  # probability of being about something else up to which a statement counts as understood
@@ -29,7 +29,7 @@ def with_reading(verdict: Verdict, question: Question, reading: Reading, *, is_n
     """
     if question.scene is None:
         return verdict
-    dialect = 0.0 if is_new else reading.dialect
+    dialect = 0.0 if is_new else 1.0 if reading.dialect > SURE_DIALECT else reading.dialect
     is_unsure = reading.program is None or reading.certainty < MIN_CERTAINTY
     if reading.outside > MAX_OUTSIDE or (dialect < 0.5 and is_unsure):
         return replace(verdict, probability=0.5, understood=False)
