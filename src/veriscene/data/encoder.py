@@ -137,8 +137,8 @@ class Encoder:
             found["characters"] = np.zeros((*words.shape, MOST_LETTERS), np.uint8)
         if Input.LAYOUT in self.inputs:
             found |= _layouts(list(sentences.values()), words.shape[1], self.world)
-        for row, (statement, sentence) in enumerate(sentences.items()):
-            words[row, : len(sentence)] = self.vocabulary.encode(statement)
+        for row, sentence in enumerate(sentences.values()):
+            words[row, : len(sentence)] = self.vocabulary.numbers(sentence)
             if Input.CHARACTERS in self.inputs:
                 found["characters"][row, : len(sentence)] = spell(sentence)
         if len(sentences) == len(examples):  # a copy of a million statements would take a gigabyte

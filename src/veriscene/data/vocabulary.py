@@ -70,7 +70,10 @@ class Vocabulary:
         return {word: number for number, word in enumerate(self.words)}
 
     def encode(self, statement: str) -> list[int]:
-        return [self._number_of.get(word, UNKNOWN) for word in tokenize(statement)]
+        return self.numbers(tokenize(statement))
+
+    def numbers(self, words: Iterable[str]) -> list[int]:
+        return [self._number_of.get(word, UNKNOWN) for word in words]
 
     def knows(self, text: str) -> bool:
         """Returns whether no word of a text becomes UNK. Signs are no words."""

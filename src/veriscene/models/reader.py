@@ -217,7 +217,7 @@ class Reader(ProgramReader):
     def begin(self, words: Array, ngrams: Array) -> State:
         if self.network.training:
             self.network.eval()
-        given = (torch.from_numpy(each).to(self.device) for each in (words, ngrams))
+        given = (torch.from_numpy(each).to(self.device).long() for each in (words, ngrams))
         statement, mask = self.network.encode(*given)
         return statement, mask, [None] * len(statement)
 
