@@ -8,13 +8,14 @@ the answers of one part are held.
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +43,7 @@ WINDOW, GPU_WINDOW, PICTURE_WINDOW = 1024, 8192, 64  # questions that are judged
 NOTHING = {"questions": 0, "true": 0, "not_understood": 0, "malformed": 0}  # Counts of a part
 JOB = "job.json"  # in the folder of answers: what they are answers to
 POLL_SECONDS = 0.5
+RARE_COLLECTIONS = (300_000, 20, 50)  # thresholds of Python's garbage collector
 _SUFFIXES = {".jsonl": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 _TEXTS = ("statement", "sentence", "identifier")
 _PART = re.compile(r"part-(\d+)\.(?:jsonl|parquet)(.*\.partial)?")
@@ -163,7 +165,8 @@ class Bulk:
         rows = self._counted(part, counts, progress)
         lines = (f"{json.dumps(row)}\n".encode() for row in rows)  # written as they are made
         content = parquet_of(rows, self._schema()) if self.kind == "parquet" else lines
-        files.write_bytes(self.out / f"part-{part.number:06}.{self.kind}", content)
+        with _rare_collections():
+            files.write_bytes(self.out / f"part-{part.number:06}.{self.kind}", content)
         return counts
 
     def rows(self, part: Part) -> Iterator[Row]:
@@ -264,6 +267,17 @@ def _as_question(row: Row) -> Row:
             with suppress(InputError):  # it is text
                 found[name] = files.parse_json(value)
     return found
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """A window has a million objects: Python, left alone, looks through them for as long as it works with them."""
+    before = gc.get_threshold()
+    gc.set_threshold(*RARE_COLLECTIONS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 # ---------------------------------------------------------------- many parts

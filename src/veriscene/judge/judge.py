@@ -298,7 +298,7 @@ class NetworkJudge(Judge):
         # Where the network decides alone, the program would only be told.
         brief = set() if readings else {text for text, new in is_new.items() if not new}
         return [
-            with_reading(verdict, question, reading, is_new=is_new[question.statement])
+            with_reading(verdict, question, reading, is_new=is_new[question.statement], is_told=readings)
             for verdict, question, reading in zip(verdicts, questions, self.reader.read(statements, brief), strict=True)
         ]
 
@@ -329,6 +329,7 @@ class ReaderJudge(Judge):
                 question,
                 reading,
                 is_new=True,
+                is_told=readings,
             )
             for question, reading in zip(questions, read, strict=True)
         ]

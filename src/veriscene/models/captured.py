@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -18,12 +19,23 @@ Tensors = tuple[Tensor, ...]
 Graph = tuple[Tensors, Any, Tensors]  # where the graph reads, the graph, and where it writes
 
 
+@contextmanager
+def tf32() -> Iterator[None]:
+    """Allows tf32 in matrix products on a GPU: about three decimal digits, and several times faster than fp32."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+
+
 @dataclass(eq=False)
 class Captured:
     """A function of tensors without side effects, whose kernels depend on nothing but the shapes of its arguments.
 
-    Arguments may be on the CPU. Only CUDA has graphs; elsewhere the function itself is called. A call overwrites the
-    results of the one before. Calls of any two must not overlap.
+    Arguments may be on the CPU; results are on the device, until the next call, which overwrites them. Calls of any two
+    must not overlap. Only CUDA has graphs; elsewhere the function itself is called.
     """
 
     function: Callable[..., Tensors]
@@ -31,14 +43,18 @@ class Captured:
     graphs: dict[Any, Graph | None] = field(default_factory=dict)  # None: the shape could not be captured
 
     @torch.inference_mode()
+    @tf32()
     def __call__(self, *given: Tensor) -> Tensors:
+        if self.device.type != "cuda":
+            return self.function(*given)
+        with torch.cuda.device(self.device):
+            return self._run(tuple(tensor if tensor.is_cuda else tensor.pin_memory() for tensor in given))
+
+    def _run(self, given: Tensors) -> Tensors:
         shape = tuple((tensor.shape, tensor.dtype) for tensor in given)
-        if self.device.type == "cuda":
-            given = tuple(tensor if tensor.is_cuda else tensor.pin_memory() for tensor in given)
-            if shape not in self.graphs and len(self.graphs) < MAX_GRAPHS:
-                self.graphs[shape] = self._capture(given)
-        found = self.graphs.get(shape)
-        if found is None:
+        if shape not in self.graphs and len(self.graphs) < MAX_GRAPHS:
+            self.graphs[shape] = self._capture(given)
+        if (found := self.graphs.get(shape)) is None:
             return self.function(*(tensor.to(self.device, non_blocking=True) for tensor in given))
         arguments, graph, results = found
         for own, new in zip(arguments, given, strict=True):

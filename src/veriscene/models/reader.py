@@ -356,9 +356,9 @@ class CapturedWriting:
             is_open = missing >= 0
             allowed = torch.where((missing > 0)[:, None], self.is_program, self.is_end)
             best, chosen = scores.masked_fill(~allowed, -torch.inf).max(1)
-            token = chosen.where(is_open, PAD)
+            token = chosen.masked_fill(~is_open, PAD)
             least = torch.minimum(least, best.exp()).where(is_open, least)
-            missing = (missing + self.arities[token] - 1).where(is_open & (token != END), -1)
+            missing = (missing + self.arities[token] - 1).masked_fill(~is_open | (token == END), -1)
             written.append(token)
         return (torch.stack(written, 1), token, missing, least, mask, *_flat(statement), *_flat(past))
 
