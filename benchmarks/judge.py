@@ -20,6 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,14 +32,15 @@ from veriscene.data.reader import split_words
 from veriscene.english.grammar import draw
 from veriscene.files import json_object
 from veriscene.judge.bulk import GPU_WINDOW
+from veriscene.judge.checkpoint import GPU_GROUP
 from veriscene.judge.judge import FIELDS, MAPS, NetworkJudge, Question
 from veriscene.judge.reading import with_reading
-from veriscene.world.examples import Example, write
+from veriscene.world.examples import Example, to_record, write
 from veriscene.world.random_scenes import random_scene
 from veriscene.world.schema import World
 from veriscene.worlds import language
 
-DRAWN, SAMPLE = 10_000, 500  # statements that a process draws; answers that are compared with those of a CPU
+DRAWN, SAMPLE = 5_000, 500  # statements that a process draws; answers that are compared with those of a CPU
 # As a program would judge a file without `veriscene judge`.
 STREAM = """
 import json, sys
@@ -112,36 +114,41 @@ def bench_device(
     of a CPU."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        few, many = folder / "few.jsonl", folder / "many.jsonl"
         world = veriscene.load(model).world
         if data is None:
-            data = folder / "questions.jsonl"
-            with ProcessPoolExecutor() as pool:
-                seeds = range(2, 2 + -(-questions // DRAWN))
-                found = {
-                    each.statement: each for part in pool.map(partial(drawn, world, DRAWN), seeds) for each in part
-                }
-            write(data, islice(found.values(), questions), world)
-        lines = data.read_text(encoding="utf-8").splitlines(keepends=True)
-        few = folder / "few.jsonl"
+            with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:  # threads cannot be forked
+                seeds = range(2, 2 + -(-5 * questions // (4 * DRAWN)))  # some are drawn twice
+                parts = pool.map(partial(_drawn_lines, world, DRAWN), seeds)
+                lines = list(islice({text: line for part in parts for text, line in part}.values(), questions))
+        else:
+            lines = data.read_text(encoding="utf-8").splitlines(keepends=True)
         few.write_text("".join(lines[: len(lines) // 4]), encoding="utf-8")
+        many.write_text("".join(lines), encoding="utf-8")
+        # Parts that fill two groups of the GPU, if there are several for each worker.
+        part = int(min(0.97 * 2 * GPU_GROUP, len(lines) / 16 / workers) * many.stat().st_size / len(lines)) >> 10
         seconds = []
-        for done, source in enumerate((few, data)):
-            progress(done, 3)
+        for source in (few, many):
+            progress(len(seconds), 3)
             command = [sys.executable, "-m", "veriscene", "judge", model, str(source), str(folder / source.stem)]
+            command += ["--device", device, "--workers", str(workers), "--part", str(max(1, part))]
             began = time.perf_counter()
-            subprocess.run([*command, "--device", device, "--workers", str(workers)], check=True, stdout=sys.stderr)
+            subprocess.run(command, check=True, stdout=sys.stderr)
             seconds.append(time.perf_counter() - began)
         progress(2, 3)
-        answers = [json.loads(line) for path in sorted((folder / data.stem).glob("part-*")) for line in path.open()]
+        paths = sorted((folder / "many").glob("part-*"))
+        answers = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+        assert len(answers) == len(lines)
         stages, sample = _stages(model, device, lines[:GPU_WINDOW]), lines[:SAMPLE]
         judged = veriscene.load(model)([Question.from_json(json.loads(line), world) for line in sample])
         progress(3, 3)
-    same = [own["verdict"] == other.verdict for own, other in zip(answers, judged, strict=False)]
+    same = [json.loads(own)["verdict"] == other.verdict for own, other in zip(answers, judged, strict=False)]
+    records = map(json.loads, lines)
     return {
         "model": model,
         "device": device,
-        "questions": len(answers),
-        "statements": len({json.loads(line).get("sentence", json.loads(line).get("statement")) for line in lines}),
+        "questions": len(lines),
+        "statements": len({record.get("sentence", record.get("statement")) for record in records}),
         "workers": workers,
         "seconds": seconds[1],
         "per_second": len(lines) / seconds[1],
@@ -150,6 +157,11 @@ def bench_device(
         "same_verdicts_as_cpu": sum(same) / len(same),
         "microseconds": stages,
     }
+
+
+def _drawn_lines(world: World, count: int, seed: int) -> list[tuple[str, str]]:
+    examples = drawn(world, count, seed)
+    return [(each.statement, f"{json.dumps(to_record(each, world))}\n") for each in examples]
 
 
 def _stages(model: str, device: str, lines: list[str]) -> dict[str, float]:
