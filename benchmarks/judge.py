@@ -8,6 +8,7 @@ On a GPU, one command judges different statements, and the stages of the work ar
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -168,6 +169,7 @@ def _stages(model: str, device: str, lines: list[str]) -> dict[str, float]:
     """Microseconds per question of one window, with warm caches; those of network and reader are the device's."""
     judge = veriscene.load(model, device=device)
     assert isinstance(judge, NetworkJudge) and judge.reader is not None
+    gc.freeze()  # as workers do, it rarely looks through what is there
     reader, fields, spent = judge.reader, [name for name in FIELDS if name not in MAPS], dict[str, float]()
 
     def timed(stage: str, work: Callable[[], Any]) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
 T = TypeVar("T")
-BATCH = 1024
+BATCH = 2048
 MAX_NAMED = 10  # unreadable examples that an error names one by one
 
 
