@@ -9,7 +9,7 @@ from functools import cached_property
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from os import urandom
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -92,19 +92,19 @@ def served(judge: Judge) -> Iterator[Judge]:
                     found = error
                 connection.send(found)
 
-    with Listener(authkey=key) as listener:
+    is_over = Event()
+    with Listener(backlog=1024, authkey=key) as listener:
 
         def accept() -> None:
-            while True:
-                try:
+            while not is_over.is_set():
+                with suppress(AuthenticationError, EOFError, OSError):  # a process that ended before it was accepted
                     Thread(target=answer, args=[listener.accept()], daemon=True).start()
-                except (AuthenticationError, EOFError):
-                    continue
-                except OSError:  # closed
-                    return
 
         Thread(target=accept, daemon=True).start()
-        yield _remote(judge, Channel(listener.address, key))
+        try:
+            yield _remote(judge, Channel(listener.address, key))
+        finally:
+            is_over.set()
 
 
 def _answers(judge: Judge) -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-MAX_GRAPHS = 64  # of one function; further shapes run without a graph
+MAX_GRAPHS = 64  # of one function; further shapes run without a graph,
+MIN_FREE = 0.25  # as they do unless so much of the device's memory is free: each graph has its own arguments
 MIN_ROWS, STEP = 128, 4  # rows of the smallest graph, and how many times more the next one has
 
 Tensors = tuple[Tensor, ...]
@@ -53,7 +54,9 @@ class Captured:
     def _run(self, given: Tensors) -> Tensors:
         shape = tuple((tensor.shape, tensor.dtype) for tensor in given)
         if shape not in self.graphs and len(self.graphs) < MAX_GRAPHS:
-            self.graphs[shape] = self._capture(given)
+            free, total = torch.cuda.mem_get_info()
+            if free >= MIN_FREE * total:
+                self.graphs[shape] = self._capture(given)
         if (found := self.graphs.get(shape)) is None:
             return self.function(*(tensor.to(self.device, non_blocking=True) for tensor in given))
         arguments, graph, results = found
@@ -69,13 +72,15 @@ class Captured:
         with torch.cuda.stream(side):  # libraries initialise in their first calls, which cannot be captured
             for _ in range(2):
                 self.function(*arguments)
-        torch.cuda.current_stream().wait_stream(side)
+        here = torch.cuda.current_stream()
+        here.wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         try:
             # Other threads may talk to the device meanwhile.
             with torch.cuda.graph(graph, pool=_pool(), capture_error_mode="thread_local"):
                 results = self.function(*arguments)
         except RuntimeError as error:
+            torch.cuda.set_stream(here)  # a failure may leave that of the capture
             warnings.warn(f"not captured, so slower: {error}", stacklevel=2)
             return None
         return arguments, graph, results
