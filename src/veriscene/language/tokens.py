@@ -92,6 +92,7 @@ def _has(language: Language | None, attribute: str, rank: int) -> str:
     return f"{HAS}{values[rank]}"
 
 
+@lru_cache(maxsize=4096)
 def arity(token: str) -> int:
     """Returns how many expressions follow a token as its arguments."""
     if token.startswith(VALUE):
