@@ -158,13 +158,21 @@ def judge(
     workers: Annotated[int, option("Processes of one side, threads of the other.", min=1, max=1024)] = 2,
     rounds: Annotated[int, option("Measurements per side, taken in turns.", min=1)] = 3,
     before: Annotated[Path | None, option("Folder `src` of another checkout, whose stream is compared.")] = None,
+    device: Annotated[str, option("Not cpu: how many questions a second it judges, and where the time goes.")] = "cpu",
     as_json: AsJson = False,
 ) -> None:
-    """Bulk judging on a CPU, from file to file: `veriscene judge` against one process that streams.
+    """Bulk judging, from file to file: on a CPU, `veriscene judge` against one process that streams.
 
     Example: veriscene bench judge best --questions 500 --rounds 1
     """
     measured = _load("judge")
+    if device != "cpu":
+        with progress_bar("measuring (turns)") as progress:
+            result = measured.bench_device(
+                model, data, device=device, questions=questions, workers=workers, progress=progress
+            )
+        print(json.dumps({"judge": result}) if as_json else measured.describe_device(result))
+        return
     with progress_bar("measuring (turns)") as progress:
         result = measured.bench_judge(
             model, data, questions=questions, workers=workers, rounds=rounds, before=before, progress=progress

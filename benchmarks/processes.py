@@ -32,7 +32,8 @@ from veriscene import models
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.models import biatt_pointer
-from veriscene.training.optimization import make_optimizer, tf32
+from veriscene.models.captured import tf32
+from veriscene.training.optimization import make_optimizer
 from veriscene.training.source import CorpusSource
 from veriscene.training.step import CapturedStep, FlatGradients, PlainStep, Step
 

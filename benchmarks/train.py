@@ -29,7 +29,8 @@ from veriscene import models, worlds
 from veriscene.config import Config
 from veriscene.errors import InputError
 from veriscene.models import Model
-from veriscene.training.optimization import make_optimizer, tf32
+from veriscene.models.captured import tf32
+from veriscene.training.optimization import make_optimizer
 from veriscene.training.source import CorpusSource, Given
 from veriscene.training.step import CapturedStep, PlainStep, Step
 from veriscene.world.examples import Example

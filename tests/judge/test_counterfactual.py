@@ -45,7 +45,7 @@ class StubJudge(Judge):
     def prepare(self, question: Question) -> Question:
         return question
 
-    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
+    def _judge(self, questions: list[Question], *, maps: bool = True, readings: bool = True) -> list[Verdict]:
         self.asked += len(questions)
         scenes = [question.scene for question in questions if question.scene is not None]
         return [Verdict(self.probability(scene), None, None, None, {}) for scene in scenes]

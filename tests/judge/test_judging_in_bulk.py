@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,16 @@ import pytest
 
 import veriscene
 from samples import yellow_circle_examples
+from veriscene import files
 from veriscene.data import tables
+from veriscene.data.reader import CACHED, ProgramReader, Reading
+from veriscene.english.grammar import draw
 from veriscene.errors import InputError
 from veriscene.judge import bulk as bulk_module
 from veriscene.judge.bulk import Bulk, judge_missing
 from veriscene.judge.judge import Judge, Question, ReaderJudge, Verdict
 from veriscene.world.examples import Example, to_record, write
+from veriscene.worlds import language
 from veriscene.worlds.nlvr.looks import WORLD
 
 EXAMPLES = yellow_circle_examples(40)
@@ -187,7 +192,7 @@ class Constant(Judge):
     def __init__(self, like: Judge) -> None:
         self.encoder, self.order = like.encoder, like.order
 
-    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
+    def _judge(self, questions: list[Question], *, maps: bool = True, readings: bool = True) -> list[Verdict]:
         assert not maps and len(questions) <= bulk_module.WINDOW
         return [Verdict(0.7, None, None, None, {}) for _ in questions]
 
@@ -255,3 +260,58 @@ def test_malformed_pictures_are_not_kept_in_memory(judge: Judge) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert refused == 60 and peak < 20 * 400 * 1600 * 3
+
+
+def test_answers_in_bulk_are_those_of_questions_asked_one_by_one(judge: Judge, tmp_path: Path) -> None:
+    """For any mixture of statements in dialect, plain ones, ones that are about nothing, and malformed lines."""
+    rng = random.Random(3)
+    texts = [draw(rng, language(WORLD)).text for _ in range(20)]
+    texts += ["Is any circle bigger than the others?", "what a lovely day", "There is a zorkyblk circle"]
+    for number in range(3):
+        lines = []
+        for example in rng.sample(EXAMPLES, 25):
+            record = to_record(example, WORLD)
+            record["sentence"] = rng.choice([record["sentence"], *rng.sample(texts, 3)])
+            spoil = rng.choice(["", "", "statement", "item", "overlap", "json"])
+            boxes: Any = record[WORLD.scene_field]
+            full = next(box for box in boxes if box)
+            if spoil == "item":
+                full[0]["size"] = rng.choice([True, 7, [20], None])
+            elif spoil == "overlap":
+                full.append(full[0])
+            record |= {"sentence": ["no text"]} if spoil == "statement" else {}
+            lines.append(json.dumps(record)[: 40 if spoil == "json" else None])
+        (tmp_path / f"{number}.jsonl").write_text("\n".join(lines))
+        for readings in (False, True):
+            source, out = tmp_path / f"{number}.jsonl", tmp_path / f"{number}{readings}"
+            bulk = Bulk("best", source, out, readings=readings, part=4)
+            bulk.__dict__["judge"] = judge
+            judge_missing(bulk, (0, 1), workers=1)
+            for line, row in zip(lines, answers(bulk.out), strict=True):
+                try:
+                    alone = judge(Question.from_json(files.json_object(line), WORLD))
+                except InputError as error:
+                    assert row["error"] == str(error) and row["verdict"] is row["probability"] is None
+                    continue
+                assert row["error"] is None
+                assert row["probability"] == pytest.approx(alone.probability, abs=1e-6)
+                told = [alone.verdict, alone.understood, *([alone.reading, alone.disputed] if readings else [])]
+                assert [row[name] for name in ("verdict", "understood", "reading", "disputed") if name in row] == told
+
+
+def test_a_reader_remembers_the_most_recent_statements_only(judge: Judge) -> None:
+    class Shallow(ProgramReader):
+        asked: list[str]
+
+        def _read(self, statements: Sequence[str], brief: Collection[str]) -> list[Reading]:
+            self.asked += statements
+            return [Reading(None, 1, 1, 0, text in brief) for text in statements]
+
+    assert judge.reader is not None
+    reader = Shallow(judge.reader.config, judge.reader.words, judge.reader.tokens, judge.reader.language)
+    reader.asked = []
+    for start in range(0, 3 * CACHED, CACHED // 2):
+        reader.read(["again", *map(str, range(start, start + CACHED // 2)), "again"], brief=["again"])
+        assert len(reader._known) <= CACHED
+    assert reader.asked.count("again") == 1 and len(reader.asked) == 3 * CACHED + 1
+    assert not reader.read(["again"])[0].is_brief and reader.asked[-1] == "again"

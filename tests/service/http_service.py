@@ -39,7 +39,9 @@ class HeldJudge(Judge):
         self.encoder, self.order = self.judge.encoder, self.judge.order
         self.released, self.asked, self.batches = threading.Event(), threading.Event(), list[int]()
 
-    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict | InputError]:
+    def _judge(
+        self, questions: list[Question], *, maps: bool = True, readings: bool = True
+    ) -> list[Verdict | InputError]:
         self.asked.set()
         assert self.released.wait(20)
         self.batches.append(len(questions))

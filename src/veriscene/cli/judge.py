@@ -275,7 +275,7 @@ def judge(
     questions: Annotated[Path, argument("JSON lines or Parquet: a file, or a folder of .jsonl, .json, .parquet.")],
     out: Annotated[Path, argument("Folder of the answers; shards share it.")],
     shard: Shard = None,
-    workers: Annotated[int, option("Processes. 0: one for each core; on a GPU at most eight.", min=0, max=1024)] = 0,
+    workers: Annotated[int, option("Processes. 0: one for each core. A GPU needs many.", min=0, max=1024)] = 0,
     form: Annotated[str, option("Of the answers: jsonl or parquet. Default: that of the questions.", "--format")] = "",
     readings: Annotated[bool, option("Add each statement as it was understood.", "--readings")] = False,
     eyes: Eyes = False,
@@ -296,7 +296,7 @@ def judge(
     output.require_one_process("judge")
     bulk = Bulk(model, questions, out, form, readings, eyes, device, part)
     has_plugins = context.parent is not None and bool(context.parent.params.get("plugins"))
-    count = 1 if has_plugins else workers or (usable_cores() if device == "cpu" else min(8, usable_cores()))
+    count = 1 if has_plugins else workers or usable_cores()
     own = (0, 1) if shard is None else output.parse_shard(shard)
     with output.progress_bar("judging (percent)") as progress:
         done = judge_missing(bulk, own, workers=count, progress=progress)

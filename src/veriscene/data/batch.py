@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -50,7 +51,12 @@ class Batch(TensorStruct):
     @classmethod
     def of(cls, encoded: Encoded) -> Batch:
         """Returns the arrays of an encoder as tensors, which share their memory."""
-        of = {name: torch.from_numpy(array) for name, array in vars(encoded).items() if array is not None}
+        arrays = {name: array for name, array in vars(encoded).items() if array is not None}
+        return cls.of_tensors({name: torch.from_numpy(array) for name, array in arrays.items()})
+
+    @classmethod
+    def of_tensors(cls, of: Mapping[str, Tensor]) -> Batch:
+        """Returns the batch that has these fields of Encoded."""
 
         def part(kind: type[Part], needed: str) -> Part | None:
             own = {name: of[name] for name in kind.__annotations__ if name in of}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -70,6 +70,29 @@ class Encoded:
     spans: Array | None = None  # (batch, layout, step, word), bool
     labels: Array | None = None  # (batch,), float32: 1.0 true, 0.0 false
 
+    def groups(self, size: int) -> Iterator[tuple[Array, int, int]]:
+        """Yields examples of similar size: their numbers, and how many words and items the largest of them have."""
+        fullest = np.ones_like(self.lengths) if self.counts is None else self.counts.max(1, initial=1)
+        by_size = np.lexsort((self.lengths, fullest))
+        for start in range(0, len(by_size), size):
+            rows = by_size[start : start + size]
+            yield rows, int(self.lengths[rows].max()), int(fullest[rows].max())
+
+    def fitted(self, rows: Array, words: int, items: int) -> Encoded:
+        """Returns some of the examples with so many words and items, cut off or padded with zeros."""
+        axes = {"words": (1, words), "characters": (1, words), "spans": (2, words)}
+        axes |= {"features": (2, items), "positions": (2, items)}
+
+        def fit(array: Array, axis: int, size: int) -> Array:
+            part = array.take(range(min(size, array.shape[axis])), axis)[rows]
+            missing = [(0, size - part.shape[axis] if number == axis else 0) for number in range(part.ndim)]
+            return np.pad(part, missing)
+
+        own = {name: array for name, array in vars(self).items() if array is not None}
+        return Encoded(
+            **{name: fit(array, *axes[name]) if name in axes else array[rows] for name, array in own.items()}
+        )
+
 
 @dataclass(frozen=True)
 class Encoder:
@@ -114,8 +137,8 @@ class Encoder:
             found["characters"] = np.zeros((*words.shape, MOST_LETTERS), np.uint8)
         if Input.LAYOUT in self.inputs:
             found |= _layouts(list(sentences.values()), words.shape[1], self.world)
-        for row, (statement, sentence) in enumerate(sentences.items()):
-            words[row, : len(sentence)] = self.vocabulary.encode(statement)
+        for row, sentence in enumerate(sentences.values()):
+            words[row, : len(sentence)] = self.vocabulary.numbers(sentence)
             if Input.CHARACTERS in self.inputs:
                 found["characters"][row, : len(sentence)] = spell(sentence)
         if len(sentences) == len(examples):  # a copy of a million statements would take a gigabyte
@@ -176,6 +199,18 @@ class Encoder:
                 for done, _ in enumerate(pool.map(read, files), 1):
                     progress(done, len(files))
         return pixels
+
+
+def scattered(parts: Sequence[tuple[Array, Mapping[str, Array]]]) -> dict[str, Array]:
+    """Joins results on groups of examples, each with the numbers of its examples; smaller ones get zeros at the end."""
+    count, found = sum(len(rows) for rows, _ in parts), dict[str, Array]()
+    for name, first in parts[0][1].items():
+        shape = np.max([part[name].shape[1:] for _, part in parts], axis=0, initial=0).astype(int)
+        found[name] = np.zeros((count, *shape), first.dtype)
+        for rows, part in parts:
+            where: Any = (rows, *map(slice, part[name].shape[1:]))
+            found[name][where] = part[name]
+    return found
 
 
 def _layouts(sentences: Sequence[Sequence[str]], longest: int, world: World) -> dict[str, Array]:

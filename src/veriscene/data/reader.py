@@ -7,8 +7,8 @@ the words that look like it. Here is all but the network, which runs in torch (m
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
@@ -40,6 +40,8 @@ SCALE = ".scale"  # after the name of a matrix in whole numbers
 # Of a file that is no reader.
 FILE_ERRORS = (SafetensorError, LookupError, TypeError, ValueError, RuntimeError, OSError)
 CACHED = 4096  # readings of the most recent statements
+# Share of the dialect from which on a network decides alone; readers, taught with smoothed labels, say at most 0.985.
+SURE_DIALECT = 0.9
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?|[^\w\s]")
 
 
@@ -81,6 +83,7 @@ class Reading:
     certainty: float  # probability of the least certain token of the program
     dialect: float  # probability that it is worded in the corpus's dialect,
     outside: float  # and that it is about something else
+    is_brief: bool = False  # whether its program was not asked for, if it is in dialect
 
     @cached_property
     def text(self) -> str | None:
@@ -88,8 +91,9 @@ class Reading:
         return None if self.program is None else reading_of(self.program)
 
 
-class ProgramReader(ABC):
-    """The words, the tokens and the language of a network that writes programs, and how it writes them."""
+class ProgramReader:
+    """The words, the tokens and the language of a network that writes programs, and how it writes them: step by step,
+    unless `write` is another one."""
 
     threads = 1  # groups that are read at the same time
     group = 32  # statements that are read together; larger groups need more padding and overflow the caches
@@ -98,37 +102,38 @@ class ProgramReader(ABC):
         """`words`: without padding and the unknown word, which come first."""
         self.config, self.words, self.tokens, self.language = config, tuple(words), tuple(tokens), language
         self.numbers = {word: number for number, word in enumerate(words, 2)}
-        self._known: dict[str, Reading] = {}
+        self._known: OrderedDict[str, Reading] = OrderedDict()  # the most recent last
         count = len(SPECIAL_TOKENS)
         self._arities = np.array([1] * count + [arity(token) for token in tokens[count:]])
         number = np.arange(len(tokens))
         self._is_style, self._is_end = (number >= 3) & (number < count), number == END
         self._is_program = number >= count
 
-    @abstractmethod
     def begin(self, words: Array, ngrams: Array) -> Any:
         """(batch, place), (batch, place, n-gram) -> what `step` needs to know of the statements."""
+        raise NotImplementedError
 
-    @abstractmethod
     def step(self, token: Array, place: int, state: Any) -> tuple[Array, Any]:
         """The tokens (batch,) before a place -> the log probabilities of those at it, (batch, number of tokens), and
         the state after it."""
+        raise NotImplementedError
 
-    @abstractmethod
     def keep(self, state: Any, rows: Array) -> Any:
         """Returns the state of some of the statements, (batch,) bool."""
+        raise NotImplementedError
 
-    @abstractmethod
     def save(self, path: Path) -> None:
         """Writes one file with all that is needed to load it again."""
+        raise NotImplementedError
 
-    def write(self, words: Array, ngrams: Array) -> tuple[Array, Array, Array]:
+    def write(self, words: Array, ngrams: Array, is_brief: Array | None = None) -> tuple[Array, Array, Array]:
         """Returns the most probable tokens (batch, token), one by one; the least probability of those after the first;
         and the log probabilities of all first tokens.
 
         The first token is a style. A program follows, which ends as soon as it has all its arguments and not before;
-        after OUTSIDE there is none.
+        after OUTSIDE there is none, nor, where `is_brief` (batch,), after one that is surely DIALECT.
         """
+        is_brief = np.zeros(len(words), bool) if is_brief is None else is_brief
         lengths = (ngrams[..., 0] != 0).sum(1)
         tokens = np.full((len(words), self.config.max_tokens - 1), PAD)
         least, first = np.ones(len(words), np.float32), np.zeros((len(words), self.config.tokens), np.float32)
@@ -137,7 +142,7 @@ class ProgramReader(ABC):
         def write_group(start: int) -> None:
             rows = by_length[start : start + self.group]
             longest = max(1, lengths[rows].max())
-            self._write(rows, words[rows, :longest], ngrams[rows, :longest], tokens, least, first)
+            self._write(rows, words[rows, :longest], ngrams[rows, :longest], is_brief[rows], tokens, least, first)
 
         starts = range(0, len(words), self.group)
         if self.threads == 1 or len(starts) == 1:
@@ -147,7 +152,9 @@ class ProgramReader(ABC):
                 any(pool.map(write_group, starts))
         return tokens[:, : max(1, (tokens != PAD).any(0).sum())], least, first
 
-    def _write(self, rows: Array, words: Array, ngrams: Array, tokens: Array, least: Array, first: Array) -> None:
+    def _write(
+        self, rows: Array, words: Array, ngrams: Array, is_brief: Array, tokens: Array, least: Array, first: Array
+    ) -> None:
         """Writes what is read to the given rows of the last three arrays."""
         state = self.begin(words, ngrams)
         token, missing = np.full(len(rows), START), np.ones(len(rows), int)  # expressions until the program is complete
@@ -163,6 +170,8 @@ class ProgramReader(ABC):
                 least[rows] = np.minimum(least[rows], np.exp(np.take_along_axis(scores, token[:, None], 1)[:, 0]))
                 missing += self._arities[token] - 1
             is_open = token != END
+            if place == 0:
+                is_open &= ~(is_brief & is_surely_dialect(scores))
             if not is_open.any():
                 break
             if not is_open.all():
@@ -172,13 +181,19 @@ class ProgramReader(ABC):
         """Whether it was taught the word; signs and numbers count as known."""
         return not any(letter.isalpha() for letter in word) or all(part in self.numbers for part in split_words(word))
 
-    def read(self, statements: Sequence[str]) -> list[Reading]:
-        """Returns what each statement says. The most recent readings are cached."""
-        if len(self._known) > CACHED:
-            self._known.clear()
-        if new := [text for text in dict.fromkeys(statements) if text not in self._known]:
-            self._known |= zip(new, self._read(new), strict=True)
-        return [self._known[text] for text in statements]
+    def read(self, statements: Sequence[str], brief: Collection[str] = ()) -> list[Reading]:
+        """Returns what each statement says, without the program of those in `brief` that are in dialect, which takes
+        most of the time. The most recent readings are cached."""
+        found = {text: self._known[text] for text in statements if text in self._known}
+        found = {text: reading for text, reading in found.items() if text in brief or not reading.is_brief}
+        if new := [text for text in dict.fromkeys(statements) if text not in found]:
+            found |= zip(new, self._read(new, brief), strict=True)
+        for text, reading in found.items():
+            self._known[text] = reading
+            self._known.move_to_end(text)
+        while len(self._known) > CACHED:
+            self._known.popitem(last=False)
+        return [found[text] for text in statements]
 
     def numbered(self, statements: Sequence[Sequence[str]]) -> tuple[Array, Array]:
         """(batch, place), (batch, place, n-gram), int64: the numbers of the words of each statement, and of their
@@ -192,13 +207,17 @@ class ProgramReader(ABC):
                 ngrams[row, place] = ngrams_of(word, self.config.ngrams)
         return words, ngrams
 
-    def _read(self, statements: Sequence[str]) -> list[Reading]:
+    def _read(self, statements: Sequence[str], brief: Collection[str]) -> list[Reading]:
         split = [split_words(text)[: self.config.max_words] for text in statements]
-        numbers, certainty, first = self.write(*self.numbered(split))
+        is_brief = np.array([text in brief for text in statements])
+        numbers, certainty, first = self.write(*self.numbered(split), is_brief)
+        is_brief &= is_surely_dialect(first)
         dialect, outside = (np.exp(first[:, SPECIAL_TOKENS.index(style)]).tolist() for style in (DIALECT, OUTSIDE))
         return [
-            Reading(self._program(row), *shares)
-            for row, *shares in zip(numbers.tolist(), certainty.tolist(), dialect, outside, strict=True)
+            Reading(self._program(row), *rest)
+            for row, *rest in zip(
+                numbers.tolist(), certainty.tolist(), dialect, outside, is_brief.tolist(), strict=True
+            )
         ]
 
     def _program(self, numbers: list[int]) -> Program | None:
@@ -209,6 +228,12 @@ class ProgramReader(ABC):
             return program_of(tokens, self.language)
         except InputError:
             return None
+
+
+def is_surely_dialect(first: Array) -> Array:
+    """(batch, number of tokens), the log probabilities of first tokens -> (batch,) bool."""
+    sure: Array = np.exp(first[:, SPECIAL_TOKENS.index(DIALECT)]) > SURE_DIALECT
+    return sure
 
 
 def read_file(path: Path) -> tuple[Any, ReaderConfig, dict[str, Array]]:

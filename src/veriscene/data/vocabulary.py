@@ -70,11 +70,18 @@ class Vocabulary:
         return {word: number for number, word in enumerate(self.words)}
 
     def encode(self, statement: str) -> list[int]:
-        return [self._number_of.get(word, UNKNOWN) for word in tokenize(statement)]
+        return self.numbers(tokenize(statement))
+
+    def numbers(self, words: Iterable[str]) -> list[int]:
+        return [self._number_of.get(word, UNKNOWN) for word in words]
 
     def knows(self, text: str) -> bool:
         """Returns whether no word of a text becomes UNK. Signs are no words."""
-        return all(word in self._number_of for word in tokenize(text) if word.isalnum())
+        return all(map(self.knows_word, tokenize(text)))
+
+    def knows_word(self, word: str) -> bool:
+        """Returns whether a lower-case word is not UNK; signs are no words, and a text of several may be one."""
+        return word in self._number_of or (not word.isalnum() and (len(word) == 1 or self.knows(word)))
 
     def coverage(self, statements: Iterable[str]) -> float:
         """Returns the share of the statements' words that the vocabulary contains."""

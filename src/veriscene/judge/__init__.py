@@ -35,12 +35,11 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
     if is_on_cpu and (Path(folder) / GRAPH).exists():
         return OnnxJudge.load(folder)
     try:
-        from veriscene.judge.checkpoint import TorchJudge
-        from veriscene.models.reader import Reader
+        from veriscene.judge.checkpoint import TorchJudge, load_reader
     except ModuleNotFoundError as error:
         raise missing_package(error).at(model) from None
     if str(model).endswith(READER):
-        return ReaderJudge(Reader.load(Path(model), device=device))
+        return ReaderJudge(load_reader(Path(model), device=device))
     return TorchJudge.load(folder, device=device)
 
 

@@ -8,13 +8,14 @@ the answers of one part are held.
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +31,7 @@ from veriscene.judge import load
 from veriscene.judge.folders import DOWNLOADED, find, read_json, shipped_checkpoints, shipped_readers, without_eyes
 from veriscene.judge.judge import EyesJudge, Judge
 from veriscene.judge.question import Question
+from veriscene.judge.remote import served
 from veriscene.output import Progress, silent
 from veriscene.world.examples import as_it_is
 
@@ -37,10 +39,11 @@ Row = dict[str, Any]
 Counts = Counter[str]
 
 PART = 8192  # rows of Parquet files in a part; of JSON lines as many KiB, since a line has about one
-WINDOW, PICTURE_WINDOW = 1024, 64  # questions that are judged together; pictures take more memory
+WINDOW, GPU_WINDOW, PICTURE_WINDOW = 1024, 8192, 64  # questions that are judged together; pictures take more memory
 NOTHING = {"questions": 0, "true": 0, "not_understood": 0, "malformed": 0}  # Counts of a part
 JOB = "job.json"  # in the folder of answers: what they are answers to
 POLL_SECONDS = 0.5
+RARE_COLLECTIONS = (300_000, 20, 50)  # thresholds of Python's garbage collector
 _SUFFIXES = {".jsonl": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 _TEXTS = ("statement", "sentence", "identifier")
 _PART = re.compile(r"part-(\d+)\.(?:jsonl|parquet)(.*\.partial)?")
@@ -162,7 +165,8 @@ class Bulk:
         rows = self._counted(part, counts, progress)
         lines = (f"{json.dumps(row)}\n".encode() for row in rows)  # written as they are made
         content = parquet_of(rows, self._schema()) if self.kind == "parquet" else lines
-        files.write_bytes(self.out / f"part-{part.number:06}.{self.kind}", content)
+        with _rare_collections():
+            files.write_bytes(self.out / f"part-{part.number:06}.{self.kind}", content)
         return counts
 
     def rows(self, part: Part) -> Iterator[Row]:
@@ -180,8 +184,9 @@ class Bulk:
                     yield error.with_traceback(None)  # which would keep the record in memory
 
         reads_items = Input.ITEMS in self.judge.encoder.inputs and not isinstance(self.judge, EyesJudge)
-        batch = WINDOW if reads_items else PICTURE_WINDOW
-        for answer in self.judge.stream(questions(), batch=batch, maps=False):
+        window = WINDOW if self.device == "cpu" else GPU_WINDOW
+        batch = window if reads_items else PICTURE_WINDOW
+        for answer in self.judge.stream(questions(), batch=batch, maps=False, readings=self.readings):
             name, at = asked.popleft()
             row: Row = {"identifier": name, "file": part.file, "at": at}
             is_error = isinstance(answer, InputError)
@@ -264,23 +269,37 @@ def _as_question(row: Row) -> Row:
     return found
 
 
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """A window has a million objects: Python, left alone, looks through them for as long as it works with them."""
+    before = gc.get_threshold()
+    gc.set_threshold(*RARE_COLLECTIONS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 # ---------------------------------------------------------------- many parts
 
 
 class _Missing:
-    """What the worker processes share: the parts without answers."""
+    """What the worker processes share: the parts without answers and, if networks run elsewhere, a judge."""
 
-    def __init__(self, bulk: Bulk, parts: Sequence[Part]) -> None:
-        self.bulk, self.parts, self.blocks = bulk, parts, len(parts)
+    def __init__(self, bulk: Bulk, parts: Sequence[Part], judge: Judge | None) -> None:
+        self.bulk, self.parts, self.blocks, self.judge = bulk, parts, len(parts), judge
 
     def make(self, epoch: int, block: int) -> Counts:
+        if self.judge is not None:
+            self.bulk.__dict__["judge"] = self.judge
         return self.bulk.answer(self.parts[block])
 
 
 def judge_missing(bulk: Bulk, shard: tuple[int, int], *, workers: int, progress: Progress = silent) -> dict[str, Any]:
     """Judges the parts of a shard that have no answers, in several processes, and returns what was done.
 
-    `progress` gets the percentage of the shard that is done. One process alone uses all threads of the judge.
+    `progress` gets the percentage of the shard that is done. One process alone uses all threads of the judge. On a GPU,
+    this process runs the networks, and `workers` others do everything else.
     """
     parts, began = bulk.missing(shard), time.monotonic()
     total = len(bulk.parts[shard[0] :: shard[1]])
@@ -293,7 +312,10 @@ def judge_missing(bulk: Bulk, shard: tuple[int, int], *, workers: int, progress:
         for number, part in enumerate(parts):
             counts.update(bulk.answer(part, lambda done, of, number=number: report(number + done / of)))  # type: ignore[misc]
     else:
-        with closing(Workers(_Missing(bulk, parts), workers)) as processes, ThreadPoolExecutor(1) as pool:
+        with ExitStack() as stack:
+            elsewhere = None if bulk.device == "cpu" else stack.enter_context(served(bulk.judge))
+            processes = stack.enter_context(closing(Workers(_Missing(bulk, parts, elsewhere), workers)))
+            pool = stack.enter_context(ThreadPoolExecutor(1))
             processes.hint = "lower --workers"
             made = pool.submit(processes.make, 0)
             try:

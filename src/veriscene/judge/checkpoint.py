@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
@@ -20,7 +21,7 @@ from torch import Tensor
 from veriscene import __version__, files, models, worlds
 from veriscene.config import Config
 from veriscene.data.batch import Batch
-from veriscene.data.encoder import Encoder
+from veriscene.data.encoder import Encoded, Encoder, scattered
 from veriscene.data.reader import ProgramReader
 from veriscene.data.vocabulary import Vocabulary
 from veriscene.errors import InputError, located
@@ -36,14 +37,16 @@ from veriscene.judge.folders import (
     read_json,
     read_metrics,
 )
-from veriscene.judge.judge import FIELDS, NetworkJudge, Question, Verdict
+from veriscene.judge.judge import FIELDS, MAPS, Array, NetworkJudge
 from veriscene.judge.sessions import MAX_BYTES
 from veriscene.models import Model
+from veriscene.models.captured import MIN_ROWS, Captured, Tensors, multiple, padded_count
 from veriscene.models.reader import Reader
 from veriscene.world.examples import Example
 from veriscene.world.world_file import to_tree, world_of
 
 FORMAT = 2
+GPU_GROUP, SIZE_STEP = 2048, 4  # questions that a GPU judges together; their words and items are padded to multiples
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,7 @@ class TorchJudge(NetworkJudge):
     def __init__(self, checkpoint: Checkpoint, reader: ProgramReader | None = None) -> None:
         self.checkpoint, self.encoder, self.order = checkpoint, checkpoint.encoder, checkpoint.model.order
         self.reader, self.name, self.metrics = reader, checkpoint.config.model.name, checkpoint.metrics
+        self._captured: dict[tuple[str, ...], tuple[list[str], Captured]] = {}  # by fields that the model is given
 
     @classmethod
     def load(cls, name_or_folder: str | Path, *, device: str = "cpu") -> TorchJudge:
@@ -177,7 +181,7 @@ class TorchJudge(NetworkJudge):
             raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
         folder = find(name_or_folder)
         reader = folder / READER
-        return cls(load(folder, device=device), Reader.load(reader, device=device) if reader.exists() else None)
+        return cls(load(folder, device=device), load_reader(reader, device=device) if reader.exists() else None)
 
     def _saved(self) -> Checkpoint:
         return self.checkpoint
@@ -187,12 +191,43 @@ class TorchJudge(NetworkJudge):
         if self.reader is not None:
             self.reader.save(folder / READER)
 
-    def _by_network(self, questions: list[Question], fields: Collection[str] = FIELDS) -> list[Verdict]:
-        encoded = self._encode(questions)
-        model = self.checkpoint.model
+    def run(self, encoded: Encoded, fields: Collection[str] = FIELDS) -> dict[str, Array]:
+        """A GPU runs CUDA graphs for many questions without maps."""
+        model, device = self.checkpoint.model, self.checkpoint.device
         if model.training:  # it visits every module, which takes as long as some layers
             model.eval()
+        if device.type == "cuda" and len(encoded.words) >= MIN_ROWS and not set(fields) & set(MAPS):
+            return self._run_captured(encoded, fields)
         with torch.inference_mode():
-            judgement = model(Batch.of(encoded).to(self.checkpoint.device))
-        judged = {name: tensor for name, tensor in vars(judgement).items() if name in fields and tensor is not None}
-        return self._verdicts(questions, encoded, {name: tensor.cpu().numpy() for name, tensor in judged.items()})
+            judgement = model(Batch.of(encoded).to(device))
+        found = {name: getattr(judgement, name) for name in FIELDS if name in fields}
+        return {name: tensor.cpu().numpy() for name, tensor in found.items() if tensor is not None}
+
+    def _run_captured(self, encoded: Encoded, fields: Collection[str]) -> dict[str, Array]:
+        model = self.checkpoint.model
+        inputs = tuple(name for name, array in vars(encoded).items() if array is not None)
+        key = (*inputs, *fields)
+        if key not in self._captured:
+            names: list[str] = []  # of the outputs
+
+            def judge(*tensors: Tensor) -> Tensors:
+                judgement = model(Batch.of_tensors(dict(zip(inputs, tensors, strict=True))))
+                names[:] = [name for name in FIELDS if name in fields and getattr(judgement, name) is not None]
+                return tuple(getattr(judgement, name) for name in names)
+
+            self._captured[key] = names, Captured(judge, self.checkpoint.device)
+        names, run = self._captured[key]
+        parts = []
+        for rows, words, items in encoded.groups(GPU_GROUP):
+            sizes = multiple(words, SIZE_STEP), multiple(items, SIZE_STEP)
+            group = encoded.fitted(np.resize(rows, padded_count(len(rows))), *sizes)
+            results = run(*(torch.from_numpy(getattr(group, name)) for name in inputs))
+            parts.append((rows, {n: t[: len(rows)].cpu().numpy() for n, t in zip(names, results, strict=True)}))
+        return scattered(parts)
+
+
+def load_reader(path: Path, *, device: str) -> Reader:
+    """Loads a reader that will not learn any more."""
+    reader = Reader.load(path, device=device)
+    reader.capture()
+    return reader

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
 T = TypeVar("T")
-BATCH = 256
+BATCH = 2048
 MAX_NAMED = 10  # unreadable examples that an error names one by one
 
 
@@ -64,7 +64,7 @@ def probabilities(
                     questions[number] = question
     _raise_together(failed, processes)
     judged: list[tuple[int, float]] = []
-    answers = judge.stream(questions.values(), batch=BATCH, maps=False)
+    answers = judge.stream(questions.values(), batch=BATCH, maps=False, readings=False)
     for done, (number, answer) in enumerate(zip(mine, answers, strict=True), 1):
         if isinstance(answer, InputError):
             failed.append(_named(answer, examples[number]))

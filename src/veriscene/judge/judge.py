@@ -115,21 +115,27 @@ class Judge(HubMixin, ABC):
         return checked(self._judge([self.prepare(question)])[0])
 
     def stream(
-        self, questions: Iterable[AnyQuestion | InputError], *, batch: int = STREAM_BATCH, maps: bool = True
+        self,
+        questions: Iterable[AnyQuestion | InputError],
+        *,
+        batch: int = STREAM_BATCH,
+        maps: bool = True,
+        readings: bool = True,
     ) -> Iterator[Answer]:
         """Yields one answer for each question, in order; takes `batch` questions at a time, never all at once.
 
-        Without `maps`, verdicts have neither attention nor order, which saves time. An InputError among the questions
-        is its own answer. Large batches are faster: statements of one length share a run, and equal ones are read once.
+        Without `maps`, verdicts have neither attention nor order; without `readings`, they need not say what was read
+        and whether it is disputed. Both save time. An InputError among the questions is its own answer. Large batches
+        are faster: statements of one length share a run, and equal ones are read once.
 
-            for answer in judge.stream(records, batch=2048, maps=False): ...
+            for answer in judge.stream(records, batch=2048, maps=False, readings=False): ...
         """
         if batch < 1:
             raise InputError(f"batch={batch}", allowed="it must be at least 1")
         waiting = iter(questions)
         while prepared := [self._prepared(question) for question in islice(waiting, batch)]:
             well_formed = [question for question in prepared if isinstance(question, Question)]
-            answers = iter(self._judge(well_formed, maps=maps) if well_formed else [])
+            answers = iter(self._judge(well_formed, maps=maps, readings=readings) if well_formed else [])
             for question in prepared:
                 yield question if isinstance(question, InputError) else next(answers)
 
@@ -159,7 +165,7 @@ class Judge(HubMixin, ABC):
         unknown = [
             word
             for word in dict.fromkeys(split_words(statement))
-            if not (vocabulary.knows(word) or (reader is not None and reader.knows(word)))
+            if not (vocabulary.knows_word(word) or (reader is not None and reader.knows(word)))
         ]
         return {word: list(_nearest(word, self.offers)) for word in unknown}
 
@@ -181,8 +187,9 @@ class Judge(HubMixin, ABC):
         return {"model": self.name, **known}
 
     @abstractmethod
-    def _judge(self, questions: list[Question], *, maps: bool = True) -> Sequence[Answer]:
-        """Answers questions that `prepare` returned; without `maps`, verdicts need no attention and no order."""
+    def _judge(self, questions: list[Question], *, maps: bool = True, readings: bool = True) -> Sequence[Answer]:
+        """Answers questions that `prepare` returned; without `maps`, verdicts need no attention and no order, without
+        `readings` neither reading nor `disputed`."""
 
     def _prepared(self, question: AnyQuestion | InputError) -> Question | InputError:
         if isinstance(question, InputError):
@@ -274,23 +281,31 @@ class NetworkJudge(Judge):
     """A network judges; with a reader, statements in plain English are judged by what they say."""
 
     @abstractmethod
+    def run(self, encoded: Encoded, fields: Collection[str] = FIELDS) -> dict[str, Array]:
+        """Returns these fields of the network's Judgement, those that it has."""
+
     def _by_network(self, questions: list[Question], fields: Collection[str] = FIELDS) -> list[Verdict]:
         """Returns the network's own verdicts, made of these fields."""
+        encoded = self._encode(questions)
+        return self._verdicts(questions, encoded, self.run(encoded, fields))
 
-    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
+    def _judge(self, questions: list[Question], *, maps: bool = True, readings: bool = True) -> list[Verdict]:
         verdicts = self._by_network(questions, FIELDS if maps else [name for name in FIELDS if name not in MAPS])
         if self.reader is None:
             return verdicts
-        readings = self.reader.read([asked.statement for asked in questions])
+        statements = [asked.statement for asked in questions]
+        is_new = {text: self.has_new_words(text) for text in dict.fromkeys(statements)}
+        # Where the network decides alone, the program would only be told.
+        brief = set() if readings else {text for text, new in is_new.items() if not new}
         return [
-            with_reading(verdict, question, reading, is_new=self.has_new_words(question.statement))
-            for verdict, question, reading in zip(verdicts, questions, readings, strict=True)
+            with_reading(verdict, question, reading, is_new=is_new[question.statement], is_told=readings)
+            for verdict, question, reading in zip(verdicts, questions, self.reader.read(statements, brief), strict=True)
         ]
 
     def has_new_words(self, statement: str) -> bool:
         """Returns whether the network does not know all words. One that reads letters knows misspelt words, too."""
         vocabulary = self.encoder.vocabulary
-        unknown = [word for word in tokenize(statement) if not vocabulary.knows(word)]
+        unknown = [word for word in tokenize(statement) if not vocabulary.knows_word(word)]
         if Input.CHARACTERS in self.encoder.inputs:
             unknown = [word for word in unknown if not _nearest(word, vocabulary.words[len(SPECIAL) :])]
         return bool(unknown)
@@ -306,16 +321,17 @@ class ReaderJudge(Judge):
         self.reader, self.order = reader, Order.NONE
         self.encoder = Encoder(Vocabulary((*SPECIAL, *reader.words)), reader.language.world)
 
-    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
-        readings = self.reader.read([question.statement for question in questions])
+    def _judge(self, questions: list[Question], *, maps: bool = True, readings: bool = True) -> list[Verdict]:
+        read = self.reader.read([question.statement for question in questions])
         return [
             with_reading(
                 Verdict(0.5, None, None, None, self.unknown_words(question.statement), world=self.world),
                 question,
                 reading,
                 is_new=True,
+                is_told=readings,
             )
-            for question, reading in zip(questions, readings, strict=True)
+            for question, reading in zip(questions, read, strict=True)
         ]
 
 
@@ -354,14 +370,14 @@ class EyesJudge(Judge):
             for asked, scene in zip(questions, scenes, strict=True)
         ]
 
-    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Answer]:
+    def _judge(self, questions: list[Question], *, maps: bool = True, readings: bool = True) -> list[Answer]:
         seen = self.see(questions)
         found = [
             Question(asked.statement, scene)
             for asked, scene in zip(questions, seen, strict=True)
             if isinstance(scene, Scene)
         ]
-        verdicts = iter(self.judge.stream(found, maps=maps))
+        verdicts = iter(self.judge.stream(found, maps=maps, readings=readings))
         return [
             scene if isinstance(scene, InputError) else _about(asked.scene, scene, checked(next(verdicts)))
             for asked, scene in zip(questions, seen, strict=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veriscene import files
-from veriscene.data.encoder import Encoded, Encoder, Input, ItemOrder, Order
+from veriscene.data.encoder import Encoded, Encoder, Input, ItemOrder, Order, scattered
 from veriscene.data.eyes import SHIPPED as SHIPPED_EYES
 from veriscene.data.eyes import PictureReader, Pixels
 from veriscene.data.reader import FILE_ERRORS, ProgramReader, invalid_reader, language_of, read_file
@@ -80,29 +80,26 @@ class OnnxJudge(NetworkJudge):
                 files.write_bytes(folder / name, (self._own.weights.parent / name).read_bytes())
 
     def _by_network(self, questions: list[Question], fields: Collection[str] = FIELDS) -> list[Verdict]:
-        outputs = [name for name in self._outputs if name in fields]
-        if len(questions) <= GROUP:
-            return self._run(self._shared, questions, outputs)
-        # Questions of similar size share a group, to save padding.
-        by_size = sorted(range(len(questions)), key=lambda number: _size(questions[number]))
-        groups = [by_size[start : start + GROUP] for start in range(0, len(by_size), GROUP)]
-        with ThreadPoolExecutor(min(self.threads, len(groups))) as pool:
-            judged = pool.map(lambda group: self._run(self._own, [questions[n] for n in group], outputs), groups)
-            verdicts = {
-                number: verdict for group, of_group in zip(groups, judged, strict=True)
-                for number, verdict in zip(group, of_group, strict=True)
-            }  # fmt: skip
-        return [verdicts[number] for number in range(len(questions))]
-
-    def _run(self, graph: Graph, questions: list[Question], outputs: list[str]) -> list[Verdict]:
-        encoded = self._encode(questions)
-        judged = dict(zip(outputs, graph.run(graph_inputs(encoded), outputs), strict=True))
         try:
-            if judged["logits"].shape != (len(questions),):
-                raise ValueError(f"logits of shape {judged['logits'].shape}")
-            return self._verdicts(questions, encoded, judged)
+            return super()._by_network(questions, fields)
         except (LookupError, TypeError, ValueError) as error:  # a stranger's graph may have other outputs or shapes
-            raise graph.misfit(error) from None
+            raise self._own.misfit(error) from None
+
+    def run(self, encoded: Encoded, fields: Collection[str] = FIELDS) -> dict[str, Array]:
+        outputs = [name for name in self._outputs if name in fields]
+
+        def run(graph: Graph, encoded: Encoded) -> dict[str, Array]:
+            found = dict(zip(outputs, graph.run(graph_inputs(encoded), outputs), strict=True))
+            if found["logits"].shape != encoded.lengths.shape:
+                raise ValueError(f"logits of shape {found['logits'].shape}")
+            return found
+
+        if len(encoded.words) <= GROUP:
+            return run(self._shared, encoded)
+        groups = list(encoded.groups(GROUP))
+        with ThreadPoolExecutor(min(self.threads, len(groups))) as pool:
+            judged = pool.map(lambda group: run(self._own, encoded.fitted(*group)), groups)
+            return scattered([(rows, found) for (rows, _, _), found in zip(groups, judged, strict=True)])
 
     def _read_metadata(self, found: Mapping[str, str], given: Sequence[str], where: str) -> None:
         if FORMAT_KEY not in found:
@@ -125,12 +122,6 @@ class OnnxJudge(NetworkJudge):
 def graph_inputs(encoded: Encoded) -> dict[str, Array]:
     """Returns the inputs of an exported graph by name."""
     return {name: array for name in INPUTS if (array := getattr(encoded, name)) is not None}
-
-
-def _size(question: Question) -> tuple[int, int]:
-    assert question.scene is not None
-    # The number of letters approximates the number of words well enough, without splitting the statement.
-    return max(len(box.items) for box in question.scene.boxes), len(question.statement)
 
 
 class OnnxEyes(PictureReader):

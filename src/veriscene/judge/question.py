@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veriscene import worlds
-from veriscene.errors import InputError, located
+from veriscene.errors import InputError
 from veriscene.world.examples import Example, check_statement
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World, not_allowed
@@ -169,8 +169,10 @@ def parse_image(value: object, world: World) -> Pixels:
 
 
 def _check_statement(statement: object) -> None:
-    with located("statement"):
+    try:
         check_statement(statement)
+    except InputError as error:
+        raise error.at("statement") from None
 
 
 def _without_arrays(value: Any) -> Any:

@@ -11,7 +11,7 @@ from math import exp, log
 
 import numpy as np
 
-from veriscene.data.reader import Reading
+from veriscene.data.reader import SURE_DIALECT, Reading
 from veriscene.judge.question import Question, Verdict
 
 MAX_OUTSIDE = 0.3  # probability of being about something else up to which a statement counts as understood
@@ -22,14 +22,17 @@ MAX_LOG_ODDS = 5.0  # never "100 % sure"
 NETWORK_IN_PLAIN = 0.1  # the network's weight where the reader decides; chosen on dev parts, as is its 0 elsewhere
 
 
-def with_reading(verdict: Verdict, question: Question, reading: Reading, *, is_new: bool = False) -> Verdict:
-    """Returns the verdict that network and reader reach together, with the statement as it was understood.
+def with_reading(
+    verdict: Verdict, question: Question, reading: Reading, *, is_new: bool = False, is_told: bool = True
+) -> Verdict:
+    """Returns the verdict that network and reader reach together, with the statement as it was understood if `is_told`:
+    to say a program takes longer than to execute it.
 
     `is_new`: the network does not know all words, or there is none, so that the reader decides.
     """
     if question.scene is None:
         return verdict
-    dialect = 0.0 if is_new else reading.dialect
+    dialect = 0.0 if is_new else 1.0 if reading.dialect > SURE_DIALECT else reading.dialect
     is_unsure = reading.program is None or reading.certainty < MIN_CERTAINTY
     if reading.outside > MAX_OUTSIDE or (dialect < 0.5 and is_unsure):
         return replace(verdict, probability=0.5, understood=False)
@@ -40,7 +43,8 @@ def with_reading(verdict: Verdict, question: Question, reading: Reading, *, is_n
     read = float(np.interp(reading.certainty, _CERTAINTIES, _LOG_ODDS)) * (1 if holds else -1)
     together = dialect * seen + (1 - dialect) * (read + NETWORK_IN_PLAIN * seen)
     disputed = holds != (together > 0)
-    return replace(verdict, probability=_probability(together), reading=reading.text, disputed=disputed)
+    text = reading.text if is_told else None
+    return replace(verdict, probability=_probability(together), reading=text, disputed=disputed)
 
 
 def _log_odds(probability: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from veriscene.errors import InputError
@@ -316,17 +316,22 @@ class Call(Expression):
     arguments: tuple[Expression, ...]
 
     def _infer_type(self) -> Type:
-        name, parameters = self.function.name, self.function.parameters
-        fewest, most = sum(not parameter.optional for parameter in parameters), len(parameters)
-        if not fewest <= len(self.arguments) <= most:
-            takes = str(most) if fewest == most else f"{fewest} to {most}"
-            raise InputError(f"{name} takes {takes} argument{'s' * (most > 1)}, not {len(self.arguments)}")
-        types = [argument.type for argument in self.arguments]
-        for number, (parameter, type) in enumerate(zip(parameters, types, strict=False), 1):
-            if not parameter.accepts(type, types):
-                what = f"argument {number} of {name} is {described(type)}"
-                raise InputError(what, allowed=f"it must be {parameter.expected}")
-        return self.function.gives(types)
+        return _result(self.function, tuple([argument.type for argument in self.arguments]))
+
+
+@lru_cache(maxsize=4096)
+def _result(function: Function, given: tuple[Type, ...]) -> Type:
+    """The type of a call with arguments of these types; raises InputError if the function does not take them."""
+    name, parameters, types = function.name, function.parameters, list(given)
+    fewest, most = sum(not parameter.optional for parameter in parameters), len(parameters)
+    if not fewest <= len(types) <= most:
+        takes = str(most) if fewest == most else f"{fewest} to {most}"
+        raise InputError(f"{name} takes {takes} argument{'s' * (most > 1)}, not {len(types)}")
+    for number, (parameter, type) in enumerate(zip(parameters, types, strict=False), 1):
+        if not parameter.accepts(type, types):
+            what = f"argument {number} of {name} is {described(type)}"
+            raise InputError(what, allowed=f"it must be {parameter.expected}")
+    return function.gives(types)
 
 
 @dataclass(frozen=True)

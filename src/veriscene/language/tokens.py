@@ -7,20 +7,23 @@ single token.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeGuard
 
 from veriscene.errors import InputError
 from veriscene.language import expression as tree
-from veriscene.language.expression import Expression, Form, Kind
+from veriscene.language.expression import Expression, Function, Kind, Type, described, member_type
 from veriscene.language.language import Language
 from veriscene.language.program import Program
-from veriscene.language.text import call_text, unparse
+from veriscene.language.text import unparse
 
 LAMBDA, VALUE, HAS = "lambda", "value ", "has "
 _OPERATORS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _LOGIC = {"AND": "and", "OR": "or", "NOT": "not"}
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">=", "in", "not in"))
+_OPERATOR = re.compile("not in|in|[=!<>]=|[<>]")
 
 
 def tokens_of(program: Program) -> list[str]:
@@ -89,6 +92,7 @@ def _has(language: Language | None, attribute: str, rank: int) -> str:
     return f"{HAS}{values[rank]}"
 
 
+@lru_cache(maxsize=4096)
 def arity(token: str) -> int:
     """Returns how many expressions follow a token as its arguments."""
     if token.startswith(VALUE):
@@ -106,48 +110,78 @@ def arity(token: str) -> int:
 def program_of(tokens: Sequence[str], language: Language) -> Program:
     """Returns the program that tokens describe; raises InputError if they describe none."""
     reader = _Reader(tokens, language)
-    text = reader.read(0)
+    expression = reader.read(tree.GLOBALS)
     if reader.at != len(tokens):
         raise InputError("there are tokens after the program's end")
-    return language.parse(text)
+    return Program(expression, language)
+
+
+@lru_cache(maxsize=4096)
+def _value(text: str, language: Language) -> Expression:
+    """A constant or a number."""
+    return language.expression(text)
 
 
 class _Reader:
+    """Builds the tree itself: parsing text takes several times as long, and each program of a reader is read."""
+
     def __init__(self, tokens: Sequence[str], language: Language) -> None:
         self.tokens, self.language, self.at = tokens, language, 0
 
-    def read(self, depth: int) -> str:
-        """The text of the next expression; `depth` is the number of lambdas around it."""
-        if self.at >= len(self.tokens):
-            raise InputError("the program has no end")
-        token = self.tokens[self.at]
-        self.at += 1
+    def read(self, scope: Mapping[str, Type]) -> Expression:
+        """Returns the next expression; `scope`: the variables in it."""
+        token = self.next()
+        if token in scope:
+            return tree.Variable(token, scope[token])
         if token.startswith(VALUE):
-            return token.removeprefix(VALUE)
+            return _value(token.removeprefix(VALUE), self.language)
         if token.startswith(HAS):
             value = token.removeprefix(HAS)
-            return f"({value.partition('.')[0]}({self.read(depth)}) == {value})"
-        if token == LAMBDA:
-            return f"lambda v{depth}: {self.read(depth + 1)}"
+            tested = tree.Call(self.function(value.partition(".")[0]), (self.read(scope),))
+            return tree.Comparison((tested, _value(value, self.language)), ("==",))
         if token in _COMPARISONS:
-            return f"({self.read(depth)} {token} {self.read(depth)})"
+            return tree.Comparison((self.read(scope), self.read(scope)), (token,))
         name, slash, _ = token.rpartition("/")
         if not slash:
-            return token
-        return self._call(name, [self.read(depth) for _ in range(arity(token))])
+            raise InputError(f"{token!r:.40} has no value here")
+        return self.call(name, arity(token), scope)
 
-    def _call(self, name: str, parts: list[str]) -> str:
-        if name in ("and", "or"):
-            return f"({f' {name} '.join(parts)})"
-        if name == "{}":
-            return f"{{{', '.join(parts)}}}"
-        if name == "[]=":
-            return f"[{', '.join(parts)}]"
-        if " " in name or name in _COMPARISONS:
-            operators = name.split()
-            return f"({parts[0]}{''.join(f' {word} {part}' for word, part in zip(operators, parts[1:], strict=True))})"
-        function = self.language.functions.get(name)
-        if function is None:
+    def call(self, name: str, count: int, scope: Mapping[str, Type]) -> Expression:
+        if name in ("and", "or") and count:
+            parts = self.several(count, scope)
+            return tree.Logic(name, parts) if count > 1 else parts[0]
+        if name in ("{}", "[]="):
+            return tree.Display(self.several(count, scope), name == "{}")
+        if (operators := tuple(_OPERATOR.findall(name))) and " ".join(operators) == name:
+            if count != len(operators) + 1:
+                raise InputError(f"{name:.40} compares {len(operators) + 1} values, not {count}")
+            return tree.Comparison(self.several(count, scope), operators)
+        function, arguments = self.function(name), list[Expression]()
+        for position in range(count):
+            is_mapped = position < len(function.parameters) and function.parameters[position].mapped and arguments
+            arguments.append(self.of_members(arguments[0], scope) if is_mapped else self.read(scope))
+        return tree.Call(function, tuple(arguments))
+
+    def of_members(self, collection: Expression, scope: Mapping[str, Type]) -> Expression:
+        """Returns the next expression, a function of the members of a collection."""
+        takes = member_type(collection.type)
+        if takes is None:
+            raise InputError(f"a function needs members to apply to, not {described(collection.type)}")
+        if self.next() != LAMBDA:
+            raise InputError("a function of members must be a lambda")
+        name = f"v{len(scope) - len(tree.GLOBALS)}"
+        return tree.Lambda(tree.Variable(name, takes), self.read({**scope, name: takes}))
+
+    def several(self, count: int, scope: Mapping[str, Type]) -> tuple[Expression, ...]:
+        return tuple(self.read(scope) for _ in range(count))
+
+    def next(self) -> str:
+        if self.at >= len(self.tokens):
+            raise InputError("the program has no end")
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def function(self, name: str) -> Function:
+        if (function := self.language.functions.get(name)) is None:
             raise InputError(f"unknown function {name!r:.40}")
-        text = call_text(function, parts)
-        return f"({text})" if function.form is Form.OPERATOR and name not in ("[]", "[:]") else text
+        return function

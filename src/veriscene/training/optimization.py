@@ -206,14 +206,3 @@ class EMA:
     @torch.no_grad()
     def _copy(self, weights: list[Tensor]) -> None:
         torch._foreach_copy_(self._own, weights)
-
-
-@contextmanager
-def tf32() -> Iterator[None]:
-    """Allows tf32 in matrix products on a GPU: about three decimal digits, and several times faster than fp32."""
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = True
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before

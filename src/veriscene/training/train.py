@@ -25,10 +25,11 @@ from veriscene.judge import checkpoint as checkpoints
 from veriscene.judge.checkpoint import Checkpoint
 from veriscene.judge.folders import BEST, METRICS
 from veriscene.models.base import Model, judge_in_batches
+from veriscene.models.captured import tf32
 from veriscene.output import Output, clock
 from veriscene.training.distributed import Machine, interruptible
 from veriscene.training.log import Event, LogLine, OnEvent, Remark, RunLog, Saved, Scored, Step, Waiting, read_log, show
-from veriscene.training.optimization import learning_rate, objective, tf32
+from veriscene.training.optimization import learning_rate, objective
 from veriscene.training.source import CorpusSource, Epoch, Source, TeacherSource
 from veriscene.training.spec import CORPUS, DEV, SPEC, Record, Spec, fresh_folder, new_folder_hint
 from veriscene.training.state import Position, TrainingState

@@ -187,7 +187,7 @@ def check_statement(statement: object) -> str:
     allowed = f"it must be text of at most {MAX_WORDS} words, with a letter or a digit"
     if not isinstance(statement, str) or not any(map(str.isalnum, statement)) or not _is_encodable(statement):
         raise not_allowed(statement, allowed)
-    if len(list(islice(WORD.finditer(statement), MAX_WORDS + 1))) > MAX_WORDS:
+    if len(statement) > MAX_WORDS and len(list(islice(WORD.finditer(statement), MAX_WORDS + 1))) > MAX_WORDS:
         raise InputError("is too long", allowed=allowed)
     return statement
 
@@ -205,7 +205,7 @@ def normalized(statement: str) -> str:
 
 def _is_encodable(text: str) -> bool:
     """JSON can encode half of a character (a lone surrogate), which no UTF-8 file can hold."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _parse_identifier(value: object) -> str:

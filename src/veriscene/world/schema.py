@@ -19,6 +19,9 @@ from veriscene.errors import InputError
 from veriscene.world.scene import Box, Item, Number, Scene, Side, Value
 
 Kind = Literal["categorical", "ordered", "numeric"]
+Room = tuple[Number, Number]
+
+MAX_LOOKS = 4096  # of items that are remembered
 
 _repr = reprlib.Repr()  # bounded in depth: `repr` fails on deeply nested lists
 _repr.maxlevel = 2
@@ -318,19 +321,20 @@ class World:
         """Returns the valid items of a box; overlaps are reported only if all items are valid."""
         found: list[Item] = []
         members = _members(value, self.items, self.item, where, problems)
-        places = [f"{where}, {self.item.singular} {number}" for number in range(1, len(members) + 1)]
-        for item, place in zip(members, places, strict=True):
+        place = f"{where}, {self.item.singular}"
+        for number, item in enumerate(members, 1):
             try:
                 found.append(self._parse_item(item))
             except InputError as error:
-                problems.append(error.at(place))
+                problems.append(error.at(f"{place} {number}"))
         if len(found) == len(members) and not self.overlap:
             allowed = f"{self.item.plural} must not overlap"
+            edges = [(item.x, item.y, item.x + item.width, item.y + item.height) for item in found]
             problems += [
-                InputError(f"overlaps {self.item.singular} {earlier}", where=places[number], allowed=allowed)
-                for number, item in enumerate(found)
-                for earlier, other in enumerate(found[:number], 1)
-                if item.distance(other) < 0
+                InputError(f"overlaps {self.item.singular} {earlier}", where=f"{place} {number}", allowed=allowed)
+                for number, (left, top, right, lower) in enumerate(edges, 1)
+                for earlier, (x, y, end, bottom) in enumerate(edges[: number - 1], 1)
+                if left < end and x < right and top < bottom and y < lower
             ]
         return Box(tuple(found))
 
@@ -340,6 +344,35 @@ class World:
         return (*own, *(attribute.field for attribute in self.attributes))
 
     def _parse_item(self, record: object) -> Item:
+        """Items that look like earlier ones, at whole numbers, are checked without the words for what may be wrong."""
+        look: tuple[object, ...] | None = None
+        if type(record) is dict and len(record) == len(self._known_fields):
+            x, y, *rest = map(record.get, self._known_fields)
+            look = (*rest, *map(type, rest))  # True is not 1
+            try:
+                known = self._looks.get(look)
+            except TypeError:  # a list
+                look = known = None
+            if known is not None and type(x) is type(y) is int:
+                item, (left, right), (top, lower) = known
+                if left <= x <= right and top <= y <= lower:
+                    return Item(x, y, item.width, item.height, item.values)
+        found = self._check_item(record)
+        if look is not None and len(self._looks) < MAX_LOOKS:
+            self._looks[look] = found, self._room(found.width, 0), self._room(found.height, 1)
+        return found
+
+    @cached_property
+    def _looks(self) -> dict[tuple[object, ...], tuple[Item, Room, Room]]:
+        """Valid items by all that files say of them but their place, and where such items can be."""
+        return {}
+
+    def _room(self, size: Number, axis: int) -> Room:
+        """The smallest and the largest x or y of an item of this width or height."""
+        least = -size / 2 if self.centers else 0
+        return least, self.canvas[axis] - size - least
+
+    def _check_item(self, record: object) -> Item:
         if not isinstance(record, Mapping):
             raise not_allowed(record, f"it must be an object with {', '.join(self._known_fields)}")
         for name in record:
@@ -355,10 +388,9 @@ class World:
         item = self.make(0, 0, **extent, **values)
         whole = "whole number" if self.whole else "number"
         corner = []
-        for name, size, room in ((x, item.width, self.canvas[0]), (y, item.height, self.canvas[1])):
-            least = -size / 2 if self.centers else 0
+        for axis, (name, size) in enumerate(((x, item.width), (y, item.height))):
+            least, limit = self._room(size, axis)
             article = "an" if self.item.singular[:1].lower() in "aeiou" else "a"
-            limit = room - size - least
             allowed = f"{article} {self.item.singular} of size {size:g} needs a {whole} from {least:g} to {limit:g}"
             corner.append(_number(record.get(name), name, least, limit, allowed, whole=self.whole))
         return item.at(corner[0], corner[1])

@@ -184,7 +184,7 @@ class ProgramJudge(Judge):
     def program(self, statement: str) -> Program:
         return self.read
 
-    def _judge(self, questions: list[Question], *, maps: bool = True) -> list[Verdict]:
+    def _judge(self, questions: list[Question], *, maps: bool = True, readings: bool = True) -> list[Verdict]:
         found = []
         for question in questions:
             assert question.scene is not None

@@ -5,6 +5,7 @@ import { Encoder, SPECIAL, Vocabulary, closeMatches, tokenize } from "./encoding
 import { Language } from "./program.js";
 import { Reader, splitWords } from "./reader.js";
 
+const SURE_DIALECT = 0.9; // from which on the network decides alone
 const MAX_OUTSIDE = 0.3; // probability of being about something else up to which a statement counts as understood
 const MIN_CERTAINTY = 0.3; // of a reading in plain English
 const CERTAINTIES = [0.3, 0.6, 0.85, 0.95, 0.985];
@@ -91,7 +92,7 @@ export class Judge {
 
 /** What network and reader say together. `isNew`: there are words that the network does not know, so that the reader decides. */
 export function combine(probability, { program, certainty, dialect, outside }, scene, isNew) {
-  const known = isNew ? 0 : dialect;
+  const known = isNew ? 0 : dialect > SURE_DIALECT ? 1 : dialect;
   const isUnsure = program === null || certainty < MIN_CERTAINTY;
   if (outside > MAX_OUTSIDE || (known < 0.5 && isUnsure))
     return { probability: 0.5, verdict: null, understood: false, reading: null, disputed: false };

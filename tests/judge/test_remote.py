@@ -1,0 +1,121 @@
+"""Judging in bulk where networks run elsewhere: in another process, and in shapes of which there are few."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_judging_in_bulk import answers, assert_answers
+
+import veriscene
+from samples import yellow_circle_examples
+from veriscene.data.encoder import Encoded
+from veriscene.data.reader import split_words
+from veriscene.errors import InputError
+from veriscene.judge.bulk import Bulk, judge_missing
+from veriscene.judge.checkpoint import TorchJudge
+from veriscene.judge.judge import FIELDS, MAPS, Judge, Question, ReaderJudge
+from veriscene.judge.remote import served
+from veriscene.models.reader import CapturedWriting, Reader
+from veriscene.world.examples import Example, write
+from veriscene.worlds.nlvr.looks import WORLD
+
+PLAIN = ("Is there a circle that is bigger than all the others?", "At least two things touch the wall, I think.")
+# Some in dialect, some plain, some that the network does not know.
+EXAMPLES = [
+    replace(each, statement=(each.statement, *PLAIN, f"there is a zorky{n} circle")[n % 4])
+    for n, each in enumerate(yellow_circle_examples(40))
+]
+DEVICE = "cpu:0"  # torch on the CPU, judged as on a GPU
+
+
+@pytest.fixture(scope="module")
+def judge() -> TorchJudge:
+    found = veriscene.load("best", device=DEVICE)
+    assert isinstance(found, TorchJudge) and isinstance(found.reader, Reader)
+    return found
+
+
+def test_workers_answer_with_networks_of_another_process(judge: TorchJudge, tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", EXAMPLES, WORLD)
+    bulk = Bulk("best", tmp_path / "in.jsonl", tmp_path / "out", device=DEVICE, part=6)
+    assert len(bulk.parts) > 3
+    done = judge_missing(bulk, (0, 1), workers=3)
+    assert done["questions"] == len(EXAMPLES)
+    assert_answers(answers(tmp_path / "out"), EXAMPLES, judge)
+
+
+def test_every_kind_of_judge_can_be_elsewhere(judge: TorchJudge) -> None:
+    reader = ReaderJudge(judge.reader) if judge.reader else None
+    assert reader is not None
+    for own in (judge, reader, veriscene.load("best-pixels", device=DEVICE)):
+        with served(own) as remote:
+            assert type(remote).__name__ != "TorchJudge"
+            for given, expected in zip(remote(EXAMPLES[:4]), own(EXAMPLES[:4]), strict=True):
+                assert given == expected
+
+
+def test_an_error_elsewhere_is_raised_here(judge: TorchJudge) -> None:
+    class Broken(TorchJudge):
+        def run(self, *_: object) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
+            raise InputError("out of memory")
+
+    with served(Broken(judge.checkpoint)) as remote, pytest.raises(InputError, match="out of memory"):
+        remote(EXAMPLES[:1])
+
+
+def encoded(judge: Judge, examples: list[Example]) -> Encoded:
+    return judge._encode([Question(example.statement, example.scene) for example in examples])
+
+
+def test_padded_groups_of_a_graph_are_judged_as_one_batch(judge: TorchJudge) -> None:
+    given = encoded(judge, EXAMPLES)
+    fields = [name for name in FIELDS if name not in MAPS]
+    plain, grouped = judge.run(given, fields), judge._run_captured(given, fields)
+    assert plain.keys() == grouped.keys()
+    for name, array in plain.items():
+        np.testing.assert_allclose(grouped[name], array, atol=1e-5)
+
+
+def test_graphs_write_the_programs_that_are_written_step_by_step(judge: TorchJudge) -> None:
+    reader = judge.reader
+    assert isinstance(reader, Reader)
+    split = [split_words(text) for text in dict.fromkeys(example.statement for example in EXAMPLES)]
+    for is_brief in (None, np.arange(len(split)) % 3 > 0):
+        expected = reader.write(*reader.numbered(split), is_brief)
+        reader.captured, rows = CapturedWriting(reader), reader.captured
+        try:
+            written = write_captured(reader, split, is_brief)
+        finally:
+            reader.captured = rows
+        np.testing.assert_array_equal(written[0][:, : expected[0].shape[1]], expected[0])
+        assert not written[0][:, expected[0].shape[1] :].any()
+        for own, other in zip(written[1:], expected[1:], strict=True):
+            np.testing.assert_allclose(own, other, atol=1e-4)
+
+
+def write_captured(
+    reader: Reader, split: list[list[str]], is_brief: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] | None
+) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.float32]], ...]:
+    words, ngrams = reader.numbered(split)
+    tokens = np.zeros((len(split), reader.config.max_tokens - 1), np.int64)
+    least, first = np.ones(len(split), np.float32), np.zeros((len(split), reader.config.tokens), np.float32)
+    assert reader.captured is not None
+    brief = np.zeros(len(split), bool) if is_brief is None else is_brief
+    reader.captured(np.arange(len(split)), words, ngrams, brief, tokens, least, first)
+    return tokens, least, first
+
+
+@pytest.mark.gpu
+def test_a_gpu_answers_as_a_cpu_does(tmp_path: Path) -> None:
+    examples = [replace(each, identifier=f"{copy}-{n}") for copy in range(9) for n, each in enumerate(EXAMPLES)]
+    write(tmp_path / "in.jsonl", examples, WORLD)
+    judge_missing(Bulk("best", tmp_path / "in.jsonl", tmp_path / "out", device="cuda"), (0, 1), workers=1)
+    judge_missing(Bulk("best", tmp_path / "in.jsonl", tmp_path / "2", device="cuda", part=50), (0, 1), workers=3)
+    expected = veriscene.load("best")(examples)
+    for name in ("out", "2"):
+        for row, verdict in zip(answers(tmp_path / name), expected, strict=True):
+            assert isinstance(verdict, veriscene.Verdict)
+            assert row["probability"] == pytest.approx(verdict.probability, abs=1e-2)
