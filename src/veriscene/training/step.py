@@ -181,11 +181,22 @@ class CapturedStep(Step):
                 for _ in range(2):
                     self._update(self._forward_backward(words, items))
             torch.cuda.current_stream().wait_stream(side)
-        graphs = [torch.cuda.CUDAGraph()]
-        with torch.cuda.graph(graphs[0], pool=self.pool):
+        graphs, saved = [torch.cuda.CUDAGraph()], list[Tensor]()
+
+        def keep(tensor: Tensor) -> Tensor:
+            saved.append(tensor)
+            return tensor
+
+        # Branches are parallel in the backward pass, too. A saved tensor would be freed when the last node that reads it
+        # is recorded; its stream would then write something else there, perhaps before another stream has read it.
+        with (
+            torch.cuda.graph(graphs[0], pool=self.pool),
+            torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
+        ):
             loss = self._forward_backward(words, items)
             if self.gradients is None:
                 loss = self._update(loss)
+        saved.clear()
         if self.gradients is not None:
             graphs.append(torch.cuda.CUDAGraph())
             with torch.cuda.graph(graphs[1], pool=self.pool):
