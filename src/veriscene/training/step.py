@@ -187,8 +187,8 @@ class CapturedStep(Step):
             saved.append(tensor)
             return tensor
 
-        # Branches are parallel in the backward pass, too. A saved tensor would be freed when the last node that reads it
-        # is recorded; its stream would then write something else there, perhaps before another stream has read it.
+        # Branches are parallel in the backward pass, too. A saved tensor would be freed once the last node that reads
+        # it is recorded; its stream would then write something else there, perhaps before another stream has read it.
         with (
             torch.cuda.graph(graphs[0], pool=self.pool),
             torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
