@@ -28,7 +28,7 @@ from veriscene import files, models
 from veriscene.config import Config
 from veriscene.data.encoder import Input
 from veriscene.errors import InputError
-from veriscene.training.optimization import tf32
+from veriscene.models.captured import tf32
 from veriscene.training.source import CorpusSource, Given
 from veriscene.training.spec import commit
 from veriscene.world.examples import Example

@@ -34,10 +34,10 @@ import train as speed
 import veriscene
 from veriscene import worlds
 from veriscene.errors import InputError
+from veriscene.models.captured import tf32
 from veriscene.output import Output
 from veriscene.training.distributed import Machine
 from veriscene.training.log import Event, Saved, Scored, Step, Waiting
-from veriscene.training.optimization import tf32
 from veriscene.training.source import vocabulary_of
 from veriscene.training.spec import Spec, commit
 from veriscene.training.train import EPOCH_POLL_SECONDS, train

@@ -114,4 +114,6 @@ ONLY_MENTIONED = {
     "bench predict": _REPOSITORY,
     "bench judge": _REPOSITORY,
     "bench serve": _REPOSITORY,
+    "bench quality": _REPOSITORY,
+    "bench costs": _REPOSITORY,
 }

@@ -57,10 +57,9 @@ def test_a_statement_in_plain_english_is_judged_by_what_it_says(
 
 
 def test_real_words_are_offered_for_unknown_ones(best: Judge) -> None:
-    unknown = best.unknown_words("There isnt a yellow squre, isn't that so? The towwer has a blok and no itm.")
-    assert list(unknown) == ["isnt", "squre", "towwer", "blok", "itm"], "signs and contractions are no unknown words"
-    assert [offers[0] for offers in unknown.values()] == ["isn't", "square", "tower", "block", "item"]
-    assert "is" not in unknown["isnt"]
+    unknown = best.unknown_words("There isntt a yellow sqquuare, isn't that so? The towwer has a blok and no itm.")
+    expected = {"isntt": "isn't", "sqquuare": "square", "towwer": "tower", "blok": "block", "itm": "item"}
+    assert {word: offers[0] for word, offers in unknown.items()} == expected, "signs and contractions are known"
     typed = {"sqaure", "bloxk", "trianlges", "yelloe", "ciircles", "exacrly", "bow"}
     assert typed & {*best.encoder.vocabulary.words}, "the corpus has misspellings"
     for judge in (best, veriscene.load("biatt-pointer")):

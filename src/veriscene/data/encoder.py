@@ -80,7 +80,7 @@ class Encoded:
 
     def fitted(self, rows: Array, words: int, items: int) -> Encoded:
         """Returns some of the examples with so many words and items, cut off or padded with zeros."""
-        axes = {"words": (1, words), "characters": (1, words), "spans": (2, words)}
+        axes = {"words": (1, words), "characters": (1, words), "spans": (3, words)}
         axes |= {"features": (2, items), "positions": (2, items)}
 
         def fit(array: Array, axis: int, size: int) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import cache
 from itertools import pairwise
 from typing import Any, Self
 
@@ -154,7 +154,7 @@ def constant(like: Tensor, values: Sequence[Any]) -> Tensor:
     return _constant(tuple(values), like.dtype, like.device)
 
 
-@lru_cache(maxsize=256)
+@cache  # for good: graphs know the address
 def _constant(values: tuple[Any, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
     with torch.inference_mode(False):
         return torch.tensor(values, dtype=dtype, device=device)

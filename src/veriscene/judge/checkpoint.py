@@ -183,6 +183,9 @@ class TorchJudge(NetworkJudge):
         reader = folder / READER
         return cls(load(folder, device=device), load_reader(reader, device=device) if reader.exists() else None)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_captured": {}}
+
     def _saved(self) -> Checkpoint:
         return self.checkpoint
 

@@ -48,7 +48,7 @@ from veriscene.training.optimization import EMA, Muon, matrices_apart
 from veriscene.training.state import restore_progress, save_progress
 from veriscene.world.schema import World
 
-MIN_COUNT, MAX_VOCABULARY = 4, 8000
+MIN_COUNT, MAX_VOCABULARY = 4, 1600  # rarer words are read by their letters
 MAX_WORDS, MAX_TOKENS = 40, 64  # longer statements are not taught
 WORDINGS = 3  # of each drawn statement
 STATEMENTS_PER_BLOCK = 500

@@ -35,8 +35,8 @@ def tf32() -> Iterator[None]:
 class Captured:
     """A function of tensors without side effects, whose kernels depend on nothing but the shapes of its arguments.
 
-    Arguments may be on the CPU; results are on the device, until the next call, which overwrites them. Calls of any two
-    must not overlap. Only CUDA has graphs; elsewhere the function itself is called.
+    Arguments may be on the CPU; results are on the device, until the next call of any, which may overwrite them. Calls
+    of any two must not overlap. Only CUDA has graphs; elsewhere the function itself is called.
     """
 
     function: Callable[..., Tensors]
@@ -80,16 +80,27 @@ class Captured:
             with torch.cuda.graph(graph, pool=_pool(), capture_error_mode="thread_local"):
                 results = self.function(*arguments)
         except RuntimeError as error:
-            torch.cuda.set_stream(here)  # a failure may leave that of the capture
+            torch.cuda.set_stream(here)  # a failure may leave that of the capture,
+            _pool.cache_clear()  # and the pool in use
             warnings.warn(f"not captured, so slower: {error}", stacklevel=2)
             return None
         return arguments, graph, results
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "graphs": {}}  # they are of this process
+
 
 @cache
 def _pool() -> Any:
-    """The memory of all graphs: they never run at the same time."""
-    return torch.cuda.graph_pool_handle()
+    """The memory of all graphs: they never run at the same time. It would end with its last graph, so one stays."""
+    pool, graph = torch.cuda.graph_pool_handle(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+        torch.zeros(1, device="cuda")
+    _kept.append(graph)
+    return pool
+
+
+_kept: list[torch.cuda.CUDAGraph] = []
 
 
 def padded_count(count: int) -> int:

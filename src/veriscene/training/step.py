@@ -161,6 +161,7 @@ class CapturedStep(Step):
             before, self.corpus = self.corpus, self.corpus.map(_updated, corpus, self.loaded)
             if any(own is not new for own, new in zip(before.tensors(), self.corpus.tensors(), strict=True)):
                 self.graphs.clear()
+                self.pool = torch.cuda.graph_pool_handle()  # a pool ends with its last graph
         self.lengths = corpus.statement.lengths.cpu()
         items = corpus.items
         self.counts = torch.ones_like(self.lengths) if items is None else items.counts.amax(dim=1).cpu()
@@ -184,8 +185,8 @@ class CapturedStep(Step):
         graphs, saved = [torch.cuda.CUDAGraph()], list[Tensor]()
 
         def keep(tensor: Tensor) -> Tensor:
-            saved.append(tensor)
-            return tensor
+            saved.append(tensor.detach())  # the tensor itself would refer to the node that saves it
+            return saved[-1]
 
         # Branches are parallel in the backward pass, too. A saved tensor would be freed once the last node that reads
         # it is recorded; its stream would then write something else there, perhaps before another stream has read it.

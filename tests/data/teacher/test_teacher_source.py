@@ -188,7 +188,7 @@ def test_models_of_pixels_are_refused(tmp_path: Path) -> None:
         ('{"sentence": "A box", "program": "exit()"}', "program: "),
         ('{"sentence": "A box", "program": 7}', "program: 7 is not allowed; it must be text"),
         ('{"sentence": "...", "program": "1 == 1"}', "sentence: '...' is not allowed"),
-        ("[]", "not a JSON object; each line needs"),
+        ("[]", "the line is a JSON array; each line must be one JSON object"),
     ],
 )
 def test_a_wrong_line_is_named_with_what_is_allowed(line: str, message: str, tmp_path: Path) -> None:
