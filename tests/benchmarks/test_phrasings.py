@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import veriscene
 from scripts import script
 from some_worlds import NLVR, scenes_of
 from veriscene.data.reader import Reading
@@ -16,6 +17,7 @@ from veriscene.worlds import parse
 
 phrasings = script("phrasings")
 ambiguous = script("ambiguous")
+HELD_OUT = Path(phrasings.__file__).parent / "english" / "held_out"
 ABOVE = "exist(filter_obj(all_items, lambda x: exist({}(x))))"
 
 
@@ -49,6 +51,13 @@ def test_a_reading_counts_where_it_has_the_truth_of_the_meaning(tmp_path: Path) 
     right, wrong = phrasings.measure(Constant(), path, 3, 1)
     assert right == {"boxes-some-one-color": [True] * 3, "scene-none": [False] * 3, "tower-one-color": [True] * 3}
     assert [filling.identifier for filling, _ in wrong] == ["scene-none"] * 3
+
+
+def test_best_reads_what_others_write() -> None:
+    """Statements with programs that were written without the grammar, and that no reader was taught."""
+    right, _ = phrasings.measure(veriscene.load("best").reader, HELD_OUT / "sample.jsonl", 1, 1)
+    found = [value for values in right.values() for value in values]
+    assert len(found) == 197 and sum(found) / len(found) > 0.92
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ const CHIPS = {
     ["Every box has at least one black item.", SCATTER],
     ["There are more triangles than circles.", SCATTER],
     ["Exactly one tower has a yellow block at the top.", TOWERS],
-    ["Any circle shown is yellow.", SCATTER, true],
-    ["The tower on the right is as tall as the one next to it.", TOWERS, true],
+    ["There is an odd number of items.", SCATTER, true],
+    ["If you removed the top block of the left tower, two towers would be equally tall.", TOWERS, true],
   ],
 };
 
