@@ -31,6 +31,7 @@ import numpy as np
 import veriscene
 from veriscene.data.reader import split_words
 from veriscene.english.grammar import draw
+from veriscene.errors import InputError
 from veriscene.files import json_object
 from veriscene.judge.bulk import GPU_WINDOW
 from veriscene.judge.checkpoint import GPU_GROUP
@@ -66,6 +67,8 @@ def bench_judge(
 ) -> dict[str, Any]:
     """Questions per second, and per second of processor time, of both ways; the ratios are medians over rounds."""
     ours = Path(veriscene.__file__).resolve().parents[1]
+    if before is not None and not (before / "veriscene" / "__init__.py").exists():
+        raise InputError("holds no package veriscene", where=before, allowed="give the src of a checkout")
     found: dict[str, list[tuple[float, float]]] = {"stream": [], "bulk": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -134,7 +137,7 @@ def bench_device(
             command = [sys.executable, "-m", "veriscene", "judge", model, str(source), str(folder / source.stem)]
             command += ["--device", device, "--workers", str(workers), "--part", str(max(1, part))]
             began = time.perf_counter()
-            subprocess.run(command, check=True, stdout=sys.stderr)
+            _run(command, dict(os.environ))
             seconds.append(time.perf_counter() - began)
         progress(2, 3)
         paths = sorted((folder / "many").glob("part-*"))
@@ -210,10 +213,20 @@ def _seconds(command: list[str], source: Path, threads: int) -> tuple[float, flo
     """Runs a command with the package in `source`; returns its seconds, and those of the processor."""
     variables = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "PASSIVE"}
     before, began = os.times(), time.perf_counter()
-    subprocess.run(command, env=variables, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _run(command, variables)
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
     return time.perf_counter() - began, used
+
+
+def _run(command: list[str], variables: dict[str, str]) -> None:
+    """Runs a command of the package; raises InputError with its last line if it fails."""
+    done = subprocess.run(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+        raise InputError(
+            f"cannot be judged ({last.removeprefix('veriscene: ')})", allowed="try `veriscene judge` first"
+        )
 
 
 def describe(result: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from veriscene.data.reader import CACHED, ProgramReader, Reading
 from veriscene.english.grammar import draw
 from veriscene.errors import InputError
 from veriscene.judge import bulk as bulk_module
-from veriscene.judge.bulk import Bulk, judge_missing
+from veriscene.judge.bulk import Bulk, Part, judge_missing
 from veriscene.judge.judge import Judge, Question, ReaderJudge, Verdict
 from veriscene.world.examples import Example, to_record, write
 from veriscene.worlds import language
@@ -157,6 +158,30 @@ def test_a_killed_command_is_finished_by_a_rerun(judge: Judge, tmp_path: Path) -
     assert judged["judged_parts"] == count - sum(name.startswith("part-") for name in before)
     assert before.items() <= state(out).items()
     assert_answers(answers(out), examples, judge)
+
+
+def test_two_commands_may_judge_the_same_part(judge: Judge, tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", EXAMPLES, WORLD)
+    faster = Bulk("best", tmp_path / "in.jsonl", tmp_path / "out")
+
+    class Slower(Bulk):
+        def rows(self, part: Part) -> Iterator[dict[str, Any]]:
+            for number, row in enumerate(super().rows(part)):
+                if number == 1:
+                    shutil.copy(next(self.out.glob("*.partial")), self.out / "part-000000.jsonl.1.partial")
+                    faster.answer(part)
+                yield row
+
+    slower = Slower("best", faster.source, faster.out)
+    (part,) = slower.missing()
+    slower.answer(part)
+    assert not slower.missing() and not list(faster.out.glob("*.partial"))
+    assert_answers(answers(faster.out), EXAMPLES, judge)
+
+
+def test_a_reader_alone_says_which_device_is_missing() -> None:
+    with pytest.raises(InputError, match="device 'banana'"):
+        veriscene.load("shapeworld", device="banana")
 
 
 def test_answers_of_other_questions_are_not_mixed(tmp_path: Path) -> None:

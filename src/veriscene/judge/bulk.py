@@ -46,7 +46,7 @@ POLL_SECONDS = 0.5
 RARE_COLLECTIONS = (300_000, 20, 50)  # thresholds of Python's garbage collector
 _SUFFIXES = {".jsonl": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 _TEXTS = ("statement", "sentence", "identifier")
-_PART = re.compile(r"part-(\d+)\.(?:jsonl|parquet)(.*\.partial)?")
+_PART = re.compile(r"part-(\d+)\.(?:jsonl|parquet)")
 
 
 @dataclass(frozen=True)
@@ -133,16 +133,8 @@ class Bulk:
             differs = [key for key in job if not isinstance(before, Mapping) or before.get(key) != job[key]]
             what = f"holds answers of another job (other {', '.join(differs)})"
             raise InputError(what, where=self.out, allowed=files.NEW_FOLDER)
-        found = [
-            (int(match[1]), match[2], file) for file in self.out.iterdir() if (match := _PART.fullmatch(file.name))
-        ]
-        done = {number for number, leftover, _ in found if not leftover}
-        missing = [part for part in parts if part.number not in done]
-        own = {part.number for part in missing}
-        for number, leftover, file in found:
-            if leftover and number in own:  # a killed process was writing it
-                file.unlink(missing_ok=True)
-        return missing
+        done = {int(match[1]) for file in self.out.iterdir() if (match := _PART.fullmatch(file.name))}
+        return [part for part in parts if part.number not in done]
 
     def _job(self) -> Row:
         return {
@@ -166,7 +158,14 @@ class Bulk:
         lines = (f"{json.dumps(row)}\n".encode() for row in rows)  # written as they are made
         content = parquet_of(rows, self._schema()) if self.kind == "parquet" else lines
         with _rare_collections():
-            files.write_bytes(self.out / f"part-{part.number:06}.{self.kind}", content)
+            path = self.out / f"part-{part.number:06}.{self.kind}"
+        try:
+            files.write_bytes(path, content)
+        except InputError:
+            if not path.exists():  # else another command has judged this part meanwhile
+                raise
+        for leftover in self.out.glob(f"{path.name}.*.partial"):  # of a process that was killed, or that is too late
+            leftover.unlink(missing_ok=True)
         return counts
 
     def rows(self, part: Part) -> Iterator[Row]:
