@@ -28,8 +28,9 @@ from veriscene.data.reader import (
 )
 from veriscene.english.grammar import draw
 from veriscene.errors import InputError
-from veriscene.language.tokens import arity, tokens_of
+from veriscene.language.tokens import arity, compares_itself, tokens_of
 from veriscene.models.reader import Reader, ReaderNetwork
+from veriscene.worlds import parse
 
 LANGUAGE = worlds.language(SHELF)
 LENGTH = 24
@@ -241,3 +242,16 @@ def test_a_compact_file_is_near_its_weights_and_is_kept_without_loss(reader: Rea
         row = weight.abs().amax(-1, keepdim=True) if weight.dim() == 2 else weight.abs()
         error = (loaded.network.state_dict()[name] - weight).abs()
         assert bool((error <= row * (0.51 / 127 if weight.dim() == 2 else 1e-3) + 1e-6).all()), name
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("count(all_boxes[0]) > count(all_boxes[0])", True),
+        ("not exist(filter_obj(all_boxes, lambda b: count(b) != count(b)))", True),
+        ("count(all_boxes[0]) > count(all_boxes[1])", False),
+        ("count(all_boxes[0]) == count(all_boxes[1]) + count(all_boxes[1])", False),
+    ],
+)
+def test_a_comparison_with_itself_is_no_reading(text: str, expected: bool) -> None:
+    assert compares_itself(tokens_of(parse(text))) is expected

@@ -25,7 +25,7 @@ from veriscene.english.reading import reading_of
 from veriscene.errors import InputError
 from veriscene.language.language import Language
 from veriscene.language.program import Program
-from veriscene.language.tokens import arity, program_of
+from veriscene.language.tokens import arity, compares_itself, program_of
 from veriscene.world.world_file import world_of
 
 Array = NDArray[Any]
@@ -225,7 +225,7 @@ class ProgramReader:
             return None
         tokens = [self.tokens[number] for number in numbers[1 : numbers.index(END)]]
         try:
-            return program_of(tokens, self.language)
+            return None if compares_itself(tokens) else program_of(tokens, self.language)
         except InputError:
             return None
 

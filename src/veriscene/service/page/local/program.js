@@ -37,6 +37,18 @@ export function arity(token) {
   return slash < 0 ? 0 : Number(token.slice(slash + 1));
 }
 
+/** Whether some comparison of two has the same on both sides, which no statement means. */
+export function comparesItself(tokens) {
+  const end = (at) => {
+    for (let missing = 1; missing && at < tokens.length; at++) missing += arity(tokens[at]) - 1;
+    return at;
+  };
+  return tokens.some((token, at) => {
+    const middle = end(at + 1);
+    return token in COMPARISONS && `${tokens.slice(at + 1, middle)}` === `${tokens.slice(middle, end(middle))}`;
+  });
+}
+
 /** What programs about scenes of a world can say. */
 export class Language {
   constructor(world) {

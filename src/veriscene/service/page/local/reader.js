@@ -2,7 +2,7 @@
 // data/reader.py and judge/onnx_judge.py.
 
 import { LETTER, SPACES } from "./encoding.js";
-import { NoProgram, arity } from "./program.js";
+import { NoProgram, arity, comparesItself } from "./program.js";
 
 const START = 1;
 const END = 2;
@@ -70,7 +70,8 @@ export class Reader {
     const { tokens, certainty, first } = await this.write(words);
     let program = null;
     try {
-      if (tokens.at(-1) === END) program = this.language.program(tokens.slice(1, -1).map((each) => this.tokens[each]));
+      const told = tokens.slice(1, -1).map((each) => this.tokens[each]);
+      if (tokens.at(-1) === END && !comparesItself(told)) program = this.language.program(told);
     } catch (error) {
       if (!(error instanceof NoProgram)) throw error;
     }
