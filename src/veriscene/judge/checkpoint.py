@@ -173,12 +173,6 @@ class TorchJudge(NetworkJudge):
     @classmethod
     def load(cls, name_or_folder: str | Path, *, device: str = "cpu") -> TorchJudge:
         """Loads a shipped checkpoint by name, a folder that holds one, or `owner/name` on the Hugging Face hub."""
-        try:
-            torch.empty(1, device=device)
-        except (RuntimeError, AssertionError) as error:
-            what = f"cannot be used here ({first_line(error)})"
-            allowed = "use cpu, or cuda on a machine with a GPU"
-            raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
         folder = find(name_or_folder)
         reader = folder / READER
         return cls(load(folder, device=device), load_reader(reader, device=device) if reader.exists() else None)
@@ -227,6 +221,16 @@ class TorchJudge(NetworkJudge):
             results = run(*(torch.from_numpy(getattr(group, name)) for name in inputs))
             parts.append((rows, {n: t[: len(rows)].cpu().numpy() for n, t in zip(names, results, strict=True)}))
         return scattered(parts)
+
+
+def check_device(device: str) -> None:
+    """Raises InputError for a device that this machine does not have."""
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        what = f"cannot be used here ({first_line(error)})"
+        allowed = "use cpu, or cuda on a machine with a GPU"
+        raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
 
 
 def load_reader(path: Path, *, device: str) -> Reader:
