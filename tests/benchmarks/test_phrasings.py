@@ -57,7 +57,7 @@ def test_a_reading_counts_where_it_has_the_truth_of_the_meaning(tmp_path: Path) 
 def test_an_unknown_style_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
     reader = shipped_readers()["shapeworld"]
     with pytest.raises(SystemExit) as stopped:
-        phrasings.main([str(reader), str(HELD_OUT), "--styles", "sample", "spoken"])
+        phrasings.main([str(reader), str(HELD_OUT), "--styles", "spoken"])
     assert stopped.value.code == f"{HELD_OUT / 'spoken.jsonl'}: cannot be read (No such file or directory)"
     assert capsys.readouterr().out == ""
 
