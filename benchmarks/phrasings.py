@@ -26,7 +26,7 @@ from veriscene import worlds
 from veriscene.data.reader import Reading
 from veriscene.english.grammar import VERSION
 from veriscene.errors import InputError
-from veriscene.files import parse_json
+from veriscene.files import opened, parse_json, read_text
 from veriscene.language.program import Program
 from veriscene.models.reader import Reader
 from veriscene.world.scene import Scene
@@ -344,7 +344,7 @@ def fillings(
     path: Path, rng: random.Random, number: int, scenes: Callable[[str], Sequence[Scene]]
 ) -> Iterator[tuple[Filling, list[bool]]]:
     """Yields the phrasings of a file, each filled several times, with the truth of its meaning on the scenes."""
-    for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for line, text in enumerate(read_text(path).splitlines(), 1):
         record = parse_json(text)
         if isinstance(record, dict) and "program" in record:
             filling = Filling(
@@ -406,6 +406,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(argv)
     try:
+        for style in options.styles:
+            with opened(options.phrasings / f"{style}.jsonl"):  # before anything is printed
+                pass
         reader = Reader.load(options.reader)
         report: dict[str, object] = {"grammar": VERSION, "fillings": options.fillings, "seed": options.seed}
         by_meaning: dict[str, list[bool]] = defaultdict(list)

@@ -22,7 +22,7 @@ from pathlib import Path
 from phrasings import HELD_OUT, LANGUAGE, NUMBERS, STYLES, fill
 from veriscene.english.pattern import with_articles
 from veriscene.errors import InputError
-from veriscene.files import json_objects, opened, read_lines, write_text
+from veriscene.files import json_objects, opened, read_lines, read_text, write_text
 from veriscene.language.program import Statement
 
 OWN = Path(__file__).with_name("english")  # ROLE.jsonl: `text` and `program`
@@ -122,7 +122,7 @@ _SEVERAL_CLAUSES = re.compile(r"[?,;:]|\b(and|or|if|but|unless|while)\b")
 def phrasings(folder: Path, rng: random.Random, number: int) -> Iterator[Statement]:
     """Yields fillings of the phrasings of all styles that are not held out, and joined ones."""
     for style in (style for style in STYLES if style not in HELD_OUT):
-        records = [json.loads(line) for line in (folder / f"{style}.jsonl").read_text(encoding="utf-8").splitlines()]
+        records = [json.loads(line) for line in read_text(folder / f"{style}.jsonl").splitlines()]
         brief: dict[bool, list[dict[str, str]]] = defaultdict(list)  # those about towers, and the others
         for each in records:
             if not _SEVERAL_CLAUSES.search(each["text"]) and len(each["text"].split()) <= MAX_JOINED_WORDS:

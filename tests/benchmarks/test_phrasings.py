@@ -12,6 +12,7 @@ import veriscene
 from scripts import script
 from some_worlds import NLVR, scenes_of
 from veriscene.data.reader import Reading
+from veriscene.judge.folders import shipped_readers
 from veriscene.language.program import Statement
 from veriscene.worlds import parse
 
@@ -51,6 +52,14 @@ def test_a_reading_counts_where_it_has_the_truth_of_the_meaning(tmp_path: Path) 
     right, wrong = phrasings.measure(Constant(), path, 3, 1)
     assert right == {"boxes-some-one-color": [True] * 3, "scene-none": [False] * 3, "tower-one-color": [True] * 3}
     assert [filling.identifier for filling, _ in wrong] == ["scene-none"] * 3
+
+
+def test_an_unknown_style_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
+    reader = shipped_readers()["shapeworld"]
+    with pytest.raises(SystemExit) as stopped:
+        phrasings.main([str(reader), str(HELD_OUT), "--styles", "spoken"])
+    assert stopped.value.code == f"{HELD_OUT / 'spoken.jsonl'}: cannot be read (No such file or directory)"
+    assert capsys.readouterr().out == ""
 
 
 def test_best_reads_what_others_write() -> None:

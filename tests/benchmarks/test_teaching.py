@@ -67,6 +67,12 @@ def test_a_number_changes_only_where_text_and_program_have_the_same_one() -> Non
     assert found == {2, 3, 4, 5, 6}
 
 
+def test_a_folder_without_phrasings_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        teaching.main([str(tmp_path / "out"), "--phrasings", str(tmp_path / "none"), "--variants", "0"])
+    assert stopped.value.code == f"{tmp_path / 'none' / 'casual.jsonl'}: cannot be read (No such file or directory)"
+
+
 def test_phrasings_that_teach_have_nothing_of_the_styles_held_out(tmp_path: Path) -> None:
     told = {
         "scene-exists": "{a item} is there",

@@ -107,6 +107,18 @@ def test_predict_on_a_scene_and_on_lines_agree(place: Path) -> None:
     assert one["probability"] == pytest.approx(answers[0]["probability"], abs=1e-6)
 
 
+def test_predict_on_lines_with_several_statements(place: Path) -> None:
+    item = {"shape": "square", "color": "red", "shade": 0.0, "x": 0.5, "y": 0.5, "rotation": 0.0}
+    item |= {"half_width": 0.1, "half_height": 0.1}
+    statements = [{"text": "A square is red."}, None, {"text": "There is a blue circle."}]
+    line = json.dumps({"identifier": "s-1", "items": [item], "statements": statements})
+    done = veriscene("predict", "shapeworld", cwd=place, stdin=line)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["identifier"] for answer in answers] == ["s_1-0", "s_1-1", "s_1-2"]
+    assert [answer.get("verdict") for answer in answers] == [True, None, False]
+    assert done.returncode == 1 and "line 1: statement 2: is missing" in done.stderr and "1 of 3" in done.stderr
+
+
 @pytest.mark.parametrize(("model", "reads_in_order"), [("model", True), ("pairs", False)])
 def test_predict_shows_the_reading_order_if_there_is_one(place: Path, model: str, reads_in_order: bool) -> None:
     done = veriscene("predict", model, "--statement", "There is a yellow circle.", "--scene", "scene.json", cwd=place)

@@ -125,13 +125,18 @@ def test_parquet_with_any_row_groups_is_answered_as_json_lines(judge: Judge, tmp
 def test_another_world_whose_lines_have_several_statements(tmp_path: Path) -> None:
     item = {"shape": "square", "color": "red", "shade": 0.0, "x": 0.5, "y": 0.5, "rotation": 0.0}
     item |= {"half_width": 0.1, "half_height": 0.1}
-    statements = [{"text": "A square is red."}, {"text": "There is a blue circle."}, {"text": ""}]
-    (tmp_path / "in.jsonl").write_text(json.dumps({"identifier": "s-1", "items": [item], "statements": statements}))
+    statements = [{"text": "A square is red."}, "malformed", {"text": "There is a blue circle."}, {"text": ""}]
+    lines: list[Any] = [{"identifier": "s-1", "items": [item], "statements": statements}]
+    lines += [{"items": [item | {"x": "wide"}], "statements": statements}]
+    lines += [{**lines[0], "statements": {}}]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
     bulk = Bulk("shapeworld", tmp_path / "in.jsonl", tmp_path / "out")
     assert isinstance(bulk.judge, ReaderJudge)
-    judge_missing(bulk, (0, 1), workers=1)
-    assert [row["verdict"] for row in answers(tmp_path / "out")] == [True, False, None]
-    assert [row["identifier"] for row in answers(tmp_path / "out")] == ["s_1-0", "s_1-1", "s_1-2"]
+    done, found = judge_missing(bulk, (0, 1), workers=1), answers(tmp_path / "out")
+    assert [row["verdict"] for row in found] == [True, None, False, *[None] * 6]
+    assert [row["identifier"] for row in found] == ["s_1-0", "s_1-1", "s_1-2", "s_1-3", *[None] * 4, "s-1"]
+    assert [(row["error"] or "").split(" ")[0] for row in found[:4]] == ["", "statement", "", "statement:"]
+    assert (done["questions"], done["malformed"]) == (9, 7)
 
 
 def test_a_killed_command_is_finished_by_a_rerun(judge: Judge, tmp_path: Path) -> None:

@@ -236,23 +236,23 @@ def read_question(judge: Judge, statement: str, scene: Path | None, image: Path 
 
 
 def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
-    """Prints each verdict as soon as its line arrives, with the line's identifier if it has one.
+    """Prints each verdict as soon as its line arrives, with the question's identifier if it has one.
 
     In place of a verdict on a malformed line it prints an object with `error`, and fails in the end.
     """
+    from veriscene import worlds
     from veriscene.files import json_objects, read_lines
     from veriscene.judge.judge import Question
 
     warned: set[str] = set()
-    lines = failed = 0
-    for number, record in json_objects(read_lines(stream)):
-        lines += 1
-        name: dict[str, object] = {}
+    questions = failed = 0
+    records, lines = worlds.records(judge.world), json_objects(read_lines(stream))
+    for number, identifier, record in ((number, *each) for number, line in lines for each in records(line)):
+        questions += 1
+        name = {} if identifier is None else {"identifier": identifier}
         try:
             if isinstance(record, InputError):
                 raise record
-            if "identifier" in record:
-                name["identifier"] = record["identifier"]
             verdict = judge(Question.from_json(record, judge.world))
         except InputError as error:
             failed += 1
@@ -263,10 +263,10 @@ def _predict_lines(judge: Judge, stream: BinaryIO, *, attention: bool) -> None:
         output.warn_unknown_words({word: near for word, near in unknown.items() if word not in warned})
         warned.update(unknown)
         print(json.dumps({**name, **verdict.to_json(attention=attention)}), flush=True)
-    if not lines:
+    if not questions:
         raise InputError("is empty", where="standard input", allowed="send JSON lines, or use --statement and --scene")
     if failed:
-        raise InputError(f"{failed:,} of {lines:,} questions could not be judged", where="standard input")
+        raise InputError(f"{failed:,} of {questions:,} questions could not be judged", where="standard input")
 
 
 def judge(

@@ -35,9 +35,10 @@ def load(model: str | Path, *, device: str = "cpu", eyes: bool = False) -> Judge
     if is_on_cpu and (Path(folder) / GRAPH).exists():
         return OnnxJudge.load(folder)
     try:
-        from veriscene.judge.checkpoint import TorchJudge, load_reader
+        from veriscene.judge.checkpoint import TorchJudge, check_device, load_reader
     except ModuleNotFoundError as error:
         raise missing_package(error).at(model) from None
+    check_device(device)
     if str(model).endswith(READER):
         return ReaderJudge(load_reader(Path(model), device=device))
     return TorchJudge.load(folder, device=device)

@@ -33,7 +33,7 @@ from veriscene.judge.judge import EyesJudge, Judge
 from veriscene.judge.question import Question
 from veriscene.judge.remote import served
 from veriscene.output import Progress, silent
-from veriscene.world.examples import as_it_is
+from veriscene.world.examples import Found
 
 Row = dict[str, Any]
 Counts = Counter[str]
@@ -88,6 +88,7 @@ class Bulk:
         if not self.source.is_dir():
             if self.source.exists() and not self.source.is_file():
                 raise InputError("not a regular file", where=self.source, allowed="parts are read where they begin")
+            _size(self.source)  # raises InputError if it cannot be read
             return [self.source]
         found = sorted(path for path in self.source.iterdir() if path.suffix in _SUFFIXES and path.is_file())
         if not found:
@@ -173,8 +174,7 @@ class Bulk:
         asked: deque[tuple[str | None, int]] = deque()  # identifier and place of what is being judged
 
         def questions() -> Iterator[Question | InputError]:
-            for at, record in self._records(part):
-                name = record.get("identifier") if isinstance(record, Mapping) else None
+            for at, name, record in self._records(part):
                 # JSON can encode half of a character, which no file of text can hold.
                 asked.append((None if name is None else str(name).encode(errors="replace").decode(), at))
                 try:
@@ -202,20 +202,12 @@ class Bulk:
             counts["not_understood"] += row["understood"] is False
             yield row
 
-    def _records(self, part: Part) -> Iterator[tuple[int, Mapping[str, Any] | InputError]]:
-        """Yields each record of a part with its place. Some worlds have several in a line."""
+    def _records(self, part: Part) -> Iterator[tuple[int, object, Found]]:
+        """Yields each record of a part after its place and its identifier."""
         path = next(path for path in self.inputs if path.name == part.file)
         each = _parquet_rows(path, part) if _kind(path) == "parquet" else _json_lines(path, part)
-        split = worlds.ability(self.judge.world, "records") or as_it_is
-        for at, value in each:
-            try:
-                if isinstance(value, InputError):
-                    raise value
-                records = list(split(value))
-            except InputError as error:
-                yield at, error
-            else:
-                yield from ((at, record) for record in records)
+        records = worlds.records(self.judge.world)
+        return ((at, name, record) for at, value in each for name, record in records(value))
 
     def _schema(self) -> Any:
         pa = pyarrow()
@@ -300,6 +292,8 @@ def judge_missing(bulk: Bulk, shard: tuple[int, int], *, workers: int, progress:
     `progress` gets the percentage of the shard that is done. One process alone uses all threads of the judge. On a GPU,
     this process runs the networks, and `workers` others do everything else.
     """
+    if bulk.parts and bulk.device != "cpu" and not (bulk.out / JOB).exists():
+        bulk.judge  # noqa: B018 - a device that cannot be used is found before anything is written
     parts, began = bulk.missing(shard), time.monotonic()
     total = len(bulk.parts[shard[0] :: shard[1]])
     counts = Counter(NOTHING)

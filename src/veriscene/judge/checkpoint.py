@@ -173,7 +173,6 @@ class TorchJudge(NetworkJudge):
     @classmethod
     def load(cls, name_or_folder: str | Path, *, device: str = "cpu") -> TorchJudge:
         """Loads a shipped checkpoint by name, a folder that holds one, or `owner/name` on the Hugging Face hub."""
-        check_device(device)
         folder = find(name_or_folder)
         reader = folder / READER
         return cls(load(folder, device=device), load_reader(reader, device=device) if reader.exists() else None)
@@ -225,17 +224,17 @@ class TorchJudge(NetworkJudge):
 
 
 def check_device(device: str) -> None:
-    """Raises InputError if there is no such device."""
+    """Raises InputError for a device that this machine does not have."""
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        what, allowed = f"cannot be used here ({first_line(error)})", "use cpu, or cuda on a machine with a GPU"
+        what = f"cannot be used here ({first_line(error)})"
+        allowed = "use cpu, or cuda on a machine with a GPU"
         raise InputError(what, where=f"device {device!r}", allowed=allowed) from None
 
 
 def load_reader(path: Path, *, device: str) -> Reader:
     """Loads a reader that will not learn any more."""
-    check_device(device)
     reader = Reader.load(path, device=device)
     reader.capture()
     return reader

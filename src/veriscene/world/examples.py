@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from veriscene.errors import InputError, located
-from veriscene.files import json_object, opened, parse_json, read_lines, read_text, write_text
+from veriscene.files import json_objects, opened, parse_json, read_lines, read_text, write_text
 from veriscene.world.scene import Scene
 from veriscene.world.schema import World, not_allowed
 
@@ -36,7 +36,8 @@ LABELS = {"true": True, "false": False}
 
 Progress = Callable[[int, int], None]  # how much is done of how much: bytes, statements, pictures
 Parsed = TypeVar("Parsed")
-Records = Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]]
+Found = Mapping[str, Any] | InputError  # a record, or what is wrong with it
+Records = Callable[[Found], Iterable[tuple[object, Found]]]  # those of a line, each with its identifier or None
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,9 @@ class Example:
 # ---------------------------------------------------------------- reading
 
 
-def as_it_is(record: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+def as_it_is(record: Found) -> Iterable[tuple[object, Found]]:
     """Returns the only record of a line."""
-    return (record,)
+    return ((None if isinstance(record, InputError) else record.get("identifier"), record),)
 
 
 def read(
@@ -137,16 +138,12 @@ def _check_is_json_lines(line: str, where: object, *, is_first: bool) -> None:
 def _parse_line(
     line: str | InputError, number: int, world: World, records: Records, problems: list[InputError]
 ) -> Iterator[Example]:
-    try:
-        if isinstance(line, InputError):
-            raise line
-        found = list(records(json_object(line)))
-    except InputError as error:
-        problems.append(error)
-        return
-    for at, each in enumerate(found):
-        if (example := _parse_record(each, f"{number}-{at}", world, problems)) is not None:
-            yield example
+    for _, found in json_objects([(number, line)]):
+        for at, (_, each) in enumerate(records(found)):
+            if isinstance(each, InputError):
+                problems.append(each)
+            elif (example := _parse_record(each, f"{number}-{at}", world, problems)) is not None:
+                yield example
 
 
 def _parse_record(

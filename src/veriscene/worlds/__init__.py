@@ -94,13 +94,18 @@ def read(
     """Returns all examples of a file, in file order; raises InputError with the first problem. The world is that of
     the file's corpus (`of_corpus`) unless another one is given."""
     found = of_corpus(path) if world is None else get(world)
-    return examples.read(path, found, progress, ability(found, "records") or examples.as_it_is)
+    return examples.read(path, found, progress, records(found))
 
 
 def scan(path: str | Path, progress: examples.Progress | None = None) -> Iterator[Example | InputError]:
     """Yields the examples and the problems of a file of its corpus's world (`examples.scan`)."""
     world = of_corpus(path)
-    return examples.scan(path, world, progress, ability(world, "records") or examples.as_it_is)
+    return examples.scan(path, world, progress, records(world))
+
+
+def records(world: World) -> examples.Records:
+    """Returns the function that splits a line of the world's files: some worlds have several records in one."""
+    return ability(world, "records") or examples.as_it_is
 
 
 def ability(world: World, name: str) -> Callable[..., Any] | None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from veriscene.errors import InputError
+from veriscene.world.examples import Found, as_it_is
+from veriscene.world.schema import not_allowed
 
 # What a model card says about a model that the grammar taught.
 GRAMMAR_NOTE = "Their wordings were written with the statements of a development part of ShapeWorld in view.\n"
@@ -19,27 +21,40 @@ _NUMBERS = ("x", "y", "half_width", "half_height", "rotation")
 
 
 def is_own_record(record: Mapping[str, Any]) -> bool:
-    """Whether a line is one of ShapeWorld's: items and several statements."""
-    return isinstance(record.get("items"), list) and isinstance(record.get("statements"), list)
+    """Whether a line is one of ShapeWorld's: several statements in place of one."""
+    return "statements" in record and not record.keys() & {"statement", "sentence"}
 
 
-def records(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yields a line as usual records, one for each statement; any other line as it is."""
-    if not is_own_record(record):
-        yield record
+def records(record: Found) -> Iterator[tuple[object, Found]]:
+    """Yields a line as usual records, one for each statement, or what is wrong with it; any other line as it is."""
+    if isinstance(record, InputError) or not is_own_record(record):
+        yield from as_it_is(record)
         return
-    scene = [[_item(item) for item in record["items"]]]
-    name = str(record.get("identifier", "")).replace("-", "_")
-    for number, statement in enumerate(record["statements"]):
-        if not isinstance(statement, Mapping):
-            raise InputError(f"statement {number + 1} is no object", allowed="it must have text, and may have a label")
-        yield {
-            "identifier": f"{name}-{number}",
-            "statement": statement.get("text"),
-            "label": statement.get("label"),
-            "directory": record.get("set"),
-            "scene": scene,
-        }
+    line, statements, scene = record.get("identifier"), record["statements"], _scene(record)
+    if not isinstance(statements, list):
+        yield line, not_allowed(statements, "it must be a list of objects with text").at("statements")
+        return
+    for number, statement in enumerate(statements):
+        # Consistency is counted over what stands before the only "-" of an identifier.
+        name = None if line is None else f"{str(line).replace('-', '_')}-{number}"
+        if isinstance(scene, InputError):
+            yield name, scene
+        elif not isinstance(statement, Mapping):
+            yield name, not_allowed(statement, "it must be an object with text").at(f"statement {number + 1}")
+        else:
+            own = {"statement": statement.get("text"), "label": statement.get("label"), "scene": scene}
+            named = {} if name is None else {"identifier": name}
+            yield name, {**named, **own, "directory": record.get("set")}
+
+
+def _scene(record: Mapping[str, Any]) -> list[list[object]] | InputError:
+    items = record.get("items")
+    if not isinstance(items, list):
+        return not_allowed(items, "it must be a list of objects").at("items")
+    try:
+        return [[_item(item) for item in items]]
+    except InputError as error:
+        return error
 
 
 def _item(item: object) -> object:
