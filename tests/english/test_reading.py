@@ -74,7 +74,7 @@ def test_public_programs_are_read_in_plain_words(nlvr_folder: Path) -> None:
         (
             "exist(filter_obj(all_items, lambda x: is_top(x)"
             " and exist(filter_obj(get_directly_below(x), lambda y: color(y) == blue))))",
-            "at least one item at the top directly on a blue item",
+            "at least one topmost item directly on a blue item",
         ),
         (
             "exist(filter_obj(all_boxes, lambda b: All(filter_obj(all_boxes, lambda c: c != b),"
@@ -87,13 +87,63 @@ def test_public_programs_are_read_in_plain_words(nlvr_folder: Path) -> None:
         ),
         (
             "exist(filter_obj(all_boxes, lambda b: b != all_boxes[0] and exist(filter_obj(b, lambda x: is_top(x)))))",
-            "some box other than the left box: at least one item at the top",
+            "some box other than the left box: at least one topmost item",
         ),
         (
             "exist(all_items) != exist(all_boxes[0])",
             "either at least one item or at least one item in the left box, but not both",
         ),
         ("count(all_items) % 2 == 1", "the number of items is odd"),
+        (
+            "count(all_boxes[0]) != count(all_boxes[1])",
+            "a different number of items in the left box than items in the middle box",
+        ),
+        (
+            "exist(filter_obj(all_boxes, lambda b: count(filter_obj(b, lambda x: shape(x) == triangle))"
+            " == count(filter_obj(all_items, lambda x: shape(x) == triangle))))",
+            "some box: as many triangles in it as triangles in the scene",
+        ),
+        (
+            "exist(filter_obj(all_boxes, lambda b: b.is_tower() and exist(filter_obj(b, lambda x: is_top(x)))))",
+            "some box: it is a tower, and at least one item at the top",
+        ),
+        (
+            "exist(filter_obj(all_items, lambda x: is_rightmost(x) and color(x) == blue and not is_bottom(x)))",
+            "at least one blue rightmost item that is not bottommost",
+        ),
+        (
+            "count(all_items) == count(all_boxes[0]) + count(all_boxes[0]) + count(all_boxes[0])",
+            "the number of items is three times the number of items in the left box",
+        ),
+        (
+            "count(all_items) == count(all_boxes[0]) + count(all_boxes[0]) + 1",
+            "the number of items is twice the number of items in the left box plus one",
+        ),
+        (
+            "(count(all_boxes[0]) + count(all_boxes[1])) * 2 > count(all_items)",
+            "twice (the number of items in the left box plus the number of items in the middle box)"
+            " is more than the number of items",
+        ),
+        ("all_same_attribute(all_boxes, lambda b: count(b))", "all boxes have equally many items"),
+        ("exist(filter_obj(all_boxes, lambda b: count(color(b)) == 1))", "some box: exactly one color in it"),
+        (
+            "exist(filter_obj(all_items, lambda x: exist(filter_obj(filter_obj(all_boxes[0], lambda y:"
+            " shape(x) == shape(y)), lambda y: shape(x) == shape(y) and size(x) == size(y)))))",
+            "at least one item X where at least one item Y in the left box where X and Y have the same shape"
+            " and where X and Y have the same size",
+        ),
+        (
+            "not exist(filter_obj(all_boxes[0], lambda x: color(x) == black or shape(x) == triangle))",
+            "no items in the left box that are black or a triangle",
+        ),
+        (
+            "count(filter_obj(all_items, lambda x: not color(x) == black and is_touching_wall(x))) == 1",
+            "exactly one item that is not black and that is at a wall",
+        ),
+        (
+            "exist(filter_obj(all_items, lambda x: shape(x) == triangle and color(x) == blue and size(x) == medium))",
+            "at least one medium blue triangle",
+        ),
     ],
 )
 def test_readings(program: str, reading: str) -> None:
@@ -123,6 +173,21 @@ BLUE, BLACK = "exist(filter_obj(b, lambda x: color(x) == blue))", "exist(filter_
             " and is_touching_wall(x)))",
             "exist(filter_obj(all_items, lambda x: exist(filter_obj(get_above(x), lambda y: color(y) == blue"
             " and is_touching_wall(y)))))",
+        ),
+        (
+            # The second condition is of the outer item, and of the inner one.
+            "exist(filter_obj(all_items, lambda x: exist(filter_obj(get_above(x), lambda y: not color(y) == blue))"
+            " and not color(x) == black))",
+            "exist(filter_obj(all_items, lambda x: exist(filter_obj(get_above(x), lambda y: not color(y) == blue"
+            " and not color(y) == black))))",
+        ),
+        (
+            f"exist(filter_obj(all_boxes, lambda b: {BLUE} and {BLACK.format('all_items')}))",
+            f"exist(filter_obj(all_boxes, lambda b: {BLUE} and {BLACK.format('b')}))",
+        ),
+        (
+            "(count(all_boxes[0]) + count(all_boxes[1])) * 2 > 3",
+            "count(all_boxes[0]) * 2 + count(all_boxes[1]) > 3",
         ),
         (
             "exist(max(all_boxes, key=lambda b: count(b)))",

@@ -5,8 +5,9 @@ The page without a server has the same in JavaScript (service/page/local/describ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from veriscene.english.pattern import with_articles
 from veriscene.english.tables import tables
@@ -40,11 +41,14 @@ _WORDS = {
     name: {row.columns[0]: [each.strip('"') for each in row.wordings] for _, row in table.rows}
     for name, table in tables(__name__).items()
 }
-_RELATIONS, _OTHERS = _WORDS["relations"], _WORDS["others"]
-_AMOUNTS, _MORE, _IS, _MEASURES, _EXTREMES, _PLACES, _WALLS = (
+_RELATIONS, _OTHERS, _PLACES = _WORDS["relations"], _WORDS["others"], _WORDS["places"]
+_AMOUNTS, _MORE, _IS, _MEASURES, _EXTREMES, _WALLS = (
     {name: words for name, (words,) in _WORDS[table].items()}
-    for table in ("amounts", "more", "is", "measures", "extremes", "places", "walls")
+    for table in ("amounts", "more", "is", "measures", "extremes", "walls")
 )
+_OTHER, _ORDERED, _VALUE, _PLACE = range(4)  # ranks of adjectives: "other large blue topmost items"
+_ADJECTIVE = re.compile(r"(not (a )?|a )\S+")  # a phrase that follows a noun as "that is …" only
+_REACHING = re.compile(r" (where|that) | a .* a ")  # in a phrase: what follows could be said of a noun in it
 _ALL_ITEMS = Variable("all_items", GLOBALS["all_items"])
 _NAMED, _LETTERS = (Kind.ITEM, Kind.BOX), "XYZUVW"  # items and boxes are told apart by letters
 
@@ -57,23 +61,34 @@ def reading_of(program: Program) -> str:
 
 @dataclass(frozen=True)
 class _Things:
-    """A noun with words before and after it."""
+    """A noun with adjectives, each with its rank, and the phrases after it."""
 
     singular: str
     plural: str
-    before: str = ""
-    after: str = ""
+    before: tuple[tuple[int, str], ...] = ()
+    after: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return " ".join(f"{self.before} {self.plural} {self.after}".split())
+        return self._said(self.plural, "are")
 
     @property
     def one(self) -> str:
-        return " ".join(f"{self.before} {self.singular} {self.after}".split())
+        return self._said(self.singular, "is")
 
-    def with_(self, before: str = "", after: str = "", noun: tuple[str, str] | None = None) -> _Things:
-        singular, plural = noun or (self.singular, self.plural)
-        return _Things(singular, plural, f"{self.before} {before}".strip(), f"{self.after} {after}".strip())
+    def _said(self, noun: str, verb: str) -> str:
+        after = ""
+        for at, phrase in enumerate(self.after, 1):
+            # What follows another noun would be said of that one.
+            link = " and" if re.search(r"where |that ~is| a ", after) else ""
+            if "that ~is" in after and not phrase.startswith(("that ~is", "where ")):
+                phrase = f"that ~is {phrase}"
+            after += f"{link} ({phrase})" if at < len(self.after) and _REACHING.search(phrase) else f"{link} {phrase}"
+        return " ".join([*(word for _, word in sorted(set(self.before))), noun]) + after.replace("~is", verb)
+
+    def with_(self, before: str = "", after: str = "", rank: int = _OTHER) -> _Things:
+        phrases = (after,) if after and after not in self.after else ()
+        adjectives = ((rank, before),) if before else ()
+        return replace(self, before=self.before + adjectives, after=self.after + phrases)
 
 
 class _Describer:
@@ -81,6 +96,7 @@ class _Describer:
         self.world = world
         self.attributes: dict[str, Attribute] = {attribute.name: attribute for attribute in world.attributes}
         self.letters: dict[str, str] = {}  # of the parameters around a node; "" if a pronoun is clear enough
+        self.in_boxes, self.in_towers = set[int](), set[int]()  # nodes in what is said of a box, and of a tower
 
     # ------------------------------------------------------------ truths
 
@@ -98,10 +114,7 @@ class _Describer:
                 self.enter(test)
                 return f"{of}{self.listed(members)}: {self.truth(test.body)}"
             case Call(function, (members, Lambda() as test)) if function.name in ("All", "Any"):
-                noun = self.noun(members, test, [])
-                phrase = None if _has_parts(members) else self.phrase(test.body, test.parameter.name)
-                said = f": {self.truth(test.body)}" if phrase is None else f" is {phrase}"
-                return f"{'every' if function.name == 'All' else 'some'} {noun.one}{said}"
+                return self.each("every" if function.name == "All" else "some", members, test, [], test.body)
             case Comparison(operands, signs) if len(signs) > 1:
                 if signs == ("<=", "<=") and isinstance(operands[0], Number) and isinstance(operands[2], Number):
                     return f"{self.term(operands[0])} to {self.term(operands[2])} {self.counted(operands[1])}"
@@ -115,16 +128,12 @@ class _Describer:
                 return f"{self.term(members)} are alike"
             case Call(function, (members,)) if function.name.startswith("all_same_"):
                 return f"{self.things(members)} have the same {function.name.removeprefix('all_same_')}"
-            case Call(function, (members, Lambda(_, Call(of, (counted,))) as test)) if (
-                function.name == "all_same_attribute"
-            ):
+            case Call(Function(name="all_same_attribute"), (members, Lambda(_, Call(of, (counted,))) as test)):
                 noun = self.noun(members, test, [])
-                same = f"as many {self.things(counted)}" if of.name in _COUNTS else f"the same {self._measure(of)}"
+                same = f"equally many {self.things(counted)}" if of.name in _COUNTS else f"the same {self._measure(of)}"
                 return f"all {noun} have {same}"
-            case Call(function, (left, right)) if function.name == "contained":
-                return f"{self.term(left)} are among {self.term(right)}"
-            case Call(function, (left, right)) if function.name == "member_of":
-                return f"{self.term(left)} is among {self.term(right)}"
+            case Call(function, (left, right)) if function.name in ("contained", "member_of"):
+                return f"{self.term(left)} {'are' if function.name == 'contained' else 'is'} among {self.term(right)}"
             case Call(function, (left, right)) if function.name.partition("_")[0] == "equal":
                 return self.equal(left, right)
         return self.existing(node) if isinstance(node.type, Many) else unparse(node)
@@ -151,13 +160,14 @@ class _Describer:
         match members:
             case Call(function, (within, Lambda() as test)) if function.name == "filter_obj":
                 *conditions, last = _conjuncts(test.body)
-                denied = _inside_not(last)
-                if denied is not None and (not _has_parts(within) or all(map(_is_unlike, conditions))):
-                    noun = self.noun(within, test, conditions)
-                    phrase = None if _has_parts(within) else self.phrase(denied, test.parameter.name)
-                    said = f": {self.truth(denied)}" if phrase is None else f" is {phrase}"
-                    return f"every {noun.one}{said}"
+                if (denied := _inside_not(last)) and (not _has_parts(within) or all(map(_is_unlike, conditions))):
+                    return self.each("every", within, test, conditions, denied)
         return self.amount("no", members, singular=_has_parts(members))
+
+    def each(self, word: str, within: Expression, test: Lambda, of: Sequence[Expression], body: Expression) -> str:
+        noun = self.noun(within, test, of)
+        phrase = None if _has_parts(within) else self.phrase(body, test.parameter.name)
+        return f"{word} {noun.one}" + (f": {self.truth(body)}" if phrase is None else f" is {phrase}")
 
     def amount(self, amount: str, members: Expression, *, singular: bool) -> str:
         """So many items, or so many boxes and what is said of them."""
@@ -172,8 +182,7 @@ class _Describer:
         return f"{amount} {noun.one if singular else noun}"
 
     def existing(self, members: Expression) -> str:
-        is_tested = isinstance(members, Call) and members.function.name == "filter_obj"
-        some = is_tested and _has_parts(members)
+        some = _calls(members, "filter_obj") and _has_parts(members)
         return self.amount("some" if some else "at least one", members, singular=True)
 
     def compared(self, left: Expression, sign: str, right: Expression) -> str:
@@ -186,8 +195,7 @@ class _Describer:
                     return f"not exactly {number} {self.counted(left)}"
                 if sign == "==" and value == 0:
                     return self.none(counted)
-                amount = _AMOUNTS[sign].format(number)
-                return self.amount(amount, counted, singular=value == 1)
+                return self.amount(_AMOUNTS[sign].format(number), counted, singular=value == 1)
             case Call(function, (divided, Number(2))), Number(0 | 1 as rest) if function.name == "%" and sign == "==":
                 return f"{self.term(divided)} is {'odd' if rest else 'even'}"
         if _is_count(left) and _is_count(right):
@@ -224,7 +232,7 @@ class _Describer:
             case Variable("all_boxes"):
                 return _Things(box.singular, box.plural)
             case Variable("all_items"):
-                return items
+                return items.with_(after="in the scene" if id(node) in self.in_boxes else "")
             case Variable(name, Kind.BOX):
                 return items.with_(after=f"in {self.letters[name]}" if self.letters.get(name) else "")
             case Call() if node.type is Kind.BOX:
@@ -241,11 +249,9 @@ class _Describer:
             case Call(function, (_,)) if function.name in _OTHERS:
                 before, after = _OTHERS[function.name]
                 return items.with_(before, after.format(box.singular))
-            case Call(function, (within,)) if function.name == "all_items_in_box":
-                return self.things(within)
             case Call(function, (Call(of, (within,)),)) if function.name == "set" and of.name in self.attributes:
                 return self.values(of.name, within, different=True)
-            case Call(function, (within,)) if function.name == "set":
+            case Call(function, (within,)) if function.name in ("set", "all_items_in_box"):
                 return self.things(within)
             case Call(function, (within,)) if function.name.startswith("get_set_"):
                 return self.values(function.name.removeprefix("get_set_").removesuffix("s"), within, different=True)
@@ -255,12 +261,10 @@ class _Describer:
                 first, second = self.things(one), self.things(other)
                 return _Things(f"{first.one} or {second.one}", f"{first} or {second}")
             case Call(function, (one, other)) if function.name == "intersect":
-                return self.things(one).with_(after=f"that is also one of {self.things(other)}")
+                return self.things(one).with_(after=f"that ~is also among {self.things(other)}")
             case Call(function, (within, Number(size))) if function.name == "combinations":
-                group = "pair{} of" if size == 2 else f"group{{}} of {_number(size)}"
-                return _Things(
-                    f"{group.format('')} {self.things(within)}", f"{group.format('s')} {self.things(within)}"
-                )
+                group, several = ("pair", "of") if size == 2 else ("group", f"of {_number(size)}")
+                return _Things(group, f"{group}s", after=(f"{several} {self.things(within)}",))
             case Display(members):
                 return _Things(self.listed(members), self.listed(members))
             case Variable(_, Many()):
@@ -268,8 +272,8 @@ class _Describer:
         return _Things(unparse(node), unparse(node))
 
     def values(self, attribute: str, within: Expression, *, different: bool) -> _Things:
-        of = self.term(within)
-        return _Things(f"{attribute} of {of}", f"{'different ' if different else ''}{attribute}s of {of}")
+        of = f"{'in' if within.type is Kind.BOX else 'of'} {self.term(within)}"
+        return _Things(f"{attribute} {of}", f"{'different ' if different else ''}{attribute}s {of}")
 
     def noun(self, within: Expression, test: Lambda, conditions: Sequence[Expression]) -> _Things:
         """The members that meet the conditions; from here on its parameter has a name."""
@@ -283,22 +287,27 @@ class _Describer:
                     noun = _valued(noun, self.attributes[of.name], value)
                 case _:
                     phrase = self.phrase(each, own) or f"where {self.truth(each)}"
-                    # What follows another noun would be said of that one.
-                    link = "and " if noun.after.startswith("where") or " a " in noun.after else ""
-                    noun = noun.with_(after=link + phrase)
+                    is_either = isinstance(each, Logic) and not phrase.startswith("where ")
+                    that = "that ~is " if is_either or _ADJECTIVE.fullmatch(phrase) else ""
+                    noun = noun.with_(after=that + phrase) if " " in phrase else noun.with_(phrase, rank=_PLACE)
         if not letter or noun.singular.endswith(f" {letter}"):
             return noun
-        return noun.with_(noun=(f"{noun.singular} {letter}", f"{noun.plural} {letter}"))
+        return replace(noun, singular=f"{noun.singular} {letter}", plural=f"{noun.plural} {letter}")
 
     def enter(self, test: Lambda) -> str:
         """Gives a parameter a letter, if two of its kind are told apart within its lambda; returns it."""
-        own, kind, outside = test.parameter.name, test.parameter.type, _free(test)
+        own, kind, outside, nodes = test.parameter.name, test.parameter.type, _free(test), list(_nodes(test.body))
+        self.in_boxes.update(map(id, nodes if kind is Kind.BOX else ()))
+        if any(_calls(each, "is_tower") for each in nodes):
+            self.in_towers.update(map(id, nodes))
         taken = [self.letters[name] for name in outside if self.letters.get(name)]
-        is_told_apart = any(own in _free(each) for each in _lambdas(test.body) if each.parameter.type == kind)
+        lambdas = [each for each in nodes if isinstance(each, Lambda) and each.parameter.type == kind]
+        is_told_apart = any(own in _free(each) for each in lambdas)
         is_told_apart |= any(outside[name] == kind for name in outside if self.letters.get(name))
-        next_letter = _LETTERS[1 + max(map(_LETTERS.index, taken), default=-1) :][:1]
-        self.letters[own] = next_letter if is_told_apart and kind in _NAMED else ""
-        return self.letters[own]
+        next_letter = _LETTERS[1 + max(map(_LETTERS.find, taken), default=-1) :][:1]
+        letter = next_letter if is_told_apart and kind in _NAMED else ""
+        self.letters[own] = letter or ("it" if kind is Kind.BOX and _ALL_ITEMS in nodes else "")  # and not the scene
+        return letter
 
     # ------------------------------------------------------------ what is said of one item or box
 
@@ -312,10 +321,7 @@ class _Describer:
                 clauses = [clause for each in parts if (clause := self.said(each))]
                 if len(clauses) < len(parts) or any(clause[0] != clauses[0][0] for clause in clauses):
                     return None
-                said = [
-                    f"({said})" if isinstance(each, Logic) else said
-                    for each, (_, said) in zip(parts, clauses, strict=True)
-                ]
+                said = [f"({it})" if isinstance(of, Logic) else it for of, (_, it) in zip(parts, clauses, strict=True)]
                 return clauses[0][0], f" {word} ".join(said)
             case Comparison((Call(function, (one,)), Constant(_, _, rank)), ("==" | "!=" as sign,)) if (
                 function.name in self.attributes and one.type is Kind.ITEM
@@ -328,7 +334,7 @@ class _Describer:
             case Comparison((Variable(_, Kind.ITEM | Kind.BOX) as one, right), ("!=",)):
                 return one, f"other than {self.term(right)}"
             case Call(function, (one,)) if function.name in _PLACES:
-                return one, _PLACES[function.name]
+                return one, _PLACES[function.name][-1 if id(node) in self.in_towers else 0]
             case Call(function, (one, *sides)) if function.name in _WALLS:
                 side = sides[0].value if sides and isinstance(sides[0], Constant) else None
                 return one, _WALLS[function.name].format("a" if side is None else f"the {side.name.lower()}")
@@ -340,11 +346,11 @@ class _Describer:
                 return one, "a tower"
             case Call(function, (Call(relation, (one,)),)) if function.name == "exist" and relation.name in _RELATIONS:
                 return one, f"{_RELATIONS[relation.name][0]} a {self.world.item.singular}"
-            case Call(function, (Call(_, (Call(relation, (one,)), Lambda() as test)),)) if (
-                function.name == "exist" and relation.name in _RELATIONS
+            case Call(Function(name="exist"), (Call(_, (Call(of, (one,)), Lambda() as test)),)) if (
+                of.name in _RELATIONS
             ):
                 noun = self.noun(_ALL_ITEMS, test, _conjuncts(test.body))
-                return one, f"{_RELATIONS[relation.name][0]} a {noun.one}"
+                return one, f"{_RELATIONS[of.name][0]} a {noun.one}"
         return None
 
     def phrase(self, node: Expression, own: str) -> str | None:
@@ -368,13 +374,6 @@ class _Describer:
                 return f"the {_ordinal(int(at))} of them"
             case Call(function, (Variable("all_boxes"),)) if function.name == "last":
                 return f"the last {self.world.box.singular}"
-            case Call(function, (inner,)) if function.name == "box":
-                named = not isinstance(inner, Variable) or self.letters.get(inner.name)
-                return (
-                    f"the {self.world.box.singular} of {self.term(inner)}"
-                    if named
-                    else f"its {self.world.box.singular}"
-                )
             case Call(function, (inner,)) if function.name == "unique":
                 return f"the only {self.things(inner).one}"
             case Call(function, (inner,)) if function.name in _COUNTS:
@@ -396,8 +395,11 @@ class _Describer:
             case Call(function, (first, second)) if function.name == "distance":
                 return f"the distance of {self.term(first)} from {self.term(second)}"
             case Call(function, (left, right)) if function.name == "*":
-                return f"{self.term(right)} times {self.term(left)}"
+                return self._times(self.term(right), left)
             case Call(function, (left, right)) if function.name == "+":
+                added = _added(node)
+                if _is_count(right) and added == [right] * len(added):
+                    return self._times(_number(len(added)), right)
                 return f"{self.term(left)} plus {self.term(right)}"
             case Constant(name):
                 return name.rpartition(".")[2].lower()
@@ -408,13 +410,17 @@ class _Describer:
     def listed(self, members: Sequence[Expression]) -> str:
         return " and ".join(map(self.term, members))
 
+    def _times(self, number: str, node: Expression) -> str:
+        said = f"({self.term(node)})" if len(_added(node)) > 1 else self.term(node)
+        return f"{'twice' if number == 'two' else f'{number} times'} {said}"
+
     def _measure(self, function: Function) -> str:
-        return _MEASURES.get(function.name, function.name)
+        return self.world.box.singular if function.name == "box" else _MEASURES.get(function.name, function.name)
 
     def _key(self, key: Call) -> str:
-        if key.function.name == "distance":
-            return f"distance from {self.term(key.arguments[1])}"
-        return self._measure(key.function)
+        return (
+            f"distance from {self.term(key.arguments[1])}" if _calls(key, "distance") else self._measure(key.function)
+        )
 
     def _which(self, at: int) -> str:
         return ("left", "middle", "right")[at] if self.world.boxes == (3, 3) and at < 3 else _ordinal(at)
@@ -437,20 +443,30 @@ def _is_unlike(node: Expression) -> bool:
     return isinstance(node, Comparison) and node.operators == ("!=",) and node.operands[0].type is Kind.BOX
 
 
+def _calls(node: Expression, *names: str) -> bool:
+    return isinstance(node, Call) and node.function.name in names
+
+
 def _is_count(node: Expression) -> bool:
-    return isinstance(node, Call) and node.function.name in _COUNTS
+    return _calls(node, *_COUNTS)
 
 
 def _inside_not(node: Expression) -> Expression | None:
-    return node.arguments[0] if isinstance(node, Call) and node.function.name == "not" else None
+    return _parts(node)[0] if _calls(node, "not") else None
 
 
 def _valued(noun: _Things, attribute: Attribute, value: Constant) -> _Things:
     """The noun for those with a value: "circles", "blue items", "items on offer"."""
     choice = attribute.choices[value.value]
     if attribute.is_noun:
-        return noun.with_(noun=(choice.word, choice.plural[0] if choice.plural else f"{choice.word}s"))
-    return noun.with_(after=choice.word) if " " in choice.word else noun.with_(before=choice.word)
+        plural = choice.plural[0] if choice.plural else f"{choice.word}s"
+        return replace(noun, singular=choice.word, plural=plural)
+    rank = _ORDERED if attribute.kind == "ordered" else _VALUE
+    return noun.with_(after=choice.word) if " " in choice.word else noun.with_(choice.word, rank=rank)
+
+
+def _added(node: Expression) -> list[Expression]:
+    return [part for each in _parts(node) for part in _added(each)] if _calls(node, "+") else [node]
 
 
 def _parts(node: Expression) -> Sequence[Expression]:
@@ -462,12 +478,11 @@ def _parts(node: Expression) -> Sequence[Expression]:
     return ()
 
 
-def _lambdas(node: Expression) -> Iterator[Lambda]:
-    """Yields the lambdas in a node, itself included."""
-    if isinstance(node, Lambda):
-        yield node
+def _nodes(node: Expression) -> Iterator[Expression]:
+    """Yields a node and all within it."""
+    yield node
     for each in _parts(node):
-        yield from _lambdas(each)
+        yield from _nodes(each)
 
 
 def _free(node: Expression) -> dict[str, Type]:

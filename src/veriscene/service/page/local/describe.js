@@ -11,7 +11,7 @@ const MORE = {
   ">=": ["at least as many", "as"],
   "<=": ["at most as many", "as"],
   "==": ["as many", "as"],
-  "!=": ["not as many", "as"],
+  "!=": ["a different number of", "than"],
 };
 const IS = {
   "==": "is",
@@ -45,14 +45,15 @@ const OTHERS = {
 };
 const MEASURES = { area: "size", center_x: "place from the left", center_y: "place from the top" };
 const EXTREMES = { min: "least", max: "greatest" };
+// What is said of an item, and of one where towers are spoken of.
 const PLACES = {
-  is_top: "at the top",
-  is_bottom: "at the bottom",
-  is_leftmost: "farthest left",
-  is_rightmost: "farthest right",
-  is_second: "second from below",
-  is_third: "third from below",
-  is_foreign: "of a kind unknown here",
+  is_top: ["topmost", "at the top"],
+  is_bottom: ["bottommost", "at the bottom"],
+  is_leftmost: ["leftmost"],
+  is_rightmost: ["rightmost"],
+  is_second: ["second from below"],
+  is_third: ["third from below"],
+  is_foreign: ["of a kind unknown here"],
 };
 const WALLS = {
   is_touching_wall: "at # wall",
@@ -60,6 +61,9 @@ const WALLS = {
   is_touching_corner: "in # corner",
   is_closely_touching_corner: "close to # corner",
 };
+const [OTHER, ORDERED, VALUE, PLACE] = [0, 1, 2, 3]; // ranks of adjectives: "other large blue topmost items"
+const ADJECTIVE = /^(not (a )?|a )\S+$/; // a phrase that follows a noun as "that is …" only
+const REACHING = / (where|that) | a .* a /; // in a phrase: what follows could be said of a noun in it
 const NUMBERS =
   "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split(" ");
 export const ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split(" ");
@@ -78,7 +82,6 @@ const isTested = (node) => isCall(node, "All", "Any") && node.parts[1].kind === 
 const isSet = (node) => String(node.type).startsWith("[]");
 /** Whether the members are boxes or sets, of which more can be said than fits into a noun. */
 const hasParts = (node) => /^\[\](box|\[\])/.test(node.type);
-const measure = (node) => MEASURES[node.function.name] ?? node.function.name;
 const isUnlike = (node) => node.kind === "comparison" && node.words.join() === "!=" && node.parts[0].type === "box";
 const isGlobal = ({ name }) => name === "all_boxes" || name === "all_items";
 const lastWord = (name) => name.slice(name.lastIndexOf(".") + 1).toLowerCase();
@@ -90,8 +93,9 @@ const [NAMED, LETTERS] = [["item", "box"], "XYZUVW"]; // items and boxes are tol
 const ALL_ITEMS = { kind: "variable", name: "all_items", type: "[]item" };
 
 const inside = (node) => (node.kind === "lambda" ? [node.body] : (node.parts ?? []));
-/** The lambdas in a node, itself included. */
-const lambdas = (node) => [...(node.kind === "lambda" ? [node] : []), ...inside(node).flatMap(lambdas)];
+/** A node and all within it. */
+const nodesOf = (node) => [node, ...inside(node).flatMap(nodesOf)];
+const added = (node) => (isCall(node, "+") ? node.parts.flatMap(added) : [node]);
 /** The parameters that a node uses and does not bind, with their types. */
 function free(node) {
   if (node.kind === "variable") return new Map(isGlobal(node) ? [] : [[node.name, node.type]]);
@@ -103,30 +107,49 @@ function free(node) {
 /** The noun for those with a value: "circles", "blue items", "items on offer". */
 function valued(noun, attribute, { value }) {
   const choice = attribute.choices[value];
-  if (attribute.isNoun) return noun.with({ noun: [choice.word, choice.plural?.[0] ?? `${choice.word}s`] });
-  return noun.with({ [choice.word.includes(" ") ? "after" : "before"]: choice.word });
+  if (attribute.isNoun) return noun.named(choice.word, choice.plural?.[0] ?? `${choice.word}s`);
+  if (choice.word.includes(" ")) return noun.with({ after: choice.word });
+  return noun.with({ before: choice.word, rank: attribute.kind === "ordered" ? ORDERED : VALUE });
 }
 
-/** A noun with words before and after it. */
+/** A noun with adjectives, each with its rank, and the phrases after it. */
 class Things {
-  constructor(singular, plural, before = "", after = "") {
+  constructor(singular, plural, before = [], after = []) {
     Object.assign(this, { singular, plural, before, after });
   }
 
   get all() {
-    return this.#said(this.plural);
+    return this.#said(this.plural, "are");
   }
 
   get one() {
-    return this.#said(this.singular);
+    return this.#said(this.singular, "is");
   }
 
-  #said(noun) {
-    return `${this.before} ${noun} ${this.after}`.split(/\s+/).filter(Boolean).join(" ");
+  #said(noun, verb) {
+    let after = "";
+    for (const [at, phrase] of this.after.entries()) {
+      // What follows another noun would be said of that one.
+      const link = /where |that ~is| a /.test(after) ? " and" : "";
+      const isBare = after.includes("that ~is") && !/^(that ~is|where )/.test(phrase);
+      const said = isBare ? `that ~is ${phrase}` : phrase;
+      after += at < this.after.length - 1 && REACHING.test(said) ? `${link} (${said})` : `${link} ${said}`;
+    }
+    const adjectives = [...new Set(this.before.map(([rank, word]) => `${rank}${word} `))].sort();
+    return adjectives.map((each) => each.slice(1)).join("") + noun + after.replaceAll("~is", verb);
   }
 
-  with({ before = "", after = "", noun = [this.singular, this.plural] }) {
-    return new Things(...noun, `${this.before} ${before}`.trim(), `${this.after} ${after}`.trim());
+  with({ before = "", after = "", rank = OTHER }) {
+    return new Things(
+      this.singular,
+      this.plural,
+      before ? [...this.before, [rank, before]] : this.before,
+      after && !this.after.includes(after) ? [...this.after, after] : this.after,
+    );
+  }
+
+  named(singular, plural) {
+    return new Things(singular, plural, this.before, this.after);
   }
 }
 
@@ -135,6 +158,7 @@ class Describer {
     this.world = world;
     this.attributes = new Map(world.attributes.map((each) => [each.name, each]));
     this.letters = {}; // of the parameters around a node; "" if a pronoun is clear enough
+    [this.inBoxes, this.inTowers] = [new Set(), new Set()]; // nodes in what is said of a box, and of a tower
   }
 
   // ---------------------------------------------------------------- truths
@@ -172,7 +196,7 @@ class Describer {
       if (name === "all_same_attribute" && second.body?.kind === "call" && second.body.parts.length === 1) {
         const noun = this.noun(first, second, []);
         const counted = isCount(second.body) ? this.things(second.body.parts[0]).all : null;
-        return `all ${noun.all} have ${counted === null ? `the same ${second.body.function.name}` : `as many ${counted}`}`;
+        return `all ${noun.all} have ${counted === null ? `the same ${this.measure(second.body)}` : `equally many ${counted}`}`;
       }
       if (name.startsWith("all_same_") && parts.length === 1)
         return `${this.things(first).all} have the same ${name.slice("all_same_".length)}`;
@@ -280,7 +304,10 @@ class Describer {
     const items = new Things(item, itemWords);
     const { kind, type, parts = [] } = node;
     const [first, second] = parts;
-    if (kind === "variable" && isGlobal(node)) return node.name === "all_boxes" ? new Things(box, boxWords) : items;
+    if (kind === "variable" && isGlobal(node)) {
+      if (node.name === "all_boxes") return new Things(box, boxWords);
+      return items.with({ after: this.inBoxes.has(node) ? "in the scene" : "" });
+    }
     if (kind === "variable" && type === "box") {
       const letter = this.letters[node.name];
       return items.with({ after: letter ? `in ${letter}` : "" });
@@ -312,11 +339,10 @@ class Describer {
         return new Things(`${one.one} or ${other.one}`, `${one.all} or ${other.all}`);
       }
       if (name === "intersect")
-        return this.things(first).with({ after: `that is also one of ${this.things(second).all}` });
+        return this.things(first).with({ after: `that ~is also among ${this.things(second).all}` });
       if (name === "combinations" && second.kind === "number") {
-        const [noun, of] = second.value === 2 ? ["pair", "of"] : ["group", `of ${numberWord(second.value)}`];
-        const members = this.things(first).all;
-        return new Things(`${noun} ${of} ${members}`, `${noun}s ${of} ${members}`);
+        const [group, several] = second.value === 2 ? ["pair", "of"] : ["group", `of ${numberWord(second.value)}`];
+        return new Things(group, `${group}s`, [], [`${several} ${this.things(first).all}`]);
       }
     }
     if (kind === "display") return new Things(this.listed(parts), this.listed(parts));
@@ -325,8 +351,8 @@ class Describer {
   }
 
   values(attribute, within, isDifferent) {
-    const of = this.term(within);
-    return new Things(`${attribute} of ${of}`, `${isDifferent ? "different " : ""}${attribute}s of ${of}`);
+    const of = `${within.type === "box" ? "in" : "of"} ${this.term(within)}`;
+    return new Things(`${attribute} ${of}`, `${isDifferent ? "different " : ""}${attribute}s ${of}`);
   }
 
   /** The members that meet the conditions; from here on its parameter has a name. */
@@ -338,24 +364,30 @@ class Describer {
       if (tested && each.words[0] === "==" && tested.item.kind === "variable" && tested.item.name === test.name)
         noun = valued(noun, tested.attribute, each.parts[1]);
       else {
-        // What follows another noun would be said of that one.
-        const link = noun.after.startsWith("where") || noun.after.includes(" a ") ? "and " : "";
-        noun = noun.with({ after: link + (this.phrase(each, test.name) ?? `where ${this.truth(each)}`) });
+        const phrase = this.phrase(each, test.name) ?? `where ${this.truth(each)}`;
+        const isEither = each.kind === "logic" && !phrase.startsWith("where ");
+        const that = isEither || ADJECTIVE.test(phrase) ? "that ~is " : "";
+        noun = noun.with(phrase.includes(" ") ? { after: that + phrase } : { before: phrase, rank: PLACE });
       }
     }
     if (!letter || noun.singular.endsWith(` ${letter}`)) return noun;
-    return noun.with({ noun: [`${noun.singular} ${letter}`, `${noun.plural} ${letter}`] });
+    return noun.named(`${noun.singular} ${letter}`, `${noun.plural} ${letter}`);
   }
 
   /** Gives a parameter a letter, if two of its kind are told apart within its lambda; returns it. */
   enter(test) {
+    const nodes = nodesOf(test.body);
+    if (test.takes === "box") nodes.forEach((each) => this.inBoxes.add(each));
+    if (nodes.some((each) => isCall(each, "is_tower"))) nodes.forEach((each) => this.inTowers.add(each));
     const lettered = [...free(test)].filter(([name]) => this.letters[name]);
     const last = Math.max(-1, ...lettered.map(([name]) => LETTERS.indexOf(this.letters[name])));
     const isToldApart =
-      lambdas(test.body).some((each) => each.takes === test.takes && free(each).has(test.name)) ||
+      nodes.some((each) => each.kind === "lambda" && each.takes === test.takes && free(each).has(test.name)) ||
       lettered.some(([, type]) => type === test.takes);
-    this.letters[test.name] = isToldApart && NAMED.includes(test.takes) ? (LETTERS[last + 1] ?? "") : "";
-    return this.letters[test.name];
+    const letter = isToldApart && NAMED.includes(test.takes) ? (LETTERS[last + 1] ?? "") : "";
+    const isWide = test.takes === "box" && nodes.some(({ kind, name }) => kind === "variable" && name === "all_items");
+    this.letters[test.name] = letter || (isWide ? "it" : ""); // and not the scene
+    return letter;
   }
 
   /** The item and the attribute whose value a comparison tests; null for other conditions. */
@@ -395,7 +427,7 @@ class Describer {
       if (node.words.join() === "!=" && first.kind === "variable" && NAMED.includes(first.type))
         return [first, `other than ${this.term(second)}`];
     }
-    if (isOf(PLACES, node)) return [first, PLACES[node.function.name]];
+    if (isOf(PLACES, node)) return [first, PLACES[node.function.name].at(this.inTowers.has(node) ? -1 : 0)];
     if (isOf(WALLS, node)) {
       const side = second?.kind === "constant" ? second.value : null;
       return [first, WALLS[node.function.name].replace("#", side === null ? "a" : `the ${side.toLowerCase()}`)];
@@ -433,16 +465,12 @@ class Describer {
       if (!isGlobal(first)) return `the ${ordinal(second.value)} of them`;
     }
     if (isCall(node, "last") && first.name === "all_boxes") return `the last ${this.world.box}`;
-    if (isCall(node, "box")) {
-      const isNamed = first.kind !== "variable" || this.letters[first.name];
-      return isNamed ? `the ${this.world.box} of ${this.term(first)}` : `its ${this.world.box}`;
-    }
     if (isCall(node, "unique")) return `the only ${this.things(first).one}`;
     if (isCount(node)) return `the number of ${this.things(first).all}`;
     if (isOf(EXTREMES, node)) {
       const extreme = EXTREMES[node.function.name];
       if (parts.length === 1 && first.kind === "call" && first.parts.length === 1)
-        return `the ${extreme} ${measure(first)} of ${this.things(first.parts[0]).all}`;
+        return `the ${extreme} ${this.measure(first)} of ${this.things(first.parts[0]).all}`;
       if (second?.kind === "lambda" && second.body.kind === "call") {
         this.enter(second);
         const { body } = second;
@@ -457,18 +485,31 @@ class Describer {
     }
     if (kind === "call" && parts.length === 1 && first.type === "item" && !isSet(node)) {
       const of = this.term(first);
-      return of === "it" ? `its ${measure(node)}` : `the ${measure(node)} of ${of}`;
+      return of === "it" ? `its ${this.measure(node)}` : `the ${this.measure(node)} of ${of}`;
     }
     if (isCall(node, "distance")) return `the distance of ${this.term(first)} from ${this.term(second)}`;
-    if (isCall(node, "*")) return `${this.term(second)} times ${this.term(first)}`;
-    if (isCall(node, "+")) return `${this.term(first)} plus ${this.term(second)}`;
+    if (isCall(node, "*")) return this.times(this.term(second), first);
+    const terms = added(node);
+    if (terms.length > 1 && isCount(second) && new Set(terms.map(unparse)).size === 1)
+      return this.times(numberWord(terms.length), second);
+    if (terms.length > 1) return `${this.term(first)} plus ${this.term(second)}`;
     if (kind === "constant") return lastWord(node.name);
     if (kind === "number") return numberWord(node.value);
     return isSet(node) ? this.things(node).all : unparse(node);
   }
 
+  times(number, node) {
+    const said = added(node).length > 1 ? `(${this.term(node)})` : this.term(node);
+    return `${number === "two" ? "twice" : `${number} times`} ${said}`;
+  }
+
+  measure(node) {
+    const { name } = node.function;
+    return name === "box" ? this.world.box : (MEASURES[name] ?? name);
+  }
+
   key(node) {
-    return isCall(node, "distance") ? `distance from ${this.term(node.parts[1])}` : measure(node);
+    return isCall(node, "distance") ? `distance from ${this.term(node.parts[1])}` : this.measure(node);
   }
 
   listed(members) {
