@@ -47,8 +47,7 @@ STRANGE = (
     "  a\u00a0b\x1cc ",
     "a-verylongwordwithmorethansixteenletters",
 )
-QUESTIONS, PROGRAMS, SCENES_EACH = 1000, 1250, 8
-SEARCHES, JUDGEMENTS = 600, (120, *[15] * 19)  # most scenes that a search judges
+QUESTIONS, PROGRAMS, SCENES_EACH, JUDGEMENTS = 1000, 1250, 8, (120, *[15] * 19)
 
 
 @pytest.fixture(scope="module")
@@ -197,14 +196,14 @@ class ProgramJudge(Judge):
 
 
 def test_search_for_the_smallest_change(judge: OnnxJudge, questions: list[tuple[str, Scene]]) -> None:
-    world, drawn, asked = judge.world, programs(judge, SEARCHES), questions[:SEARCHES]
+    world, drawn = judge.world, programs(judge, QUESTIONS)
     assert Input.ITEMS in judge.encoder.inputs
-    limits = [JUDGEMENTS[number % len(JUDGEMENTS)] for number in range(SEARCHES)]
+    limits = [JUDGEMENTS[number % len(JUDGEMENTS)] for number in range(QUESTIONS)]
     tasks = [
         ["search", tokens_of(program), world.to_json_scene(scene), most]
-        for program, (_, scene), most in zip(drawn, asked, limits, strict=True)
+        for program, (_, scene), most in zip(drawn, questions, limits, strict=True)
     ]
-    for program, (text, scene), most, found in zip(drawn, asked, limits, run(judge, tasks), strict=True):
+    for program, (text, scene), most, found in zip(drawn, questions, limits, run(judge, tasks), strict=True):
         search = find_flip(ProgramJudge(judge, program), Question(text, scene), most_judgements=most)
         flip = search.flip
         assert found == {
