@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import veriscene
-from veriscene.data.reader import Reading
+from veriscene.data.reader import END, Reading
 from veriscene.judge.folders import READER, find
 from veriscene.judge.judge import Judge, NetworkJudge, Question, ReaderJudge, Verdict, checked
 from veriscene.judge.reading import with_reading
 from veriscene.language.bulk.arrays import SceneArrays
+from veriscene.language.tokens import tokens_of
 from veriscene.world.scene import Scene
 from veriscene.worlds.nlvr.scenes import draw_scenes
 
@@ -64,6 +65,17 @@ def test_real_words_are_offered_for_unknown_ones(best: Judge) -> None:
     assert typed & {*best.encoder.vocabulary.words}, "the corpus has misspellings"
     for judge in (best, veriscene.load("biatt-pointer")):
         assert typed.isdisjoint(judge.offers) and len(judge.offers) > 100
+
+
+def test_a_program_that_compares_something_with_itself_is_no_reading(best: Judge) -> None:
+    reader = best.reader
+    assert reader is not None
+    for text, is_read in (
+        ("count(all_boxes[0]) > count(all_boxes[1])", True),
+        ("count(all_items) > count(all_items)", False),
+    ):
+        numbers = [reader.tokens.index(token) for token in tokens_of(veriscene.parse(text))]
+        assert (reader._program([0, *numbers, END]) is not None) is is_read
 
 
 @pytest.mark.parametrize("text", NOT_ABOUT_A_SCENE)

@@ -74,7 +74,8 @@ def encoded(judge: Judge, examples: list[Example]) -> Encoded:
 
 
 @pytest.mark.parametrize("name", ["best", "biatt-pointer", "nmn"])
-def test_padded_groups_of_a_graph_are_judged_as_one_batch(name: str) -> None:
+def test_padded_groups_of_a_graph_are_judged_as_one_batch(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("veriscene.judge.checkpoint.GPU_GROUP", 7)  # several groups, of other lengths
     judge = TorchJudge(small_checkpoint(name)) if name == "nmn" else TorchJudge.load(name)
     given = encoded(judge, EXAMPLES)
     fields = [name for name in FIELDS if name not in MAPS]

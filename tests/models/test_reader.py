@@ -249,6 +249,7 @@ def test_a_compact_file_is_near_its_weights_and_is_kept_without_loss(reader: Rea
     [
         ("count(all_boxes[0]) > count(all_boxes[0])", True),
         ("not exist(filter_obj(all_boxes, lambda b: count(b) != count(b)))", True),
+        ("count(all_boxes[0]) > count(all_boxes[1]) and count(all_items) < count(all_items)", True),
         ("count(all_boxes[0]) > count(all_boxes[1])", False),
         ("count(all_boxes[0]) == count(all_boxes[1]) + count(all_boxes[1])", False),
     ],
