@@ -50,7 +50,7 @@ class Plan:
 
     words: tuple[int, ...] = (6, 12, 24, 48)
     items: tuple[int, ...] = (2, 4, 8, 16)
-    hidden: tuple[int, ...] = (64, 128, 256, 512, 1024)
+    hidden: tuple[int, ...] = (64, 128, 256, 512, 768)  # 1024 would be more weights than a model may have
     base_words: int = 12  # about NLVR's mean
     base_items: int = 8  # what most batches of NLVR are padded to
     base_hidden: int | None = None  # None: the preset's
@@ -160,10 +160,7 @@ def _cost(preset: str, usual: Config, case: Case, device: torch.device) -> Cost:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
-    widths = {name: getattr(usual.model, name, 0) for name in ("hidden", "joint", "mlp")}
-    changes = [f"model.{k}={w * case.hidden // widths['hidden']}" for k, w in widths.items() if w]
-    changes += [f"training.batch={usual.training.batch}", "data.minimum_count=1"]
-    config = models.load_preset(preset, changes)
+    config = _configuration(preset, usual, case)
     examples = _examples(case, config.training.batch)
     world = replace(WORLD, items=(1, case.items))
     source = CorpusSource(Given(config, world, examples, examples[:1], "synthetic"))
@@ -179,6 +176,12 @@ def _cost(preset: str, usual: Config, case: Case, device: torch.device) -> Cost:
         seconds = median(turn(SECONDS_PER_TURN) for _ in range(TURNS))
     parameters = sum(parameter.numel() for parameter in model.parameters())
     return Cost(case, parameters, 1e6 * seconds / config.training.batch, peak)
+
+
+def _configuration(preset: str, usual: Config, case: Case) -> Config:
+    widths = {name: getattr(usual.model, name, 0) for name in ("hidden", "joint", "mlp")}
+    changes = [f"model.{k}={w * case.hidden // widths['hidden']}" for k, w in widths.items() if w]
+    return models.load_preset(preset, [*changes, f"training.batch={usual.training.batch}", "data.minimum_count=1"])
 
 
 def _examples(case: Case, count: int) -> list[Example]:

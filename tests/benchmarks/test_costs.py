@@ -34,6 +34,14 @@ def test_one_thing_varies_at_a_time_and_a_larger_model_has_more_parameters() -> 
     assert "None" not in bench.describe(costs)
 
 
+@pytest.mark.parametrize("preset", bench.PRESETS)
+def test_no_case_has_more_weights_than_a_model_may_have(preset: str) -> None:
+    usual, largest = bench.models.load_preset(preset), max(bench.Plan().hidden)
+    config = bench._configuration(preset, usual, bench.Case(12, 8, largest))
+    assert config.model.hidden == largest
+    bench.models.check(config.model, bench.WORLD)
+
+
 def test_the_exponent_is_that_of_a_power() -> None:
     base = bench.Case(1, 1, 1)
     line = [bench.Cost(replace(base, words=n), 1, 5.0 * n**2, None) for n in (1, 3, 7)]
