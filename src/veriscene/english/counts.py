@@ -70,6 +70,8 @@ class _TwoKinds(Parts):
 
     @draws("x X Xs y Y Ys Zs")
     def draw_kinds(self) -> None:
+        if self.kinds:  # a second kind of several words, for which a wording has no place
+            return
         say, (first, second, *others) = self.say, clauses.alternatives(self.say)
         if others and self.names("count") and say.chance(0.5):
             second = clauses.joined([second, *others], "and", " (combined|together|put together|taken together)")
