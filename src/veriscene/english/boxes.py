@@ -81,7 +81,8 @@ class BoxParts(Parts):
         for name, where in self.places.items():
             self |= {name: where.subject, f"in_{name}": where.where}
         self["one"] = short(say, self.places["here"])
-        if low == high > 2 and {where.box for where in self.places.values()} == {f"{BOXES}[0]", f"{BOXES}[{high - 1}]"}:
+        ends = [f"{BOXES}[0]", f"{BOXES}[{high - 1}]"]
+        if low == high > 2 and [where.box for where in self.places.values()] == ends:
             self["outer"] = f"the [two] (outer|outer|outermost|end) {say.boxes}"
 
     @draws("without")
