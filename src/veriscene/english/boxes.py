@@ -7,6 +7,8 @@ from veriscene.english import meaning as mean
 from veriscene.english.clauses import HAS, HAVE, A, Content, amount, free_kind, named_attributes, those_with
 from veriscene.english.contents import BOXES, all_but, at, content, short, short_content, this_box, two_boxes
 from veriscene.english.parts import Parts, Unfit, draws, rules_of
+from veriscene.english.pattern import statement
+from veriscene.english.shares import looks
 from veriscene.english.speaker import NO, SOME, Domain, Kind, Quantity, Sentence, Speaker
 from veriscene.english.tables import Row, tables
 from veriscene.world.world_file import plural_of
@@ -21,7 +23,7 @@ class BoxParts(Parts):
     {here} is a particular box and {there} another one, {in_here} and {in_there} are the same with a preposition, {one}
     is "the left one". {things} and {content} are what a box may contain, {this} and {that} the same in few words;
     {test things} is the condition on # that it has them, {not things} its opposite, {test things here} is said of a
-    particular box. {count x elsewhere} is about all boxes but {here}.
+    particular box. {count x elsewhere} is about all boxes but {here}. {outer} is only drawn for the first and last box.
     """
 
     def __init__(self, say: Speaker, row: Row) -> None:
@@ -62,7 +64,7 @@ class BoxParts(Parts):
             self.draw_places()
         return self.places[name]
 
-    @draws("here in_here one there in_there rest together")
+    @draws("here in_here one there in_there outer rest together")
     def draw_places(self) -> None:
         say, (low, high) = self.say, self.say.world.boxes
         others = f"the other {say.number(high - 1)}[ {say.boxes}]" if low == high > 2 else "the others"
@@ -79,6 +81,9 @@ class BoxParts(Parts):
         for name, where in self.places.items():
             self |= {name: where.subject, f"in_{name}": where.where}
         self["one"] = short(say, self.places["here"])
+        ends = [f"{BOXES}[0]", f"{BOXES}[{high - 1}]"]
+        if low == high > 2 and [where.box for where in self.places.values()] == ends:
+            self["outer"] = f"the [two] (outer|outer|outermost|end) {say.boxes}"
 
     @draws("without")
     def draw_without(self) -> None:
@@ -140,7 +145,7 @@ class BoxParts(Parts):
         if found.is_simple:
             self["there_is_simple"] = found.there
 
-    @draws("this with_this withs_this that has_that have_that")
+    @draws("this with_this withs_this is_this that has_that have_that is_that")
     def draw_short(self) -> None:
         this, that = self.content("this"), self.content("that")
         if this.test == that.test:
@@ -148,13 +153,14 @@ class BoxParts(Parts):
         also = "" if that.is_negative else "(also |)"
         self |= {"this": this.things, "that": that.things}
         self |= {"has_that": f"{also}~{HAS} {that.things}", "have_that": f"{also}~{HAVE} {that.things}"}
+        self |= {"is_this": statement(this.there), "is_that": that.there}
         self["with_this"], self["withs_this"] = (those_with(self.say, this, plural=each) for each in (False, True))
 
 
 class _Values(BoxParts):
     """{c} and {cs} name an attribute. {shared here there} are the items of one box whose value the other has, too, and
     {unshared here there} are its others; {everywhere} are the items whose value all boxes have, and {elsewhere_not}
-    the others. {distinct here} is the number of values."""
+    the others. {distinct here} is the number of values, {fn} their function. Elsewhere is in any other box."""
 
     def __init__(self, say: Speaker, row: Row) -> None:
         super().__init__(say, row)
@@ -162,7 +168,7 @@ class _Values(BoxParts):
             raise Unfit
         attribute = say.rng.choice(options)
         word, function = say.rng.choice(attribute.words), say.lexicon.names[attribute.name]
-        self |= {"c": word, "cs": plural_of(word), "t": say.number(max(2, say.world.boxes[0]))}
+        self |= {"c": word, "cs": plural_of(word), "fn": function, "t": say.number(max(2, say.world.boxes[0]))}
         self.function, self.partner = function, f"{function}(@) == {function}($)"  # mean.related
 
     def meant(self, what: str, name: str, place: str = "") -> str:
@@ -170,14 +176,30 @@ class _Values(BoxParts):
             return f"count({self.function}({self.items_in(name)}))"
         if what not in ("shared", "unshared"):
             return super().meant(what, name, place)
-        has_partner = f"exist({mean.related(self.items_in(place), self.partner)})"
-        return mean.those(self.items_in(name), has_partner if what == "shared" else mean.negation(has_partner))
+        elsewhere = mean.those(mean.ALL_ITEMS, f"@.box != {self.items_in('here')}")
+        items, others = (elsewhere if each == _ELSEWHERE else self.items_in(each) for each in (name, place))
+        has_partner = f"exist({mean.related(others, self.partner)})"
+        return mean.those(items, has_partner if what == "shared" else mean.negation(has_partner))
 
     @draws("everywhere elsewhere_not")
     def draw_everywhere(self) -> None:
         in_every_box = mean.every(BOXES, f"exist({mean.related('#', self.partner)})", "#")
         self["everywhere"] = mean.those(mean.ALL_ITEMS, in_every_box)
         self["elsewhere_not"] = mean.those(mean.ALL_ITEMS, mean.negation(in_every_box))
+
+
+class _Copies(BoxParts):
+    """{copied x there} are the items of {here} that look like one of {there}, {uncopied x there} its others, and
+    {scattered x} the items of the scene that look like one of another box."""
+
+    def meant(self, what: str, name: str, place: str = "") -> str:
+        if what == "scattered":
+            elsewhere = mean.related("get_img_exclusive(@)", mean.both("@.box != $.box", looks(self.say, "@", "$")))
+            return self.kind(name).among(mean.ALL_ITEMS, f"exist({elsewhere})")
+        if what not in ("copied", "uncopied"):
+            return super().meant(what, name, place)
+        has_copy = f"exist({mean.related(self.items_in(place), looks(self.say, '@', '$'))})"
+        return self.kind(name).among(self.items_in("here"), has_copy if what == "copied" else mean.negation(has_copy))
 
 
 def listing(say: Speaker) -> Sentence | None:
@@ -216,6 +238,8 @@ RULES = (
     *rules_of(_TABLES, BoxParts, there_are=5.0, whichever=0.6, boxes_with_have=1.8, distributions=6.5),
     *rules_of(_TABLES, BoxParts, boxes_of_kinds=0.3, only=1.5, particular=4.0, others=0.7, comparisons=3.0),
     *rules_of(_TABLES, BoxParts, kinds_compared=0.5, most=2.0, fullest=0.6, alone=1.5, identical=0.8),
-    *rules_of(_TABLES, _Values, values=1.5),
+    *rules_of(_TABLES, BoxParts, differences=1.2),
+    *rules_of(_TABLES, _Values, values=2.5),
+    *rules_of(_TABLES, _Copies, copies=0.8),
     (1.5, listing),
 )

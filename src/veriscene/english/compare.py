@@ -296,19 +296,22 @@ class _Compared(Parts):
             self["bigger"] = words["more"]
 
     def meant(self, what: str, name: str, place: str = "") -> str:
-        """Every or some x is compared with all y or some y; or has the same value as one, in its box or anywhere."""
+        """Every or some x, or any item, is compared with all y or some y; or x has the same value as some y, in its box
+        or anywhere. {only y}: there is exactly one."""
         (x, y), value = self.kinds.values(), self.value
         if what == "same":
             others = "get_box_exclusive(@)" if name == "box" or self.where.box else "get_img_exclusive(@)"
             alike = mean.related(others, mean.both(y.condition, f"{value}(@) == {value}($)"))
             return mean.some(self.where.items, mean.both(x.condition, f"exist({alike})"))
+        if what == "only":
+            return f"count({y.among(self.where.items)}) == 1"
         sign = {"all": {">": "<=", "<": ">="}[self.sign]}.get(name, self.sign)
         # Seen from another item, $ is the item of kind x.
         found = f"exist({mean.related(self.where.items, mean.both(y.condition, f'{value}($) {sign} {value}(@)'))})"
         compared = mean.negation(found) if name == "all" else found
         if what == "every":
             return mean.none(self.where.items, mean.both(x.condition, mean.negation(compared)))
-        return mean.some(self.where.items, mean.both(x.condition, compared))
+        return mean.some(self.where.items, mean.both("" if what == "any" else x.condition, compared))
 
 
 def total(say: Speaker) -> Sentence | None:
@@ -332,5 +335,5 @@ def total(say: Speaker) -> Sentence | None:
     return Sentence(text, f"sum({kind.among(where.items)}, lambda x0: {value}(x0)) {row.columns[0]} {number}")
 
 
-CONTENTS = contents_of(_TABLES, _Compared, compared=1.0, same=0.9)
+CONTENTS = contents_of(_TABLES, _Compared, compared=1.0, same=0.9, bounds=1.5)
 RULES = ((2.5, superlative), (0.5, total))

@@ -64,12 +64,14 @@ def total(say: Speaker, where: Domain) -> Content:
 
 class _TwoKinds(Parts):
     """Two kinds, of which the second is sometimes the sum of two; it is {Zs} as the last word. {so_many} is a quantity
-    of the first."""
+    of the first. {whenever} is only said of a particular box: "whenever there is a circle" is about every box."""
 
     quantity: Quantity | None = None
 
     @draws("x X Xs y Y Ys Zs")
     def draw_kinds(self) -> None:
+        if self.kinds:  # a second kind of several words, for which a wording has no place
+            return
         say, (first, second, *others) = self.say, clauses.alternatives(self.say)
         if others and self.names("count") and say.chance(0.5):
             second = clauses.joined([second, *others], "and", " (combined|together|put together|taken together)")
@@ -79,6 +81,11 @@ class _TwoKinds(Parts):
         if " and " in second.plural:  # "circles and squares combined" can only be the last words
             del self["Ys"], self["y"], self["Y"]
         self["Zs"] = second.plural
+
+    @draws("whenever")
+    def draw_whenever(self) -> None:
+        if self.where.box or self.say.world.boxes[1] == 1:
+            self["whenever"] = "(whenever|any time|every time)"
 
     @draws("so_many")
     def draw_quantity(self) -> None:
@@ -154,7 +161,7 @@ CONTENTS = (
     (2.2, absence),
     (3.0, number_of),
     (1.0, total),
-    *contents_of(_TABLES, _TwoKinds, comparisons=4.5, combinations=4.5),
+    *contents_of(_TABLES, _TwoKinds, comparisons=4.5, differences=1.0, combinations=4.5),
     *contents_of(_TABLES, _TwoValues, more_are=0.7),
     (2.5, listed),
     (3.0, nothing_but),

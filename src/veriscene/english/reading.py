@@ -255,8 +255,8 @@ class _Describer:
                 return self.things(within)
             case Call(function, (within,)) if function.name.startswith("get_set_"):
                 return self.values(function.name.removeprefix("get_set_").removesuffix("s"), within, different=True)
-            case Call(function, (within,)) if (name := function.name.removeprefix("query_")) in self.attributes:
-                return self.values(name, within, different=False)
+            case Call(of, (within,)) if (name := of.name.removeprefix("query_")) in (*self.attributes, "area"):
+                return self.values(_MEASURES.get(name, name), within, different=False)
             case Call(function, (one, other)) if function.name == "union":
                 first, second = self.things(one), self.things(other)
                 return _Things(f"{first.one} or {second.one}", f"{first} or {second}")

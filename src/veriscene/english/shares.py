@@ -12,7 +12,7 @@ from veriscene.english.compare import anything
 from veriscene.english.parts import Parts, Unfit, contents_of, draws
 from veriscene.english.predicates import Predicate, negative
 from veriscene.english.speaker import Domain, Kind, Quantity, Speaker
-from veriscene.english.tables import tables
+from veriscene.english.tables import Row, tables
 from veriscene.world.world_file import plural_of
 
 _TABLES = tables(__name__)
@@ -206,6 +206,107 @@ class _Values(Parts):
         return super().meant(what, name, place)
 
 
+class AttributeParts(Parts):
+    """An attribute {c}, {cs} of the items of a kind. {values x} is the number of their values; {often x} are the items
+    whose value {k} of them have, and {mostly x} those whose value more than half of them have. Wordings with {any} are
+    about all items. {T} is the number of values that the world has."""
+
+    least_values = 0  # of the attribute; numbers have none
+
+    def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
+        super().__init__(say, row, where)
+        self.add_kinds(kind := clauses.free_kind(say, modified=0.05, generic=0.7))
+        attribute = clauses.free_attribute(say, kind.condition)
+        if attribute is None:
+            raise Unfit
+        self.value, total = say.lexicon.names[attribute.name], len(attribute.choices)
+        if total < self.least_values + self.names("all_but_two"):
+            raise Unfit
+        self["cs"] = plural_of(self.setdefault("c", say.rng.choice(attribute.words)))
+        self |= {"T": str(total), "all_but_one": str(total - 1), "all_but_two": str(total - 2), "t": say.number(total)}
+        self |= {} if kind.condition else {"any": ""}
+
+    @draws("k K")
+    def draw_size(self) -> None:
+        self.add_number("k", self.say.pick(3, 3, 4))
+
+    def is_plural(self, name: str) -> bool:
+        return name == "k" or super().is_plural(name)
+
+    def meant(self, what: str, name: str, place: str = "") -> str:
+        items = self.kind(name).among(self.where.items)
+        if what == "values":
+            return f"count({self.value}({items}))"
+        if what in ("often", "mostly"):
+            alike, unlike = (mean.related(items, f"{self.value}(@) {sign} {self.value}($)") for sign in ("==", "!="))
+            test = f"count({alike}) >= {self['K']}" if what == "often" else f"count({alike}) > count({unlike})"
+            return self.kind(name).among(self.where.items, test)
+        return super().meant(what, name, place)
+
+
+class _Twins(Parts):
+    """{twins x} are the items of a kind that look like another item, {lone x} the others; {all_same} says that all look
+    the same."""
+
+    def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
+        super().__init__(say, row, where)
+        self.add_kinds(kind := say.kind(plain=True, generic=0.45))
+        others = "get_box_exclusive(@)" if where.box else "get_img_exclusive(@)"
+        self["twin"] = mean.related(others, looks(say, "@", "$"))
+        free, items = [each for each in looked_at(say) if f"{each}(" not in kind.condition], kind.among(where.items)
+        if not free and self.names("all_same"):  # all large black circles look the same
+            raise Unfit
+        self["all_same"] = mean.both(*(f"count({each}({items})) <= 1" for each in free))
+
+    def meant(self, what: str, name: str, place: str = "") -> str:
+        if what not in ("twins", "lone"):
+            return super().meant(what, name, place)
+        has_twin = f"exist({self['twin']})"
+        return self.kind(name).among(self.where.items, has_twin if what == "twins" else mean.negation(has_twin))
+
+
+def looked_at(say: Speaker) -> list[str]:
+    """The functions of what can be seen of items: their values, except numbers, and their size."""
+    attributes = [*say.world.attributes, *say.lexicon.measures]
+    found = [say.lexicon.names[each.name] for each in attributes if each.choices or each.name == "area"]
+    if not found:
+        raise Unfit
+    return found
+
+
+def looks(say: Speaker, one: str, other: str) -> str:
+    """The condition that two items look the same."""
+    return mean.both(*(f"{each}({one}) == {each}({other})" for each in looked_at(say)))
+
+
+class _Denied(Parts):
+    """Properties {p} and {q} of kinds; {P} is one word, for "non-{P}". {exist x p} is about the items of a kind with a
+    property, {exist x p0} about those without it, and {exist x p0 q} about two properties."""
+
+    def __init__(self, say: Speaker, row: Row, where: Domain) -> None:
+        super().__init__(say, row, where)
+        kinds = clauses.two_kinds(say) if self.names("y") else (clauses.free_kind(say, modified=0.05, generic=0.6),)
+        self.add_kinds(*kinds)
+        self.properties, taken = dict[str, str](), [each.condition for each in kinds]
+        for name in "pq":
+            found = say.property(avoid=" ".join(taken))
+            if any(f"{found.condition.partition('(')[0]}(" in each for each in taken):
+                raise Unfit
+            taken.append(found.condition)
+            self |= {name: found.singular, f"{name}s": found.plural}
+            self.properties |= {name: found.condition, f"{name}0": mean.negation(found.condition)}
+        if self["p"] == self["ps"] and self["p"].isalpha():
+            self["P"] = self["p"]
+
+    def __missing__(self, name: str) -> str:
+        what, _, of = name.partition(" ")
+        if what != "exist":
+            return super().__missing__(name)
+        kind, *properties = of.split()
+        condition = mean.both(*(self.properties[each] for each in properties))
+        return f"exist({self.kind(kind).among(self.where.items, condition)})"
+
+
 CONTENTS = (
     (13.0, share),
     (7.0, definite),
@@ -214,4 +315,7 @@ CONTENTS = (
     (2.2, everything),
     (4.0, alike),
     *contents_of(_TABLES, _Values, values=1.5),
+    *contents_of(_TABLES, AttributeParts, within=3.0),
+    *contents_of(_TABLES, _Twins, twins=1.8),
+    *contents_of(_TABLES, _Denied, denied=1.3, non=1.2),
 )

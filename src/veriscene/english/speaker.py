@@ -272,6 +272,9 @@ class Speaker:
         is_, are, condition = "(that|which) is", "(that|which) are", found.condition
         if self.chance(0.5):
             is_, are, condition = "that (is not|isn't)", "that (are not|aren't)", mean.negation(condition)
+            if found.singular.isalpha() and found.singular == found.plural and self.chance(0.35):
+                non = f"non-{found.singular}"
+                return Kind(f"{non} {kind.singular}", f"{non} {kind.plural}", mean.both(kind.condition, condition))
         return kind.that(self.expand(f"{is_} {found.singular}"), self.expand(f"{are} {found.plural}"), condition)
 
     def _neither(self, kind: Kind) -> Kind | None:

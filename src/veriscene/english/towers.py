@@ -212,21 +212,52 @@ def _one_value(say: Speaker) -> Predicate:
     """ "Has just one colour"; "has blocks of different colours"; "has two colours"; "does not repeat a colour"."""
     if not (options := varying(say)):
         return _height(say)
-    attribute, number = say.rng.choice(options), say.pick(2, 2, 3)
+    (tests, words), row = _tests_of_values(say, say.rng.choice(options)), _TABLES["values"].draw(say)
+    return _worded(say, row.columns[0].format(**tests), row, **words)
+
+
+def _tests_of_values(say: Speaker, attribute: Attribute) -> tuple[dict[str, str], dict[str, str]]:
+    """Conditions on the values of a tower's blocks, and words for them."""
+    number = say.pick(2, 2, 3)
     name, word = say.lexicon.names[attribute.name], say.rng.choice(attribute.words)
     above = f"filter_obj(get_directly_above(x1), lambda x0: {name}(x0) == {name}(x1))"
-    tests = {"values": f"count({name}(#))", "n": number, "same_neighbours": f"filter_obj(#, lambda x1: exist({above}))"}
+    tests = {"values": f"count({name}(#))", "n": str(number)}
+    tests["same_neighbours"] = f"filter_obj(#, lambda x1: exist({above}))"
     tests |= {"top": f"{name}({mean.those('#', TOP)})", "bottom": f"{name}({mean.those('#', BOTTOM)})"}
     words = {"c": word, "item": say.item, "items": say.items, "said": say.number(number)}
     words["ends"] = "(at the top and [at] the bottom|on top and at the bottom|at both ends|on the top and the bottom)"
     words["blocks"] = f"((top and bottom|highest and lowest|first and last) {say.items}|top and base)"
-    row = _TABLES["values"].draw(say)
-    return _worded(say, row.columns[0].format(**tests), row, **words)
+    two = say.rng.sample(attribute.choices, min(2, len(attribute.choices)))
+    tests["alternating"] = f"count({name}(#)) == 2 and not exist({tests['same_neighbours']})"
+    tests["both"] = mean.both(*(mean.some("#", say.has(attribute, each)) for each in two))
+    words |= dict(zip("vw", (say.rng.choice(each.words) for each in two), strict=False))
+    return tests, words
+
+
+def _order(say: Speaker) -> tuple[dict[str, str], str] | None:
+    """Words for the values of all blocks of a tower, in a way through it, and the condition on the tower."""
+    if not (options := varying(say)):
+        return None
+    attribute = say.rng.choice(options)
+    chosen = [say.rng.choice(attribute.choices) for _ in range(say.pick(2, 2, 3, 3, 3, 4))]
+    blocks = [mean.both(say.has(attribute, each), at) for each, at in zip(chosen, LEVELS, strict=False)]
+    condition = mean.both(f"count(#) == {len(chosen)}", *(mean.some("#", each) for each in blocks))
+    words, row = [say.rng.choice(each.words) for each in chosen], _TABLES["ways"].draw(say)
+    words = words[::-1] if row.columns[0] == "down" else words
+    listed = say.pick(", ".join(words), f"{', '.join(words[:-1])} and {words[-1]}", ", then ".join(words))
+    return {"listed": listed, "way": row.say(say), "c": say.rng.choice(attribute.words), "items": say.items}, condition
+
+
+def _ordered(say: Speaker) -> Predicate:
+    """ "Is black, yellow, black from bottom to top"."""
+    if (found := _order(say)) is None:
+        return _height(say)
+    return _worded(say, found[1], "ordered", **found[0])
 
 
 def _any_predicate(say: Speaker) -> Predicate:
     """What can be said of a tower."""
-    options = ((5, _at_spot), (3, _height), (2, _all_of_it), (3, _one_value), (0.8, _both_ends))
+    options = ((5, _at_spot), (3, _height), (2, _all_of_it), (3.5, _one_value), (0.8, _both_ends), (0.7, _ordered))
     return say.weighted(*options)(say)
 
 
@@ -320,18 +351,23 @@ def height_of(say: Speaker) -> Sentence:
 @about_towers
 def in_order(say: Speaker) -> Sentence | None:
     """ "From bottom to top, the left tower is black, yellow, black"."""
-    if not (options := varying(say)):
+    if (found := _order(say)) is None:
         return None
-    where, attribute = _tower(say), say.rng.choice(options)
-    chosen = [say.rng.choice(attribute.choices) for _ in range(say.pick(2, 2, 3, 3, 3, 4))]
-    blocks = [mean.both(say.has(attribute, each), at) for each, at in zip(chosen, LEVELS, strict=False)]
-    condition = mean.both(f"count(#) == {len(chosen)}", *(mean.some("#", each) for each in blocks))
-    words, row = [say.rng.choice(each.words) for each in chosen], _TABLES["ways"].draw(say)
-    words = words[::-1] if row.columns[0] == "down" else words
-    listed = say.pick(", ".join(words), f"{', '.join(words[:-1])} and {words[-1]}", ", then ".join(words))
-    slots = {"towers": where.subject, "be": "are" if where.plural else "is", "listed": listed, "way": row.say(say)}
+    (slots, condition), where = found, _tower(say)
+    slots |= {"towers": where.subject, "be": "are" if where.plural else "is", "have": "have" if where.plural else "has"}
     slots |= {} if where.is_quantified else {"one": where.subject}
     return Sentence(_TABLES["in_order"].say(say, **slots), _said_of(where, condition))
+
+
+@about_towers
+def alternating(say: Speaker) -> Sentence | None:
+    """ "The colours of the left tower alternate"; "black and yellow alternate in every tower"."""
+    if not (options := varying(say)):
+        return None
+    where, row = _tower(say), _TABLES["alternating"].draw(say)
+    tests, words = _tests_of_values(say, say.rng.choice(options))
+    text = row.say(say, **words, towers=where.subject, at=where.where)
+    return Sentence(text, _said_of(where, row.columns[0].format(**tests)))
 
 
 # ---------------------------------------------------------------- rules: blocks
@@ -399,6 +435,6 @@ class _TowerParts(BoxParts):
 
 RULES = (
     *((6.0, particular), (5.0, general), (2.8, only_tower), (5.0, block_at), (1.5, height_of)),
-    *((1.5, in_order), (5.5, blocks)),
+    *((2.5, in_order), (1.2, alternating), (5.5, blocks)),
     *rules_of(_TABLES, _TowerParts, heights=3.5, extremes=3.0, all_heights=3.0, ends_compared=3.0),
 )

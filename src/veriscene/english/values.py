@@ -4,8 +4,10 @@ square is black, it is on the left"), about items that are alone, and about boxe
 from __future__ import annotations
 
 from veriscene.english import meaning as mean
+from veriscene.english.clauses import HAS, HAVE
 from veriscene.english.contents import domain
 from veriscene.english.parts import Parts, Unfit, draws, rules_of
+from veriscene.english.shares import AttributeParts
 from veriscene.english.speaker import Kind, Property, Sentence, Speaker
 from veriscene.english.tables import Row, tables
 
@@ -15,7 +17,8 @@ _TABLES = tables(__name__)
 class _ValueParts(Parts):
     """Parts of rules about values: {V} is the word for a value, {W} another one of the attribute {name}; {count v} is
     about the items that have the value, {exist v not} about those that have not; {most v} and {least v} compare it with
-    all others, {lack v} says that no other one is in every box, {never v} that no item of the kind x has another one.
+    all others, {lack v} says that no other one is in every box, {never v} that no item of the kind x has another one,
+    {all_others v}, where v is missing, that all others are there.
     {where} is the subject of the domain, {all} are its items."""
 
     def __init__(self, say: Speaker, row: Row) -> None:
@@ -25,17 +28,20 @@ class _ValueParts(Parts):
         super().__init__(say, row, domain(say) if is_subject else say.domain())
         where, kind = self.where, say.kind(plain=True, generic=0.05)
         self |= {"at": where.where, "where": where.subject, "in_where": where.where or f"in {where.subject}"}
-        self |= dict(
-            zip(("be", "have", "them"), ("are", "have", "them") if where.plural else ("is", "has", "it"), strict=True)
-        )
+        verbs = ("are", "have", "them", "") if where.plural else ("is", "has", "it", "s")
+        self |= dict(zip(("be", "have", "them", "s"), verbs, strict=True))
         self["all"], self.others = where.items, list[str]()
         self.add_kinds(kind)
 
     def meant(self, what: str, name: str, place: str = "") -> str:
         own, items = self.kind(name), self.where.items
+        if place == "not" and not own.condition:
+            raise Unfit
         if what == "never" or place == "not":
-            others = self.kinds["x"] if what == "never" else Kind("", "")
-            return f"{'not ' * (what == 'never')}exist({others.among(items, mean.negation(own.condition))})"
+            others, of = (self.kinds["x"], "not exist") if what == "never" else (Kind("", ""), what)
+            return f"{of}({others.among(items, mean.negation(own.condition))})"
+        if what == "all_others":
+            return f"count({own.condition.partition('(')[0]}({items})) == {len(self.others)}"
         if what in ("exist", "count"):
             return super().meant(what, name, place)
         if what == "lack":
@@ -70,6 +76,28 @@ class _ValueParts(Parts):
         self.others = [say.has(attribute, each) for each in others]
         self.kinds |= {"v": Kind(word, word, say.has(attribute, choice)), "w": Kind("", "", say.has(attribute, other))}
         self |= {"V": word, "name": say.rng.choice(attribute.words), "W": say.rng.choice(other.words)}
+
+
+class _Missing(AttributeParts):
+    """Values that do not occur: "one colour is missing from the left box"; {where} is the subject. They are told of a
+    kind, too: "among the circles in the left box"."""
+
+    least_values = 2
+
+    def __init__(self, say: Speaker, row: Row) -> None:
+        where = domain(say)
+        super().__init__(say, row, where)
+        plural, is_free = where.plural, not self.kind("x").condition
+        at = where.where if is_free else f"among the {self['Xs']} {where.where}"
+        if is_free:
+            self |= {"where": where.subject, "lack": "lack" if plural else "lacks", "have": HAVE if plural else HAS}
+        if is_free and not where.is_negative:
+            self["lack_no"] = self["lack"]
+        if not where.is_quantified:  # "one colour is missing from every box" could be the same one
+            self |= {"at": at, "from": f"(from|in) {where.subject}" if is_free and where.box else at}
+            self |= {"have_not": f"{'do' if plural else 'does'} not have"} if is_free else {}
+        else:
+            del self["at"]
 
 
 def _said_of_one(say: Speaker, avoid: str) -> Property:
@@ -183,6 +211,7 @@ def neighbours(say: Speaker) -> Sentence | None:
 
 
 RULES = (
-    *rules_of(_TABLES, _ValueParts, appears=4.0, values=2.5, other=0.6, in_boxes=0.7, all_of_it=0.7),
+    *rules_of(_TABLES, _ValueParts, appears=4.0, values=2.5, other=0.6, in_boxes=0.7, all_of_it=0.7, dominant=2.0),
+    *rules_of(_TABLES, _Missing, missing=2.5),
     *((3.0, generic_condition), (2.0, shared_noun), (1.5, counts_in_order), (1.5, and_both), (0.8, neighbours)),
 )

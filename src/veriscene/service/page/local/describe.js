@@ -333,7 +333,8 @@ class Describer {
           : this.things(first);
       if (name.startsWith("get_set_")) return this.values(name.slice("get_set_".length).replace(/s$/, ""), first, true);
       const attribute = name.replace(/^query_/, "");
-      if (this.attributes.has(attribute)) return this.values(attribute, first, false);
+      if (this.attributes.has(attribute) || name === "area")
+        return this.values(MEASURES[attribute] ?? attribute, first, false);
       if (name === "union") {
         const [one, other] = [this.things(first), this.things(second)];
         return new Things(`${one.one} or ${other.one}`, `${one.all} or ${other.all}`);
