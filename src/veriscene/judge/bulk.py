@@ -157,11 +157,10 @@ class Bulk:
         counts = Counter(NOTHING)
         rows = self._counted(part, counts, progress)
         lines = (f"{json.dumps(row)}\n".encode() for row in rows)  # written as they are made
-        content = parquet_of(rows, self._schema()) if self.kind == "parquet" else lines
-        with _rare_collections():
-            path = self.out / f"part-{part.number:06}.{self.kind}"
+        path = self.out / f"part-{part.number:06}.{self.kind}"
         try:
-            files.write_bytes(path, content)
+            with _rare_collections():
+                files.write_bytes(path, parquet_of(rows, self._schema()) if self.kind == "parquet" else lines)
         except InputError:
             if not path.exists():  # else another command has judged this part meanwhile
                 raise
