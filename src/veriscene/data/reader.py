@@ -22,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 
 from veriscene import files, worlds
 from veriscene.english.reading import reading_of
-from veriscene.errors import InputError
+from veriscene.errors import InputError, first_line
 from veriscene.language.language import Language
 from veriscene.language.program import Program
 from veriscene.language.tokens import arity, compares_itself, program_of
@@ -269,5 +269,5 @@ def language_of(about: Mapping[str, Any], path: Path) -> Language:
 
 
 def invalid_reader(path: Path, error: Exception) -> InputError:
-    what = f"is no reader ({next(iter(str(error).splitlines()), type(error).__name__)!r:.80})"
-    return InputError(what, where=path, allowed="give a file that `veriscene train-reader` wrote")
+    allowed = "give a file that `veriscene train-reader` wrote"
+    return InputError(f"is no reader ({first_line(error)!r:.80})", where=path, allowed=allowed)
