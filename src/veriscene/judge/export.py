@@ -168,8 +168,8 @@ class _Writing(Traceable):
         return scores, torch.stack([torch.stack(layer) for layer in now])
 
 
-def _random_words(words: Sequence[str], rng: random.Random, count: int = 40) -> Iterator[list[str]]:
-    for number in range(count):
+def _random_words(words: Sequence[str], rng: random.Random) -> Iterator[list[str]]:
+    for number in range(40):
         yield [rng.choice([*words, "qx" * rng.randint(1, 5)]) for _ in range(7 if number == 0 else rng.randint(1, 30))]
 
 

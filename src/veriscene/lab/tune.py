@@ -73,7 +73,7 @@ class Search:
         taught = base.is_taught or "teacher.statements" in map(key_of, lines)
         for line in lines or DEFAULT_SPACE:
             key = key_of(line)
-            is_idle = key not in flat(config) or not with_effect([line], config.model, corpus_given=True, taught=taught)
+            is_idle = key not in flat(config) or not with_effect([line], config.model, taught=taught)
             if not lines and (is_idle or key in fixed):
                 continue
             with located(f"--space {line}"):

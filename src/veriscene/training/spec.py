@@ -130,13 +130,13 @@ class Record:
     veriscene: str
 
     @classmethod
-    def new(cls, spec: Spec, machine: Machine, *, supervision: str = "", seeds: Sequence[int] = ()) -> Record:
+    def new(cls, spec: Spec, machine: Machine, *, seeds: Sequence[int] = ()) -> Record:
         """Records what starts now."""
         return cls(
             spec=spec,
             digest=spec.digest(),
             seeds=tuple(seeds),
-            supervision=supervision,
+            supervision="",
             command=shlex.join(["veriscene", *sys.argv[1:]]),
             commit=commit(),
             started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
